@@ -1,4 +1,7 @@
-/** The URL of a mail relay: how it is read, and which values stop the program at its start. */
+/**
+ * Tests the settings in the URL of a mail relay, and the URLs that prevent the program from
+ * starting.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../src/config/config.ts'
@@ -6,7 +9,7 @@ import { type Relay, relayOf } from '../src/config/relay.ts'
 import { EXIT, StartError } from '../src/errors.ts'
 
 const read: [string, Partial<Relay>][] = [
-  // Over a network: TLS, unless the URL turns it off.
+  // Over a network: TLS, unless the URL disables it.
   ['smtp://mail.example.org', { host: 'mail.example.org', port: 587, requireTLS: true }],
   ['smtp://mail.example.org:25/', { port: 25, secure: false, requireTLS: true, auth: null }],
   ['smtp://relay', { requireTLS: true }],
@@ -18,7 +21,7 @@ const read: [string, Partial<Relay>][] = [
   ['smtp://[::ffff:127.0.0.1]', { requireTLS: true }],
   ['smtp://u:p@mail.example.org?requireTLS=true', { requireTLS: true }],
   ['smtp://mail.example.org?requireTLS=false', { requireTLS: false }],
-  // On this machine: no TLS, unless the URL turns it on.
+  // On this machine: no TLS, unless the URL requires it.
   ['smtp://localhost', { host: 'localhost', requireTLS: false }],
   ['SMTP://LocalHost', { host: 'localhost', requireTLS: false }],
   ['smtp://127.0.0.1:2525', { port: 2525, requireTLS: false }],

@@ -297,14 +297,14 @@ const refused: [Env, RegExp][] = [
   [{ SVC_BACKEND_URL: 'http://b.example' }, /https; http only for a loopback host/],
   [{ SVC_BACKEND_URL: 'https://b.example/api' }, /origin alone/],
   [{ SVC_BACKEND_URL: 'b.example' }, /must be a URL/],
-  // Validated although the setting is not in use.
+  // Checked although no setting selects it.
   [{ SVC_ENV_STAGING_URL: 'http://s.example' }, /https/],
   [{ SVC_CA_FILE: 'ca.pem' }, /absolute/],
   [{ SVC_MAIL_DIR: 'mail' }, /absolute/],
   ...['ada', 'Ada <ada@example.org>', 'a@b, c@d', 'a b@c', '@c', 'a@'].map(
     (value): [Env, RegExp] => [{ SVC_MAIL_FROM: value }, /one address/],
   ),
-  // An http address of loopback is not published.
+  // An http address of a loopback host is not published.
   ...['sign.example', 'localhost', '[::]', '10.0.0.1:80', '10.1'].map((value): [Env, RegExp] => [
     { SVC_ACCOUNT_BIND: value, SVC_PUBLIC_URL: 'https://sign.example' },
     /literal IP address; names are refused/,

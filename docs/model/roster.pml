@@ -1,16 +1,16 @@
 /*
- * Rosters, epochs and key logs of protocol 2 (docs/protocol.md, sections 3 and 6) before a server
- * that may do what it likes. README.md states what is left out.
+ * Rosters, epochs and key logs of protocol 2 (docs/protocol.md, sections 3 and 6) with a server
+ * that may act arbitrarily. README.md lists what is left out.
  *
  * A and B are owners, with the devices A1 and B1. C1 is a device of a member, who may be dishonest.
  * A2 is a second device of A. Key log of A: place 1 revokes A2. Key log of C: place 1 is a reset
  * with the recovery key or without it (the new device is C2), or C's last device signs out; place 2
- * is a reset with the recovery key that undoes one without (the new device is C3). A device that
- * left its key log is in the hands of a thief, who keeps its secrets and goes on.
+ * is a reset with the recovery key that undoes one without (the new device is C3). Each device that
+ * left its key log is in the hands of a thief, who keeps its secrets and continues to use it.
  *
- * An entry is its number, as if by a hash. Entry 0 opens the connection. A device is shown a stored
- * entry with all entries before it: that is all that a server can do to a history. Entries that
- * every device refuses are never made, because they change nothing.
+ * An entry is represented by its number, as if by a hash. Entry 0 opens the connection. The server
+ * shows a device a stored entry together with all entries before it: nothing else is possible with
+ * a history. Entries that every device refuses are never made, because they change nothing.
  *
  * There is one process. Each step is atomic, so that only states between steps are stored.
  */
@@ -27,9 +27,9 @@
 #define DEVICES 6
 
 #define SLOTS 8 /* entries; the last two are for `settle` */
-#define NONE 15 /* the newest entry of a device that has seen none */
+#define NONE 15 /* the newest entry of a device without entries */
 
-/* Worlds: which devices there are, and what can happen. */
+/* Worlds: the existing devices and the possible events. */
 #define ADMISSION 1
 #define REVOCATION 2
 #define RESET 3
@@ -37,13 +37,13 @@
 #define OWNERS 5
 #define REPLACEMENT 6
 
-/* What place 1 of C's key log is. */
+/* The kinds of place 1 in C's key log. */
 #define WITH_PAPER 1
 #define WITHOUT_PAPER 2
 #define SIGN_OUT 3
 
-/* Entries. A lie is a rotation by a dishonest member: K for A1 or B1 is another one, or a row for A
-   names a place that does not exist. */
+/* Entries. A lie is a rotation by a dishonest member: it seals another K to A1 or B1, or a row
+   for A names a place that does not exist. */
 #define ADD 1
 #define REMOVE 2
 #define LEAVE 3
@@ -112,11 +112,11 @@
 
 typedef Entry {
   unsigned line : 8;     /* set of entries: this one and all before it */
-  unsigned prev : 3;     /* the one before it */
+  unsigned prev : 3;     /* the previous entry */
   unsigned opened : 3;   /* the entry that opened its epoch */
   unsigned members : 3;  /* set of accounts */
-  unsigned gone : 3;     /* accounts that were members and are not */
-  unsigned went : 1;     /* C went in this epoch */
+  unsigned gone : 3;     /* former members */
+  unsigned went : 1;     /* C left or was removed in this epoch */
   unsigned pending : 1;  /* a member left this epoch, or opened it by removing itself */
   unsigned ended : 1;
   unsigned consent : 3;  /* the roster head that the consent of C's last `add` names */
@@ -132,27 +132,27 @@ typedef Entry {
   unsigned row_a : 2;
   unsigned row_c : 2;
 
-  unsigned by : 3;       /* the device that signed it; only a planted mistake asks */
+  unsigned by : 3;       /* the device that signed it; only a planted mistake uses this */
 
-  /* Where the entry opens an epoch: sets of devices. */
-  unsigned sealed : 6;   /* those that have its K, or an envelope with it at the server */
-  unsigned admitted : 1; /* C was taken in, in some history of this epoch */
-  unsigned wrong : 2     /* those for which a dishonest member sealed another one */
+  /* If the entry opens an epoch: sets of devices. */
+  unsigned sealed : 6;   /* those that have its K, or an envelope with its K at the server */
+  unsigned admitted : 1; /* C was added in some history of this epoch */
+  unsigned wrong : 2     /* those to which a dishonest member sealed another K */
 }
 #define NO_SUCH_PLACE 3
 
 typedef View {
-  unsigned known : 4;    /* the newest entry that the device has kept */
-  unsigned k : 2;        /* the K that it keeps, of the epoch of `known` */
+  unsigned known : 4;    /* the newest entry that the device has stored */
+  unsigned k : 2;        /* its stored K, of the epoch of `known` */
   unsigned log_a : 1;    /* the places of the key logs that it has seen */
   unsigned log_c : 2;
   unsigned forked : 1;   /* it has seen two histories */
   unsigned joined : 1;   /* it consented to the replacement of the forked connection */
-  unsigned went : 3;     /* accounts that went in the other history that it has seen */
+  unsigned went : 3;     /* accounts that left in the other history that it has seen */
 
-  /* No part of the device: */
-  unsigned highest : 4;  /* the newest entry that it ever kept */
-  unsigned saw : 8       /* entries kept or shown; of two histories, the first two that differ */
+  /* Not part of the device: */
+  unsigned highest : 4;  /* the newest entry that it ever stored */
+  unsigned saw : 8       /* entries stored or shown; of two histories, the first two that differ */
 }
 #define NO_K 0
 #define RIGHT_K 1
@@ -164,20 +164,20 @@ unsigned stored : 4 = 1; /* entries that the server has */
 unsigned log_a : 1;
 unsigned log_c : 2;
 unsigned first : 2;      /* WITH_PAPER, WITHOUT_PAPER, SIGN_OUT */
-unsigned by_itself : 1;  /* A2 signed its own revocation; only a planted mistake asks */
+unsigned by_itself : 1;  /* A2 signed its own revocation; only a planted mistake uses this */
 unsigned consents : 8;   /* roster heads that consents of C name */
-unsigned withdrawn : 8;  /* those of consents that C has withdrawn */
+unsigned withdrawn : 8;  /* roster heads of the consents that C has withdrawn */
 unsigned replaced_by : 2; /* the account that opened a replacement, plus 1 */
 unsigned invited : 3;    /* the accounts in it */
 unsigned over : 1;       /* `settle` was tried */
 
 /* Set once, when the search starts. */
 byte world;
-byte most;               /* entries, `settle` aside */
+byte most;               /* number of entries without those of `settle` */
 byte chosen;             /* the planted mistake; 0: none */
 byte withholds;          /* whether the server loses answers, withholds envelopes and connections */
 
-/* Marks a line that some run must reach: Spin lists those that no run reached. */
+/* Marks a line that some run must reach. Spin lists the lines that no run reached. */
 bit reached = 1;
 #define mark reached = 1
 
@@ -197,7 +197,7 @@ bit reached = 1;
   (d <= C1 || (d == A2 && world == REVOCATION) || \
    (d == C2 && log_c >= 1 && first != SIGN_OUT) || (d == C3 && log_c == 2))
 
-/* Whether the device left its key log. */
+/* Whether the device has left its key log. */
 #define is_out(d) \
   ((d == A2 && log_a == 1) || (d == C1 && log_c >= 1) || (d == C2 && log_c == 2))
 #define is_in_use(d) (exists(d) && !is_out(d))
@@ -208,17 +208,19 @@ bit reached = 1;
 #define named_for(e, d) \
   (account(d) == A -> entry[e].named_a : (account(d) == C -> entry[e].named_c : 0))
 
-/* Place and generation count alike: each reset of C is one place. */
+/* Places and generations have equal numbers: each reset of C is one place. */
 #define generation_of(d) (d == C2 -> 1 : (d == C3 -> 2 : 0))
 #define generation_at(place) ((place) == 1 && first == SIGN_OUT -> 0 : (place))
 
-/* Whether a generation may sign for the seat: the same, or reset with the key in force for it. */
+/* Whether a generation may sign for the membership: the same one, or one reset with the key in
+   force for it. */
 #define is_linked(from, to) \
   ((from) == (to) || \
    ((from) == 0 && (to) == 1 && first == WITH_PAPER) || \
    ((from) == 0 && (to) == 2))
 
-/* The devices of accounts by key logs that go to these places, C's by the seat alone. */
+/* The devices of accounts by key logs up to these places. For C, only the generation of the
+   membership counts. */
 #define c_device(place) \
   ((place) == 0 -> bit(C1) : ((place) == 2 -> bit(C3) : (first == SIGN_OUT -> 0 : bit(C2))))
 #define devices_of(accounts, a, c, seat_) \
@@ -226,15 +228,15 @@ bit reached = 1;
    (has(accounts, A) && (a) == 0 && world == REVOCATION -> bit(A2) : 0) | \
    (has(accounts, C) && is_linked(seat_, generation_at(c)) -> c_device(c) : 0))
 
-/* Devices that must not know K, by these exits of accounts and these places of key logs. */
+/* Devices that must not have K, by these exits of accounts and these places of key logs. */
 #define exits_of(gone_, a, c) \
   (((gone_) & OWNER_SET) | (has(gone_, A) -> bit(A2) : 0) | \
    (has(gone_, C) -> bit(C1) | bit(C2) | bit(C3) : 0) | \
    ((a) == 1 -> bit(A2) : 0) | ((c) >= 1 -> bit(C1) : 0) | ((c) == 2 -> bit(C2) : 0))
 
-/* ---- The rules that a device keeps, with the mistakes that may be planted in them ---- */
+/* ---- The rules of a device, with the mistakes that may be planted in them ---- */
 
-/* The seat of C. A row covers a place; it never moves the seat. */
+/* The generation of the membership of C. A row covers a place; it never changes the generation. */
 #define seat_in(e) \
   (planted(ROWS_MOVE_THE_SEAT) && entry[e].row_c == log_c && log_c > entry[e].seat \
     -> entry[e].row_c : entry[e].seat)
@@ -243,12 +245,12 @@ bit reached = 1;
   (is_linked(from, to) || planted(ANY_GENERATION_SIGNS) || \
    (planted(PAPER_LINKS_TO_ALL) && (to) == 2))
 
-/* Below this place of its log an account signs nothing. A row does not raise it. */
+/* The lowest place of its log at which an account signs. A row does not raise it. */
 #define lowest_place(e, d) \
   (planted(ROWS_RAISE_THE_LAST_PLACE) && account(d) == A && entry[e].row_a > entry[e].named_a \
     -> entry[e].row_a : named_for(e, d))
 
-/* The entries that others accept. */
+/* Whether other devices accept an entry of this device. */
 #define may_sign(d) \
   (dev[d].known != NONE && \
    (has(head_of(d).members, account(d)) || planted(FORMER_MEMBER_SIGNS)) && \
@@ -260,14 +262,14 @@ bit reached = 1;
 
 #define is_member(d) (dev[d].known != NONE && has(head_of(d).members, account(d)))
 
-/* The devices that K may be sealed to, and those to which `me` seals it. */
+/* The devices to which K may be sealed, and those to which `me` seals it. */
 #define listed_at(accounts, seat_) devices_of(accounts, dev[me].log_a, dev[me].log_c, seat_)
 #define recipients(accounts, seat_) \
   (listed_at(accounts, seat_) | \
    (planted(SEALS_TO_UNCONFIRMED_KEYS) && has(accounts, C) -> c_device(dev[me].log_c) : 0))
 
 /* Devices without an envelope to which `me` seals K. It seals to no device of an account while the
-   row of that account names a place that it has not seen: the row may cover a revocation. */
+   row of that account names a place that `me` has not seen: the row may cover a revocation. */
 #define is_row_known(d) \
   (planted(SEALS_BEYOND_A_ROW) || \
    ((account(d) != A || HEAD.row_a <= dev[me].log_a) && \
@@ -275,25 +277,27 @@ bit reached = 1;
 #define is_listed(d) \
   (has(recipients(HEAD.members, HEAD.seat), d) && is_row_known(d))
 
-/* The newest entries: at first sight any that names the account, then those that rest on it. */
+/* Newer entries: at first any entry with the account as a member, later those that follow the
+   known one. */
 #define follows(e) \
   (extends(e, dev[me].known) || (planted(ACCEPTS_LOWER) && extends(dev[me].known, e)) || \
    (planted(FOLLOWS_A_FORK) && !extends(dev[me].known, e)))
 #define is_newer(e) \
   (dev[me].known == NONE -> has(entry[e].members, account(me)) : follows(e))
 
-/* Entries that are older than the newest one known. Any others are of another history. */
+/* Entries older than the newest known one. All others are of another history. */
 #define is_older(e) \
   (planted(TAKES_A_SHORT_BRANCH_FOR_A_ROLLBACK) -> \
     length(e) < length(dev[me].known) : extends(dev[me].known, e))
 
-/* An entry waits until the key logs were shown as far as it names them. A thief does not wait. */
+/* An entry waits until the device was shown the key logs up to the places that it names. A thief
+   does not wait. */
 #define names_unseen(e) \
   (!planted(TAKES_KEY_LOGS_ON_TRUST) && \
    ((me != A2 && entry[e].named_a > dev[me].log_a) || \
     (account(me) != C && entry[e].named_c > dev[me].log_c)))
 
-/* Whether an entry is valid depends on the entries before it and on the places that it names. No
+/* The validity of an entry depends on the entries before it and on the places that it names. No
    clock, no newer place of a log and no row makes it invalid. */
 #define is_refused(e) \
   ((planted(A_ROW_REFUSES_THE_ENTRY) && entry[e].row_a > dev[me].log_a) || \
@@ -301,7 +305,7 @@ bit reached = 1;
    (planted(AN_OLD_CONSENT_REFUSES_THE_ENTRY) && me == B1 && has(entry[e].members, C) && \
     !has(entry[entry[e].prev].members, C)))
 
-/* The place that an epoch covers: that of its row, where the row fits the log known here. */
+/* The place that an epoch covers: that of its row, if the row matches the log known here. */
 #define covered_a(d) \
   (!planted(ROWS_ARE_IGNORED) && \
    ((head_of(d).row_a == 1 && dev[d].log_a == 1) || \
@@ -310,7 +314,7 @@ bit reached = 1;
   (!planted(ROWS_ARE_IGNORED) && head_of(d).row_c <= dev[d].log_c && \
    head_of(d).row_c > head_of(d).base_c -> head_of(d).row_c : head_of(d).base_c)
 
-/* Whether the connection is held for a revocation or a reset that the epoch does not cover. */
+/* Whether the connection is suspended by a revocation or a reset that the epoch does not cover. */
 #define is_minded(d, one) (has(head_of(d).members, one) || planted(MINDS_FORMER_MEMBERS))
 #define is_excused(d, one, named, log) \
   ((planted(MINDS_ITS_OWN_REVOCATIONS_ONLY) && account(d) != one) || \
@@ -324,11 +328,11 @@ bit reached = 1;
     !(planted(LINKED_RESETS_HOLD_NOTHING) && is_linked(head_of(d).seat, dev[d].log_c))))
 #define is_due(d) (head_of(d).pending || is_held(d))
 
-/* C keeps the consents that it withdrew, and leaves where one of them seated it. */
+/* C stores the consents that it withdrew, and leaves if one of them was used to add it. */
 #define is_unwilling(d) \
   (account(d) == C && has(head_of(d).members, C) && has(withdrawn, head_of(d).consent))
 
-/* Whether words of this minute can be verified: the right ones will be. */
+/* Whether words of this minute can be verified; if so, the right ones verify. */
 #define verifies(d) \
   (is_member(d) && !dev[d].forked && dev[d].k != NO_K && \
    (!head_of(d).ended || planted(VERIFIES_AFTER_THE_END)) && \
@@ -336,7 +340,8 @@ bit reached = 1;
    (account(d) != C || may_link(seat_in(dev[d].known), generation_of(d))) && \
    (!is_unwilling(d) || planted(STAYS_WHERE_IT_WITHDREW)))
 
-/* Consents that can seat C now: they name an entry of this history, at or after C's last exit. */
+/* Consents by which C can be added now: they name an entry of this history, at or after C's last
+   exit. */
 #define fresh_consents (consents & HEAD.line & ~(bit(HEAD.left) - 1))
 #define usable_consents \
   (planted(CONSENT_UNCHECKED) -> 255 : \
@@ -355,21 +360,22 @@ bit reached = 1;
 #define can_confirm \
   (is_owner && has(HEAD.members, C) && generation_at(dev[me].log_c) > seat_in(dev[me].known))
 
-/* A device follows to the replacement of a forked connection if the opener owned its branch. */
+/* A device joins the replacement of a forked connection if the opener is an owner in the
+   device's branch. */
 #define opener (replaced_by - 1)
 #define is_owned_by_opener has(OWNER_SET & HEAD.members, opener)
 #define can_join \
   ((dev[me].forked || planted(JOINS_WITHOUT_EVIDENCE)) && \
    (is_owned_by_opener || planted(JOINS_ANY_REPLACEMENT)))
 
-/* The opener invites the members of its branch, but for those who went in the other history that it
-   holds. A device that follows holds the replacement while that has an account which went here. */
+/* The opener invites the members of its branch, except those that left in the other history that it
+   has. A device that joins suspends the replacement while it has a member that left here. */
 #define to_invite (HEAD.members & ~(planted(INVITES_WHO_WENT) -> 0 : dev[me].went))
 #define has_returned(d) ((invited & head_of(d).gone) != 0)
 #define verifies_there(d) \
   (dev[d].joined && (!has_returned(d) || planted(FOLLOWS_WITH_WHO_WENT)))
 
-/* ---- What must hold, by the names that a search prints ---- */
+/* ---- The properties that must hold, by the names that a search prints ---- */
 
 bit no_outsider_signs_or_gets_K = 1;
 bit no_exit_knows_the_K_that_verifies = 1;
@@ -387,7 +393,7 @@ bit only_an_owner_replaces = 1;
 bit nobody_comes_back_by_a_fork = 1;
 bit there_is_a_way_out = 1;
 
-/* Nothing is searched beyond a broken promise, nor is a second one named. */
+/* The search does not continue from a state with a broken promise, and names only one there. */
 #define promise(name, holds) \
   name = over || (holds); \
   if \
@@ -418,7 +424,7 @@ inline keep(newest) {
    (op == CONFIRM && !planted(CONFIRM_KEEPS_THE_EPOCH)))
 
 /*
- * `me` signs an entry upon the newest one that it knows: `op`, of the account `who`.
+ * `me` signs an entry after its newest known one: `op`, for the account `who`.
  * The POST is one transaction, with the envelopes. Called in a d_step.
  */
 inline post() {
@@ -493,7 +499,7 @@ inline post() {
         exits_of(entry[NEW].gone, entry[NEW].named_a, entry[NEW].named_c)) == 0);
      entry[NEW].sealed = entry[NEW].sealed & ~entry[NEW].wrong;
      if
-     :: planted(TWO_POSTS) -> entry[NEW].sealed = 0 /* dead between the two */
+     :: planted(TWO_POSTS) -> entry[NEW].sealed = 0 /* the device dies between the two */
      :: else
      fi;
      promise(epochs_have_their_envelopes, has(entry[NEW].sealed, me))
@@ -514,7 +520,7 @@ inline post() {
   fi
 }
 
-/* What a device is shown that knows a history. */
+/* Records the entries shown to a device that may already have a history. */
 #define lowest(set) ((set) & -(set))
 #define only_in(e, other) (entry[e].line & ~entry[other].line)
 inline see(e) {
@@ -525,12 +531,12 @@ inline see(e) {
   fi
 }
 
-/* An envelope is there, or the server withholds it. */
+/* The server returns an envelope, or withholds it. */
 inline open_envelope() {
   if
   :: is_member(me) && dev[me].k == NO_K && has(OPENED.sealed, me) -> dev[me].k = RIGHT_K
   :: is_member(me) && dev[me].k == NO_K && ((me <= B1 && has(OPENED.wrong, me)) || raced) ->
-     mark; /* it does not fit the commitment: refused */
+     mark; /* it does not match the commitment: refused */
      dev[me].k = (planted(COMMITMENT_UNCHECKED) || raced -> ANOTHER_K : NO_K)
   :: withholds -> mark
   :: else
@@ -539,7 +545,7 @@ inline open_envelope() {
 
 inline sync() {
   if
-  :: names_unseen(shown) -> mark /* the key log that was shown does not go as far: refused */
+  :: names_unseen(shown) -> mark /* the shown key log is too short: refused */
   :: else ->
      d_step {
        raced = planted(KEEPS_THE_K_OF_A_LOST_RACE) && dev[me].known != NONE &&
@@ -549,7 +555,7 @@ inline sync() {
      if
      :: is_newer(shown) && !is_refused(shown) -> d_step { keep(shown) }; open_envelope()
      :: (is_newer(shown) -> is_refused(shown) : dev[me].known == NONE) ->
-        mark /* others are in it, not this account */
+        mark /* this account is not a member: not accepted */
      :: !is_newer(shown) && dev[me].known != NONE && is_older(shown) ->
         mark /* rolled back: refused */
      :: else ->
@@ -568,7 +574,8 @@ inline sync() {
   fi
 }
 
-/* The device hears that its entry was stored, or finds it later like an entry of another. */
+/* The device gets the answer that its entry was stored, or finds the entry later, like one of
+   another device. */
 inline hear() {
   if
   :: d_step {
@@ -582,9 +589,9 @@ inline hear() {
   fi
 }
 
-/* ---- Looks at every state ---- */
+/* ---- Checks of every state ---- */
 
-/* C has K by right where it was taken in again after the exit that the device knows. */
+/* C may have K if it was added again after the exit that the device knows. */
 #define gone_for(d) \
   (epoch_of(d).admitted && !head_of(d).went -> head_of(d).gone & ~bit(C) : head_of(d).gone)
 
@@ -639,8 +646,8 @@ inline look() {
 #define agree(x, y) (verifies(x) && verifies(y) && head_of(x).opened == head_of(y).opened)
 #define opened_late(d) (dev[d].known != NONE && head_of(d).opened != 0)
 /*
- * From here on the server is honest, and every device in use does what is due: then every
- * member verifies, may leave (which is to sign), or has an owner with a replacement to follow.
+ * From here on the server is honest, and every device in use does its pending work. Then every
+ * member verifies, may leave (by signing an entry), or has an owner with a replacement to join.
  */
 #define signer (is_member(A1) && may_sign(A1) -> A1 : B1)
 #define c_in_use (log_c == 0 -> C1 : (log_c == 1 -> C2 : C3))
@@ -718,7 +725,8 @@ inline settle() {
   fi
 }
 
-/* In some worlds A1 and B1 differ in nothing but their views: of two such states one is kept. */
+/* In some worlds A1 and B1 differ only in their views. Of two states that are equal after an
+   exchange of A1 and B1, only one is stored. */
 #define order(d) \
   ((((((dev[d].known << 2) | dev[d].log_c) << 2 | dev[d].k) << 1 | dev[d].forked) << 4 | \
     dev[d].highest) << 8 | dev[d].saw)
@@ -737,7 +745,7 @@ inline put_in_order() {
   fi
 }
 
-/* A state that some run must come through, see `mark`. */
+/* A state that some run must reach, see `mark`. */
 #define witness(what) :: atomic { over == 0 && what -> mark }
 
 c_decl {
@@ -814,7 +822,7 @@ active proctype Connection() {
        :: can_post && me == C1 && world == ADMISSION -> op = LIE_TO_B1
        :: can_post && me == C1 && world == REVOCATION -> op = LIE_IN_A_ROW
 
-       /* An owner takes C in, removes a member or itself, confirms C's new keys, ends it all. */
+       /* An owner adds C, removes a member or itself, confirms C's new keys, or ends it all. */
        :: can_post && world != RESET && world < OWNERS && can_add -> who = C; op = ADD
        :: can_post && is_owner && has(HEAD.members, C) -> who = C; op = REMOVE
        :: can_post && is_owner && world >= OWNERS && leaves_an_owner ->
@@ -834,7 +842,7 @@ active proctype Connection() {
           who = account(me);
           op = LEAVE
 
-       /* The server lists a device as without an envelope. */
+       /* The server lists a device as lacking an envelope. */
        :: is_member(me) && dev[me].k == RIGHT_K ->
           select(shown : 0 .. DEVICES - 1);
           if
@@ -848,19 +856,19 @@ active proctype Connection() {
           :: else -> mark /* it has one, or is no device of a member: refused */
           fi
 
-       /* The server leaves the connection out: the device drops K, and keeps what it has seen. */
+       /* The server omits the connection: the device deletes K, and keeps the seen history. */
        :: withholds && (dev[me].k != NO_K || dev[me].forked) ->
           dev[me].k = NO_K;
           dev[me].known = (planted(FORGETS_THE_ROSTER) -> NONE : dev[me].known);
           dev[me].forked = dev[me].forked && !planted(FORGETS_THE_FORK)
 
-       /* A revokes A2, or A2 signs out, or a thief has it do so. */
+       /* A revokes A2, or A2 signs out, or a thief makes A2 sign out. */
        :: world == REVOCATION && me == A1 && log_a == 0 && !dev[A1].forked ->
           d_step { log_a = 1; dev[A1].log_a = 1 }
        :: world == REVOCATION && me == A2 && log_a == 0 ->
           d_step { log_a = 1; by_itself = planted(TRUSTS_A_DEVICE_THAT_REVOKED_ITSELF) }
 
-       /* C's devices are replaced or gone, and a thief's reset is undone. */
+       /* C's devices are replaced or removed, and a thief's reset is undone. */
        :: world == RESET && me == C1 && log_c == 0 ->
           if
           :: first = WITH_PAPER
@@ -871,12 +879,12 @@ active proctype Connection() {
        :: world == RESET && me == C2 && log_c == 1 && first == WITHOUT_PAPER ->
           d_step { log_c = 2; dev[C3].log_c = 2 }
 
-       /* C consents to an invitation, and withdraws. */
+       /* C consents to an invitation, and withdraws the consent. */
        :: world == CONSENT && me == C1 && !is_member(C1) && !has(consents, NEW) ->
           consents = consents | bit(NEW)
        :: world == CONSENT && me == C1 && !is_within(consents, withdrawn) -> withdrawn = consents
 
-       /* Any account opens a connection that names this one; members follow, or do not. */
+       /* Any account opens a connection that replaces this one; members join it or do not. */
        :: world == REPLACEMENT && replaced_by == 0 && me <= C1 && dev[me].known != NONE ->
           d_step {
             replaced_by = me + 1;
@@ -899,42 +907,43 @@ active proctype Connection() {
        d_step { me = 0; op = 0; who = 0; shown = 0; raced = 0; put_in_order() }
      }
 
-  /* What must happen in some run, or the promises would be kept for want of anything to keep. */
-  /* C was taken in, and verifies; it was taken in once more after an exit. */
+  /* States that some run must reach. Otherwise a promise could hold because nothing happens. */
+  /* C was added, and verifies; it was added again after an exit. */
   witness(world == ADMISSION && agree(A1, C1) && agree(B1, C1))
   witness(world == CONSENT && verifies(C1) && head_of(C1).left != 0 && head_of(C1).consent != 0)
-  /* A member left, the others know that a rotation is due, and verify after it. */
+  /* A member left, the others know that a rotation is due, and verify after the rotation. */
   witness(world == ADMISSION && is_member(B1) && head_of(B1).pending && dev[B1].k == RIGHT_K)
   witness(world == OWNERS && agree(A1, C1) && !has(head_of(C1).members, B) &&
           entry[1].pending && opened_late(C1))
-  /* A2 had K and was revoked or signed out: held, then covered by A's entry or by a row. */
+  /* A2 had K and was revoked or signed out: suspended, then covered by A's entry or by a row. */
   witness(is_member(B1) && is_held(B1) && dev[B1].log_a == 1 && has(epoch_of(B1).sealed, A2))
   witness(agree(A1, B1) && dev[B1].log_a == 1 && head_of(B1).row_a == 0 && opened_late(B1))
   witness(agree(A1, B1) && dev[B1].log_a == 1 && head_of(B1).row_a == 1)
-  /* Rows that do not fit, and one that goes beyond the log known here, hold nothing up. */
+  /* Rows that match no log, and one beyond the log known here, delay nothing. */
   witness(verifies(A1) && head_of(A1).row_a == NO_SUCH_PLACE)
   witness(is_member(C1) && head_of(C1).row_a == 1 && dev[C1].log_a == 0 && verifies(C1))
-  /* C reset with paper, and its new device signed; without it, and an owner confirmed. */
+  /* C reset with paper, and its new device signed; or without it, and an owner confirmed. */
   witness(agree(B1, C2) && first == WITH_PAPER && head_of(B1).seat == 1)
   witness(agree(B1, C2) && first == WITHOUT_PAPER && head_of(B1).seat == 1)
-  /* The paper undid a thief's reset, before an owner confirmed that, or after it. */
+  /* The paper undid a thief's reset, before or after an owner confirmed the reset. */
   witness(agree(B1, C3) && head_of(B1).seat == 0)
   witness(is_member(B1) && head_of(B1).seat == 1 && dev[B1].log_c == 2 && verifies(B1))
   /* C's last device signed out, and a row covers that. */
   witness(agree(A1, B1) && first == SIGN_OUT && dev[A1].log_c == 1 && head_of(A1).row_c == 1)
-  /* C withdrew, was seated all the same, and left. */
+  /* C withdrew, was added nevertheless, and left. */
   witness(world == CONSENT && entry[1].consent == 0 && has(withdrawn, 0) &&
           dev[C1].known == 2 && !is_member(C1) && entry[2].pending)
-  /* Two have seen a fork, and one is kept in the dark. */
+  /* Two have seen a fork, and the server hides it from the third. */
   witness(dev[A1].forked && dev[B1].forked && verifies(C1))
-  /* An owner replaced the fork, and members of both branches followed. */
+  /* An owner replaced the forked connection, and members of both branches joined. */
   witness(dev[B1].joined && dev[C1].joined && dev[B1].known != dev[C1].known)
-  /* The opener left out who went in the other history; a device that followed holds the replacement
-     in which the opener, who had not heard, took C in; and one verifies there. */
+  /* The opener did not invite a member that left in the other history. A device that joined
+     suspends a replacement to which the opener, without knowledge of the exit, added C. And one
+     device verifies there. */
   witness(replaced_by == B + 1 && has(head_of(B1).members, C) && !has(invited, C))
   witness(dev[A1].joined && has(invited & head_of(A1).gone, C))
   witness(verifies_there(A1) && replaced_by == B + 1)
-  /* C sealed another K to B, who refused it and was given the right one. */
+  /* C sealed another K to B. B refused it and got the right one. */
   witness(verifies(B1) && has(epoch_of(B1).wrong, B1) && has(epoch_of(B1).sealed, B1))
   /* An owner ended the connection. */
   witness(is_member(C1) && head_of(C1).ended)

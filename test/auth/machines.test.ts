@@ -1,4 +1,7 @@
-/** Tokens of machine accounts: the account server is asked each time, and nothing is kept. */
+/**
+ * Tests tokens of machine accounts.
+ * The account server checks each request, and the daemon stores nothing.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { MachineAccount } from '../../src/auth/tokens.ts'

@@ -1,4 +1,4 @@
-/** Whose socket it is, read from listings as Linux writes them. */
+/** Tests which user owns a socket, from socket tables in the format that Linux writes. */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { once } from 'node:events'
@@ -72,7 +72,7 @@ for (const [name, text, uid] of cases)
 
 const LINUX = { skip: process.platform !== 'linux' && 'Linux only' }
 
-/** Both ends of a connection in this process. */
+/** Returns both ends of a connection in this process. */
 async function pair(
   listenOn: string,
   connectTo: string,
@@ -122,7 +122,7 @@ test('a socket that is gone is nobody', LINUX, () =>
   }),
 )
 
-/** The end of a connection at the server, with the addresses of the rows above. */
+/** The server’s end of a connection, with the addresses of the rows above. */
 const accepted = {
   remoteAddress: '127.0.0.1',
   remotePort: 0xd431,

@@ -1,6 +1,7 @@
 /**
- * Who may do what: every route of the specification and every kind of caller. The golden was made from the text of the
- * specification, so the code is judged by it and not by itself.
+ * Tests the access rules: every route of the specification with every kind of caller.
+ * The golden file was made from the text of the specification, so it is independent of the code
+ * under test.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -13,7 +14,7 @@ import { AppError } from '../../src/errors.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 import { newMachine } from '../handlers/people.ts'
 
-/** `no_device`: let in, and told that this needs a device. */
+/** `no_device`: the scope allows the request, and the answer is that the route needs a device. */
 type Outcome = 'public' | 'through' | 'no_device' | 401 | 403
 /** `machine`: the token of a machine account, of full scope. */
 type Caller = 'none' | 'junk' | 'machine' | Scope
@@ -50,7 +51,7 @@ for (const { route, method, path, expected } of cases)
   test(`the scope table on ${route}`, () => {
     const segments = path.slice(1).split('/')
     const need = needOf(method, segments)
-    // What a machine account's caller is told beyond its scope is not for this table to say.
+    // This table does not cover what a machine account is refused beyond its scope.
     const judged = expected.filter(({ caller }) => caller !== 'machine')
     const outcomes = judged.map(({ caller }): Outcome => {
       if (need === 'none') return 'public'
@@ -143,7 +144,7 @@ before(async () => {
 })
 after(() => daemon.close())
 
-/** What is good enough to come to the question of a device. */
+/** Bodies that are valid enough for the request to reach the device check. */
 const BODIES: Readonly<Record<string, object>> = {
   'POST /api/v1/token': { name: 'test', scope: 'read' },
   'POST /api/v1/stamp': { content: 'x' },
@@ -152,11 +153,14 @@ const BODIES: Readonly<Record<string, object>> = {
   'POST /api/v1/guest-codes/{id}/send': { channel: 'email', to: 'ada@example.org' },
 }
 
-/** Takes all tokens of its caller with it: asked of a daemon of its own, and of the machine account last. */
+/**
+ * Revokes all tokens of its caller. So it is sent to a separate daemon, and for the machine
+ * account it is sent last.
+ */
 const ENDS = 'DELETE /api/v1/account'
 const live = cases.toSorted((a, b) => Number(a.route === ENDS) - Number(b.route === ENDS))
 
-/** A daemon that ends with the test, and a token of one caller. */
+/** Starts a daemon that ends with the test, and mints a token for one caller. */
 async function another(t: TestContext, scope: Scope): Promise<{ of: TestDaemon; token: string }> {
   const of = await startDaemon()
   t.after(() => of.close())
@@ -165,7 +169,7 @@ async function another(t: TestContext, scope: Scope): Promise<{ of: TestDaemon; 
 
 for (const { route, method, path, expected } of live)
   test(`over HTTP: ${route}`, async (t) => {
-    // Nobody has these ids, so whoever comes through changes nothing.
+    // No resource has these ids, so a request that is let through changes nothing.
     const target = path.replace(/{\w+}/g, 'nobody')
     for (const { caller, outcome } of expected) {
       const isScope = caller === 'read' || caller === 'write' || caller === 'full'
@@ -181,7 +185,8 @@ for (const { route, method, path, expected } of live)
         assert.equal(`${status} ${told?.['error']}`, '409 no_device', caller)
         continue
       }
-      // A machine account is a member of its organisation: its scope lets it through, its role does not let it write.
+      // A machine account is a member of its organisation: its scope allows the request, but its
+      // role does not allow the write.
       if (
         caller === 'machine' &&
         path.startsWith('/api/v1/org/') &&
@@ -204,7 +209,7 @@ for (const { route, method, path, expected } of live)
           assert(told['message']?.includes(part), `${told['message']} lacks ${part}`)
         assert.equal(challenge, `Bearer error="insufficient_scope", scope="${need}"`)
       } else {
-        // RFC 6750 section 3.1: no error code where there was no token.
+        // RFC 6750 section 3.1: no error code if the request had no token.
         assert.equal(challenge, caller === 'none' ? 'Bearer' : 'Bearer error="invalid_token"')
         assert.equal(told?.['error'], caller === 'none' ? 'unauthorized' : 'invalid_token')
       }

@@ -1,4 +1,4 @@
-/** What a daemon stores of the download links that its tokens hold. */
+/** Tests what a daemon stores of the download links that its tokens hold. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'

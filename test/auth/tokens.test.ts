@@ -1,4 +1,7 @@
-/** API tokens: what each may do and until when, across restarts, edits of the database and crashes at the worst moment. */
+/**
+ * Tests API tokens: what each one allows and until when.
+ * The cases include restarts, edits of the database and crashes at any moment.
+ */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -35,7 +38,7 @@ const open = (
     ...over,
   })
 
-/** As after a start of the daemon: nothing is known but what was written. */
+/** Reopens the state as a start of the daemon does: only what was written remains. */
 const restart = () => {
   state.close()
   state = openState(dir)
@@ -199,7 +202,7 @@ for (const id of ['tok_x', '', 'con_01k9zq3v5w8x2y4z6a8b0c2d4e', '__proto__'])
 test('the keychain’s record rules: an edit of the database widens, prolongs or revives nothing', () => {
   const narrow = tokens.mint({ name: 'n', scope: 'read', expires_in: 60 })
   const wide = tokens.mint({ name: 'n', scope: 'full' })
-  // The hash of the narrow token on the row of the wide one.
+  // Puts the hash of the narrow token on the row of the wide one.
   const { hash } = rowOf(narrow.id) ?? assert.fail()
   state.db.exec(`delete from tokens where id = '${narrow.id}'`)
   state.db.exec(`update tokens set hash = '${hash}' where id = '${wide.id}'`)
@@ -302,7 +305,8 @@ test('a crash between keychain and row leaves no usable token', () => {
   assert.deepEqual(tokens.list(), [])
   restart()
   assert.deepEqual(tokens.list(), [])
-  // The record without a row opens nothing: no hash leads to it. It is gone all the same.
+  // A record without a row gives no access, since no hash leads to it. It is deleted
+  // nevertheless.
   assert.equal(tokenCount(), 0)
   assert.equal(keychain.get(written[0] ?? ''), null)
 })

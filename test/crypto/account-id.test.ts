@@ -1,4 +1,4 @@
-/** Account ids: the derivation of test kit 2, and by node:crypto. */
+/** Tests account ids against test kit 2 and against a derivation by node:crypto. */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'

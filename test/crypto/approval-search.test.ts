@@ -1,7 +1,8 @@
 /**
- * The searching server: it stands between a new device N and an approving device O, with a device
- * of its own, and looks for values that make both show the same words. The devices are the honest
- * ones of section 4; words are cut to 12, 16 and 20 bits, so that chance can be counted.
+ * Simulates a server that searches for matching words.
+ * It stands between a new device N and an approving device O, with a device of its own, and
+ * searches for values that make both show the same words. The devices follow section 4; words are
+ * cut to 12, 16 and 20 bits, so that hits can be counted.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -18,7 +19,7 @@ import {
 import { u64be } from '../../src/crypto/encoding/hash-input.ts'
 import { newAccount, newDevice } from './builders.ts'
 
-/** The same 32-byte values in the same order at each run. */
+/** Returns a source of the same 32-byte values in the same order at each run. */
 function seeded(seed: string) {
   let drawn = 0
   return () => sha256(concatBytes(Buffer.from(seed), u64be(drawn++)))
@@ -30,19 +31,20 @@ const keysFrom = (draw: () => Uint8Array) => ({ sign: draw(), sealHash: draw(), 
 const newcomer = (draw: () => Uint8Array): Newcomer => ({ account, device, keys: keysFrom(draw) })
 const answerFrom = (draw: () => Uint8Array): Answer => ({ nonce: draw(), seq: 3, head: draw() })
 
-/** The first bits of a transcript, which are what the words that a person types are made of. */
+/** Returns the first bits of a transcript, from which the typed words are made. */
 const bitsOf = (transcript: Uint8Array, bits: number) =>
   new DataView(transcript.buffer, transcript.byteOffset).getUint32(0) >>> (32 - bits)
 
-/** What O and N show of one attempt, each by the transcript that it saw. */
+/** The transcripts of one attempt at O and at N, from which each shows words. */
 interface Shown {
   readonly atO: Uint8Array
   readonly atN: Uint8Array
 }
 
 /**
- * One counted attempt. The server commits for its device before O draws, and answers N before N
- * reveals; in between it tries many answers against all that it knows.
+ * Runs one counted attempt.
+ * The server commits for its device before O draws, and answers N before N reveals. In between it
+ * tries many answers against all values that it has.
  */
 function attempt(draw: () => Uint8Array, tries: number): Shown {
   const honest: Reveal = { ...newcomer(draw), nonce: draw() }
@@ -50,7 +52,7 @@ function attempt(draw: () => Uint8Array, tries: number): Shown {
   const commitment = commitmentTo(own)
   const nO = answerFrom(draw)
   const atO = transcriptOf(own, nO)
-  // The nonce of N is not known yet: the best that a search can do is to guess it.
+  // The nonce of N is secret yet: the best that a search can do is to guess it.
   const guess = { ...honest, nonce: draw() }
   let toN = answerFrom(draw)
   for (let tried = 0; tried < tries; tried++) {
@@ -61,7 +63,7 @@ function attempt(draw: () => Uint8Array, tries: number): Shown {
   return { atO, atN: transcriptOf(honest, toN) }
 }
 
-/** Whether a count is within five standard deviations of what it should be. */
+/** Checks that a count is within five standard deviations of its mean. */
 function isExpected(count: number, mean: number, what: string): void {
   const span = 5 * Math.sqrt(mean)
   assert(Math.abs(count - mean) <= span, `${what}: ${count}, expected ${mean} ± ${span}`)
@@ -74,7 +76,7 @@ describe('a server that searches for words', () => {
     for (const bits of [12, 16, 20]) {
       const hits = runs.filter(({ atO, atN }) => bitsOf(atO, bits) === bitsOf(atN, bits)).length
       isExpected(hits, Math.max(runs.length / 2 ** bits, 0.2), `${bits} bits, hits`)
-      // Of any two attempts, what O shows in one and N in the other is a draw, too.
+      // For any two attempts, the words at O in one and at N in the other are random draws, too.
       const counts = new Map<number, number>()
       for (const { atO } of runs) {
         const shown = bitsOf(atO, bits)
@@ -95,8 +97,9 @@ describe('a server that searches for words', () => {
   for (const bits of [12, 16, 20])
     test(`without a commitment, as in version 1, it always finds ${bits} bits from two sides`, () => {
       const draw = seeded(`open ${bits}`)
-      // N and O have shown all: keys and nonces. The server chooses the keys of its own device
-      // for O, and the log for N, and needs the square root of the words only.
+      // N and O have revealed their keys and nonces.
+      // The server chooses the keys of its own device for O, and the log for N, so it needs only
+      // the square root of the number of words.
       const honest: Reveal = { ...newcomer(draw), nonce: draw() }
       const nO = answerFrom(draw)
       const atO = new Set<number>()
@@ -110,7 +113,7 @@ describe('a server that searches for words', () => {
       assert(found < most, `${found} tries found nothing`)
     })
 
-  /** Of so many people, how many sign the device of a server that may begin this often. */
+  /** Returns how many people sign the device of a server that may begin this often. */
   function deceived(seed: string, people: number, starts: number): number {
     const draw = seeded(seed)
     let signed = 0

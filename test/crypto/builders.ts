@@ -1,4 +1,4 @@
-/** Signed entries as a device would make them, for tests that need logs of any shape. */
+/** Builds signed entries as a device would, for tests that need logs of any shape. */
 import { randomBytes } from 'node:crypto'
 import { accountIdOf } from '../../src/crypto/account-id.ts'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -32,11 +32,11 @@ export function newDevice(): TestDevice {
   return { id: newId(PREFIX.device, Date.now()), keys, kid: thumbprint(keys.sign.jwk) }
 }
 
-/** Signs anything at all as a device. */
+/** Signs any payload as a device. */
 export const sign = (typ: Typ, by: TestDevice, payload: object) =>
   signJws(typ, by.kid, payload, by.keys.sign.secret)
 
-/** The next entry of a key log; `change` is laid over it before it is signed. */
+/** Returns the next entry of a key log; `change` replaces members before the signature. */
 export function logEntry(
   account: string,
   log: readonly string[],
@@ -52,22 +52,25 @@ export function logEntry(
   return sign('keylog+jws', by, { ...entry, by: by.id, at: 1767225600, ...change })
 }
 
-/** An account whose devices are at hand; `log` is its key log as it stands. */
+/** An account with known devices; `log` is its current key log. */
 export type Person = { readonly account: string; log: KeyLog }
 
 export const AT = 1767225600
 
-/** The account that begins with a device, and the salt of zeros that `logEntry` gives its first entry. */
+/**
+ * Returns the account that begins with a device and the salt of zeros.
+ * `logEntry` gives its first entry the same salt.
+ */
 export const accountOf = ({ keys }: TestDevice) =>
   accountIdOf(rawKeys(publicKeys(keys)), new Uint8Array(32))
 
-/** A person of one device. */
+/** Returns a person with one device. */
 export function newPerson(device: TestDevice): Person {
   const { account, entry } = firstOf(device.id, device.keys, AT)
   return { account, log: verifyKeyLog(account, [entry]) }
 }
 
-/** A person and the person's first device. */
+/** Returns a person and the person’s first device. */
 export function newMember(): { person: Person; device: TestDevice } {
   const device = newDevice()
   return { person: newPerson(device), device }
@@ -94,24 +97,24 @@ export function reset(person: Person, { id, keys }: TestDevice, recovery?: KeyPa
   follow(person, resetLog({ log: person.log, device: id, keys, at: AT, ...vouched }))
 }
 
-/** A device of a person who signs at a place of its key log, the newest unless another is named. */
+/** Returns a device as a signer at a place of its person’s key log, by default the newest. */
 export function signer({ account, log }: Person, device: TestDevice, seq = log.seq): Signer {
   const actorLog = { seq, head: log.heads[seq]! }
   const { id, kid, keys } = device
   return { actor: account, device: id, actorLog, kid, seed: keys.sign.secret, at: AT }
 }
 
-/** The key logs of people, as they stand. */
+/** Returns the current key logs of people. */
 export const logsOf = (...people: readonly Person[]) =>
   new Map(people.map(({ account, log }) => [account, log]))
 
-/** A place of a key log as entries name it. */
+/** Returns a place of a key log in the form that entries use. */
 export const place = ({ log }: Person, seq = log.seq) => ({
   seq,
   head: encodeBase64url(log.heads[seq]!),
 })
 
-/** The consent that a device of a person signs for the newest entry of a roster. */
+/** Returns the consent that a device of a person signs for the newest entry of a roster. */
 export function consentTo(
   { connection, head }: Pick<Roster, 'connection' | 'head'>,
   inviter: Pick<Person, 'account'>,
@@ -133,8 +136,8 @@ export function consentTo(
 }
 
 /**
- * The next entry of a roster as anybody might sign it, right or wrong: `change` is laid over the
- * members that every entry has, and what it sets to undefined is left out.
+ * Returns the next entry of a roster, valid or not.
+ * `change` replaces the members that every entry has; a member set to undefined is omitted.
  */
 export function rosterEntry(
   roster: Pick<Roster, 'connection' | 'seq' | 'head' | 'epoch'>,
@@ -148,7 +151,7 @@ export function rosterEntry(
   return sign('roster+jws', device, { ...next, ...signed, ...change })
 }
 
-/** The members of an entry that opens the next epoch of a roster with K. */
+/** Returns the members of an entry that opens the next epoch of a roster with K. */
 export const opening = (
   { connection, epoch }: Pick<Roster, 'connection' | 'epoch'>,
   k: Uint8Array,

@@ -1,4 +1,4 @@
-/** Codes of protocol 2: words for everyone, and words for one listener and one purpose. */
+/** Tests codes of protocol 2: words for everyone, and words for one listener and one purpose. */
 import assert from 'node:assert/strict'
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -118,7 +118,7 @@ test('challenges are words of the whole list', () => {
 
 describe('a purpose', () => {
   test('typed again as it is shown is the same', () => {
-    // Conjoining jamo compose only once what stood between them is dropped.
+    // Conjoining jamo compose only after the characters between them are dropped.
     const isJamo = /[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]/
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 20 }), (typed) => {

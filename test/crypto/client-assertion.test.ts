@@ -1,4 +1,4 @@
-/** Client assertions: each rule of RFC 7523 section 3 with what keeps it and what breaks it. */
+/** Tests client assertions: each rule of RFC 7523 section 3, with a valid and an invalid case. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { newId, PREFIX } from '../../src/crypto/encoding/id.ts'
@@ -24,7 +24,7 @@ const header = { alg: 'Ed25519', typ: 'JWT', kid: thumbprint(own.jwk) }
 const claims = { iss: machine, sub: machine, aud: audience, iat: now, exp: now + 60, jti: 'j' }
 
 type Change = { header?: object; claims?: object }
-/** A member laid over with `undefined` is left out, as JSON has it. */
+/** Returns an assertion with changed members. JSON omits a member that is undefined. */
 const assertionOf = (change: Change = {}) =>
   signCompact({ ...header, ...change.header }, { ...claims, ...change.claims }, own.secret)
 

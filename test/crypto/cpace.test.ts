@@ -1,4 +1,4 @@
-/** CPace: the cases of test kit 2, among them the vectors of the draft. */
+/** Tests CPace: the cases of test kit 2, which include the vectors of the draft. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ristretto255 } from '@noble/curves/ed25519.js'
@@ -30,7 +30,7 @@ type SessionCase = {
   prs: string
   sid_hex: string
   ci_hex: string
-  /** Absent in the vectors of the draft, which knows no connection, and no tags. */
+  /** Absent in the vectors of the draft, which has no connections and no tags. */
   connection_hex?: string
   inviter_hex?: string
   scalar_hex: string
@@ -98,7 +98,7 @@ function whole(
   return theirs === undefined ? run.reply : { ...run.reply, ...run.finish(theirs) }
 }
 
-/** Reads associated data, and makes it again. */
+/** Parses associated data and builds it again. */
 function adAgain(role: SessionCase['role'], ad: Uint8Array): Uint8Array {
   const place = {
     account: formatId(PREFIX.account, ad.subarray(0, 16)),

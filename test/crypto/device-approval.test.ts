@@ -1,4 +1,6 @@
-/** Approving a further device: the cases of test kit 2, and what the transcript binds. */
+/**
+ * Tests approving a further device: the cases of test kit 2, and the inputs of the transcript.
+ */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -60,7 +62,7 @@ run<SasCase>('approval.json', ofKind('sas'), (of) => {
     assert.equal(matches(input, side === 'O' ? newDevice : oldDevice), match, why)
 })
 
-/** The kit calls a wrong number of words no match; here it is an error of its own. */
+/** The kit counts a wrong number of words as no match; here it is a separate error. */
 function matches(typed: string, expected: string[]): boolean {
   try {
     return sameWords(typed, expected)

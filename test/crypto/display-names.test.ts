@@ -1,4 +1,4 @@
-/** Display names that look like others: the cases of test kit 2. */
+/** Tests display names that look like others: the cases of test kit 2. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'

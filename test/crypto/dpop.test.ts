@@ -1,4 +1,4 @@
-/** DPoP proofs: each rule of RFC 9449 section 4.3 with what keeps it and what breaks it. */
+/** Tests DPoP proofs: each rule of RFC 9449 section 4.3, with a valid and an invalid case. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -20,7 +20,7 @@ const header = { alg: 'Ed25519', typ: 'dpop+jwt', jwk: own.jwk }
 const ath = createHash('sha256').update(accessToken, 'ascii').digest('base64url')
 const claims = { jti: 'e1j3V_bKic8-LAEB', htm: 'POST', htu: url, iat: now, ath }
 
-/** A member laid over with `undefined` is left out, as JSON has it. */
+/** Returns a proof with changed members. JSON omits a member that is undefined. */
 const proofOf = (change: { header?: object; claims?: object } = {}) =>
   signCompact({ ...header, ...change.header }, { ...claims, ...change.claims }, own.secret)
 const refused = (proof: string, reason: Reason, expected: object = {}) =>

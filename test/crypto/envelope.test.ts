@@ -1,4 +1,6 @@
-/** X-Wing and the envelopes of suite 1: the cases of test kit 2, and what is sealed here. */
+/**
+ * Tests X-Wing and the envelopes of suite 1: the cases of test kit 2, and envelopes sealed here.
+ */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -52,7 +54,7 @@ run<KemCase>('envelope.json', ofKind('kem'), async (of) => {
   const shared = await kem.Decap(bytes(of.enc_hex), secret, undefined)
   assert.equal(hex(shared), of.shared_secret_hex)
   assert.equal(hex(publicOf(bytes(of.decapsulation_key_hex))), of.public_hex)
-  // What is sealed to the public key opens with the decapsulation key.
+  // A text sealed to the public key opens with the decapsulation key.
   const hpke = hpkeSuite1()
   const publicKey = await hpke.DeserializePublicKey(bytes(of.public_hex))
   const sealed = await hpke.Seal(publicKey, bytes('c0ffee'))
@@ -118,7 +120,7 @@ describe('an envelope', () => {
     test(`for another ${name}: ${reason}`, async () => {
       const envelope = await sealEnvelope({ ...epoch, ...change }, k, to)
       await assert.rejects(openEnvelope(envelope, known, recipient, keys), { reason })
-      // Nor does the ciphertext open where the place is written over.
+      // The ciphertext does not open either if the place is overwritten.
       const moved = JSON.stringify({
         ...(JSON.parse(envelope) as object),
         connection: epoch.connection,

@@ -1,4 +1,4 @@
-/** First contact by four words: what two devices agree on, and what they refuse. */
+/** Tests first contact by four words: the values that two devices agree on, and refusals. */
 import assert from 'node:assert/strict'
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -20,7 +20,7 @@ import { hex } from './kit2.ts'
 const account = () => formatId(PREFIX.account, randomBytes(16))
 const place = () => ({ account: account(), seq: 3, head: new Uint8Array(randomBytes(32)) })
 
-/** An invitation, and what each side knows of the logs. */
+/** Returns an invitation, and each side’s view of the logs. */
 function meeting() {
   const inviter = { ...place(), rosterHead: new Uint8Array(randomBytes(32)) }
   const contact: Contact = {
@@ -32,7 +32,7 @@ function meeting() {
   return { inviter, invitee: place(), contact }
 }
 
-/** The run of two honest devices, each with what it holds to be the contact. */
+/** Runs two honest devices, each with its own data of the contact. */
 function meet(
   { inviter, invitee }: ReturnType<typeof meeting>,
   atInvitee: Contact,

@@ -1,4 +1,4 @@
-/** The numbers that docs/protocol.md prints, and the list that the words come from. */
+/** Tests the numbers that docs/protocol.md prints, and the list of words. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -76,7 +76,7 @@ describe(LIST_ID, () => {
     )
   })
   test('is prefix-free', () => {
-    // In a sorted list a word that begins another begins its neighbour.
+    // In a sorted list, a word that is a prefix of another is a prefix of its neighbour.
     const begun = words.filter((word, i) => words[i + 1]?.startsWith(word))
     assert.deepEqual(begun, [])
   })

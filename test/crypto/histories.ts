@@ -1,4 +1,4 @@
-/** Random histories of a connection among five people, and what the document says of each. */
+/** Random histories of a connection among five people, with a model of the protocol document. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { KeyLog } from '../../src/crypto/logs/key-log.ts'
@@ -37,18 +37,20 @@ const PEOPLE = 5
 const DEVICES = 4
 export const connection = newConnection()
 
-/** Keys are made once; each history names as many of them as it needs. */
+/** Keys are made once; each history uses as many of them as it needs. */
 const spare = Array.from({ length: PEOPLE }, () => Array.from({ length: DEVICES }, newDevice))
 /** Every device that a history may name. */
 export const byId = new Map(spare.flat().map((device) => [device.id, device]))
 const accounts = spare.map(([device]) => newPerson(device!))
 const secret = (seq: number) => new Uint8Array(32).fill(seq + 1)
 
-/** What the document says of an account in the connection, kept apart from the code that is judged. */
+/**
+ * The state of an account in the connection by the document, separate from the code under test.
+ */
 type Seat = { role: Role; generation: number; bound: number; covered: number }
 type Model = {
   seats: Map<number, Seat>
-  /** Those who left since the epoch began, and the place that it covers for each. */
+  /** The accounts that left since the epoch began, and the place that it covers for each. */
   leavers: [number, number][]
   epoch: number
   pending: boolean
@@ -64,7 +66,7 @@ export type World = {
   model: Model
 }
 
-/** The key logs of everybody, as they stand. */
+/** Returns the current key logs of all people. */
 export const logs = ({ people }: World): Map<string, KeyLog> =>
   new Map(people.map(({ account, log }) => [account, log]))
 
@@ -90,7 +92,7 @@ const step = fc.record({
     ...(['add', 'add', 'add', 'remove', 'role', 'role', 'leave', 'rotate', 'confirm'] as const),
     ...(['device', 'revoke', 'reset'] as const),
   ),
-  /** Now and then somebody tries what is not likely to be allowed. */
+  /** A quarter of the steps attempts something that is probably not allowed. */
   wild: fc.nat(3).map((one) => one === 0),
   who: fc.nat(PEOPLE - 1),
   whom: fc.nat(PEOPLE - 1),
@@ -100,10 +102,10 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 type InLog = 'device' | 'revoke' | 'reset'
 type InRoster = Exclude<Step['op'], InLog>
 
-/** Steps to play. */
+/** Steps to run. */
 export const history = fc.array(step, { minLength: 4, maxLength: 24 })
 
-/** The step, taken as meant: by somebody who may, about somebody it could be about. */
+/** Returns a permitted form of the step: by an actor who may do it, on a possible target. */
 function meant(world: World, one: Step): Step {
   const { seats } = world.model
   const everybody = [...world.people.keys()]
@@ -122,7 +124,7 @@ function meant(world: World, one: Step): Step {
   return { ...one, who, whom: pick(others, one.whom) }
 }
 
-/** Does a step in the key log of somebody. */
+/** Runs a step in the key log of a person. */
 function inLog(world: World, op: InLog, who: number): void {
   const person = world.people[who]!
   const active = world.active[who]!
@@ -144,7 +146,7 @@ function inLog(world: World, op: InLog, who: number): void {
   }
 }
 
-/** Does a step in the roster, if the document allows it; otherwise the builder must refuse it. */
+/** Runs a step in the roster if the document allows it; otherwise the builder must refuse it. */
 function inRoster(world: World, op: InRoster, { who, whom, role }: Step): void {
   const { people, roster, model } = world
   const { seats } = model
@@ -254,7 +256,7 @@ function agree(world: World): void {
   }
 }
 
-/** Takes the steps one after the other; after each the code and the model must agree. */
+/** Runs the steps in order; after each, the code and the model must agree. */
 export function play(steps: readonly Step[]): World {
   const world = begin()
   for (const one of steps) {

@@ -1,4 +1,4 @@
-/** What a signed structure may not be, beyond the cases of the test kit. */
+/** Tests invalid signed structures beyond the cases of the test kit. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createHash } from 'node:crypto'
@@ -130,7 +130,7 @@ describe('jws', () => {
       ),
     )
   })
-  // A signer who knows its key can make what the cofactored equation alone accepts.
+  // The owner of a key can make a signature that only the cofactored equation accepts.
   const { Point, utils } = ed25519
   const torsion = Point.fromHex('26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05')
   const [point, zero] = [utils.getExtendedPublicKey(secret).point, Point.ZERO]

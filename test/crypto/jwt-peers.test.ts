@@ -1,4 +1,7 @@
-/** Proofs and assertions against independent libraries: what we make they read, what they make we read. */
+/**
+ * Tests proofs and assertions against independent libraries.
+ * Each side verifies what the other makes.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { EmbeddedJWK, importJWK, jwtVerify, SignJWT } from 'jose'

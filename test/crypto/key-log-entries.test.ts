@@ -1,4 +1,7 @@
-/** What a device adds to the key log of its account, over any history of devices. */
+/**
+ * Tests the entries that a device adds to the key log of its account, over any history of
+ * devices.
+ */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -91,7 +94,8 @@ test('any history of a log is one that its reader accepts, and says what was don
       const founder = newDevice()
       const { account: home, entry: begun } = firstOf(founder.id, founder.keys, at)
       let log = verifyKeyLog(home, [begun])
-      // The model: who is active, how often it began anew, and what each entry should say.
+      // The model: the active devices, the number of resets, and the expected content of each
+      // entry.
       let active = [founder]
       let generation = 1
       const said = [['add', founder.id, founder.id]]
@@ -128,7 +132,7 @@ test('any history of a log is one that its reader accepts, and says what was don
   )
 })
 
-/** The rules of section 3 on the entries themselves, read without the code under test. */
+/** Checks the rules of section 3 on the entries themselves, without the code under test. */
 function followsTheRules(home: string, entries: readonly string[], said: string[][]): void {
   let prev = Buffer.alloc(32).toString('base64url')
   for (const [seq, entry] of entries.entries()) {

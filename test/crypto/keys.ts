@@ -1,4 +1,4 @@
-/** Keys of devices, made at once, and what follows from them. */
+/** Keys of devices, made at once, and values derived from them. */
 import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto'
 import { x25519 } from '@noble/curves/ed25519.js'
 import { shake256 } from '@noble/hashes/sha3.js'
@@ -9,14 +9,14 @@ import type { SealKeyPair } from '../../src/crypto/seal-key.ts'
 
 const random = () => new Uint8Array(randomBytes(32))
 
-/** What `newDeviceKeys` of the program makes, without waiting. */
+/** Makes the same as `newDeviceKeys` of the program, synchronously. */
 export const newDeviceKeys = (): DeviceKeys => ({
   sign: signingKeyFrom(random()),
   seal: newSealKey(),
   auth: signingKeyFrom(random()),
 })
 
-/** What `newSealKey` of the program makes, without waiting. */
+/** Makes the same as `newSealKey` of the program, synchronously. */
 export function newSealKey(): SealKeyPair {
   const secret = random()
   const publicKey = publicOf(secret)
@@ -26,10 +26,13 @@ export function newSealKey(): SealKeyPair {
 
 const made = new Map<string, Uint8Array>()
 
-/** The bytes of a sealing key that was made here, by the id that key logs have. */
+/** Returns the bytes of a sealing key that was made here, by the id that key logs have. */
 export const sealKeyNamed = (id: string): Uint8Array => made.get(id)!
 
-/** The public key of a decapsulation key of X-Wing, by node:crypto's ML-KEM and noble's X25519. */
+/**
+ * Returns the public key of an X-Wing decapsulation key, by node:crypto and noble.
+ * ML-KEM is from node:crypto, X25519 from noble.
+ */
 export function publicOf(secret: Uint8Array): Uint8Array {
   const seeds = shake256(secret, { dkLen: 96 })
   // RFC 9935: an ML-KEM-768 private key in PKCS #8, as its seed.
@@ -41,7 +44,7 @@ export function publicOf(secret: Uint8Array): Uint8Array {
   return new Uint8Array(Buffer.concat([mlKem, classic]))
 }
 
-/** An account that begins with a device: its id, and the first entry of its key log. */
+/** Returns an account that begins with a device: its id, and the first entry of its key log. */
 export const firstOf = (
   device: string,
   keys: DeviceKeys,

@@ -8,7 +8,7 @@ import { Refusal } from '../../src/crypto/refusal.ts'
 export interface Case {
   readonly id: string
   readonly kind?: string
-  /** Absent where each case of the kind is accepted, or where `reason` alone says that it is not. */
+  /** Absent if each case of the kind is accepted, or if `reason` alone marks a refusal. */
   readonly accept?: boolean
   readonly reason?: string
 }
@@ -31,7 +31,7 @@ export interface CodeCase {
 export const bytes = (hex: string) => new Uint8Array(Buffer.from(hex, 'hex'))
 export const hex = (data: Uint8Array) => Buffer.from(data).toString('hex')
 
-/** The cases of a file that `wanted` selects: at least one. */
+/** Returns the cases of a file that `wanted` selects: at least one. */
 function casesOf<T>(file: string, wanted: (of: Case) => boolean = () => true): (Case & T)[] {
   const { cases } = readKit<T>(file)
   const those = cases.filter(wanted)
@@ -39,13 +39,16 @@ function casesOf<T>(file: string, wanted: (of: Case) => boolean = () => true): (
   return those
 }
 
-/** A whole file, with what its cases share. */
+/** Returns a whole file, with the members that its cases share. */
 export function readKit<T, Shared = unknown>(file: string): Shared & { cases: (Case & T)[] } {
   const text = readFileSync(new URL(`../testkit2/${file}`, import.meta.url), 'utf8')
   return JSON.parse(text) as Shared & { cases: (Case & T)[] }
 }
 
-/** Runs cases of a file, one test each: `check` accepts the case, or refuses it for its reason. */
+/**
+ * Runs cases of a file, one test each.
+ * `check` accepts the case, or refuses it for its reason.
+ */
 export function run<T>(
   file: string,
   wanted: (of: Case) => boolean,

@@ -1,4 +1,4 @@
-/** Key logs that the builders make and the verifier reads. */
+/** Tests key logs that the builders make and the verifier reads. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { publicKeys } from '../../src/crypto/device-keys.ts'

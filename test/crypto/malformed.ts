@@ -1,6 +1,6 @@
 /**
- * Entries that no roster and no key log takes, by what is wrong with them, signed by a device that
- * keeps to no rule.
+ * Malformed entries that every roster and key log refuses, by their fault.
+ * A device that follows no rule signs them.
  */
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha512 } from '@noble/hashes/sha2.js'
@@ -17,7 +17,7 @@ const TORSION = Point.fromHex('26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b
 const little = (bytes: Uint8Array): bigint =>
   BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
 
-/** A signature with a torsion component in R or in the public key. */
+/** Returns a signature with a torsion component in R or in the public key. */
 function torsionSignature(message: Uint8Array, seed: Uint8Array): Uint8Array {
   const { scalar, point } = utils.getExtendedPublicKey(seed)
   const { ORDER } = Point.Fn
@@ -28,13 +28,13 @@ function torsionSignature(message: Uint8Array, seed: Uint8Array): Uint8Array {
   return new Uint8Array([...R, ...Buffer.from(S, 'hex').reverse()])
 }
 
-/** The public key of a seed plus a point of order 8, base64url. */
+/** Returns the public key of a seed plus a point of order 8, base64url. */
 export const torsionKey = (seed: Uint8Array): string =>
   encodeBase64url(utils.getExtendedPublicKey(seed).point.add(TORSION).toBytes())
 
 type Sign = (message: Uint8Array, seed: Uint8Array) => Uint8Array
 
-/** A JWS with the header of another over any text as payload. */
+/** Returns a JWS with the header of another over any text as payload. */
 export function signedText(
   like: string,
   payload: string,
@@ -50,11 +50,11 @@ type Malformed = [what: string, entry: string, reason: Reason]
 const payloadOf = (jws: string) =>
   JSON.parse(Buffer.from(jws.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>
 
-/** Malformed in ways that every signed structure refuses; made of an entry that would be good. */
+/** Returns malformed forms of a valid entry that every signed structure refuses. */
 function malformedForms(good: string, seed: Uint8Array): Malformed[] {
   const payload = payloadOf(good)
   const signed = (text: string, sign?: Sign) => signedText(good, text, seed, sign)
-  /** The entry with one more member, as text. */
+  /** Returns the entry with one more member, as text. */
   const more = (member: string) => signed(JSON.stringify(payload).replace(/\}$/, `,${member}}`))
   return [
     ['level 9', more('"x":[[[[[[[[[]]]]]]]]]'), 'too_deep'],
@@ -65,7 +65,7 @@ function malformedForms(good: string, seed: Uint8Array): Malformed[] {
   ]
 }
 
-/** Every op with each member that it does not use. */
+/** Returns every op with each member that it does not use. */
 const superfluousIn = (
   ops: Readonly<Record<string, readonly string[]>>,
   others: Readonly<Record<string, unknown>>,
@@ -81,7 +81,7 @@ const superfluousIn = (
     ])
   })
 
-/** What each op of a roster has besides the members of every entry. */
+/** The members of each op of a roster besides those of every entry. */
 const ROSTER_OPS = {
   add: ['member', 'member_log', 'role', 'consent'],
   remove: ['member', 'k_commit'],
@@ -93,8 +93,8 @@ const ROSTER_OPS = {
 }
 
 /**
- * Malformed entries of a roster.
- * @param rotation the next entry, which would be good: a rotation; signed with `seed` (32 bytes)
+ * Returns malformed entries of a roster.
+ * @param rotation the next entry, a valid rotation; signed with `seed` (32 bytes)
  */
 export function malformedEntries(rotation: string, seed: Uint8Array): Malformed[] {
   const { connection, actor, actor_log, k_commit, ...rest } = payloadOf(rotation)
@@ -113,8 +113,8 @@ export function malformedEntries(rotation: string, seed: Uint8Array): Malformed[
 }
 
 /**
- * Malformed openings of a connection.
- * @param opening the first entry, which would be good; signed with `seed` (32 bytes)
+ * Returns malformed openings of a connection.
+ * @param opening the first entry, valid; signed with `seed` (32 bytes)
  */
 export function malformedOpenings(opening: string, seed: Uint8Array): Malformed[] {
   const { connection, actor: member, actor_log: member_log, k_commit, ...rest } = payloadOf(opening)
@@ -128,7 +128,10 @@ export function malformedOpenings(opening: string, seed: Uint8Array): Malformed[
   ]
 }
 
-/** What each op of a key log has besides the members of every entry; a reset may have a `recovery_sig`. */
+/**
+ * The members of each op of a key log besides those of every entry.
+ * A reset may have a `recovery_sig`.
+ */
 const KEY_LOG_OPS = {
   add: ['device', 'keys'],
   revoke: ['device'],
@@ -138,8 +141,8 @@ const KEY_LOG_OPS = {
 }
 
 /**
- * Malformed entries of a key log.
- * @param renewal the next entry, which would be good: a renewal; signed with `seed` (32 bytes)
+ * Returns malformed entries of a key log.
+ * @param renewal the next entry, a valid renewal; signed with `seed` (32 bytes)
  */
 export function malformedKeyLogEntries(renewal: string, seed: Uint8Array): Malformed[] {
   const { seal, device, ...rest } = payloadOf(renewal)
@@ -168,8 +171,8 @@ export function malformedKeyLogEntries(renewal: string, seed: Uint8Array): Malfo
 }
 
 /**
- * Malformed first entries of a key log.
- * @param first the entry, which would be good; signed with `seed` (32 bytes)
+ * Returns malformed first entries of a key log.
+ * @param first the valid entry; signed with `seed` (32 bytes)
  */
 export function malformedFirstEntries(first: string, seed: Uint8Array): Malformed[] {
   const { device, keys, salt, ...rest } = payloadOf(first)
@@ -192,8 +195,8 @@ export function malformedFirstEntries(first: string, seed: Uint8Array): Malforme
 }
 
 /**
- * Malformed consents.
- * @param consent one that would be good; signed with `seed` (32 bytes)
+ * Returns malformed consents.
+ * @param consent a valid one; signed with `seed` (32 bytes)
  */
 export const malformedConsents = (consent: string, seed: Uint8Array): Malformed[] => [
   ...malformedForms(consent, seed).map(([what, text]): Malformed => [what, text, 'bad_consent']),

@@ -1,4 +1,4 @@
-/** What is remembered as good: not looked at again, and never more than so much of it. */
+/** Tests the cache of verified entries: they are not verified again, and its size is limited. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashOf } from '../../src/crypto/jose/jws.ts'

@@ -5,7 +5,7 @@ import type { Reason } from '../../src/crypto/refusal.ts'
 import { openEntry } from '../../src/crypto/logs/roster.ts'
 import { accountOf, logEntry, newConnection, newDevice } from './builders.ts'
 
-/** The third is of nobody. */
+/** The third device belongs to no account. */
 export const [first, second, third] = [newDevice(), newDevice(), newDevice()]
 export const account = accountOf(first)
 export const at = 1767225600

@@ -1,4 +1,4 @@
-/** The first entry of a roster: what it says, and every way in which it may be wrong. */
+/** Tests the first entry of a roster: its content, and every way in which it may be wrong. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -106,7 +106,7 @@ describe('a roster that is opened', () => {
     const entry = openEntry({ ...opening, actorLog: revoked, ...own })
     const logs = new Map([[account, revoked]])
     refused(() => verifyRoster(connection, [entry], logs), 'revoked_signer')
-    // Unrevoked at its own actor_log, so the older entry stands.
+    // The device is not revoked at its own actor_log, so the older entry stays valid.
     assert.equal(verifyRoster(connection, [open], logs).epoch, 1)
   })
   test('what was seen must be there', () => {

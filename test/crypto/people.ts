@@ -1,4 +1,4 @@
-/** Five people, whose key logs tell different stories, and rosters of one connection among them. */
+/** Five people with different key logs, and rosters of one connection among them. */
 import {
   addMember,
   endConnection,
@@ -40,7 +40,7 @@ export const [A, B, C, D, E] = [
   newPerson(d1),
   newPerson(e1),
 ]
-// The log of A names a2 and revokes a1; that of D begins anew with d2.
+// The log of A names a2 and revokes a1; that of D is reset to d2.
 add(A, a2, a1)
 revoke(A, a1, a2)
 reset(D, d2)
@@ -57,7 +57,7 @@ const deviceOf = new Map<Person, TestDevice>([
   [D, d1],
   [E, e1],
 ])
-/** The consent of a person to the owner A, by the person's first device unless another is named. */
+/** Returns the consent of a person to the owner A, by default from the person’s first device. */
 export const consentOf = (
   roster: Pick<Roster, 'connection' | 'head'>,
   person: Person,
@@ -77,8 +77,9 @@ export const added = (
 }
 export const alone = after([openEntry({ connection, k: k(1), ...byA })])
 export const two = added(alone, B)
-/** A owns it, B and C are members. */
+/** A owns it; B and C are members. */
 export const three = added(two, C)
-/** C has left: a rotation is pending. */
+/** The connection has ended. */
 export const over = withEntry(three, endConnection({ roster: three, keyLogs, ...signer(A, a2) }))
+/** C has left: a rotation is pending. */
 export const left = withEntry(three, leave({ roster: three, keyLogs, ...signer(C, c1) }))

@@ -1,4 +1,4 @@
-/** Signed profiles, against test kit 2: which of them counts. */
+/** Tests signed profiles against test kit 2: which of them is current. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'

@@ -1,4 +1,4 @@
-/** Text forms hold for any value, and each value has one spelling. */
+/** Tests text forms: they represent any value, and each value has one spelling. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -117,7 +117,8 @@ describe('tokens', () => {
         counts.set(character, (counts.get(character) ?? 0) + 1)
       }
     }
-    // 60,000 draws over 62: 968 each, standard deviation 31; eight of them away never happens.
+    // 60,000 draws over 62: 968 each, standard deviation 31. A deviation of eight times that does
+    // not occur.
     assert.equal(counts.size, 62)
     for (const [character, count] of counts) assert.ok(Math.abs(count - 968) < 248, character)
   })
@@ -183,7 +184,8 @@ describe('words', () => {
               assert.ok(error.details.suggestions!.includes(meant), `${typed.join(' ')}: ${meant}`)
             return
           }
-          // Without spaces three other words can come out; that is what the words' distance is for.
+          // Without spaces, three other words can result; the minimum distance between words
+          // prevents that with spaces.
           assert.ok(!spaced)
         },
       ),

@@ -1,4 +1,4 @@
-/** The reasons of refusals as docs/protocol.md names them for other implementations. */
+/** Tests the reasons of refusals that docs/protocol.md names for other implementations. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const protocol = readFileSync(join(ROOT, 'docs/protocol.md'), 'utf8')
 const source = readFileSync(join(ROOT, 'src/crypto/refusal.ts'), 'utf8')
 
-/** Given where this program calls a function with a wrong argument, never for what it received. */
+/** The reasons for a wrong argument of a call in this program, never for received data. */
 const INTERNAL: readonly Reason[] = ['bad_length']
 
 test('the protocol names every reason for which input is refused', () => {

@@ -1,4 +1,6 @@
-/** What a roster and the newest key logs say together: who gets K, what holds, what is due. */
+/**
+ * Tests a roster together with the newest key logs: who gets K, what is suspended, what is due.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
@@ -40,7 +42,7 @@ import { A, B, C, devices, left, three, two, withEntry } from './people.ts'
 
 const k = new Uint8Array(32)
 
-/** One who owns a connection, and one who is a member of it, with two devices each. */
+/** Returns the owner and a member of a connection, with two devices each. */
 function pair() {
   const [o1, o2, m1, m2] = [newDevice(), newDevice(), newDevice(), newDevice()]
   const [owner, member] = [newPerson(o1), newPerson(m1)]
@@ -50,7 +52,7 @@ function pair() {
   const connection = newConnection()
   const open = openEntry({ connection, k, ...signer(owner, o1) })
   let roster = verifyRoster(connection, [open], logs())
-  /** Makes the next entry of the roster as it stands. */
+  /** Makes the next entry of the current roster. */
   const next = <T extends object>(
     build: (of: { roster: Roster; keyLogs: ReturnType<typeof logs> } & T & typeof by) => string,
     of: T,

@@ -1,4 +1,4 @@
-/** The recovery paper: the cases of test kit 2, and what a slip of the pen does. */
+/** Tests the recovery paper: the cases of test kit 2, and errors in copying it. */
 import assert from 'node:assert/strict'
 import { createHash, createPrivateKey, createPublicKey, hkdfSync, sign, verify } from 'node:crypto'
 import { describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Published vectors through the primitives that src/crypto is built on, and through its own. */
+/** Tests the primitives of src/crypto, and its own functions, with published vectors. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -16,7 +16,7 @@ const hex = (data: Uint8Array) => Buffer.from(data).toString('hex')
 const run = (from: number, to: number) =>
   hex(Uint8Array.from({ length: to - from + 1 }, (_, i) => from + i))
 
-/** The verdict of our verification on raw parts. */
+/** Returns whether this code verifies a signature of raw parts. */
 function verifies(publicKey: string, message: string, signature: string): boolean {
   const jws = {
     kid: '',
@@ -133,7 +133,7 @@ describe('RFC 8032 section 7.1', () => {
       sig: '6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac18ff9b538d16f290ae67f760984dc6594a7c15e9716ed28dc027beceea1ec40a',
     },
     {
-      // Its message of 1023 bytes and signature are also a row of Wycheproof.
+      // This message of 1023 bytes and its signature are also a row of Wycheproof.
       name: 'TEST 1024',
       seed: 'f5e5767cf153319517630f226876b86c8160cc583bc013744c6bf255f5cc0ee5',
       pk: '278117fc144c72340f67d0f2316e8386ceffbf2b2428c9c51fef7c597f1d426e',
@@ -220,7 +220,7 @@ describe('RFC 9180 appendix A.1.1, the suite of envelopes', () => {
   const ct =
     'f938558b5d72f1a23810b4be2ab4f84331acc02fc97babc53a52ae8218a355a96d8770ac83d07bea87e13c512a'
 
-  /** The KEM with the published ephemeral key in place of a random one. */
+  /** Returns the KEM with the published ephemeral key in place of a random one. */
   const published: hpke.KEMFactory = () => {
     const kem = hpke.KEM_DHKEM_X25519_HKDF_SHA256()
     return {

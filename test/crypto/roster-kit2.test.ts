@@ -1,4 +1,4 @@
-/** The cases of test kit 2 for rosters: refusals, and the members of accepted rosters. */
+/** Tests rosters with test kit 2: refusals, and the members of accepted rosters. */
 import assert from 'node:assert/strict'
 import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import { keyCommitment } from '../../src/crypto/key-commitment.ts'
@@ -12,7 +12,7 @@ interface RosterCase {
   connection: string
   known: { seq: number; head_hex: string } | null
   entries: number[]
-  /** The newest key logs known: those of the file up to a place, or others. */
+  /** The newest known key logs: those of the file up to a place, or others. */
   logs_upto?: Record<string, number>
   key_logs?: Logs
   seq: number

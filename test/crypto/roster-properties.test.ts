@@ -1,4 +1,7 @@
-/** Any history that people may make verifies, as a model of it says; any change of one is refused. */
+/**
+ * Tests that any possible history verifies as a model predicts.
+ * Any change of a history is refused.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -22,7 +25,7 @@ const refused = (attempt: () => unknown, ...reasons: string[]) =>
     (error) => error instanceof Refusal && (reasons.length === 0 || reasons.includes(error.reason)),
   )
 
-/** The same entry at another time, signed by the device that signed it: as valid as it was. */
+/** Returns the same entry at another time, signed by the same device: equally valid. */
 function twin(entry: string, change: Partial<TestDevice> = {}): string {
   const text = Buffer.from(entry.split('.')[1]!, 'base64url').toString()
   const payload = JSON.parse(text) as { device: string; at: number }
@@ -54,7 +57,7 @@ test('any history with one thing changed is refused', () => {
       refused(verify([...entries, forged]), 'bad_signature')
       refused(verify(entries.with(at, forged)), 'bad_signature')
 
-      // What was seen stays: nothing shorter, and nothing else in its place.
+      // A roster that was seen stays: no shorter one and no other one replaces it.
       const seen = { seq: at, head: hashOf(entry) }
       assert.equal(verify(entries, seen)().seq, seq)
       assert.equal(verify(entries.slice(0, at + 1), seen)().seq, at)

@@ -1,4 +1,7 @@
-/** What each op of a roster does, the builders of entries, and two histories of one roster. */
+/**
+ * Tests the effect of each op of a roster, the builders of entries, and two histories of one
+ * roster.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { hashOf } from '../../src/crypto/jose/jws.ts'

@@ -1,4 +1,7 @@
-/** The number that two people compare. Its value is in the test kit; here is what they rely on. */
+/**
+ * Tests the number that two people compare.
+ * Its value is in the test kit. These tests cover the properties on which people rely.
+ */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'

@@ -1,6 +1,7 @@
 /**
- * Sections 1 to 3 a second time, from the document and node:crypto, and the peers that third
- * parties would use. Nothing of src is imported but the functions under test.
+ * Implements sections 1 to 3 a second time, from the document and node:crypto.
+ * It also compares with the libraries that third parties would use. It imports nothing of src but
+ * the functions under test.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -24,7 +25,7 @@ const ROUNDS = 10_000
 const seed = process.env['SEED'] ?? String(Date.now())
 const again = `again with SEED=${seed}`
 
-/** A stream of bytes that a seed repeats. */
+/** Returns a stream of bytes that a seed repeats. */
 function generator(name: string) {
   const key = node.createHash('sha256').update(`${name} ${seed}`).digest()
   const stream = node.createCipheriv('aes-256-ctr', key, Buffer.alloc(16))
@@ -88,7 +89,8 @@ test(`section 2: ${ROUNDS} random codes`, () => {
 
 test(`section 2: ${ROUNDS} random words for one listener and purpose`, () => {
   const { bytes, number } = generator('challenges')
-  // Letters, digits, what is dropped, what NFKC and lower case change, and what they combine.
+  // Letters, digits, dropped characters, characters that NFKC and lower case change, and
+  // combinations of them.
   const alphabet = Array.from('aZß9٣ςΣİﬁ①²Å .,-_€é\u0301\u1100\u1161\u3164\u{1d7d8}\u{10400}')
   for (let i = 0; i < ROUNDS; i++) {
     const typed = Array.from({ length: number(4) }, () => alphabet[number(5) % alphabet.length])
@@ -192,7 +194,7 @@ describe('section 3: peers', () => {
   const raw = () => new Uint8Array(Buffer.from(sign.jwk.x, 'base64url'))
 })
 
-/** Why the openssl peer cannot be asked here, or false. */
+/** Returns the reason why the openssl comparison cannot run here, or false. */
 function openssl(): string | false {
   try {
     return /^OpenSSL [3-9]/.test(String(execFileSync('openssl', ['version'])))

@@ -1,4 +1,4 @@
-/** Stamps and receipts as the builders make them; the rules of refusal are in the test kit. */
+/** Tests stamps and receipts as the builders make them; the test kit has the rules of refusal. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -64,7 +64,7 @@ describe('stamp', () => {
     assert.equal(verifyStamp(file, { serverKey }).assurance, 'verified_email')
     const other = device.keys.sign.jwk
     assert.throws(() => verifyStamp(file, { serverKey: other }), { reason: 'unknown_signer' })
-    // Revoked since: only a receipt that was checked lets the stamp stand.
+    // Revoked since: only a verified receipt keeps the stamp valid.
     const old = { stamp, key_log: revoked, receipt }
     assert.equal(verifyStamp(old, { serverKey }).receipt?.key_status, 'active')
     assert.throws(() => verifyStamp(old), { reason: 'revoked_key' })
@@ -73,11 +73,11 @@ describe('stamp', () => {
     const file = { stamp, key_log: log }
     const against = (entries: readonly string[]) => verifyStamp(file, { remembered: () => entries })
     for (const entries of [[], log.slice(0, 1), log]) assert.equal(against(entries).keyLog.seq, 1)
-    // Cut before the revocation that is remembered.
+    // Cut before the cached revocation.
     assert.throws(() => against(revoked), { reason: 'revoked_key' })
     const other = [logEntry(account, [], 'add', device, device, { at: 0 })]
     assert.throws(() => against(other), { reason: 'key_log_forked', details: { entry: 0 } })
-    // A log that breaks a rule by itself is refused for that.
+    // A log that breaks a rule by itself is refused for that reason.
     const broken = { stamp, key_log: log.toReversed() }
     assert.throws(() => verifyStamp(broken, { remembered: () => log }), { reason: 'gap' })
   })

@@ -1,4 +1,7 @@
-/** Every case of the test kit, read from its files: another file of the same shape runs as well. */
+/**
+ * Runs every case of the test kit from its files.
+ * Another file of the same form runs as well.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -7,12 +10,12 @@ import { Refusal } from '../../src/crypto/refusal.ts'
 import { checkToken } from '../../src/crypto/token.ts'
 import { parseWords, wordsAt } from '../../src/crypto/words.ts'
 
-/** Kit cases that this code answers differently, each with the reason why. */
+/** Kit cases that this code answers differently, each with the reason. */
 const NOT_FOLLOWED: { file: string; id: string; why: string }[] = []
 
-/** Where a rule is met earlier than in the kit's verifier: file/id → our reason. */
+/** Rules that this code checks earlier than the kit’s verifier: file/id → reason here. */
 const OTHER_REASON: Record<string, string> = {
-  // The prefix is there; what follows it is one character too long.
+  // The prefix is present; the part after it is one character too long.
   'ids.json/double-separator': 'length',
 }
 
@@ -23,7 +26,7 @@ const read = <C>(file: string): Kit<C> =>
   JSON.parse(readFileSync(new URL(`../testkit/${file}`, import.meta.url), 'utf8')) as Kit<C>
 const hex = (data: Uint8Array) => Buffer.from(data).toString('hex')
 
-/** One test a case. A case to refuse must be refused, and for its reason. */
+/** Runs one test for each case. A case to refuse must be refused for its reason. */
 function run<C>(file: string, cases: (Case & C)[], check: (of: Case & C) => unknown) {
   describe(file, () => {
     assert.ok(cases.length > 0, `${file} has no cases`)

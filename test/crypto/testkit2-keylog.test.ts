@@ -1,4 +1,4 @@
-/** Cases of test kit 2 for key logs: their rules, limits, account ids and safety numbers. */
+/** Tests key logs with test kit 2: their rules, limits, account ids and safety numbers. */
 import assert from 'node:assert/strict'
 import type { LoggedKeys } from '../../src/crypto/device-public-keys.ts'
 import { formatId, PREFIX } from '../../src/crypto/encoding/id.ts'

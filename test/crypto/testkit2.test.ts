@@ -1,4 +1,4 @@
-/** Cases of test kit 2 for JSON, Ed25519 and the clock. */
+/** Tests JSON, Ed25519 and the clock with test kit 2. */
 import assert from 'node:assert/strict'
 import { parseJson } from '../../src/crypto/encoding/json.ts'
 import { verifyJws } from '../../src/crypto/jose/jws-signature.ts'

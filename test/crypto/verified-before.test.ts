@@ -1,4 +1,7 @@
-/** Logs of which a part was verified before: its signatures are not verified again, and nothing else changes. */
+/**
+ * Tests logs that were verified in part before.
+ * The signatures of that part are not verified again, and nothing else changes.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { decodeBase64url, encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -17,13 +20,13 @@ const flipped = (text: string) => {
   bytes[40]! ^= 1
   return encodeBase64url(bytes)
 }
-/** An entry with a signature that nobody made. */
+/** Returns an entry with an invalid signature. */
 const forged = (jws: string) => {
   const [header, payload, signature] = jws.split('.')
   return `${header}.${payload}.${flipped(signature!)}`
 }
 
-/** A log whose second entry nobody signed: it stands for one that was verified before. */
+/** A log with a forged second entry, which stands for one that was verified before. */
 const unsigned = forged(logEntry(account, [begin], 'add', second, first))
 const verified = [begin, unsigned]
 const at = (entries: readonly string[]) => lastPlace(entries)!
@@ -61,12 +64,12 @@ describe('a key log, verified before up to an entry', () => {
   })
 })
 
-/** Five entries, all good. */
+/** Five valid entries. */
 const own = newDevice()
 const whole = newPerson(own)
 for (let seq = 1; seq < 5; seq++) add(whole, newDevice(), own)
 const { entries: good } = whole.log
-/** Another valid entry at a place. */
+/** Returns another valid entry at a place. */
 const otherAt = (seq: number) =>
   logEntry(whole.account, good.slice(0, seq), 'add', newDevice(), own)
 const changes: Record<string, readonly string[]> = {

@@ -1,4 +1,7 @@
-/** Which recovery key made the signature of a reset: found once, and given to later verifications. */
+/**
+ * Tests which recovery key made the signature of a reset.
+ * It is found once, and passed to later verifications.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { decodeBase64url, encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -15,7 +18,7 @@ import {
 import { logEntry, newDevice, newPerson, newRecoveryKey, protect, reset } from './builders.ts'
 import { refused } from './opened.ts'
 
-/** A log of three generations, each with a recovery key of its own. */
+/** Returns a log of three generations, each with another recovery key. */
 function threeKeys() {
   const devices = [newDevice(), newDevice(), newDevice()]
   const person = newPerson(devices[0]!)
@@ -30,7 +33,10 @@ function threeKeys() {
 
 const nameOf = (jws: string) => encodeBase64url(hashOf(jws))
 
-/** The result of a verification, and how often it yielded: for each entry, and each key tried. */
+/**
+ * Returns the result of a verification, and how often it yielded: for each entry, and each key
+ * tried.
+ */
 function followed(account: string, entries: readonly string[], known?: KnownLog) {
   const steps = verifyingKeyLog(account, entries, known)
   for (let turns = 0; ; turns++) {
@@ -39,7 +45,7 @@ function followed(account: string, entries: readonly string[], known?: KnownLog)
   }
 }
 
-/** The log with a reset that no verification has seen. */
+/** Returns the log with a reset that no verification has seen. */
 function withReset(signature: (sign: (key: number) => string) => string) {
   const { person, keys, secrets } = threeKeys()
   const { account, log } = person
@@ -59,7 +65,7 @@ const flipped = (text: string) => {
 
 describe('the recovery key of a reset', () => {
   test('that is known is taken without a signature check', () => {
-    // No key made this signature, so that the result can come from what is known alone.
+    // No key made this signature, so the result can come only from the known log.
     const { account, entries, jws, keys } = withReset((sign) => flipped(sign(0)))
     for (const key of keys) {
       const known = { ...lastPlace(entries)!, vouchers: new Map([[nameOf(jws), key]]) }

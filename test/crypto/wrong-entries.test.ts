@@ -1,4 +1,4 @@
-/** Every way in which an entry of a roster may be wrong, and its reason. */
+/** Tests every way in which an entry of a roster may be wrong, and its reason. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'

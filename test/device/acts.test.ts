@@ -1,4 +1,4 @@
-/** The same act, run again, does nothing twice. */
+/** Tests that an operation that runs again does nothing twice. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
@@ -53,7 +53,8 @@ describe('an act that was cut off', () => {
     const { id } = await openConnection(device.reopen(), device.account, BANK, act)
     assert.equal((await device.account.connections.list({})).items.length, 1)
     const words = device.reopen().codes.own(id, device.clock.ms)?.words
-    // The secret that the server's roster commits to, out of the envelope that the first attempt sealed.
+    // The device gets the secret that the server’s roster commits to. It opens the envelope that
+    // the first attempt sealed.
     device.vault.delete(id)
     const fresh = device.reopen()
     assert.equal((await fresh.sync.run('request')).pulled.secrets, 1)

@@ -1,4 +1,7 @@
-/** An approval as two people, or one with two screens, take it: words typed across. */
+/**
+ * Runs an approval as two people, or one with two screens, do it.
+ * The words of each device are typed into the other.
+ */
 import assert from 'node:assert/strict'
 import type { Account } from '../../src/api/port.ts'
 import type { Approver } from '../../src/device/approval/approver.ts'
@@ -10,7 +13,7 @@ export interface Old {
   readonly account: Account
 }
 
-/** Takes an attempt as far as words can be typed. Answers those of the new device. */
+/** Runs an attempt until words can be typed; returns those of the new device. */
 export async function shownBy(
   old: Old,
   fresh: Pick<SignInFlow, 'beginApproval' | 'advanceApproval'>,
@@ -25,7 +28,10 @@ export async function shownBy(
   return { id, words }
 }
 
-/** Has a device added to the key log. Answers the words that the approving device shows then. */
+/**
+ * Gets a device added to the key log.
+ * @returns the words that the approving device shows then
+ */
 export async function added(old: Old, fresh: SignInFlow): Promise<string> {
   const { id, words } = await shownBy(old, fresh)
   return (await old.approver.approve(old.account, id, words)).words

@@ -1,4 +1,7 @@
-/** A device on a workbench: its state on disk, a keychain in memory, a clock and a freshness in the hands of the test. */
+/**
+ * A device fixture: its state on disk and a keychain in memory.
+ * The test controls its clock and its freshness.
+ */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { TestContext } from 'node:test'
@@ -32,7 +35,7 @@ export const CAROL = id('acc', 'c')
 export const CONNECTION = id('con', '1')
 export const GUEST = id('gst', '2')
 
-/** 32 bytes that follow from a name. */
+/** Returns 32 bytes derived from a name. */
 export const keyOf = (name: string): Buffer => createHash('sha256').update(name).digest()
 
 interface Parts {
@@ -47,18 +50,18 @@ export interface Bench {
   readonly verifier: Verifier
   readonly challenges: Challenges
   readonly clock: { ms: number }
-  /** How long the machine has run, and since which start of it. */
+  /** The uptime of the machine and its boot id. */
   readonly machine: { uptime: number; boot: string | null }
-  /** Time passes by both clocks. */
+  /** Advances both clocks. */
   readonly pass: (ms: number) => void
   readonly freshness: {
     offset: number | null
     lastSync: number | null
     clock: ClockState
-    /** What a sync that is made for an answer does. */
+    /** Runs when the device syncs for an answer. */
     refresh: () => unknown
   }
-  /** A connection of mine with Bob, or with others. */
+  /** Adds a connection of the own account with Bob, or with other accounts. */
   readonly connection: (of?: {
     id?: string
     name?: string
@@ -66,7 +69,7 @@ export interface Bench {
     epoch?: number
     hold?: Hold | null
   }) => string
-  /** A guest code. */
+  /** Adds a guest code. */
   readonly guest: (of?: {
     id?: string
     label?: string
@@ -74,9 +77,11 @@ export interface Bench {
     expiresAt?: number
     externalMember?: { id: string; display_name: string } | null
   }) => string
-  /** What a speaker says about a subject of the bench in a window. */
+  /** Returns the words of a speaker on a subject of this fixture in a window. */
   readonly say: (subject: string, speaker: string, window?: number) => string
-  /** What a speaker says on a connection of the bench to a listener who gave a challenge. */
+  /**
+   * Returns the words of a speaker on a connection of this fixture for a listener’s challenge.
+   */
   readonly answer: (of: {
     speaker: string
     challenge: string
@@ -85,7 +90,7 @@ export interface Bench {
     connection?: string
     window?: number
   }) => string
-  /** The same device after another start, with some part replaced. */
+  /** Returns the same device after a restart, with some parts replaced. */
   readonly reopen: (parts?: Parts) => Bench
   /** Whether this device has signed out. */
   readonly seat: { left: boolean }
@@ -169,7 +174,7 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
         }))
         const row = { id: subject, name, epoch, head: HEAD, members, hold, updated_at: T0 }
         used.connections.put(row)
-        // As a person names their contacts.
+        // Names the contacts as a user does.
         for (const one of others) used.names.set(one, 'given', nameOf(one))
         codes.putConnection(row)
         return subject
@@ -223,11 +228,11 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
 export const nameOf = (account: string): string =>
   ({ [ME]: 'Me', [BOB]: 'Bob', [CAROL]: 'Carol' })[account] ?? account
 
-/** The number of a connection or a guest code, as an id. */
+/** Returns the id of a connection or a guest code with a number. */
 export const numbered = (kind: 'connection' | 'guest', n: number): string =>
   formatId(PREFIX[kind], keyOf(`${kind} ${n}`).subarray(0, 16))
 
-/** Words that nobody says here. */
+/** Words of no speaker here. */
 export const WRONG = 'matador carload recede'
 
 /** Whether an error is a refusal with this code; for `assert.rejects` and `assert.throws`. */
@@ -237,10 +242,14 @@ export const refusal = (code: string) => (error: unknown) => {
   return true
 }
 
-/** What `find` is asked. */
+/** Returns the indices that `find` accepts. */
 export const indicesOf = (words: string): number[] => parseWords(words, 3).indices
 
-/** A pace by which every look at the clock takes so long, and no timer runs out. `between` is the turn of everybody else. */
+/**
+ * Returns a pace with a clock that advances at every reading, and with timers that never fire.
+ * @param lookMs the advance of each reading, in milliseconds
+ * @param between runs when the code under test yields
+ */
 export function slowPace(lookMs: number, between: () => void = () => undefined) {
   let elapsed = 0
   const count = { turns: 0, looks: 0, most: 0, timers: 0 }

@@ -1,4 +1,7 @@
-/** People in a connection: who knows whose words, whoever comes, is removed, leaves or loses a device. */
+/**
+ * Tests the members of a connection.
+ * The cases check which words verify when a member joins, is removed, leaves or loses a device.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { leaveOrEnd, remove, rotateNow, setRole } from '../../src/device/connections/members.ts'
@@ -273,7 +276,7 @@ describe('several devices', () => {
     await world.reset('bob')
     await ada.sync()
     await trustCards.list({ limit: 50 }, at(ada))
-    // The server lets the taking-in fail, and then resets the account itself.
+    // The server refuses the entry that confirms Bob, and then resets the account itself.
     const cut = ada.restart((account) => ({
       ...account,
       rosters: { ...account.rosters, append: () => Promise.reject(new AppError('conflict', '')) },

@@ -1,4 +1,7 @@
-/** Consents: the account is taken in by what this device signed, as long as the person stands by it. */
+/**
+ * Tests consents.
+ * The account is added by a consent that this device signed, unless the user withdrew it.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { approveInvitation } from '../../src/device/connections/approving.ts'
@@ -9,7 +12,9 @@ import { type Desk, connected, isIn, newWorld, verifies, worldOf } from './peopl
 
 const DAY_MINUTES = 24 * 60
 
-/** Ada invites Bob, who approves; `takesIn` adds Bob by a server that repeats the approval. */
+/**
+ * Ada invites Bob, who approves; `takesIn` adds Bob through a server that repeats the approval.
+ */
 async function approved(t: TestContext) {
   const world = await newWorld(t)
   const [ada, bob] = [await world.person('ada'), await world.person('bob')]
@@ -17,7 +22,7 @@ async function approved(t: TestContext) {
   await ada.invite(id, { user_id: bob.id })
   await bob.approve()
   const { joins } = await ada.account().duties.read({})
-  /** Ada adds Bob, though an honest server would have ended the invitation. */
+  /** Adds Bob, although an honest server would have ended the invitation. */
   const takesIn = async () => {
     const lied = ada.restart((account) => ({
       ...account,
@@ -70,7 +75,7 @@ describe('a consent', () => {
     const { world, bob, id, takesIn } = await approved(t)
     const phone = await world.further(bob, 'phone')
     const { received } = await phone.account().invitations.list({})
-    // The account server seats Bob all the same: for Ada the invitation stays approved.
+    // The account server adds Bob nevertheless: for Ada the invitation stays approved.
     const declined = { ...received[0]!, state: 'declined' as const }
     const seating = instead('invitations', 'decline', () => async () => declined)
     const telling = instead('invitations', 'list', (honest) => async (query) => {

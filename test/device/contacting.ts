@@ -1,4 +1,4 @@
-/** Two devices in a first contact by four words, step by step. */
+/** Runs two devices through a first contact by four words, step by step. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
@@ -9,7 +9,7 @@ import { keyStatusOf } from '../../src/device/key-status.ts'
 import { AppError } from '../../src/errors.ts'
 import { worldOf, type Desk } from './people.ts'
 
-/** An invitation of Bob by Ada, with words. */
+/** Returns an invitation of Bob by Ada, with words. */
 export async function invited(t: TestContext) {
   const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
   const connection = await ada.connect()
@@ -20,10 +20,10 @@ export async function invited(t: TestContext) {
 
 export const turn = (desk: Desk) => desk.device().firstContacts.turn()
 
-/** What both sides do while the inviter's device answers as soon as it is asked. */
+/** Runs both sides; the inviter’s device answers at once. */
 export async function typed(bob: Desk, id: string, words: string, ...answering: readonly Desk[]) {
   const approving = approveByWords(bob.device(), bob.account(), { id, words })
-  // Its refusal is for the caller, whenever it comes.
+  // The caller handles a refusal.
   approving.catch(() => undefined)
   await began(bob, id)
   for (const desk of answering) await turn(desk)
@@ -32,7 +32,7 @@ export async function typed(bob: Desk, id: string, words: string, ...answering: 
   return approving
 }
 
-/** Waits until the first message is at the account server, or the try was refused. */
+/** Waits until the first message is at the account server, or the attempt was refused. */
 export async function began(bob: Desk, id: string) {
   for (let looked = 0; looked < 200; looked++) {
     if (bob.state.firstContacts.get(id)?.state === 'open') return turn(bob)
@@ -57,7 +57,7 @@ export const refusedAs = (state: string) => (error: unknown) => {
   return true
 }
 
-/** Four words of the list, but not these. */
+/** Returns four other words of the list. */
 export const otherThan = (words: string) => {
   const others = [1, 2, 3, 4].map((index) => wordsAt([index])[0])
   return others.join(' ') === words ? wordsAt([5, 6, 7, 8]).join(' ') : others.join(' ')

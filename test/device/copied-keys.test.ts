@@ -1,4 +1,7 @@
-/** A copy of a device's keys that goes on acting as the device: found by the renewals that it signs. */
+/**
+ * Tests a copy of a device’s keys that continues to act as the device.
+ * It is detected by the renewals that it signs.
+ */
 import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -19,7 +22,7 @@ const AT_WORK =
   /Another copy of this device's keys is at work: entry \d+ .*"countersignd device revoke dev_/
 const RESTORED = /restored from a backup .*renewed it again/
 
-/** A device with the same state and the same keychain, as a disk image or a backup has them. */
+/** Returns a device with the same state and keychain, as a disk image or a backup has them. */
 function copyOf(t: TestContext, desk: Desk): Desk {
   desk.state.db.exec('pragma wal_checkpoint(truncate)')
   const dir = freshFolder(t)
@@ -120,7 +123,7 @@ describe('a device that was restored from a backup', () => {
     assert.equal(await errorOf(restored), '')
     world.later()
     assert(await verifies(bob, restored, id))
-    // The original was left at work: from now on nothing is excused.
+    // The original continued to work: from now on a renewal by the other one is not excused.
     await assert.rejects(renew(ada), refusedWith('invalid_state', AT_WORK))
     assert.match(await errorOf(restored), AT_WORK)
   })

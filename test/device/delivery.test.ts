@@ -1,4 +1,7 @@
-/** How the secret of an epoch comes to many devices: with the entry, in further requests, or later. */
+/**
+ * Tests how the secret of an epoch reaches many devices.
+ * It comes with the entry, in further requests, or later.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers'
@@ -30,7 +33,7 @@ import { connected, verifies, worldOf } from './people.ts'
 import { loggedOf, sealedFor } from './sealing.ts'
 import { deviceOf, people } from './session/sessions.ts'
 
-/** Different sealing keys, made cheaply: the matrix of ML-KEM is drawn from any 32 bytes. */
+/** Makes different sealing keys cheaply: ML-KEM derives its matrix from any 32 bytes. */
 function sealKeys(count: number): Uint8Array[] {
   const { publicKey } = newSealKey()
   return Array.from({ length: count }, (_, i) => {
@@ -40,14 +43,17 @@ function sealKeys(count: number): Uint8Array[] {
   })
 }
 
-/** The devices to which the envelopes of a request are sealed. */
+/** Returns the recipients of the envelopes of a request. */
 const recipientsOf = ({ body }: { body: { envelopes: readonly string[] } }) =>
   body.envelopes.map((one) => readEnvelope(one).recipient)
 
 describe('an account with 1,600 devices', () => {
   const COUNT = 1600
 
-  /** A device of an account with all others in its key log, and a connection that it made before. */
+  /**
+   * Returns a device with many others in its account’s key log, and a connection that it made
+   * before.
+   */
   async function crowd(t: TestContext) {
     const state = openState(freshFolder(t))
     t.after(() => state.close())
@@ -87,7 +93,7 @@ describe('an account with 1,600 devices', () => {
       requests.push(recipientsOf(of))
       return append(of)
     })
-    // What follows the entry is refused: the entry stands, and is not signed again.
+    // The server refuses the requests after the entry. The entry stays, and is not signed again.
     const account = instead('envelopes', 'add', () => async (of) => {
       requests.push(recipientsOf(of))
       throw new AppError('conflict', 'A device has another sealing key.')
@@ -130,10 +136,10 @@ describe('sealing to many devices', () => {
     }))
     const connection = newId(PREFIX.connection, T0)
     const roster = { connection, epoch: 1, epochHead: new Uint8Array(32) } as Roster
-    // The server is asked for nothing: every key is here.
+    // Sends no request: every key is on this device.
     const noAccount = {} as Account
 
-    /** In which turn each key was looked up, right before it was sealed to. */
+    /** The turn in which each key was looked up, right before an envelope was sealed to it. */
     const turns: number[] = []
     let turn = 0
     let goesOn = true
@@ -164,7 +170,7 @@ describe('a device that renewed its sealing key', () => {
     let late = 0
     const racing = bob.restart(
       instead('rosters', 'append', (append) => async (of) => {
-        // Ada renews when Bob has sealed to the old key already.
+        // Ada renews after Bob has sealed to the old key.
         if (late === 0) await renewNow(ada.device(), ada.account())
         return append(of).catch((error: unknown) => {
           late += error instanceof AppError && error.code === 'conflict' ? 1 : 0
@@ -183,7 +189,7 @@ describe('a device that renewed its sealing key', () => {
   it('gets them too where another device of its account opens a connection meanwhile', async (t) => {
     const { world, ada } = await worldOf(t, 'ada')
     const laptop = await world.further(ada, 'laptop')
-    // Now the old key is known here, and sealed to.
+    // Now this device has the old key and has sealed to it.
     await ada.connect('Shop')
     await renewNow(laptop.device(), laptop.account())
     const id = await ada.connect()
@@ -206,7 +212,7 @@ describe('a device that renewed its sealing key', () => {
     )
     const seal = () => sealMissing(racing.device(), racing.account(), id, [laptop.deviceId])
     await assert.rejects(seal(), { code: 'conflict' })
-    // What the next sync does.
+    // Runs what the next sync does.
     assert.equal(await seal(), 1)
     assert.deepEqual(await sealedFor(laptop, id), [(await loggedOf(laptop)).seal])
     assert.equal(rememberedRoster(racing.state, id)?.roster.epoch, 1)

@@ -1,4 +1,4 @@
-/** An owner ends a connection for everybody by deleting it: what it is then to each member. */
+/** Tests an owner who ends a connection by deleting it, and its state at each member. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { rotateNow, setRole } from '../../src/device/connections/members.ts'
@@ -54,7 +54,7 @@ describe('the only owner deletes a connection with others in it', () => {
     world.later()
     const nobodys = await bob.hears('matador carload recede')
     assert.deepEqual([nobodys.verified, nobodys.conclusive], [false, true])
-    // Once the device heard of the deletion the words are nobody's.
+    // Once the device has synced the deletion, the words belong to no contact.
     await remove(bob, id)
     world.later()
     assert.deepEqual((await bob.hears(cy.words(id))).matches, [])
@@ -137,7 +137,7 @@ describe('what is not the end for everybody', () => {
   })
 })
 
-/** The account server calls accounts deleted that are not. */
+/** An account server that reports existing accounts as deleted. */
 const callingDeleted = (...gone: readonly Desk[]) =>
   instead('rosters', 'read', (honest) => async (of) => {
     const { key_logs, ...answer } = await honest(of)

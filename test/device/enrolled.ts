@@ -1,4 +1,6 @@
-/** An enrolled device over an account server in this process; the clock of both is in the hands of the test. */
+/**
+ * An enrolled device over an account server in this process; the test controls the clock of both.
+ */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -24,20 +26,20 @@ export interface Ground {
   readonly state: State
   readonly keychain: Keychain
   readonly server: AccountServer
-  /** What it answers to anybody. */
+  /** The requests that the server accepts without a session. */
   readonly door: Door
-  /** An enrolment code for one account. */
+  /** Returns an enrolment code for one account. */
   readonly codeFor: (account: string) => Promise<string>
-  /** The time, how far the wall clock was set since the machine was started, and its boot id. */
+  /** The time, how far the wall clock was set since the machine started, and its boot id. */
   readonly clock: { ms: number; set: number; boot: string | null }
-  /** Where the state lies. */
+  /** The folder of the state. */
   readonly dir: string
 }
 
-/** An act of its own. */
+/** Returns a new operation. */
 export const actAt = (at: number): Act => ({ id: randomBytes(16), at })
 
-/** A device before enrolment, and a server. */
+/** Returns a device before enrolment, and a server. */
 export async function newGround(t: TestContext): Promise<Ground> {
   const dir = freshFolder(t)
   const clock: Ground['clock'] = { ms: T0, set: 0, boot: 'boot-1' }
@@ -67,19 +69,22 @@ export interface Enrolled extends Device {
   readonly clock: Ground['clock']
   readonly server: AccountServer
   readonly dir: string
-  /** What the device logged since it was opened: the event, and what caused it. */
+  /** The events that the device logged since it was opened, with their causes. */
   readonly logged: readonly { readonly event: string; readonly cause: unknown }[]
-  /** What began it, for each time that a sync was asked for at once. */
+  /** The trigger of each sync that was requested at once. */
   readonly soon: readonly string[]
-  /** The account itself, as nobody has replaced it. */
+  /** The account without replaced parts. */
   readonly account: Account
   readonly connect: (name?: string) => Promise<string>
   readonly invite: (label?: string) => Promise<string>
-  /** The same device after another start, its account replaced in parts, with another clock at the server. */
+  /**
+   * Returns the same device after a restart.
+   * Parts of its account and the clock of the server can be replaced.
+   */
   readonly reopen: (parts?: Partial<Account>, serverClock?: ServerClock) => Enrolled
 }
 
-/** So many connections were made by all tests of a file. */
+/** The number of connections that all tests of a file made. */
 let made = 0
 
 export async function enrolled(t: TestContext): Promise<Enrolled> {
@@ -119,7 +124,7 @@ export async function enrolled(t: TestContext): Promise<Enrolled> {
     const device = seat.device()
     if (device === null) throw new Error('not enrolled')
     const account = seat.account()
-    // The list is in the order of creation, also where the clock of the test stands still.
+    // The list is in the order of creation, even if the clock of the test stands still.
     const next = () => actAt(clock.ms + made++)
     return {
       ...device,
@@ -143,7 +148,7 @@ export async function enrolled(t: TestContext): Promise<Enrolled> {
   return open()
 }
 
-/** A promise and how to end it. */
+/** Returns a promise and its resolver. */
 export function gate<T = void>() {
   return Promise.withResolvers<T>()
 }

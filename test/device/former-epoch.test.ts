@@ -1,4 +1,6 @@
-/** Words from before a routine change of a secret: no proof, and the answer gives the reason. */
+/**
+ * Tests words from before a routine rotation: they are no proof, and the answer gives the reason.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { remove, rotateNow } from '../../src/device/connections/members.ts'
@@ -11,7 +13,7 @@ import { type Desk, connected, takenIn, three, worldOf } from './people.ts'
 const DAY_MINUTES = 24 * 60
 const HINT = /^Not proven: words from before a change on \d{4}-\d\d-\d\d\. Ask them to open the app/
 
-/** Ada, who rotated by routine, and Bob and Cy, who have not heard of it. */
+/** Returns Ada, who rotated by routine, and Bob and Cy, who have not synced since. */
 async function rotated(t: TestContext) {
   const { world, ada, bob, cy, id } = await three(t)
   for (const desk of [ada, bob, cy]) await desk.sync()
@@ -26,7 +28,7 @@ const isKept = (desk: Desk, id: string) => [
   desk.device().vault.has(`former ${id}`),
 ]
 
-/** The answer to the words of a member, in short. */
+/** Returns a short form of the answer to the words of a member. */
 async function answer(by: Desk, speaker: Desk, id: string) {
   const { verified, replayed, old_epoch = false, summary } = await by.hears(speaker.words(id))
   return { verified, replayed, old_epoch, isHint: HINT.test(summary) }

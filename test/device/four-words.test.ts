@@ -1,4 +1,4 @@
-/** First contact by four words: two devices over an honest account server. */
+/** Tests first contact by four words: two devices over an honest account server. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { approveByWords, makeWords } from '../../src/device/first-contacts/four-words.ts'

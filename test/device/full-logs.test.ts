@@ -1,4 +1,4 @@
-/** Logs in their last 1,000 places: the person hears of it, with what to do. */
+/** Tests logs in their last 1,000 places: the user gets a warning and what to do. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { requirePlace } from '../../src/crypto/logs/chain.ts'
@@ -16,7 +16,7 @@ import { accountOf, logEntry, newDevice } from '../crypto/builders.ts'
 import { instead } from '../handlers/trust-desk.ts'
 import { connected, worldOf } from './people.ts'
 
-/** The last place but 1,000. */
+/** The last place before the final 1,000. */
 const LAST = 98_999
 const none = () => false
 
@@ -40,7 +40,8 @@ describe('a full log', () => {
       signing,
       isFull(new RegExp(`"countersignd connection create".*leave ${id}`)),
     )
-    // Not full for what ends access: this entry only does not follow the one before.
+    // The log is not full for an entry that ends access. This one fails only because it does not
+    // follow the previous entry.
     const leaving = (known: Known, signer: Signer) => {
       const entry = leave({ ...at(known), ...signer })
       return { entry, k: null, to: none }

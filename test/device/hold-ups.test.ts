@@ -1,4 +1,4 @@
-/** Members who hold a connection up again and again are named. */
+/** Tests that members who delay a connection repeatedly are named. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { dropHoldUps, frequentHolders, noteHoldUps } from '../../src/device/logs/hold-ups.ts'

@@ -1,4 +1,4 @@
-/** Enrolment that dies on the way, and what is left of it at the next start. */
+/** Tests an enrolment that is interrupted, and what remains of it at the next start. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -121,7 +121,7 @@ describe('enrolment', () => {
 describe('the daemon after a crash in its first start', () => {
   it('goes on as the account that the server enrolled', async (t) => {
     const dir = freshFolder(t)
-    // The first start, as far as the server's answer.
+    // The first start, up to the server’s answer.
     const state = openState(dir)
     const keychain = await openKeychain({ stateDir: dir, choice: 'file', credentialsDir: null })
     const server = await openService({

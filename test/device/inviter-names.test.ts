@@ -1,4 +1,4 @@
-/** How often the account server is asked for the signed names of inviters. */
+/** Tests how often the account server is asked for the signed names of inviters. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { AppError } from '../../src/errors.ts'
@@ -8,7 +8,9 @@ import { type Desk, newWorld } from './people.ts'
 
 const list = (desk: Desk) => invitations.list({}, at(desk))
 
-/** Bob, invited by people of whom none has signed a name; `asked` are the look-ups of his device. */
+/**
+ * Returns Bob, invited by people without a signed name; `asked` are the look-ups of his device.
+ */
 async function invited(t: TestContext, count: number) {
   const world = await newWorld(t)
   const bob = await world.person('bob')

@@ -1,4 +1,4 @@
-/** Two reads of one log at the same time, whose answers come in another order than they were sent. */
+/** Tests two concurrent reads of one log with answers in a different order from the requests. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
@@ -21,7 +21,7 @@ import { at, instead } from '../handlers/trust-desk.ts'
 import { paged } from './paged.ts'
 import { type Desk, connected, worldOf } from './people.ts'
 
-/** A key log of one entry, and how it continues: each call answers another history. */
+/** Returns an account and a function that renews its key log; each call makes another history. */
 function newLog() {
   const [keys, device] = [newDeviceKeys(), newId('dev_', 1)]
   const { account, entry } = firstOf(device, keys, 1)
@@ -35,13 +35,13 @@ function newLog() {
   return { account, renewed }
 }
 
-/** The account of a desk, whose server answers with a key log. */
+/** Returns the account of a device at a server that answers with a key log. */
 const showing = (desk: Desk, entries: readonly string[]): Account =>
   instead('keyLogs', 'read', () => async (of) => ({ ...paged(entries, of), seal_keys: [] }))(
     desk.account(),
   )
 
-/** The same server; its answers are held back until `release` is called. */
+/** Returns the same server; its answers are held back until `release` is called. */
 function late<G extends 'keyLogs' | 'rosters'>(account: Account, group: G) {
   const gate = Promise.withResolvers<void>()
   const read = account[group].read as (of: never) => Promise<unknown>
@@ -73,7 +73,7 @@ describe('an answer with an older key log that comes late', () => {
       ]
       await pullKeyLog(device, showing(ada, long), account)
       slow.release()
-      // Each gets the longer log, which may have revocations that the older one has not.
+      // Each read gets the longer log, which may have revocations that the older one lacks.
       for (const log of await Promise.all(reads)) assert.deepEqual(log.entries, long)
       assert.deepEqual(rememberedLog(state, account)?.entries, long)
     })
@@ -160,7 +160,7 @@ describe('a device that is revoked while a request is on its way', () => {
     await bob.approve()
     const { joins } = await ada.account().duties.read({})
     const { seal_keys } = await ada.account().keyLogs.read({ account: bob.id })
-    // The server goes on giving the key of the revoked device.
+    // The server continues to return the key of the revoked device.
     const giving = instead('keyLogs', 'read', (read) => async (of) => {
       const answer = await read(of)
       return of.account === bob.id ? { ...answer, seal_keys } : answer

@@ -1,4 +1,7 @@
-/** An approval is for the inviter and the connection that the person could read, whatever the account server names then. */
+/**
+ * Tests that an approval is for the inviter and the connection that the user could read.
+ * The account server cannot name others afterwards.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
@@ -11,7 +14,10 @@ import { type Desk, isIn, worldOf } from './people.ts'
 
 const DAY_MINUTES = 24 * 60
 
-/** Ada and Eve each invite Bob to a connection of theirs; `trap` is what Eve's invitation names. */
+/**
+ * Ada and Eve each invite Bob to a connection of theirs; `trap` is the content of Eve’s
+ * invitation.
+ */
 async function invited(t: TestContext) {
   const { world, ada, bob, eve } = await worldOf(t, 'ada', 'bob', 'eve')
   const id = await ada.connect()
@@ -25,14 +31,14 @@ type Trap = Awaited<ReturnType<typeof invited>>['trap']
 const wanting = (trap: Partial<Trap>) =>
   instead('consents', 'wanted', (honest) => async (of) => ({ ...(await honest(of)), ...trap }))
 
-/** The invitation as the account server lists it when it names the trap. */
+/** Returns the invitation as the account server lists it when it names the trap. */
 const asTrap = (one: Invitation, { connection, inviter }: Trap): Invitation => ({
   ...one,
   connection_id: connection,
   from: { ...one.from, user_id: inviter },
 })
 
-/** An account server whose lists are changed, and which asks for consents to the trap. */
+/** An account server with changed lists, which asks for consents to the trap. */
 const listing =
   (change: (all: readonly Invitation[]) => Invitation[], trap: Partial<Trap> = {}) =>
   (account: Account): Account => {
@@ -47,18 +53,18 @@ const list = (desk: Desk) => invitations.list({}, at(desk))
 const approve = (desk: Desk, id: string) => invitations.approve({ id, body: {} }, at(desk))
 const consents = ({ state }: Desk) => state.consents.connections()
 
-/** An account server that lists so many others of the trap, and neither of the honest ones. */
+/** An account server that lists many others of the trap, and neither of the honest ones. */
 const flooding = (trap: Trap, count: number, from = 0) =>
   listing((all) =>
     Array.from({ length: count }, (_, n) => ({
       ...asTrap(all[0]!, trap),
-      // Beyond each id that an honest server makes now.
+      // Higher than each id that an honest server makes now.
       id: `inv_7${String(from + n).padStart(25, '0')}`,
       state: 'pending' as const,
     })),
   )
 
-/** The context of a request of another program. */
+/** Returns the context of a request from another program. */
 const byAnother = (desk: Desk): Context => {
   const { home, caller } = at(desk)
   const token = 'tok_2'
@@ -97,7 +103,7 @@ describe('an invitation that was listed', () => {
   it('is not approved once another list named others, in whatever order', async (t) => {
     const { bob, invitation, trap } = await invited(t)
     const trapped = (all: readonly Invitation[]) => all.map((one) => asTrap(one, trap))
-    // Nobody may have looked at the first list.
+    // No user may have read the first list.
     await list(bob.restart(listing(trapped)))
     await list(bob.restart((account) => account))
     for (const wanted of [trap, {}])

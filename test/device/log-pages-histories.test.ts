@@ -1,4 +1,6 @@
-/** Two histories of one log, read in pages or at once: a device keeps one of them, whole. */
+/**
+ * Tests two histories of one log, read in pages or at once: a device keeps one of them, whole.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
@@ -17,7 +19,7 @@ import { forked, shown, synced } from './histories/forking.ts'
 import { paged } from './paged.ts'
 import { type Desk, restless, worldOf } from './people.ts'
 
-/** Two key logs with the same first entry, renewed 30 and 60 times. */
+/** Returns two key logs with the same first entry, renewed 30 and 60 times. */
 function twoLogs() {
   const [keys, device] = [newDeviceKeys(), newId('dev_', 1)]
   const { account, entry } = firstOf(device, keys, 1)
@@ -44,7 +46,7 @@ const showingTo = (desk: Desk, entries: readonly string[]): Account => {
   }
 }
 
-/** One entry in each page of a roster. */
+/** Returns rosters in pages of one entry. */
 const inSmallPages = (account: Account): Account => ({
   ...restless(account),
   rosters: {

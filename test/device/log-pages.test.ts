@@ -1,6 +1,6 @@
 /**
- * Logs of several pages at a real account server, whose pages hold two entries: each act that reads
- * a log whole, and servers that page dishonestly.
+ * Tests logs of several pages at a real account server, with two entries in each page.
+ * The cases cover each operation that reads a whole log, and servers that page dishonestly.
  */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
@@ -19,12 +19,12 @@ type Asked = { readonly account: string; readonly from?: number | undefined }
 const logHere = (desk: Desk, id: string) => desk.state.logs.read('keylog', id)
 const rosterHere = (desk: Desk, id: string) => desk.state.logs.read('roster', id)
 
-/** Renews the sealing key of a device so many times. */
+/** Renews the sealing key of a device this many times. */
 async function renews(desk: Desk, times: number): Promise<void> {
   for (let i = 0; i < times; i++) await renewNow(desk.device(), desk.account())
 }
 
-/** Ada and Bob, connected; pages hold two entries. */
+/** Connects Ada and Bob; pages hold two entries. */
 async function two(t: TestContext, logPages = PAGES) {
   const world = await newWorld(t, { logPages })
   const [ada, bob] = [await world.person('ada'), await world.person('bob')]
@@ -32,7 +32,10 @@ async function two(t: TestContext, logPages = PAGES) {
   return { world, ada, bob, id }
 }
 
-/** Notes where each page begins that a device reads of a key log, and how many entries came. */
+/**
+ * Records the first place and the number of entries of each page of a key log that a device
+ * reads.
+ */
 function watching(of: string) {
   const pages: [from: number, entries: number][] = []
   const between = (account: Account) =>
@@ -120,7 +123,7 @@ describe('logs of several pages', () => {
   })
 })
 
-/** The entry, unsigned, after another one. */
+/** Returns the entry, unsigned, after another one. */
 function withPrev(jws: string, prev: string): string {
   const [header, payload, signature] = jws.split('.')
   const members = JSON.parse(Buffer.from(payload!, 'base64url').toString()) as object
@@ -128,7 +131,7 @@ function withPrev(jws: string, prev: string): string {
   return [header, Buffer.from(text).toString('base64url'), signature].join('.')
 }
 
-/** What a server shows of Bob's key log, of which the device knows one entry. */
+/** The entries that a server shows of Bob’s key log, of which the device knows one. */
 const LIES: readonly [
   lie: string,
   shown: (entries: readonly string[], from: number) => Pick<ShownLog, 'entries' | 'seq'>,
@@ -234,7 +237,9 @@ describe('a server that pages dishonestly', () => {
 })
 
 describe('a log above the limit of what is remembered', () => {
-  /** The device after a start from which it remembers logs of others up to so many characters. */
+  /**
+   * Returns the device after a restart with a limit, in characters, of its cache of other logs.
+   */
   const limited = (desk: Desk, mostCharacters: number) => {
     const logs = { ...desk.state.logs, mostCharacters }
     return desk.restart(restless, { state: { ...desk.state, logs } })

@@ -1,8 +1,8 @@
-/** One history of a connection, as an account server in memory keeps it. */
+/** One history of a connection in an account server in memory. */
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { hashOf } from '../../src/crypto/jose/jws.ts'
 
-/** An invitation; `consent` is the JWS by which the account may be taken in. */
+/** An invitation; `consent` is the JWS that allows adding the account. */
 export interface Invited {
   readonly id: string
   readonly inviter: string
@@ -21,7 +21,7 @@ export interface Branch {
   epoch: number
 }
 
-/** The members of a signed structure, unverified. */
+/** Returns the members of a signed structure, unverified. */
 export const payloadOf = (jws: string) =>
   JSON.parse(Buffer.from(jws.split('.')[1] as string, 'base64url').toString()) as {
     op: string
@@ -36,10 +36,10 @@ export const payloadOf = (jws: string) =>
     consent?: string
   }
 
-/** The hash of an entry, base64url. */
+/** Returns the hash of an entry, base64url. */
 export const hashed = (jws: string): string => encodeBase64url(hashOf(jws))
 
-/** The branch after an entry, whatever that says. */
+/** Applies an entry to a branch without checking it. */
 export function apply(branch: Branch, entry: string): void {
   const { op, member = '', role = 'member', actor, k_commit, epoch } = payloadOf(entry)
   if (op === 'add') branch.roles.set(member, role)

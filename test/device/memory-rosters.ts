@@ -1,6 +1,7 @@
 /**
- * The rosters of an account server in memory. It checks nothing but the place of an entry, and can
- * show two histories of one connection: devices on the second branch see and continue that one.
+ * The rosters of an account server in memory.
+ * It checks only the place of an entry, and can show two histories of one connection: devices on
+ * the second branch read and continue that one.
  */
 import { timeAt } from '../../src/api/fields.ts'
 import type { Account } from '../../src/api/port.ts'
@@ -135,7 +136,10 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
       [...kept.values()]
         .filter((one) => branchFor(one, device).roles.has(account))
         .map((one) => resource(one, branchFor(one, device))),
-    /** The one history that a device is shown. Throws AppError not_found. */
+    /**
+     * Returns the history that a device is shown.
+     * @throws AppError not_found
+     */
     find,
     forkOf: (id: string): Fork | undefined => kept.get(id)?.fork,
     append(of: { id: string; account: string; device: string }, body: Appended) {
@@ -158,7 +162,7 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
     },
     addEnvelopes: (id: string, branch: Branch, given: readonly string[]): number =>
       store(id, branch, given),
-    /** Who left an ended connection, or is alone in it, has it no more. */
+    /** Deletes a connection for an account that left it after its end, or is alone in it. */
     delete(id: string, account: string, device: string): void {
       const branch = find(id, account, device)
       const isEnded = payloadOf(branch.entries.at(-1)!).op === 'end'
@@ -178,7 +182,7 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
             return { id: one.id, branch: branchFor(one, device), account, invited }
       throw notFound()
     },
-    /** Invitations of an account to replacements that it gave no consent for yet. */
+    /** Returns the invitations of an account to replacements that still lack its consent. */
     replacementsFor: (account: string, device: string) =>
       [...kept.values()].flatMap((one) => {
         const { entries, invited } = branchFor(one, device)
@@ -187,7 +191,7 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
         if (own.isTaken || own.consent !== null) return []
         return [{ invitation: own.id, entry: entries[0]!, fork: one.fork ?? null }]
       }),
-    /** Devices went: what was sealed to them is gone, and their connections changed. */
+    /** Deletes the envelopes of removed devices and marks their connections as changed. */
     drop(account: string, devices: readonly string[]): void {
       for (const { id, branches } of kept.values())
         for (const { envelopes: sealed, roles } of branches) {
@@ -197,9 +201,9 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
     },
   }
 
-  /** What a dishonest server does. */
+  /** The lies of a dishonest server. */
   const lies = {
-    /** From now on some devices are shown a history of their own. */
+    /** From now on some devices are shown a separate history. */
     split(id: string, devices: readonly string[]): void {
       const one = kept.get(id)
       if (one === undefined || one.branches.length > 1 || devices.length === 0) return
@@ -214,7 +218,7 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
       for (const device of devices) one.second.add(device)
       touch(id)
     },
-    /** A device is shown the other history, until this is called again. */
+    /** Shows a device the other history, until this is called again. */
     flip(id: string, device: string): void {
       const one = kept.get(id)
       if (one === undefined || one.branches.length < 2) return
@@ -222,8 +226,9 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
       touch(id)
     },
     /**
-     * Everybody is shown one history from now on: the first, or the second where there is one. Of two
-     * that do not fork it is the longer one, since a server that keeps entries back is not honest.
+     * Shows all devices one history from now on: the first, or the second if there is one.
+     * Of two histories that do not fork it is the longer one, since a server that keeps entries
+     * back is not honest.
      */
     join(id: string, isSecond: boolean): void {
       const one = kept.get(id)
@@ -242,16 +247,18 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
   return {
     rows,
     lies,
-    /** The ids of all connections. */
+    /** Returns the ids of all connections. */
     ids: () => [...kept.keys()],
     branches: (id: string): readonly Branch[] => kept.get(id)?.branches ?? [],
-    /** The history that the server goes by; undefined for no connection. */
+    /** Returns the history that the server uses; undefined for no connection. */
     get: (id: string): Branch | undefined => kept.get(id)?.branches[0],
-    /** All that was ever sealed to a device for a connection, the oldest first. */
+    /** Returns all envelopes ever sealed to a device for a connection, the oldest first. */
     sealed: (id: string, device: string) => envelopes.get(`${id} ${device}`) ?? [],
-    /** All consents by which an account was ever taken into a connection, the oldest first. */
+    /**
+     * Returns all consents by which an account was ever added to a connection, the oldest first.
+     */
     consented: (id: string, account: string) => consents.get(`${id} ${account}`) ?? [],
-    /** Calls this with every entry that a device appends from now on. */
+    /** Calls a function with every entry that a device appends from now on. */
     onAppend: (call: typeof appended): void => {
       appended = call
     },

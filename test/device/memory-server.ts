@@ -1,6 +1,7 @@
 /**
- * An account server in memory, as devices see it: it keeps what they sign and compares and swaps, and
- * checks nothing else. Whoever holds it can let calls fail before or after they did something.
+ * An account server in memory, as devices see it.
+ * It stores what they sign, compares and swaps, and checks nothing else. A test can let calls
+ * fail before or after they took effect.
  */
 import type { Account, Door } from '../../src/api/port.ts'
 import { serverName } from '../../src/api/rest/names.ts'
@@ -11,7 +12,7 @@ import { hashed, payloadOf } from './memory-branches.ts'
 import { cameFirst, memoryRosters } from './memory-rosters.ts'
 import { paged } from './paged.ts'
 
-/** Signs that the account of a device agrees to be taken in. */
+/** Signs the consent of a device’s account to be added. */
 type Consenting = (to: {
   connection: string
   inviter: string
@@ -21,11 +22,11 @@ type Consenting = (to: {
 export function memoryServer() {
   const receiptKey = publicKeys(newDeviceKeys()).sign
   const logs = new Map<string, string[]>()
-  /** Whose each device is; a revoked one is nobody's. */
+  /** The account of each device; a revoked device has none. */
   const owners = new Map<string, string>()
   const sealKeys = new Map<string, string>()
   const profiles = new Map<string, string>()
-  /** Whom each account follows. */
+  /** The accounts that each account follows. */
   const followed = new Map<string, Set<string>>()
   /** By device. */
   const consenting = new Map<string, Consenting>()
@@ -37,8 +38,9 @@ export function memoryServer() {
     [...owners].filter(([, owner]) => owner === account).map(([device]) => device)
 
   /**
-   * The accounts that an owner may take in. Everybody says yes at once, but to a replacement: there
-   * a device says so by itself, or the person.
+   * Returns the accounts that an owner may add. Each one consents at once, except to a
+   * replacement.
+   * For a replacement, a device or the user consents separately.
    */
   async function joinsFor(account: string, device: string) {
     const joins = []
@@ -57,7 +59,7 @@ export function memoryServer() {
     return joins
   }
 
-  /** Only what a device asks. */
+  /** Only the calls that a device makes. */
   const as = (account: string, device: string): Account =>
     ({
       context: { read: async () => ({ user: { id: account }, organisations: [] }) },
@@ -196,7 +198,7 @@ export function memoryServer() {
 
   const putSealKey = (device: string, key: string) => sealKeys.set(device, key)
 
-  /** A device of an account; the test puts its key log here. */
+  /** Adds a device of an account; the test puts its key log here. */
   function addDevice(account: string, device: string, sealKey: string): void {
     owners.set(device, account)
     putSealKey(device, sealKey)

@@ -1,4 +1,4 @@
-/** The named values of a state, in memory. */
+/** Returns the named values of a state, in memory. */
 export function newMeta() {
   const rows = new Map<string, unknown>()
   const meta = {

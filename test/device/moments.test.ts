@@ -1,4 +1,7 @@
-/** Two owners who act at the same moment, their requests interleaved in every way: one is first, the other decides anew. */
+/**
+ * Tests two owners who act at the same moment, with their requests interleaved in every way.
+ * One request is first; the device of the other one decides again.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
@@ -16,7 +19,7 @@ import { deviceOf, people, type Seat } from './session/sessions.ts'
 
 type Groups = Record<string, Record<string, (input: unknown) => Promise<unknown>>>
 
-/** The account, whose every call waits for its turn. */
+/** Returns the account; each call waits until the scheduler runs it. */
 function scheduled(account: Account, scheduler: fc.Scheduler): Account {
   const groups = Object.entries(account as unknown as Groups).map(([group, rows]) => [
     group,

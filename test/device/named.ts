@@ -1,4 +1,7 @@
-/** Names as desks have them, for tests: signed, given, confirmed, and what an account server may show. */
+/**
+ * Names at devices, for tests: signed, given, confirmed, and those that an account server may
+ * show.
+ */
 import type { Account } from '../../src/api/port.ts'
 import { signProfile } from '../../src/crypto/logs/profile.ts'
 import { giveOwnName } from '../../src/device/trust/own-name.ts'
@@ -7,13 +10,13 @@ import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { at, confirmAt } from '../handlers/trust-desk.ts'
 import { type Desk, connected as connectedLate } from './people.ts'
 
-/** Two people, connected, each with the signed name of the other. */
+/** Connects two people, each with the signed name of the other. */
 export async function connected(a: Desk, b: Desk, name?: string): Promise<string> {
   await b.sync()
   return connectedLate(a, b, name)
 }
 
-/** The name of an account at a desk, with source and marks. */
+/** Returns the name of an account at a device, with source and marks. */
 export function called(desk: Desk, { id }: Desk): (string | string[])[] {
   const naming = { state: desk.state, own: desk.id }
   const { display_name, name_source, name_marks } = nameOf(naming, id, 'unknown')
@@ -34,7 +37,7 @@ export async function confirm(desk: Desk, { id }: Desk): Promise<void> {
 export const give = (desk: Desk, { id }: Desk, name: string | null) =>
   trustCards.update({ id, body: { name } }, at(desk))
 
-/** A profile of an account, signed by this desk's device. */
+/** Returns a profile of an account, signed by this device. */
 export async function profileBy(desk: Desk, n: number, name: string): Promise<string> {
   const { identity } = desk.device()
   const { sign } = await identity.keys()
@@ -49,7 +52,7 @@ export const saying =
   (account: Account): Account => {
     const { keyLogs, rosters } = account
     const row = jws === undefined ? {} : { profile: jws }
-    // Each start has it fetch everything again.
+    // The new time makes each restart fetch everything again.
     const updated_at = new Date(Date.UTC(2031, 0, 1) + restarts++).toISOString()
     return {
       ...account,

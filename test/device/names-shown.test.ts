@@ -1,4 +1,4 @@
-/** Which name of an account is shown, and which names are marked as similar to others. */
+/** Tests which name of an account is shown, and which names are marked as similar to others. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createGuestCode } from '../../src/device/connections/guests.ts'
@@ -183,7 +183,8 @@ describe('a name that may be taken for another', () => {
     await rename(bob, '\u0410NNA')
     await ada.sync()
     assert.deepEqual(called(ada, bob), ['\u0410NNA', 'self', ['mixed_script']])
-    // Documented: Cyrillic letters that all look Latin are not distinguished from a Russian name.
+    // A documented limit: Cyrillic letters that all look Latin are not distinguished from a
+    // Russian name.
     await rename(cy, 'POCCA')
     await rename(bob, '\u0420\u041e\u0421\u0421\u0410')
     await ada.sync()
@@ -209,7 +210,7 @@ describe('a name that may be taken for another', () => {
       await ada.sync()
       assert.deepEqual(called(ada, dan), [name, 'self', ['equal']])
     }
-    // The connection with themselves, and the own name, are no other contact.
+    // The connection with the contact itself, and the own name, are not other contacts.
     for (const name of ['Team', 'ada']) {
       await rename(dan, name)
       await ada.sync()

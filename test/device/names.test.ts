@@ -1,4 +1,6 @@
-/** Signed names: the own one, and those of others with a dishonest account server. */
+/**
+ * Tests signed names: the own one, and those of other accounts with a dishonest account server.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { connections } from '../../src/handlers/connections.ts'

@@ -1,6 +1,6 @@
-/** Logs as a server of a test answers them. */
+/** Logs in the form of a test server’s answers. */
 
-/** The entries from a place on, in one page, as the account server answers them. */
+/** Returns the entries from a place on, in one page, as the account server answers them. */
 export const paged = (
   entries: readonly string[],
   { from = 0 }: { readonly from?: number | undefined },

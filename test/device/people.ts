@@ -1,6 +1,7 @@
 /**
- * People with devices over one account server in this process: each device with its own state and keychain, one clock for all. The
- * test may put a dishonest server between a device and the account.
+ * People with devices over one account server in this process.
+ * Each device has its own state and keychain; all share one clock. The test may put a dishonest
+ * server between a device and the account.
  */
 import { signConsent } from '../../src/crypto/logs/consent.ts'
 import type { KeyPair } from '../../src/crypto/device-keys.ts'
@@ -36,10 +37,10 @@ import { MINUTE, T0 } from './bench.ts'
 
 const ORIGIN = 'https://countersign.test'
 
-/** What stands between a device and its account. */
+/** Replaces the account that a device uses. */
 type Between = (account: Account) => Account
 
-/** What a device keeps. */
+/** The storage of a device. */
 interface Parts {
   readonly state: State
   readonly keychain: Keychain
@@ -47,7 +48,7 @@ interface Parts {
 
 export type World = Awaited<ReturnType<typeof newWorld>>
 
-/** A device of somebody. */
+/** A device of a person. */
 export interface Desk {
   readonly name: string
   readonly state: State
@@ -60,24 +61,24 @@ export interface Desk {
   readonly deviceId: string
   account(): Account
   device(): Device
-  /** Sync; it must go well. */
+  /** Runs a sync, which must succeed. */
   sync(): Promise<SyncReport>
-  /** Make a connection; answers its id. */
+  /** Makes a connection; returns its id. */
   connect(name?: string): Promise<string>
   invite(connection: string, whom: Invitee): Promise<Invitation>
-  /** Approve the newest invitation that waits. */
+  /** Approves the newest waiting invitation. */
   approve(): Promise<Invitation>
   revoke(device: string): Promise<void>
-  /** The own words of a connection now; null when there are none to say. */
+  /** Returns the own current words of a connection; null if there are none to show. */
   words(connection: string): string | null
   hears(words: string | null): Promise<Verification>
-  /** The same device after another start, perhaps with something between it and its account. */
+  /** Returns the same device after a restart, optionally with another account or other parts. */
   restart(between?: Between, parts?: Partial<Parts>): Desk
 }
 
 /**
- * An account server on SQLite, without anybody.
- * @param more what a test sets beside
+ * An account server on SQLite, without accounts.
+ * @param more settings of a test
  */
 export async function newWorld(
   t: TestContext,
@@ -219,7 +220,7 @@ export async function newWorld(
     return desk
   }
 
-  /** As the command line does it: the daemon plans, the paper signs. */
+  /** Resets as the command line does: the daemon plans, the paper signs. */
   async function resetBy(
     desk: Desk,
     email: string,
@@ -240,26 +241,30 @@ export async function newWorld(
     clock,
     server,
     mail,
-    /** Time goes by: the words of a minute are good once. */
+    /** Advances the time. The words of a minute are accepted only once. */
     later: (minutes = 1) => {
       clock.ms += minutes * MINUTE
     },
-    /** Somebody new, with a mailbox `<name>@example.org`. */
+    /** Signs in a new person with the mailbox `<name>@example.org`. */
     person: (name: string) => signIn(newDesk(name), `${name}@example.org`),
     /**
-     * A mailbox again on a new device, all others being lost; with the recovery key, if there is one.
-     * @param meanwhile happens between the plan and the reset
+     * Resets an account to a new device, by its mailbox and by the recovery key if there is one.
+     * All other devices are lost.
+     * @param meanwhile runs between the plan and the reset
      */
     reset: (
       name: string,
       paper: KeyPair | null = null,
       meanwhile: () => Promise<unknown> = () => Promise.resolve(),
     ) => resetBy(newDesk(name), `${name}@example.org`, paper, meanwhile),
-    /** A device that is signed in asks for another session, with a code from its mailbox. */
+    /** Starts another session of a signed-in device, with a code from its mailbox. */
     again: (desk: Desk, { name }: Pick<Desk, 'name'> = desk) => signIn(desk, `${name}@example.org`),
-    /** A further device of somebody, which nobody has approved yet. */
+    /** Signs in on a further device of a person, without approval. */
     waiting: (desk: Desk, name: string) => signIn(newDesk(name), `${desk.name}@example.org`),
-    /** A further device of somebody, the words of both screens compared. */
+    /**
+     * Signs in on a further device of a person and approves it; the words of both screens are
+     * compared.
+     */
     async further(desk: Desk, name: string) {
       const newcomer = await signIn(newDesk(name), `${desk.name}@example.org`)
       const approver = await desk.device().approver()
@@ -269,7 +274,7 @@ export async function newWorld(
   }
 }
 
-/** Puts a new recovery key in force for an account, in place of an old one. */
+/** Replaces the recovery key of an account, or sets the first one. */
 export async function newPaper(desk: Desk, old: KeyPair | null = null): Promise<KeyPair> {
   const paper = recoveryKeyOf(newRecoverySeed())
   const { next } = await readRecoveryKey(desk.device(), desk.account())
@@ -279,7 +284,7 @@ export async function newPaper(desk: Desk, old: KeyPair | null = null): Promise<
   return paper
 }
 
-/** An account server, with these people. */
+/** Returns an account server with these people. */
 export async function worldOf<Name extends string>(t: TestContext, ...names: readonly Name[]) {
   const world = await newWorld(t)
   const desks = {} as Record<Name, Desk>
@@ -287,14 +292,14 @@ export async function worldOf<Name extends string>(t: TestContext, ...names: rea
   return { world, ...desks }
 }
 
-/** Two people, connected: A made the connection, B approved the invitation, both have synced. */
+/** Connects two people: A made the connection, B approved the invitation, both have synced. */
 export async function connected(a: Desk, b: Desk, name?: string): Promise<string> {
   const connection = await a.connect(name)
   await takenIn(a, connection, [b])
   return connection
 }
 
-/** More people come into a connection of A. */
+/** Adds more people to a connection of A. */
 export async function takenIn(a: Desk, connection: string, others: readonly Desk[]): Promise<void> {
   for (const b of others) {
     await a.invite(connection, { user_id: b.id })
@@ -304,7 +309,7 @@ export async function takenIn(a: Desk, connection: string, others: readonly Desk
   for (const b of others) await b.sync()
 }
 
-/** Ada, who made a connection, with Bob and Cy in it. */
+/** Returns Ada, who made a connection, with Bob and Cy in it. */
 export async function three(t: TestContext) {
   const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
   const id = await ada.connect()
@@ -312,17 +317,17 @@ export async function three(t: TestContext) {
   return { world, ada, bob, cy, id }
 }
 
-/** Whether the one's words of now verify at the other. */
+/** Returns whether the speaker’s current words verify at another device. */
 export async function verifies(by: Desk, speaker: Desk, connection: string): Promise<boolean> {
   const words = speaker.words(connection)
   return words !== null && (await by.hears(words)).verified
 }
 
-/** Whether somebody is in a connection, as a device knows it. */
+/** Returns whether an account is in a connection, by the state of a device. */
 export const isIn = ({ state }: Desk, connection: string, { id }: Desk): boolean =>
   rememberedRoster(state, connection)?.roster.members.some(({ account }) => account === id) ?? false
 
-/** The account, which says of every connection that it has changed. */
+/** Returns the account, which reports every connection as changed. */
 export const restless = (account: Account): Account => ({
   ...account,
   connections: {
@@ -335,7 +340,10 @@ export const restless = (account: Account): Account => ({
   },
 })
 
-/** The consent of a person to be taken in by another, as an accomplice of the server would sign it. */
+/**
+ * Returns a person’s consent to be added by another, as an accomplice of the server would sign
+ * it.
+ */
 export async function consentFor(
   person: Desk,
   inviter: Desk,
@@ -358,7 +366,10 @@ export async function consentFor(
   })
 }
 
-/** An account server that has forgotten what was sent, says that somebody approved it, and acknowledges every entry, keeping none. */
+/**
+ * An account server that returns no sent invitations and reports an approval by an account.
+ * It acknowledges every entry and stores none.
+ */
 export const sayingApproved =
   (connection: string, { id }: Desk, consent: string, email: string | null = null): Between =>
   (account) => ({

@@ -1,4 +1,8 @@
-/** Connections made with a preset: what the device asks of the account server, and for how long it remembers whom it invited. */
+/**
+ * Tests connections made with a preset.
+ * The cases cover the requests to the account server, and how long the device stores the invited
+ * accounts.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
@@ -13,7 +17,7 @@ import { away } from './session/signing-in.ts'
 
 const DAY = 24 * 60
 
-/** Ada, whose invitations are good for a month, and Bob. */
+/** Returns Ada, with invitations that are valid for a month, and Bob. */
 async function patient(t: TestContext) {
   const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
   const { id: preset_id } = await ada
@@ -50,7 +54,7 @@ describe('an invitation that is good for a month takes the member in at its end'
         await ada.sync()
       }
       await bob.approve()
-      // Approved on the last day, and taken in on the one after.
+      // Approved on the last day, and added on the day after.
       world.later(1.5 * DAY)
       await ada.sync()
       await bob.sync()

@@ -1,4 +1,7 @@
-/** What a sync hands over: every late stamp, whatever becomes of one among them, and each refusal heard once. */
+/**
+ * Tests what a sync sends: every late stamp, independently of the results of the others.
+ * Each refusal is reported once.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { newDeviceKeys } from '../crypto/keys.ts'
@@ -19,7 +22,7 @@ const MANY = 1200
 const { sign } = newDeviceKeys()
 const kid = thumbprint(sign.jwk)
 
-/** A receipt of the server whose key is pinned; `by` is another's. */
+/** Returns a receipt of the server with the pinned key, or of the signer `by`. */
 function receiptFor(jti: string, stamp: string, by = { kid, secret: sign.secret }): string {
   const seen = { received_at: T0, key_status: 'active', assurance: 'device' }
   const receipt = { v: 2, jti, stamp_sha256: stampFragment(stamp), ...seen }
@@ -27,10 +30,13 @@ function receiptFor(jti: string, stamp: string, by = { kid, secret: sign.secret 
 }
 
 const IDS = Array.from({ length: MANY }, (_, at) => newId('stm_', T0 + at))
-/** Good ones, made once for all tests: a signature takes its time. */
+/** Valid receipts, made once for all tests, since signatures take time. */
 const RECEIPTS = new Map(IDS.map((id) => [id, receiptFor(id, `jws ${id}`)]))
 
-/** A device with stamps that have no receipt yet, and an account that answers to them as it is told to. */
+/**
+ * Returns a device with stamps that have no receipt yet.
+ * Its account answers as the test sets it.
+ */
 async function late(t: TestContext) {
   const device = await enrolled(t)
   changeFacts(device.state, { receiptKey: sign.jwk })
@@ -39,7 +45,7 @@ async function late(t: TestContext) {
     for (const id of ids)
       device.state.stamps.insert({ id, jws: `jws ${id}`, receipt: null, created_at: T0 })
   })
-  /** What the account answers to a stamp in the place of a receipt. */
+  /** The error codes that the account returns for stamps in place of a receipt. */
   const refusals = new Map<string, Code>()
   const asked: string[] = []
   const create = async ({ body: { stamp } }: { body: { stamp: string } }) => {
@@ -53,7 +59,7 @@ async function late(t: TestContext) {
   return {
     ids,
     refusals,
-    /** One sync, as after another start: its report, and which stamps it asked for. */
+    /** Runs one sync, as after a restart; returns its report and the stamps that it requested. */
     sync: async () => {
       asked.length = 0
       const report = await open().sync.run('timer')
@@ -185,7 +191,9 @@ describe('a receipt that cannot be right', () => {
       assert.equal(state.stamps.get(made.id)?.receipt, receiptFor(made.id, made.stamp))
     })
 
-  /** A device that pinned the key of this test, over accounts that answer with a receipt of their own. */
+  /**
+   * Returns a device that pinned the key of this test, over accounts with receipts of their own.
+   */
   async function pinned(t: TestContext) {
     const device = await enrolled(t)
     changeFacts(device.state, { receiptKey: sign.jwk })

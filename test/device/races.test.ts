@@ -1,4 +1,8 @@
-/** What happens between a request and its answer, in this process, at another member's, or in a crash: it ends as if one came after the other. */
+/**
+ * Tests events between a request and its answer: in this process, at another member, or in a
+ * crash.
+ * The result equals that of one after the other.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
@@ -10,7 +14,7 @@ import { at, confirmAt } from '../handlers/trust-desk.ts'
 import { gate } from './enrolled.ts'
 import { type Desk, connected, consentFor, newWorld, takenIn, verifies, three } from './people.ts'
 
-/** The account, where something happens once an entry was taken. */
+/** Returns the account; work runs after an entry was accepted. */
 const afterAppend =
   (work: (calls: number) => Promise<unknown>) =>
   (account: Account): Account => {
@@ -130,7 +134,8 @@ describe('whoever was removed comes back by a new invitation only', () => {
     await ada.invite(id, { email: 'cy@example.org' })
     await takenIn(ada, id, [cy])
     await remove(ada.device(), ada.account(), id, cy.id)
-    // The account server ends that invitation; this one says that it was approved, and takes every entry.
+    // The real account server ends that invitation. This one reports it as approved and accepts
+    // every entry.
     const consent = await consentFor(cy, ada, id)
     const joins = [{ connection: id, account: cy.id, email: 'cy@example.org', consent }]
     let entries = 0

@@ -1,4 +1,4 @@
-/** What is known of whether the account server answers. */
+/** Tests what the device stores about whether the account server answers. */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { newReachability } from '../../src/device/sync/reachability.ts'

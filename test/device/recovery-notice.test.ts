@@ -1,6 +1,7 @@
 /**
- * A recovery key that a thief's device set: the other devices of the account say so until the person
- * dismisses it, also after the device was revoked, and what it says of contacts is so.
+ * Tests a recovery key that a thief’s device set.
+ * The other devices of the account report it until the user dismisses it, also after the device
+ * was revoked. Their statements about contacts are true.
  */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
@@ -12,7 +13,7 @@ import { at, confirmAt } from '../handlers/trust-desk.ts'
 import { confirm } from './named.ts'
 import { type Desk, newPaper, newWorld, worldOf } from './people.ts'
 
-/** Bob with a phone; both have synced. */
+/** Returns Bob with a phone; both devices have synced. */
 async function twoDevices(t: TestContext) {
   const world = await newWorld(t)
   const bob = await world.person('bob')

@@ -1,4 +1,7 @@
-/** The recovery key: what a reset with it changes for those who know the account, and what one without it does not. */
+/**
+ * Tests the recovery key: what a reset with it changes for contacts of the account.
+ * A reset without it does not change that.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { TrustCard } from '../../src/api/rest/trust-cards.ts'
@@ -29,7 +32,7 @@ const refusal = (state: string) => (error: unknown) => {
   return true
 }
 
-/** Ada, who follows and has confirmed Bob; both in a connection of Ada's. Bob has a paper. */
+/** Ada follows and has confirmed Bob; both are in a connection of Ada’s. Bob has a paper. */
 async function two(t: TestContext) {
   const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
   await follow(ada, bob)
@@ -41,7 +44,7 @@ async function two(t: TestContext) {
   return { world, ada, bob, id, paper, bobId: bob.id }
 }
 
-/** Both sync, and each hears the words of the other. */
+/** Syncs both devices, and checks that each verifies the words of the other. */
 async function wordsWork(world: { later(): void }, ada: Desk, bob: Desk, id: string) {
   await bob.sync()
   await ada.sync()
@@ -144,7 +147,7 @@ describe('a reset without the recovery key', () => {
     await newPaper(thief)
     await ada.sync()
     assert.equal(await unused(), true)
-    // What is confirmed is no warning any more.
+    // After the confirmation there is no warning.
     const eve = await world.person('eve')
     await follow(eve, thief)
     assert.equal((await confirm(eve, thief.id)).recovery_key_unused, false)

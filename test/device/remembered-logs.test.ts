@@ -1,4 +1,6 @@
-/** What a device keeps of key logs beside their entries, and what it reads to keep more. */
+/**
+ * Tests what a device stores of key logs beside their entries, and what it reads to store more.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'

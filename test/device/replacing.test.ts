@@ -1,4 +1,7 @@
-/** A forked connection is replaced: an owner's device opens another, and the others join by themselves. */
+/**
+ * Tests the replacement of a forked connection.
+ * An owner’s device opens another one, and the others join without user interaction.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { remove, rotateNow } from '../../src/device/connections/members.ts'
@@ -196,7 +199,7 @@ describe('a device follows to no replacement', () => {
     const made = await opened(other, id, seen)
     const [invitation] = await waiting(seen)
     const [opening] = (await other.account().rosters.read({ connection: made.id })).entries
-    // A dishonest server hands the hint over, too.
+    // A dishonest server delivers the hint too.
     const hint = { invitation: invitation!.id, entry: opening!, fork: null }
     await synced(
       seen.restart(
@@ -211,7 +214,7 @@ describe('a device follows to no replacement', () => {
       [made.id],
     )
     assert.equal(seen.state.replacements.inPlaceOf(id), null)
-    // The owner of its own branch replaces it.
+    // The owner on the device’s own branch replaces the connection.
     const first = await shown(ada, id, seq, entry)
     await synced(seen)
     await first.sync()
@@ -243,7 +246,7 @@ describe('a fork by a former member', () => {
   it('is replaced without them, also by who saw their history first', async (t) => {
     const { world, ada, bob, cy, id } = await owned(t)
     const seq = bob.state.logs.head('roster', id)!.seq + 1
-    // Cy has not heard of the removal, and signs upon the entry before it.
+    // Cy has not synced the removal, and signs after the entry before it.
     const { desk: eve, entry } = await lost(cy, id, rotates(id))
     const before = bob.restart(showingBranch(id, seq, entry))
     await synced(before)

@@ -1,4 +1,7 @@
-/** A fork undoes no removal and no change of a role: neither at the owner who replaces it, nor at those who follow. */
+/**
+ * Tests that a fork undoes no removal and no change of a role.
+ * That holds for the owner who replaces the connection, and for the members who follow.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { openConnection } from '../../src/device/connections/connections.ts'
@@ -20,8 +23,9 @@ import { type Desk, isIn, restless, takenIn, verifies } from './people.ts'
 import { refusedWith } from './session/signing-in.ts'
 
 /**
- * Ada and Bob own a connection with Cy and Dee in it, Cy as an owner too where asked for. The server
- * lost what Bob signed, so that anything that is signed now makes the history fork for him.
+ * Ada and Bob own a connection with Cy and Dee in it; Cy is an owner too on request.
+ * The server lost the entry that Bob signed, so any entry that is signed now forks the history
+ * for him.
  */
 async function scene(t: TestContext, cyIs: 'owner' | 'member' = 'member') {
   const { world, ada, bob: before, cy, id } = await owned(t)
@@ -37,7 +41,7 @@ async function scene(t: TestContext, cyIs: 'owner' | 'member' = 'member') {
 const removes = ({ ada, cy, id }: Scene) => remove(ada.device(), ada.account(), id, cy.id)
 type Scene = Awaited<ReturnType<typeof scene>>
 
-/** Bob's device sees both histories, and opens a replacement when it is his turn. */
+/** Shows Bob’s device both histories; it opens a replacement when it is his turn. */
 async function replaced({ world, bob, id }: Pick<Scene, 'world' | 'bob' | 'id'>): Promise<string> {
   await synced(bob)
   world.later(10)
@@ -45,7 +49,7 @@ async function replaced({ world, bob, id }: Pick<Scene, 'world' | 'bob' | 'id'>)
   return inPlaceOf(bob, id)
 }
 
-/** Everybody syncs until nothing is left to do. */
+/** Syncs all devices until nothing is left to do. */
 async function settle(...desks: readonly Desk[]) {
   for (let round = 0; round < 3; round++) for (const desk of desks) await synced(desk)
 }
@@ -74,7 +78,7 @@ describe('the owner who replaces a forked connection', () => {
       assert(await verifies(ada, dee, anew))
       assert(!isIn(bob, anew, cy))
       assert(bob.state.replacements.isSettled(id), 'nobody is waited for')
-      // The person may decide otherwise.
+      // The user may decide otherwise.
       await takenIn(bob, anew, [cy])
       assert.equal(roleOf(bob, anew, cy), 'member')
     })
@@ -116,7 +120,7 @@ describe('the owner who replaces a forked connection', () => {
     assert.match(await synced(bob), /"cy" left the connection .* was not taken in. Invite them/)
     assert(!isIn(bob, anew, cy))
     assert.doesNotMatch(await synced(bob), /"cy"/)
-    // Cy has approved: it is for Bob's person to decide.
+    // Cy has approved: the user of Bob’s device has to decide.
     await bob.invite(anew, { user_id: cy.id })
     await synced(bob)
     assert.equal(roleOf(bob, anew, cy), 'member')
@@ -151,7 +155,10 @@ describe('the owner who replaces a forked connection', () => {
 })
 
 describe('a device that follows to a replacement', () => {
-  /** Bob's device took Cy in before Ada, who knows of no fork yet, removed Cy. Dee has heard of it. */
+  /**
+   * Bob’s device added Cy before Ada, who knows of no fork yet, removed Cy. Dee has synced the
+   * removal.
+   */
   async function returned(t: TestContext, cyIs?: 'owner') {
     const of = await scene(t, cyIs)
     const { ada, bob, cy, dee, id } = of
@@ -182,7 +189,7 @@ describe('a device that follows to a replacement', () => {
     await settle(bob, dee)
     world.later()
     assert(await verifies(dee, bob, anew))
-    // An owner may decide that they belong in it.
+    // An owner may decide that the account belongs in it.
     await takenIn(bob, anew, [cy])
     await settle(ada, dee)
     world.later()
@@ -212,7 +219,7 @@ describe('a device that follows to a replacement', () => {
     await settle(dee, bob)
     assert.equal(dee.words(anew), null)
     await connections.delete({ id: anew }, at(dee))
-    // Bob's person wants Cy in it: his device holds it until then, too.
+    // Bob wants Cy in it. His device also suspends the connection until then.
     await remove(bob.device(), bob.account(), anew, cy.id)
     world.later()
     await takenIn(bob, anew, [cy])
@@ -266,7 +273,7 @@ describe('a device that follows to a replacement', () => {
     const made = await openConnection(ada.device(), ada.account(), wanted, act)
     const [invitation] = (await cy.account().invitations.pending({})).received
     const [opening] = (await ada.account().rosters.read({ connection: made.id })).entries
-    // No honest server hands over a hint from who is in the connection no more.
+    // No honest server delivers a hint from an account that has left the connection.
     const hint = {
       invitation: invitation!.id,
       entry: opening!,

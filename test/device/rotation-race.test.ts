@@ -1,4 +1,4 @@
-/** Two hundred members who all see one revocation: one rotation comes of it, and all agree on it. */
+/** Tests 200 members who all see one revocation: it causes one rotation, and all agree on it. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -32,7 +32,7 @@ const SECOND = 1000
 
 type Member = ReturnType<typeof newMember>
 
-/** A connection of 200; the last member has a phone. */
+/** Returns a connection of 200; the last member has a phone. */
 function scene() {
   const all = Array.from({ length: MEMBERS }, newMember)
   const [owner, victim] = [all[0]!, all.at(-1)!]
@@ -57,7 +57,9 @@ function scene() {
   return { all, victim, connection, entries, roster, before, after: logs() }
 }
 
-/** The rotation that a member signs, with the row of the victim where it is another. */
+/**
+ * Returns the rotation that a member signs, with a row for the victim if that is another member.
+ */
 function rotationBy({ person, device }: Member, roster: Roster, victim: Member): string {
   const row = { account: victim.person.account, ...place(victim.person) }
   const logs = person === victim.person ? {} : { logs: [row] }
@@ -68,7 +70,7 @@ function rotationBy({ person, device }: Member, roster: Roster, victim: Member):
   })
 }
 
-/** What a device knows of an epoch. */
+/** Returns what a device stores of an epoch. */
 const seen = (roster: Roster) => ({
   epoch: roster.epoch,
   head: encodeBase64url(roster.epochHead),
@@ -112,7 +114,7 @@ describe('a revocation that 200 members see', () => {
     })
     const server = [...entries]
     const first = waiting.find(({ shortest }) => shortest)!
-    /** As a device knows the connection: all that the server has, once it has synced. */
+    /** The connection by a device’s state: all that the server had at its last sync. */
     let known = roster
     for (; now <= 600 * SECOND; now += 30 * SECOND)
       for (const { member, waits } of waiting) {

@@ -1,4 +1,4 @@
-/** When devices rotate: at once, after a wait, or by routine. */
+/** Tests when devices rotate: at once, after a wait, or by routine. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { newRotationWaits } from '../../src/device/logs/rotation-waits.ts'
@@ -42,7 +42,7 @@ describe('a revoked device of another member', () => {
     const id = await connected(ada, bob)
     const phone = await world.further(bob, 'phone')
     for (const desk of [bob, phone, ada]) await desk.sync()
-    // Bob signs the phone out and then his laptop syncs no more.
+    // Bob signs the phone out. Then his laptop does not sync again.
     const cut = bob.restart((account) => ({
       ...account,
       rosters: {

@@ -1,4 +1,7 @@
-/** A device that dies at any step of renewing its sealing key, and goes on at its next start. */
+/**
+ * Tests a device that dies at any step of renewing its sealing key, and continues at its next
+ * start.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { copyWarning } from '../../src/device/identity/copied-keys.ts'
@@ -10,10 +13,13 @@ import { halvesOf, loggedOf } from './sealing.ts'
 
 const DAY = 24 * 60
 
-/** Nothing changes by these, so that dying after one is dying before the next call. */
+/** Calls that change nothing, so that dying after one equals dying before the next call. */
 const READS = ['get', 'read', 'head', 'list']
 
-/** What it wraps dies after call number `at` (from 1): that call took effect, and no later one runs. */
+/**
+ * Wraps objects that die after call number `at` (from 1).
+ * That call takes effect, and no later one runs.
+ */
 function deathAfter(at: number) {
   let calls: number | null = null
   let isDead = false
@@ -44,7 +50,9 @@ function deathAfter(at: number) {
   return { dying, arm, isDead: () => isDead }
 }
 
-/** The same device, which dies after so many calls that change something here or at the server. */
+/**
+ * Returns the same device, which dies after a number of calls that change local or server state.
+ */
 function mortal(desk: Desk, at: number) {
   const { state, keychain } = desk
   const { dying, arm, isDead } = deathAfter(at)
@@ -61,8 +69,9 @@ function mortal(desk: Desk, at: number) {
 
 describe('killed at any step', () => {
   /**
-   * Renews, and dies at call 1, then 2 and so on until it lives. Each time the log must name a key
-   * that is held, and after the next start and sync what was sealed meanwhile must open.
+   * Renews and dies at call 1, then 2 and so on, until it survives.
+   * Each time the log must name a key that the device has. After the next start and sync, the
+   * envelopes sealed meanwhile must open.
    */
   async function everyDeath(
     t: TestContext,
@@ -89,7 +98,7 @@ describe('killed at any step', () => {
       renewed(renewals.length - before, at)
       world.later()
       assert(await verifies(next, bob, id), `killed after call ${at}`)
-      // By then nothing is left but the newest.
+      // By then only the newest key is left.
       world.later(7 * DAY)
       await next.sync()
       assert.deepEqual(halvesOf(ada), [seal], `killed after call ${at}`)

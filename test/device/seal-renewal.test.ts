@@ -1,4 +1,7 @@
-/** The sealing key of a device: renewed every 90 days and on demand, the old one kept for 7 days. */
+/**
+ * Tests the sealing key of a device: renewed every 90 days and on demand.
+ * The previous one is kept for 7 days.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { markRestored } from '../../src/device/identity/copied-keys.ts'
@@ -19,7 +22,7 @@ const renew = (desk: Desk) => renewNow(desk.device(), desk.account())
 const rotate = (desk: Desk, id: string) => rotateNow(desk.device(), desk.account(), id)
 const renewals = async (desk: Desk) => (await loggedOf(desk)).renewals.length
 
-/** Ada and Bob, connected and in step. */
+/** Connects Ada and Bob and syncs both. */
 async function pair(t: TestContext) {
   const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
   const id = await connected(ada, bob)
@@ -39,7 +42,7 @@ describe('the sealing key of a device', () => {
     assert.deepEqual(halvesOf(ada), [first, second])
     await ada.sync()
     assert.equal(await renewals(ada), 1, 'another sync renews nothing')
-    // Restarted, it counts from the renewal.
+    // After a restart the device counts from the renewal.
     const again = ada.restart()
     world.later(89 * DAY)
     await again.sync()
@@ -71,7 +74,7 @@ describe('the sealing key of a device', () => {
     for (let times = 0; times < 6; times++) await renew(ada)
     await assert.rejects(renew(ada), refusedWith('rate_limited', /6 times in 7 days.*in 168 hours/))
     assert.equal(await renewals(ada), 6)
-    // What Windows takes under one name of its credential store, in UTF-16.
+    // The limit of Windows for one name of its credential store, in UTF-16.
     assert(ada.keychain.get('device')!.length * 2 <= 2560)
     world.later(7 * DAY)
     await ada.sync()
@@ -122,7 +125,9 @@ describe('the sealing key of a device', () => {
 })
 
 describe('an account server that is slow to answer', () => {
-  /** A device to which the answer to a renewal is lost, after the server took it or before. */
+  /**
+   * Returns a device that loses the answer to a renewal, after or before the server accepted it.
+   */
   const losing = (desk: Desk, isTaken: boolean) =>
     desk.restart(
       instead('keyLogs', 'append', (append) => async (of) => {
@@ -183,7 +188,7 @@ describe('the old private half', () => {
     assert.deepEqual(halvesOf(ada), [first, second])
     await rotate(bob, id)
     world.later()
-    // Away before it has fetched the envelope: nothing is deleted.
+    // Offline before it has fetched the envelope: nothing is deleted.
     const cut = ada.restart(
       instead('envelopes', 'read', () => () => {
         throw new AppError('backend_unavailable', 'Away.')
@@ -277,7 +282,7 @@ describe('to others', () => {
     world.later()
     assert(await verifies(ada, cy, id))
     assert.equal(ada.state.connections.get(id)?.hold, null)
-    // Restored from a backup, that device renews the key that it does not hold, and gets the secret.
+    // Restored from a backup, that device renews the key that it lacks, and gets the secret.
     markRestored(bob.state)
     await bob.device().sync.run('request')
     for (const desk of [bob, ada, bob]) await desk.sync()

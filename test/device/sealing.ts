@@ -1,4 +1,4 @@
-/** What tests see of the sealing keys of a device, here and at the account server. */
+/** Reads the sealing keys of a device, locally and at the account server. */
 import assert from 'node:assert/strict'
 import type { Account } from '../../src/api/port.ts'
 import { readEnvelope } from '../../src/crypto/envelope-form.ts'
@@ -8,25 +8,25 @@ import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import type { Desk } from './people.ts'
 
-/** The ids of the private halves in the keychain of a device, in order of making. */
+/** Returns the ids of the private halves in the keychain of a device, in order of creation. */
 export function halvesOf({ keychain }: Pick<Desk, 'keychain'>): string[] {
   const stored = keychain.get('device') ?? assert.fail('no keys')
   return Object.keys((JSON.parse(stored) as { seals: object }).seals)
 }
 
-/** The key log of an account as the account server has it. */
+/** Returns the key log of an account as the account server has it. */
 export async function logAt(account: Account, id: string): Promise<KeyLog> {
   const { entries } = await account.keyLogs.read({ account: id })
   return verifyKeyLog(id, entries)
 }
 
-/** The device of a desk in the key log that the account server has. */
+/** Returns the device in the key log that the account server has. */
 export async function loggedOf(desk: Desk) {
   const log = await logAt(desk.account(), desk.id)
   return log.devices.get(desk.deviceId) ?? assert.fail('not in the log')
 }
 
-/** The sealing keys to which the envelopes of a device at the account server are sealed. */
+/** Returns the sealing keys to which a device’s envelopes at the account server are sealed. */
 export async function sealedFor(desk: Desk, connection: string): Promise<string[]> {
   const { envelopes } = await desk.account().envelopes.read({ connection })
   return envelopes.map((one) => readEnvelope(one).recipient_kid)

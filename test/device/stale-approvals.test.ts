@@ -1,4 +1,7 @@
-/** Approvals and replacements that hold no more, with an honest server: nothing else is in doubt by them. */
+/**
+ * Tests approvals and replacements that are no longer valid, with an honest server.
+ * Nothing else becomes uncertain by them.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
@@ -6,7 +9,7 @@ import { openConnection } from '../../src/device/connections/connections.ts'
 import { instead } from '../handlers/trust-desk.ts'
 import { type Desk, connected, consentFor, isIn, worldOf } from './people.ts'
 
-/** A sync that may say something, and counts as a good one. */
+/** Runs a sync that may report something, and counts as successful. */
 async function goodSync(desk: Desk): Promise<string> {
   const { ok, error } = await desk.device().sync.run('timer')
   assert(ok, error ?? '')

@@ -1,4 +1,4 @@
-/** Sync with a server that may be away, wrong about the time, or dishonest about the own key log. */
+/** Tests a sync with a server that is away, has a wrong time, or lies about the own key log. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { timeAt } from '../../src/api/fields.ts'
@@ -21,7 +21,10 @@ import { paged } from './paged.ts'
 
 const away = (code: Code) => () => Promise.reject(new AppError(code, 'The account is away.'))
 
-/** A server whose clock is off by `ms`, and whose answer takes `there` and `back` milliseconds. */
+/**
+ * Returns a server with a clock that is off by `ms`.
+ * Requests take `there` milliseconds, answers `back`.
+ */
 const serverClock = ({ clock }: Enrolled, ms: number, there = 0, back = 0) => ({
   read: async () => {
     clock.ms += there
@@ -127,7 +130,7 @@ describe('a server that is away and comes back', () => {
 })
 
 describe('the own key log', () => {
-  /** Entries that follow those of the device, by itself. */
+  /** Returns entries that continue the device’s log, signed by the device. */
   async function entriesOf({ identity, clock }: Enrolled) {
     const log = await identity.keyLog()
     const { sign } = await identity.keys()

@@ -1,4 +1,7 @@
-/** Sync: what the account knows comes here, what was made here goes there, and a failure is told and not thrown. */
+/**
+ * Tests sync: it fetches data of the account and sends data of this device.
+ * A failure is reported and not thrown.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { newId } from '../../src/crypto/encoding/id.ts'
@@ -92,7 +95,7 @@ describe('sync', () => {
     const report = await device.sync.run('timer')
     assert.deepEqual([report.ok, report.pulled.guest_codes], [true, 0])
     assert.deepEqual({ ...device.state.guests.get(made.id) }, { ...row })
-    // By another device of the account: this one hears of it at its next sync.
+    // Deleted by another device of the account: this one learns of it at its next sync.
     await device.account.guestCodes.delete({ id: made.id })
     for (const pulled of [1, 0]) {
       const report = await device.sync.run('timer')
@@ -230,7 +233,10 @@ describe('sync', () => {
 })
 
 describe('what the person does while a sync waits stands', () => {
-  /** The device, another start of it, and what its handlers get. `meanwhile` runs once, inside the call that the sync awaits. */
+  /**
+   * Returns the device, a restart of it, and the context of its handlers.
+   * `meanwhile` runs once, inside the call that the sync awaits.
+   */
   async function waiting(
     t: TestContext,
     inside: 'connections' | 'guestCodes' | 'rosters' | 'envelopes',
@@ -459,7 +465,7 @@ describe('a sync that fails', () => {
 
   it('and cannot even keep its report: logged, not thrown', async (t) => {
     const device = await enrolled(t)
-    // The first one signs the name of the account, and notes how old the sealing key is.
+    // The first sync signs the name of the account, and records the age of the sealing key.
     await device.sync.run('timer')
     const full = new Error('disk full')
     t.mock.method(device.state.meta, 'set', () => {
@@ -486,7 +492,7 @@ describe('a sync that fails', () => {
 describe('secrets that nothing uses', () => {
   it('go after a day and a good sync; younger and used ones stay', async (t) => {
     const device = await enrolled(t)
-    // Ids only grow within a process: later than those of all tests before.
+    // Ids only grow within a process, so these must be later than those of all tests before.
     device.clock.ms += 30 * DAY
     const [used, guest] = [await device.connect(), await device.invite()]
     const secret = new Uint8Array(32)
@@ -500,7 +506,7 @@ describe('secrets that nothing uses', () => {
     const away = device.reopen({ guestCodes: { ...device.account.guestCodes, list: unavailable } })
     await away.sync.run('timer')
     assert.equal(new Set(here()).size, 1, 'a failed sync drops nothing')
-    // The guest code has expired meanwhile, and its secret goes with it.
+    // The guest code has expired meanwhile, and its secret is deleted with it.
     assert((await device.sync.run('timer')).ok)
     assert.deepEqual(here(), [false, false, true, true, true, false])
   })

@@ -1,4 +1,7 @@
-/** What a sync does about those whom the person follows: it asks seldom, notices in time, and lets nobody be swapped. */
+/**
+ * Tests what a sync does about followed accounts.
+ * It asks rarely, notices changes in time, and detects replaced keys.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
@@ -25,7 +28,7 @@ const refusedHere = ({ state }: Desk, id: string) => state.trust.get(id)?.refuse
 const statusHere = ({ state }: Desk, id: string) =>
   keyStatusOf(state.trust.get(id) ?? assert.fail('not known'))
 
-/** A device that counts whose key log it asks for. */
+/** Returns a device that records the accounts for which it requests a key log. */
 function counting(desk: Desk, more: (account: Account) => Account = (account) => account) {
   const asked: string[] = []
   const far = desk.restart((account) =>
@@ -126,7 +129,7 @@ describe('a sync', () => {
       [statusHere(lying, bob.id), statusHere(lying, eve.id)],
       ['unchanged', 'changed_unverified'],
     )
-    // Within the hour it is not asked again, and not forgotten.
+    // Within the hour the device does not ask again, and keeps the refusal.
     await refresh(lying)
     assert.equal(refusedHere(lying, eve.id), 'empty')
     world.later(HOUR)

@@ -1,4 +1,4 @@
-/** Answers that are too large to be read: each costs its own connection or log, and no other. */
+/** Tests answers that are too large to be read: each affects only its own connection or log. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Account } from '../../src/api/port.ts'

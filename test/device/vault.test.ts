@@ -1,4 +1,4 @@
-/** Secrets at rest: what was tampered with is refused, and nothing of it lies open. */
+/** Tests stored secrets: changed ones are refused, and none is stored in plain text. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'

@@ -1,4 +1,4 @@
-/** A laptop that is signed in, and one of the same person that waits for it. */
+/** A signed-in laptop, and another one of the same person that waits for approval. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
@@ -12,7 +12,7 @@ async function signerOf({ identity }: Laptop): Promise<Signer> {
   return { by: device, kid, seed: (await keys()).sign.secret, at: 1 }
 }
 
-/** Both, over one server; `newcomer` is the waiting one, and `by` how the other signs. */
+/** Returns both over one server; `newcomer` is the waiting one, and `by` signs as the other. */
 export async function twoLaptops(t: TestContext) {
   const server = testServer()
   const old = newLaptop(t, server, 'desk')
@@ -27,7 +27,7 @@ export async function twoLaptops(t: TestContext) {
   return { server, old, fresh, account, newcomer, by: await signerOf(old) }
 }
 
-/** Checks that a device is not approved, and keeps no log. */
+/** Checks that a device is not approved and stores no log. */
 export const isWaiting = async ({ flow, identity, state }: Laptop) => {
   assert.equal((await flow.read()).state, 'awaiting_approval')
   assert.equal(identity().approved, false)

@@ -1,4 +1,7 @@
-/** DELETE /account: whose account it is depends on the token, and what is forgotten here on whose it is. */
+/**
+ * Tests DELETE /account.
+ * The token selects the account, and the account decides what this device deletes.
+ */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Account } from '../../src/api/port.ts'

@@ -1,4 +1,8 @@
-/** What this device made until now goes to the organisation that was active, before another is. */
+/**
+ * Tests a change of the active organisation.
+ * Pending data of this device is sent for the active organisation before another one becomes
+ * active.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
@@ -9,7 +13,7 @@ import { contextOf } from './context.ts'
 
 const WRONG = 'matador carload recede'
 
-/** A device whose account acts in an organisation of its own, and checked words there. */
+/** Returns a device with its account active in an organisation of its own, and that one’s id. */
 async function desk(t: TestContext) {
   const device = await enrolled(t)
   const { id } = await device.account.organisations.create({ body: { name: 'Acme' } })

@@ -1,6 +1,7 @@
 /**
- * Who gets what: every row that the daemon answers or adds to, for the token of a machine account, while nobody is signed in, and
- * while the device waits for approval.
+ * Tests the answer of every row that the daemon answers or adds to, by caller.
+ * The callers are a machine account’s token, a daemon without a signed-in user, and a device that
+ * waits for approval.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
@@ -21,10 +22,10 @@ type Names =
   | 'token'
   | 'request'
   | 'export'
-/** What is the owner's, by kind. */
+/** The ids of the owner’s resources, by kind. */
 type Ids = Readonly<Record<Names, string>>
 
-/** A request to a row: its body, and what of the owner's stands in its path. */
+/** A request to a row: its body, and the kind of the owner’s resource in its path. */
 const ROWS: Readonly<Record<string, { of?: Names; body?: unknown }>> = {
   'health.read': {},
   'status.read': {},
@@ -82,12 +83,12 @@ const ROWS: Readonly<Record<string, { of?: Names; body?: unknown }>> = {
   'apiTokens.create': { body: { name: 'n', scope: 'read' } },
   'apiTokens.delete': { of: 'token' },
   'context.activeOrg': { body: { organisation_id: null } },
-  // Rows of the account alone, of which one stands for all.
+  // Samples of the rows that only the account answers.
   'context.read': {},
   'devices.list': {},
   'profiles.read': { of: 'account' },
 }
-/** Nothing of the owner's is wrong here: the ids of another. */
+/** Ids in valid form that name none of the owner’s resources. */
 const NONE: Ids = {
   connection: 'con_01k9zq3v5w8x2y4z6a8b0c2d4e',
   invitation: 'inv_01k9zq3v5w8x2y4z6a8b0c2d4e',
@@ -101,7 +102,7 @@ const NONE: Ids = {
   export: 'exp_01k9zq3v5w8x2y4z6a8b0c2d4e',
 }
 
-/** A status, the code of an error, or what must be in the answer. */
+/** A status, the code of an error, or the required content of the answer. */
 type Expected = number | string | object
 
 const routes = new Map(rowsOf(rest).map(({ group, name, route }) => [`${group}.${name}`, route]))
@@ -136,9 +137,9 @@ const daemonOf = async (env: Record<string, string> = {}) => {
   servers.push(daemon)
   return daemon
 }
-/** The account server, inside the daemon of somebody. */
+/** The account server, inside another account’s daemon. */
 let home: TestDaemon
-/** A daemon that uses it and where nobody is signed in. */
+/** A daemon that uses this account server and has no signed-in user. */
 let empty: TestDaemon
 let machine: Machine
 let owned: Ids
@@ -234,7 +235,8 @@ describe('a machine account’s token', () => {
     'externalMembers.delete': 'not_found',
     'tags.assign': 'not_found',
     'exports.download': 'not_found',
-    // Not account.delete, which is its own account's: test/handlers/account.test.ts.
+    // Without account.delete, which deletes the account of the caller:
+    // test/handlers/account.test.ts.
     'profiles.keys': 200,
     'devices.delete': 'not_found',
     'apiTokens.list': 200,

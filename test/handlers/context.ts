@@ -1,4 +1,4 @@
-/** What a handler gets, over a device on the workbench. */
+/** The context of handlers, for a device of the test fixture. */
 import type { Account } from '../../src/api/port.ts'
 import { newTokenLinks } from '../../src/auth/token-links.ts'
 import { type Caller, openTokens } from '../../src/auth/tokens.ts'
@@ -14,7 +14,7 @@ const ANSWERS: Reached = { reachable: true, since: null }
 
 const nobodySignsIn = () => Promise.reject(new Error('no sign-in on the workbench'))
 
-/** What no test of a handler goes through. */
+/** A sign-in flow that no test of a handler uses. */
 const signIn: SignInFlow = {
   read: nobodySignsIn,
   begin: nobodySignsIn,
@@ -29,7 +29,10 @@ const signIn: SignInFlow = {
   again: nobodySignsIn,
 }
 
-/** The context of the owner's request, or of another caller's; its account replaced in parts. */
+/**
+ * Returns the context of a request from the owner or another caller.
+ * Parts of its account can be replaced.
+ */
 export function contextOf(
   device: Enrolled,
   parts: Partial<Account> = {},

@@ -1,4 +1,4 @@
-/** The files of the documentation page, as many ask for them at once. */
+/** Tests the files of the documentation page under many requests at once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { docsFiles } from '../../src/handlers/docs/docs-files.ts'

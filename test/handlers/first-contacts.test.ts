@@ -1,4 +1,4 @@
-/** First contact by four words over HTTP: what is shown once, and what is kept nowhere. */
+/** Tests first contact by four words over HTTP: what is shown once, and what is never stored. */
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'

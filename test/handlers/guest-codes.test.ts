@@ -1,4 +1,8 @@
-/** What the daemon does for guest codes that are for somebody: it hands their secret over to be mailed, and forgets it with whom they are for. */
+/**
+ * Tests guest codes for an external member.
+ * The daemon passes their secret on to be mailed, and deletes it together with the external
+ * member.
+ */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -35,7 +39,7 @@ async function desk(t: TestContext) {
   return { device, context, newExternal, newGuest }
 }
 
-/** What a guest says now, by the link. */
+/** Returns the words that a guest reads now through the link. */
 function saidBy({ id, url }: { id: string; url: string }, { clock }: Enrolled): string {
   const subject = parseId('gst_', id)
   const key = Buffer.from(new URL(url).hash.slice(1), 'base64url')
@@ -45,7 +49,7 @@ function saidBy({ id, url }: { id: string; url: string }, { clock }: Enrolled): 
 const isVerified = async (device: Enrolled, words: string) =>
   (await device.verifier.verify(words, null)).verified
 
-/** The mails to an address, once there is one; it is written while nobody waits. */
+/** Returns the mails to an address, once there is one. The mail is written in the background. */
 async function lettersTo(device: Enrolled, address: string): Promise<Letter[]> {
   for (;;) {
     const letters = await lettersIn(join(device.dir, 'mail'), address)
@@ -81,7 +85,7 @@ describe('sending a guest code', () => {
       await newGuest(),
     ]
     await guestCodes.delete({ id: revoked.id }, context)
-    // By another device: this one has not heard of it.
+    // Deleted by another device; this one has not synced it yet.
     await device.account.guestCodes.delete({ id: ended.id })
     device.vault.delete(away.id)
     const send = (id: string, to: { to?: string } = { to: TO }) =>
@@ -107,7 +111,7 @@ describe('an external member that is deleted', () => {
     assert.deepEqual(matches[0]?.external_member, { id, display_name })
     await device.sync.run('request')
     const { items } = await device.account.verificationLog.list({})
-    // What held at that moment is not logged.
+    // Fields that hold only at the time of the check are not logged.
     const { conclusive: _c, name_source: _s, name_marks: _m, ...match } = matches[0]!
     assert.deepEqual(items[0]?.matches, [match])
     const kept = () => JSON.stringify(device.state.guests.all())

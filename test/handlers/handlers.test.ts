@@ -1,4 +1,4 @@
-/** What the daemon adds to the account's answers, and how it says that it cannot. */
+/** Tests what the daemon adds to the account’s answers, and the errors when it cannot. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'

@@ -1,4 +1,4 @@
-/** What is answered where there are no words to say: who has to act, and how. */
+/** Tests the errors for words that cannot be shown: who has to act, and how. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { AppError } from '../../src/errors.ts'
@@ -10,7 +10,7 @@ import { at, confirmAt, instead } from './trust-desk.ts'
 
 const signedOut = { last_device: true, forget: false }
 
-/** The error that a request for the words gets, `state: message` or `code: message`. */
+/** Returns the error of a request for the words, as `state: message` or `code: message`. */
 async function refused(desk: Desk, id: string): Promise<string> {
   try {
     await connections.code({ id }, at(desk))

@@ -1,4 +1,4 @@
-/** Calls that leave out what has one sensible value, over HTTP as a caller makes them. */
+/** Tests calls over HTTP that omit values with one sensible default. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type TestDaemon, startDaemon } from '../daemon.ts'

@@ -1,4 +1,7 @@
-/** Approving a request of an open link: one connection for it, whoever approves and whatever is lost on the way. */
+/**
+ * Tests approving a request of an open link.
+ * It makes one connection, with any approver and after any lost answer.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test, type TestContext } from 'node:test'
@@ -13,7 +16,7 @@ import { lettersIn } from '../service/letters.ts'
 import { fails } from '../service/faults.ts'
 import { at, instead } from './trust-desk.ts'
 
-/** The token of the link that was mailed last; a mail is sent while nobody waits. */
+/** Returns the token of the link that was mailed last. The mail is sent in the background. */
 async function mailedToken({ mail }: World, email: string): Promise<string> {
   for (;;) {
     const texts = (await lettersIn(mail, email)).map(({ text }) => text)
@@ -23,7 +26,7 @@ async function mailedToken({ mail }: World, email: string): Promise<string> {
   }
 }
 
-/** Bob asks at a link of Ada's, and has confirmed it. */
+/** Makes a confirmed request of Bob at a link of Ada’s. */
 async function asked(
   world: World,
   ada: Desk,
@@ -42,10 +45,10 @@ async function asked(
 const approve = (desk: Desk, id: string, machine: Account | null = null) =>
   openLinkRequests.approve({ id }, at(desk, machine))
 const connectionsOf = async (desk: Desk) => (await desk.account().connections.list({})).items
-/** The connections whose secrets lie here. */
+/** Returns the connections with secrets stored on this device. */
 const secretsAt = ({ state }: Desk) => state.secrets.ids().filter((id) => id.startsWith('con_'))
 
-/** Ada with a request that waits. */
+/** Returns Ada with a waiting request. */
 async function waiting(t: TestContext) {
   const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
   return { world, ada, bob, request: await asked(world, ada) }
@@ -86,7 +89,7 @@ test('two devices at the same moment: one connection, and both are told of it', 
   assert.deepEqual(one, other)
   const [connection, ...others] = await connectionsOf(ada)
   assert.deepEqual([connection?.id, others], [one.connection_id, []])
-  // What the loser had made is cleared away once nobody can ask for it any more.
+  // The connection that the loser made is deleted once no device can ask for it any longer.
   world.later(60 * 24 * 8)
   for (const desk of [ada, second]) {
     await desk.sync()

@@ -1,4 +1,4 @@
-/** People and machine accounts at an account server, as daemons bring them there. */
+/** Users and machine accounts at an account server, created through daemons. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { SignIn } from '../../src/api/local/index.ts'
@@ -9,7 +9,9 @@ import { newDeviceKeys } from '../crypto/keys.ts'
 import { ask, type Question, type TestDaemon } from '../daemon.ts'
 import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
 
-/** Ask a daemon as its command line does; answers the body of an answer that is good. */
+/**
+ * Sends a request to a daemon as its command line does; returns the body of a successful answer.
+ */
 export async function asOwner<T>(
   daemon: TestDaemon,
   method: string,
@@ -22,8 +24,8 @@ export async function asOwner<T>(
 }
 
 /**
- * Takes a waiting device and one that is signed in through an approval, the words typed across.
- * Answers the id of the new device.
+ * Approves a waiting device by a signed-in one; the words of each are typed into the other.
+ * @returns the id of the new device
  */
 export async function approveDevice(old: TestDaemon, fresh: TestDaemon): Promise<string> {
   const signIn = '/local/v1/sign-in/approval'
@@ -41,7 +43,10 @@ export async function approveDevice(old: TestDaemon, fresh: TestDaemon): Promise
   return id ?? ''
 }
 
-/** Sign in with a code from the mailbox. `server` is what carries the account server. */
+/**
+ * Signs in with a code from the mailbox.
+ * @param server the process that runs the account server
+ */
 export async function signIn(
   daemon: TestDaemon,
   server: Pick<TestDaemon, 'stateDir'>,
@@ -58,17 +63,17 @@ export async function signIn(
 export interface Machine {
   readonly account: string
   readonly key: KeyPair
-  /** The key as its key file has it. */
+  /** The key in the form of its key file. */
   readonly file: object
-  /** A new `csm_` token of this scope. */
+  /** Returns a new `csm_` token of this scope. */
   token(scope: string): Promise<string>
 }
 
-/** An organisation of the daemon's owner. */
+/** Creates an organisation of the daemon’s owner; returns its id. */
 export const newOrganisation = async (daemon: TestDaemon, name: string): Promise<string> =>
   (await asOwner<{ id: string }>(daemon, 'POST', '/api/v1/org', { name })).id
 
-/** The same, active for the session of the daemon. */
+/** Creates an organisation and makes it active for the session of the daemon. */
 export async function activeOrganisation(
   daemon: TestDaemon,
   name = 'Example Ltd',
@@ -78,7 +83,9 @@ export async function activeOrganisation(
   return organisation_id
 }
 
-/** A machine account of an organisation of the daemon's owner; of a new one unless told. */
+/**
+ * Creates a machine account in an organisation of the daemon’s owner, by default in a new one.
+ */
 export async function newMachine(daemon: TestDaemon, organisation?: string): Promise<Machine> {
   const id = organisation ?? (await newOrganisation(daemon, 'Example Ltd'))
   const key = newDeviceKeys().auth

@@ -1,4 +1,7 @@
-/** The public code at the daemon, and words that are looked up at the account server when nobody here knows them. */
+/**
+ * Tests the public code at the daemon, and the lookup of words.
+ * Words that this device does not know are looked up at the account server.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
@@ -65,7 +68,7 @@ describe('the public code', () => {
     assert.equal(await isActive(ada), true)
     world.later()
     assert.notEqual((await codeOf(ada))?.words, code.words)
-    // Again, nothing changes.
+    // A second call changes nothing.
     await switchTo(ada, true)
     assert.equal((await ada.account().publicCode.read({})).k, k)
 
@@ -84,7 +87,7 @@ describe('the public code', () => {
     assert.notEqual(code, null)
     assert.deepEqual(await codeOf(second), code)
     assert.equal(await isActive(second), true)
-    // The other one makes a new secret.
+    // The second device switches it off and on, which makes a new secret.
     await switchTo(second, false)
     await switchTo(second, true)
     const anew = await codeOf(second)
@@ -134,7 +137,9 @@ describe('the public code', () => {
   })
 })
 
-/** Bob as a member of a connection of Ada's, and what he says there now. */
+/**
+ * Adds Bob to a connection of Ada’s; returns a function for the words that he reads there now.
+ */
 function connection(world: World, desk: Desk, bob: string): () => string {
   const id = newId('con_', world.clock.ms)
   const [key, head] = [keyOf(id), keyOf('head')]
@@ -157,7 +162,7 @@ function connection(world: World, desk: Desk, bob: string): () => string {
 }
 
 describe('words that are looked up', () => {
-  /** Ada's device after another start, and what it sends to the account server. */
+  /** Restarts Ada’s device; records what it sends to the account server. */
   function counted(ada: Desk) {
     const sent: unknown[] = []
     const desk = ada.restart(
@@ -249,7 +254,8 @@ describe('words that are looked up', () => {
       { kind: 'connection', assurance_level: 'connection', match: { member_id: bob.id } },
     ])
     assert.deepEqual([answer.conclusive, answer.replayed, answer.echo], [true, false, false])
-    // Used: neither here nor there they are evidence a second time, nor are they nobody's.
+    // Used words are not evidence a second time, here or at the account server. They still count
+    // as known.
     const replayed = { ...nothing, conclusive: false, replayed: true, echo: false }
     assert.partialDeepStrictEqual(await lookUp(desk, says()), {
       ...replayed,

@@ -1,4 +1,4 @@
-/** What the status says of a session that the account server takes no more, and of one that does not answer. */
+/** Tests the status for a rejected session and for an account server that does not answer. */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { storeFacts } from '../../src/device/identity/identity.ts'

@@ -1,4 +1,6 @@
-/** Which acts another device answers: a sync follows them at once, in the background. */
+/**
+ * Tests which operations another device answers: a sync follows them at once, in the background.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { PREFIX, newId } from '../../src/crypto/encoding/id.ts'
@@ -22,7 +24,7 @@ const approved = {
 const create = (context: Context, invite: readonly { email: string }[]) =>
   connections.create({ body: { name: 'B', invite: [...invite] } }, context)
 
-/** An act, and how many syncs it asks for. */
+/** An operation, and how many syncs it requests. */
 const ACTS: [name: string, act: (device: Enrolled) => Promise<unknown>, syncs: number][] = [
   ['a connection with somebody invited', (device) => create(contextOf(device), [bob]), 1],
   ['a connection of one’s own', (device) => create(contextOf(device), []), 0],

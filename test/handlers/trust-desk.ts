@@ -1,4 +1,6 @@
-/** Requests to the daemon of somebody who has a device: by its owner, or by a machine account's caller. */
+/**
+ * Requests to the daemon of an account with a device: from its owner, or from a machine account.
+ */
 import type { Account } from '../../src/api/port.ts'
 import type { TrustCard } from '../../src/api/rest/trust-cards.ts'
 import { newTokenLinks } from '../../src/auth/token-links.ts'
@@ -7,7 +9,7 @@ import { type Context, contextOf } from '../../src/handlers/context.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import type { Desk } from '../device/people.ts'
 
-/** The context of a request at a desk. */
+/** Returns the context of a request at a device. */
 export function at(desk: Desk, machine: Account | null = null): Context {
   const { seat, state, flow } = desk
   const { now, startedAt, environment, backend, keychain } = desk.device()
@@ -37,17 +39,17 @@ export function at(desk: Desk, machine: Account | null = null): Context {
   return contextOf(home, caller, { token, accept: '' }, null)
 }
 
-/** No safety number of anybody, in its form. */
+/** A safety number in valid form that belongs to no account. */
 const NO_NUMBER = Array.from({ length: 12 }, () => '00000').join(' ')
 
-/** Confirms the keys of a followed account by the safety number that its card has now. */
+/** Confirms the keys of a followed account by the current safety number of its card. */
 export async function confirmAt(desk: Desk, id: string): Promise<TrustCard> {
   const { safety_number } = await trustCards.update({ id, body: {} }, at(desk))
   const body = { confirmed: true, safety_number: safety_number ?? NO_NUMBER } as const
   return trustCards.update({ id, body }, at(desk))
 }
 
-/** The same server, one of its calls answered otherwise. */
+/** Returns the same server with one of its calls replaced. */
 export const instead =
   <G extends keyof Account, R extends keyof Account[G]>(
     group: G,

@@ -1,4 +1,7 @@
-/** Trust cards at the daemon: names that stay, keys that this device judges, and a server that lies about them. */
+/**
+ * Tests trust cards at the daemon.
+ * The cases cover names that stay, keys that this device checks, and a dishonest server.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
@@ -54,11 +57,11 @@ async function two(t: TestContext): Promise<Two> {
   return { world, ada, bob, card: await follow(ada, bob.id) }
 }
 
-/** What the account server has of somebody's key log. */
+/** Returns the key log of an account as the account server stores it. */
 const logOf = async (desk: Desk, id: string) =>
   (await desk.account().keyLogs.read({ account: id })).entries
 
-/** Ada's device after another start, at a server that shows other entries of Bob's key log. */
+/** Restarts Ada’s device at a server that shows other entries of Bob’s key log. */
 const shown = (ada: Desk, bob: string, entries: readonly string[] | null): Desk =>
   ada.restart(
     instead('keyLogs', 'read', (honest) => async (input) => {
@@ -259,7 +262,7 @@ describe('all devices of somebody were replaced', () => {
 })
 
 describe('a dishonest server', () => {
-  /** What it shows of Bob's key log, of which this device has seen `real`. */
+  /** The key logs that a dishonest server shows for Bob. This device has seen `real`. */
   const LIES: Readonly<
     Record<string, [reason: string, (real: readonly string[], bob: string) => string[] | null]>
   > = {
@@ -275,7 +278,7 @@ describe('a dishonest server', () => {
     'what is no log': ['respelt_base64', (real) => [...real, 'x.y.z']],
   }
 
-  /** A log of an account by devices of the server's own. */
+  /** Returns a key log for an account, made with devices of the server’s own. */
   function forged(account: string, length = 2): string[] {
     const own = newDevice()
     const entries = [logEntry(account, [], 'add', own, own)]
@@ -295,7 +298,7 @@ describe('a dishonest server', () => {
       assert.deepEqual([card.key_status, card.safety_number], ['changed_unverified', safety_number])
       assert.equal(far.state.trust.get(bob.id)?.refused, reason)
       await fails('conflict', confirmAt(far, bob.id), new RegExp(`\\(${reason}\\).*dishonest`))
-      // A server that goes on as if nothing had been.
+      // The server answers honestly again.
       assert.equal(
         (await first(far.restart((account) => account))).key_status,
         'changed_unverified',
@@ -312,11 +315,11 @@ describe('a dishonest server', () => {
     const keys = newDeviceKeys()
     const reset = resetLog({ log, device: newId('dev_', 1), keys, at: 1 })
     const far = shown(ada, bob.id, [...real, reset])
-    // The server does not hint at it.
+    // The server does not announce the reset.
     const card = await update(far, bob.id)
     assert.equal(card.key_status, 'changed_unverified')
     assert.notEqual(card.safety_number, (await first(bob)).safety_number)
-    // From now on the true log is an older one.
+    // For this device, the true log is now an older one.
     assert.equal(
       (
         await update(

@@ -1,4 +1,7 @@
-/** The verification log by days: a file of its own, as the ids of one process never go back in time. */
+/**
+ * Tests the verification log by days. It has a separate file, since the ids of one process never
+ * go back in time.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { every } from '../../src/api/cursor.ts'

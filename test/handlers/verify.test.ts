@@ -1,4 +1,4 @@
-/** `expect` of a check of words, and challenges, over HTTP. */
+/** Tests `expect` in a check of words, and challenges, over HTTP. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -225,7 +225,7 @@ describe('challenges over HTTP', () => {
     const path = `/api/v1/connections/${connection}/code`
     assert.equal((await call('GET', path, undefined, reading)).status, 200)
     const asked = await call('GET', `${path}?challenge=matador`, undefined, reading)
-    // Nobody else is in the connection to listen.
+    // The connection has no other member to listen.
     assert.equal(asked.json['error'], 'validation_failed')
   })
 

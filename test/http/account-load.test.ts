@@ -1,4 +1,7 @@
-/** What one account may ask of an account server at once, and how much it may write. */
+/**
+ * Tests the limits of one account at an account server.
+ * They cover requests in flight and writes per minute.
+ */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
@@ -18,7 +21,7 @@ import {
 const requestOf = (method: string, path = '/api/v1/tags') =>
   ({ method, segments: path.slice(1).split('/') }) as unknown as Request
 
-/** A load whose requests stay in flight until `end`. */
+/** Returns a load limiter with requests that stay in flight until `end`. */
 function loaded() {
   const load = newAccountLoad(async () => undefined)
   const gates: PromiseWithResolvers<void>[] = []
@@ -45,7 +48,7 @@ describe('requests in flight', () => {
     const others = [ask('acc_a', 'dev_b'), ask('acc_b', 'dev_c')]
     gates[0]!.resolve()
     await running[0]
-    // One ended, so there is room for one.
+    // One request ended, so there is room for one.
     const next = ask('acc_a', 'dev_a')
     await assert.rejects(ask('acc_a', 'dev_a'), refused)
     end()
@@ -90,7 +93,7 @@ describe('requests in flight', () => {
   })
 })
 
-/** Uses up the writes of this minute, and of the next, which may begin meanwhile. */
+/** Uses up the writes of this minute, and of the next one, which may begin meanwhile. */
 function useUp(server: TestServer, subject: string, { writes }: { writes: number }): void {
   const db = new DatabaseSync(join(server.stateDir, 'account.db'))
   const minute = Math.floor(Date.now() / 60_000)

@@ -1,4 +1,8 @@
-/** The account server's listener: what every refusal says, what strangers may send, and whose a repeated request is. */
+/**
+ * Tests the account server’s listener.
+ * The cases cover the body of every refusal, requests without credentials, and the owner of a
+ * repeated request.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { entrance } from '../../src/api/device/index.ts'
@@ -41,7 +45,7 @@ describe('the account server’s listener', () => {
     for (const fn of afters.toReversed()) await fn()
   })
 
-  /** RFC 9110 section 11.6.1. */
+  /** Checks the challenge of a 401 answer (RFC 9110 section 11.6.1). */
   function challenged(answer: Answer, what: string) {
     assert.equal(answer.status, 401, `${what}: ${answer.text}`)
     assert.match(String(answer.headers['www-authenticate']), /^(Bearer|DPoP)\b/, what)
@@ -177,7 +181,7 @@ describe('the account server’s listener', () => {
     assert.deepEqual([second.status, second.text], [201, first.text])
   })
 
-  /** Another session of Ada's device. Out: its access token. */
+  /** Creates another session of Ada’s device; returns its access token. */
   async function signInAgain(): Promise<string> {
     const email = 'ada@example.org'
     await server.request('POST', '/device/v1/sign-ins', { body: { email } })

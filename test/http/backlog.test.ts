@@ -1,4 +1,4 @@
-/** Work that is spread over turns of the event loop. */
+/** Tests work that is spread over turns of the event loop. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { newBacklog } from '../../src/http/backlog.ts'
@@ -7,7 +7,7 @@ const MOST = 3
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i)
 
-/** A backlog, and the items that it has handled. */
+/** Returns a backlog, and the items that it has handled. */
 function recorded() {
   const handled: number[] = []
   return { handled, ...newBacklog<number>(MOST, (item) => handled.push(item)) }

@@ -1,4 +1,6 @@
-/** Bad input over HTTP: each kind has its own code and says what is wrong, and the daemon goes on. */
+/**
+ * Tests bad input over HTTP: each kind has its own code and message, and the daemon continues.
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { Page } from '../../src/api/fields.ts'
@@ -20,7 +22,7 @@ before(async () => {
     ((await daemon.request('POST', path, { token, body })).json as { id: string }).id
   connection = await made('/api/v1/connections', { name: 'c' })
   guest = await made('/api/v1/guest-codes', { label: 'g' })
-  // Without one, its routes say so and nothing else.
+  // Without an active organisation, its routes answer only that error.
   await activeOrganisation(daemon)
 })
 after(() => daemon.close())
@@ -39,7 +41,7 @@ interface Told {
 const told = ({ json }: Answer) => json as Told
 const says = (answer: Answer) => `${answer.status} ${told(answer)?.error}`
 
-/** Where the ids of this test go. */
+/** Replaces the placeholders CON and GST by the ids of this test. */
 const fill = (text: string) => text.replace('CON', connection).replace('GST', guest)
 
 const VALIDATION = '422 validation_failed'
@@ -210,12 +212,12 @@ describe('words', () => {
 })
 
 describe('queries', () => {
-  /** Whether a list has pages; it may have filters too. */
+  /** Returns whether a list has pages; it may have filters too. */
   const isPaged = ({ query }: Route) =>
     query !== undefined &&
     'entries' in query &&
     Object.keys(Page.entries).every((name) => name in (query.entries as object))
-  /** Every list that has pages and whose path needs no id. */
+  /** Every list that has pages and a path without an id. */
   const LISTS = rowsOf(rest).flatMap(({ route }) =>
     isPaged(route) && !route.path.includes('{') ? [route.path.replace('/api/v1/', '')] : [],
   )
@@ -314,7 +316,7 @@ describe('ids', () => {
     `${prefix}${BODY.slice(0, -1)}u`,
     `${prefix.toUpperCase()}${BODY}`,
     'a'.repeat(5_000),
-    // Live ones, but of something else.
+    // Ids that exist, but of another kind of resource.
     ...(prefix === 'con_' ? [guest] : [connection]),
   ]
   for (const route of ROUTES)

@@ -1,4 +1,4 @@
-/** The memory that the bodies of requests may occupy while they are received. */
+/** Tests the memory that bodies of requests may occupy while they are received. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
@@ -8,7 +8,7 @@ import { type TestDaemon, startDaemon } from '../daemon.ts'
 import { hostOf } from './raw.ts'
 
 const MIB = 1024 * 1024
-/** More than fit into 64 MiB when each occupies 1 MiB. */
+/** More uploads than fit into 64 MiB if each occupies 1 MiB. */
 const UPLOADS = 66
 
 describe('the memory of the bodies being received', () => {

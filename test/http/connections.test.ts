@@ -1,4 +1,7 @@
-/** The limit of open connections, and how long one that is owed no answer stays open. */
+/**
+ * Tests the limit of open connections, and how long a connection without a pending answer stays
+ * open.
+ */
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { Agent, get } from 'node:http'
@@ -58,7 +61,7 @@ afterEach(async () => {
 
 const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n\r\n`
 
-/** A connection on which these bytes were sent. */
+/** Returns a connection on which these bytes were sent. */
 async function connected(bytes: string): Promise<Socket> {
   const socket = connect(server.port, '127.0.0.1')
   sockets.push(socket)
@@ -68,7 +71,7 @@ async function connected(bytes: string): Promise<Socket> {
   return socket
 }
 
-/** The answer to a request on a new connection, or on one of the agent's. */
+/** Returns the answer to a request on a new connection, or on one of the agent’s. */
 async function ask(path: string, agent: Agent | false = false): Promise<string> {
   const asked = get({ port: server.port, host: '127.0.0.1', path, agent })
   const [answer] = await once(asked, 'response')

@@ -1,11 +1,17 @@
-/** What a reader of an event stream gets who closed his writing end: all of it, and comments between events alone. */
+/**
+ * Tests what an event stream delivers to a client that half-closed.
+ * It delivers all of the stream, with comments only between events.
+ */
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { eventReader } from '../../src/http/event-reader.ts'
 
-/** A reader with a clock that stands still: what it was given since it was asked last. */
+/**
+ * Returns an event reader with a stopped clock. Its functions return what it delivered since the
+ * last call.
+ */
 function readerOf(t: TestContext, isEnded = false) {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const socket = Object.assign(new EventEmitter(), { readableEnded: isEnded })

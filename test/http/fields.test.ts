@@ -1,4 +1,7 @@
-/** What the server reads of a request besides path and JSON: tokens of both schemes, proofs, keys, forms. */
+/**
+ * Tests what the server reads from a request besides path and JSON.
+ * The cases cover tokens of both schemes, proofs, keys and forms.
+ */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
@@ -31,7 +34,7 @@ const table = {
   },
 } as const satisfies Table
 
-/** Every answer tells what the gate saw. */
+/** Every answer contains the input and the context that the gate passed on. */
 const seen = async (input: unknown, context: unknown) => ({ input, ...(context as object) })
 
 const start = (options: Partial<ServerOptions> = {}) =>
@@ -85,9 +88,9 @@ const taken: [fields: string[], seen: { token: string; scheme: string; proof?: s
   [['authorization: bearer  t'], { token: 't', scheme: 'Bearer' }],
   [['Authorization: DPoP t', 'DPoP: p.p.p'], { token: 't', scheme: 'DPoP', proof: 'p.p.p' }],
   [['dpop: p', 'authorization: dpop t'], { token: 't', scheme: 'DPoP', proof: 'p' }],
-  // What such a token is worth alone is for its issuer to say.
+  // A token without a proof is read too. Its issuer decides whether it is valid.
   [['Authorization: DPoP t'], { token: 't', scheme: 'DPoP' }],
-  // A proof does not make a token that was sent alone a bound one.
+  // A proof does not turn a token that was sent as Bearer into a bound one.
   [['Authorization: Bearer t', 'DPoP: p'], { token: 't', scheme: 'Bearer', proof: 'p' }],
 ]
 for (const [fields, expected] of taken)
@@ -198,7 +201,8 @@ const forms: [body: string | undefined, type: string, says: unknown][] = [
   ['a=x+y%20z%26%3D', `${FORM}; charset=UTF-8`, { a: 'x y z&=' }],
   ['a=%C3%A4', FORM.toUpperCase(), { a: 'ä' }],
   ['a=b=c&&', FORM, { a: 'b=c' }],
-  // RFC 6749 section 3.2: without a value it counts as left out, and what is unknown is ignored.
+  // RFC 6749 section 3.2: a parameter without a value counts as omitted, and unknown ones are
+  // ignored.
   ['a=&b&other=1', FORM, {}],
   [undefined, FORM, {}],
   ['a=1&a=2', FORM, 'invalid_request'],

@@ -1,4 +1,4 @@
-/** Bodies: how large one may be, of which type, and which JSON it may hold. */
+/** Tests bodies: their maximum size, their type, and the JSON that they may hold. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {

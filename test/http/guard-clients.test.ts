@@ -1,4 +1,6 @@
-/** Clients that break off, or never say anything: the daemon outlives them and answers the others. */
+/**
+ * Tests clients that abort, or never send anything: the daemon continues and answers the others.
+ */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { describe, test } from 'node:test'
@@ -33,7 +35,7 @@ describe('a client that breaks off', () => {
   ]
   for (const [name, bytes] of starts)
     test(`the daemon outlives a reset after ${name}`, async () => {
-      // An error that nobody listens for would end this process, and the test with it.
+      // An error event without a listener would end this process, and the test with it.
       for (let i = 0; i < 20; i++)
         await reset(bytes.replace('Host: H', `Host: ${hostOf(daemon.address)}`))
       assert.equal((await daemon.request('GET', '/health')).status, 200)

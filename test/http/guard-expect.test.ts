@@ -1,4 +1,4 @@
-/** Expect: a body is asked for (100) when the guard and the route want it, and not before. */
+/** Tests Expect: the server asks for a body (100) only if the guard and the route accept it. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
@@ -37,7 +37,7 @@ describe('Expect', () => {
     }
   })
 
-  // `only` and `refused` count every answer, so a 100 would show.
+  // `only` and `refused` count every answer, so they would detect a 100.
   test('no 100 before the guard', async () => {
     refused(
       await post([CONTINUE, JSON_TYPE, 'Content-Length: 2'], 'evil.example'),

@@ -1,4 +1,4 @@
-/** Where a request begins and ends: what could be read in two ways is refused. */
+/** Tests where a request begins and ends: a request that could be read in two ways is refused. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
@@ -118,7 +118,8 @@ describe('framing', () => {
       test(`${at}: ${name} → 400, one answer, closed`, async () => {
         // `send` ends only when the server has closed the connection.
         const text = bytes(hostOf(daemon[at]))
-        // A path of this listener that anybody may post to, so that the body is looked at.
+        // A path of this listener that accepts a POST from any client, so that the server reads
+        // the body.
         const sent = at === 'address' ? text : text.replace('/api/v1/token', '/device/v1/session')
         const answers = answersIn(await send(daemon[at], sent))
         const { headers } = refused(answers, 400, 'bad_request')

@@ -1,4 +1,7 @@
-/** Which Host the guard takes, on both listeners: no name of another, whoever it leads here (DNS rebinding). */
+/**
+ * Tests the Host values that the guard accepts on both listeners.
+ * It refuses every foreign name, even one that resolves to this machine (DNS rebinding).
+ */
 import assert from 'node:assert/strict'
 import { networkInterfaces } from 'node:os'
 import { describe, test } from 'node:test'

@@ -1,4 +1,7 @@
-/** Methods, on both listeners: what a route does not know is refused; HEAD, TRACE, CONNECT and Upgrade. */
+/**
+ * Tests methods on both listeners, among them HEAD, TRACE, CONNECT and Upgrade.
+ * A method unknown to a route is refused.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
@@ -77,7 +80,7 @@ describe('methods', () => {
         return same
       }
       assert.equal(head.status, get.status)
-      // Times in the body may change its length by a digit; the docs' never do.
+      // Times in the body may change its length by a digit. The body of the docs never changes.
       assert.deepEqual(Object.keys(rest(head)), Object.keys(rest(get)))
       if (!/health|status/.test(path) && get.status === 200) assert.deepEqual(rest(head), rest(get))
       const bytes = await send(

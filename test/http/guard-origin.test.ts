@@ -1,4 +1,4 @@
-/** Which browsers may ask: Origin and Fetch Metadata, on both listeners. */
+/** Tests which browser requests are accepted, by Origin and Fetch Metadata, on both listeners. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
@@ -190,7 +190,7 @@ describe('Origin and Fetch Metadata', () => {
         if (status !== 201) assert(!/csd_/.test(answer.body))
       })
 
-  /** By a name that other programs on this machine share. */
+  /** Requests by a host name that other programs on this machine share. */
   const shared: [name: string, start: string, lines: string[], status: number][] = [
     ['a script', 'GET /health', [], 200],
     ['Node’s fetch', 'GET /health', ['Sec-Fetch-Mode: cors'], 200],

@@ -1,4 +1,6 @@
-/** A path has one spelling: no other reaches a route that a token is not for. */
+/**
+ * Tests that a path has one spelling: no other one reaches a route that the token does not allow.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {

@@ -1,4 +1,4 @@
-/** Who is given a token: the processes of this user, and of no other user of this machine. */
+/** Tests who is given a token: processes of this user, and of no other user of this machine. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -36,7 +36,7 @@ describe(
         NEW_TOKEN,
       ].join('\r\n')
 
-    /** What a process of another user is answered. */
+    /** Returns the answer that a process of another user gets. */
     async function asNobody(address: string, path: string, body?: string): Promise<string> {
       const script = `
       const [, address, path, body] = process.argv
@@ -94,7 +94,8 @@ describe(
           return (json as { items: unknown[] }).items.length
         }
         const before = await count()
-        // This thread, and with it the daemon, waits until the client of the other thread has closed.
+        // Blocks this thread, and with it the daemon, until the client of the other thread has
+        // closed.
         const flag = new Int32Array(new SharedArrayBuffer(4))
         const script = `
         const { workerData: { flag, port, bytes, how }, parentPort } = require('node:worker_threads')

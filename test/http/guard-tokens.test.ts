@@ -1,4 +1,7 @@
-/** What a token is and where it counts; and that nobody guesses three words, whichever tokens they have. */
+/**
+ * Tests the form of a token and where it is accepted.
+ * Guessing three words is limited across all tokens.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ask } from '../daemon.ts'
@@ -65,7 +68,7 @@ describe('tokens', () => {
         answer.headers['www-authenticate'],
         error === 'unauthorized' ? 'Bearer' : 'Bearer error="invalid_token"',
       )
-      // A public route does not look at it.
+      // A public route ignores the token.
       assert.equal(only(answersIn(await withToken(value(write), '/health'))).status, 200)
     })
 
@@ -89,7 +92,10 @@ describe('tokens', () => {
 
 test('three words cannot be guessed: 20 wrong tries for a token, 60 for all; no token blocks another', async () => {
   const body = { words: 'matador carload recede' }
-  /** Tries until 429. Twice as many pass where a minute ends meanwhile. */
+  /**
+   * Sends attempts until the answer is 429; returns their number. It can be twice the limit if a
+   * minute ends meanwhile.
+   */
   async function triesOf(token: string): Promise<number> {
     for (let tries = 0; tries <= 40; tries++) {
       const { status, json, headers } = await daemon.request('POST', '/api/v1/verify', {

@@ -1,4 +1,7 @@
-/** The address alone, and paths that end with a slash: a person who opens one learns where to go. */
+/**
+ * Tests the address alone, and paths that end with a slash: a user who opens one learns where to
+ * go.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ask } from '../daemon.ts'

@@ -1,7 +1,7 @@
-/** What tests of a listener need where neither its guard nor its scopes are their subject. */
+/** Options for tests of a listener that do not test its guard or its scopes. */
 import type { ServerOptions } from '../../src/http/server.ts'
 
-/** Every caller may ask every route. */
+/** A gate that allows every caller every route. */
 export const openGate = {
   need: () => 'none' as const,
   authenticate: () => ({ scope: 'read' as const }),

@@ -1,4 +1,7 @@
-/** Requests that a client sends without waiting for answers: in turn, few at a time, and no faster than they are read. */
+/**
+ * Tests requests that a client sends without waiting for answers.
+ * The server handles them in order, few at a time, and no faster than the client reads.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
@@ -35,9 +38,9 @@ interface Case {
   readonly address: string
   readonly connected: () => Promise<Socket>
   readonly request: (target: string, method?: string) => string
-  /** The ids of the things whose answers were made, in this order. */
+  /** The ids of the things, in the order in which their answers were made. */
   readonly made: string[]
-  /** Let the answer to `/later` be made. */
+  /** Makes the answer to `/later`. */
   readonly answer: () => void
 }
 
@@ -99,7 +102,7 @@ async function start(): Promise<Case> {
 
 const ids = (count: number) => Array.from({ length: count }, (_, i) => String(i))
 
-/** An honest client on a connection of its own is answered. */
+/** Checks that a well-behaved client on a separate connection gets its answer. */
 async function isAnswered({ connected, request }: Case): Promise<void> {
   const socket = await connected()
   socket.write(`${request('/things/honest')}\r\n`)
@@ -187,7 +190,7 @@ describe('requests that wait on many connections', () => {
     const crowd = await Promise.all(ids(CROWD).map(connected))
     for (const socket of crowd)
       socket.resume().write(`${request('/later')}\r\n${request('/things/behind')}\r\n`)
-    // By then those of the crowd have come.
+    // When this returns, the requests of the crowd have arrived.
     await isAnswered(all)
     const honest = isAnswered(all)
     answer()
@@ -229,7 +232,8 @@ describe('answers that nobody reads', () => {
       socket.write(`${request(`/large/${i}`)}\r\n`)
       while (!all.made.includes(String(i))) await isAnswered(all)
     }
-    // It reads what its system holds, and then that the connection was cut.
+    // The client reads what its operating system has buffered. Then it finds that the connection
+    // was cut.
     let bytes = 0
     first.on('data', (chunk: Buffer) => (bytes += chunk.length)).resume()
     await closed

@@ -1,4 +1,4 @@
-/** Ports: taken at once, listened on later, and free again where nothing came of it. */
+/** Tests ports: taken at once, listened on later, and free again if the start fails. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { test } from 'node:test'

@@ -1,4 +1,7 @@
-/** HTTP as bytes: what is sent is exactly what a case says, and every answer on the connection is seen. */
+/**
+ * HTTP as raw bytes.
+ * The server gets exactly the bytes of a case, and the test gets every answer of the connection.
+ */
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 
@@ -9,7 +12,10 @@ export interface RawAnswer {
   readonly body: string
 }
 
-/** The answers in what a connection carried; `bodiless` says that they answer HEAD. */
+/**
+ * Parses the answers in the bytes of a connection.
+ * @param bodiless whether they answer HEAD
+ */
 export function answersIn(text: string, bodiless = false): RawAnswer[] {
   const answers: RawAnswer[] = []
   for (let rest = text; rest !== '';) {
@@ -34,8 +40,9 @@ export function answersIn(text: string, bodiless = false): RawAnswer[] {
 const LONGEST_MS = 10_000
 
 /**
- * Send bytes and hand back all that came until the server closed the connection. A connection left open is an error,
- * so requests that should leave it open say `Connection: close`. This end is never closed first.
+ * Sends bytes and returns all that arrived until the server closed the connection.
+ * A connection left open is an error, so requests that would leave it open contain `Connection:
+ * close`. This end is never closed first.
  */
 export function send(address: string, bytes: string | Uint8Array): Promise<string> {
   const { hostname, port } = new URL(address)
@@ -53,13 +60,16 @@ export function send(address: string, bytes: string | Uint8Array): Promise<strin
     }
     socket.on('data', (chunk) => chunks.push(chunk))
     socket.once('end', done)
-    // A reset after the answer is how a server drops what it does not want to read.
+    // A server resets a connection after the answer to drop input that it does not read.
     socket.once('error', done)
     socket.write(bytes)
   })
 }
 
-/** Send bytes, close this end at once, and hand back all that came until the server closed the connection. */
+/**
+ * Sends bytes and closes this end at once.
+ * @returns all that arrived until the server closed the connection
+ */
 export function sendAndClose(address: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(address)
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
@@ -67,7 +77,7 @@ export function sendAndClose(address: string, bytes: string): Promise<string> {
   return text(socket)
 }
 
-/** Send a request of these lines (CRLF is added) and hand back its answers. */
+/** Sends a request of these lines (CRLF is added) and returns its answers. */
 export const exchange = async (
   address: string,
   lines: readonly string[],
@@ -78,5 +88,5 @@ export const exchange = async (
     lines[0]?.startsWith('HEAD '),
   )
 
-/** Host as the server at an address wants it. */
+/** Returns the Host that the server at an address requires. */
 export const hostOf = (address: string): string => new URL(address).host

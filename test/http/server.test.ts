@@ -1,4 +1,8 @@
-/** The server around a table of its own: time limits, content that streams, failures of an answer, and what it says when it cannot start. */
+/**
+ * Tests the server with a table of its own.
+ * The cases cover time limits, streamed content, failing answers, and the messages when it cannot
+ * start.
+ */
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { connect, createServer } from 'node:net'
@@ -55,20 +59,23 @@ const table = {
 const SECRET = 'canary-of-a-cause'
 const encoder = new TextEncoder()
 
-/** `whole` ends well; `broken` fails before its first byte, `torn` after it. */
+/** Yields content: `whole` ends well; `broken` fails before its first byte, `torn` after it. */
 async function* pieces(id: string): AsyncIterable<Uint8Array> {
   if (id === 'broken') throw new Error(SECRET)
   yield encoder.encode('one ')
   if (id === 'torn') throw new Error(SECRET)
-  // More than all buffers between two programs take.
+  // More than all buffers between two programs hold.
   if (id === 'large') yield new Uint8Array(64 * 1024 * 1024)
   if (id === 'silent') await new Promise(() => undefined)
   yield encoder.encode('two')
 }
 
-/** Tells of event streams by their ids when they are left, and of what a late one does. */
+/**
+ * Emits the id of an event stream when its client leaves. `ID: goes on` makes a waiting stream
+ * continue.
+ */
 const left = new EventEmitter()
-/** One event, and then nothing; when it goes on, another one, and the end. */
+/** Yields one event, then nothing. After `ID: goes on` it yields a second event and ends. */
 const silence = (id: string): AsyncIterable<Uint8Array> => {
   let told = 0
   return {
@@ -122,7 +129,7 @@ const open = (options: Partial<ServerOptions> = {}) =>
     log: newLog('debug', (line) => log.push(line)),
     dispatch: newDispatch<{ scope: 'read' }>(table, answers, openGate),
     rules: openRules,
-    // Of silence, longer than a test may take: what waits for it to run out fails.
+    // The limit of silence is longer than a test may take, so a test that waits for it fails.
     timeouts: { headers: 150, request: 300, silence: 600_000 },
     ...options,
   })
@@ -201,7 +208,8 @@ for (const id of ['large', 'silent'])
       socket.on('error', () => undefined)
       socket.write(`GET /streams/${id} HTTP/1.1\r\nHost: 127.0.0.1:${impatient.port}\r\n\r\n`)
       await once(socket, 'readable')
-      // This waits for all connections to end, which this client does nothing for: it takes no more of its answer.
+      // `close` waits until all connections have ended. This one stays open: its client stops
+      // reading the answer.
       await impatient.close(60_000)
       socket.destroy()
     },
@@ -217,7 +225,7 @@ for (const bytes of ['CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', '\0\r\n\r\n'])
       socket.on('error', () => undefined)
       socket.resume().write(bytes)
       await once(socket, 'end')
-      // It comes back when no connection is left, and would cut none for a minute.
+      // `close` returns when no connection is left. It would cut open ones only after a minute.
       await own.close(60_000)
       socket.destroy()
     },
@@ -295,7 +303,7 @@ test('a reader of an event stream who only closed the writing end gets all of it
   let came = ''
   for await (const bytes of socket) {
     came += String(bytes)
-    // So long that one who left would be gone.
+    // After this time, the server would have noticed a client that left.
     if (came.split(':\n\n').length === 5) left.emit('released: goes on')
   }
   assert.match(came, /data: one\n\n.*data: two\n\n\r\n0\r\n\r\n$/s)

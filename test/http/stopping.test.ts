@@ -1,4 +1,7 @@
-/** An orderly end: what runs is finished, what is new is refused, and it takes no longer than it was given. */
+/**
+ * Tests an orderly shutdown.
+ * Running requests are finished, new ones are refused, and it takes no longer than its limit.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
@@ -33,12 +36,12 @@ const table = {
   },
 } as const satisfies Table
 
-/** Longer than a test may take: what waits for it to run out fails. */
+/** Longer than a test may take, so a test that waits for it fails. */
 const ENDLESS_MS = 600_000
-/** More than the buffers between two programs take. */
+/** More than the buffers between two programs hold. */
 const LARGE = 30_000_000
 
-/** Something that a test lets happen. */
+/** Returns a promise and the function that resolves it. */
 function latch() {
   let open: () => void = () => undefined
   const opened = new Promise<void>((resolve) => (open = resolve))
@@ -47,16 +50,16 @@ function latch() {
 
 interface Case {
   readonly server: Listening
-  /** A connection of its own, with all that came on it so far. */
+  /** Opens a separate connection; returns it with all that arrived on it so far. */
   readonly client: () => Promise<{
     readonly socket: Socket
     readonly text: () => string
     readonly closed: Promise<unknown>
   }>
   readonly request: (target: string, method?: string) => string
-  /** Let what waits be answered. */
+  /** Answers the waiting requests. */
   readonly answer: () => void
-  /** So many requests were begun. */
+  /** Resolves when this many requests have begun. */
   readonly begun: (count: number) => Promise<void>
 }
 
@@ -191,7 +194,7 @@ test('a request of which a part is there is refused when it is whole', async () 
   const { server, client, request } = await start()
   const { socket, text, closed } = await client()
   socket.write(request('/now'))
-  // The server has its bytes when it has answered somebody who came after.
+  // When the server has answered a later client, it has also received these bytes.
   const other = await client()
   other.socket.write(`${request('/now')}\r\n`)
   await once(other.socket, 'data')
@@ -266,7 +269,7 @@ for (const first of ['the end is asked for', 'it is answered'] as const)
     await begun(1)
     if (first === 'it is answered') {
       answer()
-      // What the server wrote, the client's system has.
+      // The operating system of the client has received all that the server wrote.
       while (socket.readableLength === 0) {
         socket.read(0)
         await new Promise((resolve) => setImmediate(resolve))

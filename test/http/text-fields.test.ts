@@ -1,6 +1,7 @@
 /**
- * Every field of every body that takes a text of the caller's own, found in the table: what would turn the direction of what people
- * read, or hide in it, is refused where it stands; markup is a text like any other; a mebibyte of it is too much.
+ * Tests every field in the table that takes free text from the caller, in every body.
+ * Characters that change the direction of the displayed text, or hide in it, are refused. Markup
+ * is ordinary text. A text of one mebibyte is too long.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -19,8 +20,9 @@ const unwrapped = (shape: Shape): Shape =>
   shape.wrapped === undefined ? shape : unwrapped(shape.wrapped)
 
 /**
- * Fields that are not for reading: content that is signed as it is, words as they were heard, and
- * a purpose, of which letters and digits alone are kept and shown.
+ * Fields that are not shown as text.
+ * These are content that is signed unchanged, the words that were heard, and a purpose, of which
+ * only letters and digits are kept and shown.
  */
 const RAW = new Set([
   'stamp.create content',
@@ -30,7 +32,9 @@ const RAW = new Set([
   'invitations.approve words',
 ])
 
-/** Takes whatever people write, and not only what has a form of its own, as an address or an id has. */
+/**
+ * Returns whether a field accepts free text, and not only one format such as an address or an id.
+ */
 const isText = (shape: Shape): boolean =>
   safeParse(shape as unknown as GenericSchema, 'Ann & Söhne (1)').success
 
@@ -64,7 +68,10 @@ before(async () => {
 })
 after(() => daemon.close())
 
-/** A path whose parameters look like ids; what is in the body is judged before whose they are. */
+/**
+ * Returns a path with parameters in the form of ids. The body is validated before access to them
+ * is checked.
+ */
 const pathOf = (path: string) => path.replace(/\{\w+\}/g, 'xyz_00000000000000000000000000')
 
 describe('texts of callers', () => {
@@ -75,7 +82,7 @@ describe('texts of callers', () => {
       const send = (text: string) =>
         daemon.request(route.method, pathOf(route.path), { token, body: { [field]: text } })
       for (const [what, text] of Object.entries(TRICKS)) {
-        // JSON has a spelling for a lone surrogate, UTF-8 has none.
+        // JSON can represent a lone surrogate, UTF-8 cannot.
         const { status, json } = await send(text)
         const { error, issues = [] } = json as {
           error: string

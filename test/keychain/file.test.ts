@@ -1,4 +1,4 @@
-/** The sealed files: what is on the disk, and what is refused. */
+/** Tests the sealed files: what is on the disk, and what is refused. */
 import assert from 'node:assert/strict'
 import {
   chmodSync,

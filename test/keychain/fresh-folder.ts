@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 
-/** A new folder of mode 0700 that goes away with the test. */
+/** Returns a new folder of mode 0700 that is deleted with the test. */
 export function freshFolder(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), 'countersign-'))
   // A database that the test closes only after this may still write files into it.

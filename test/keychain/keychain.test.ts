@@ -1,4 +1,4 @@
-/** The record that says which keychain a state folder has, and the key of the sealed files. */
+/** Tests the record of the keychain that a state folder uses, and the key of the sealed files. */
 import assert from 'node:assert/strict'
 import {
   chmodSync,

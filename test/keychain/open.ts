@@ -1,6 +1,7 @@
 /**
- * `node open.ts FOLDER CHOICE [get:NAME | set:NAME=SECRET | delete:NAME]…` opens a keychain in the environment it is
- * started in and prints, as JSON, what came of each step: the answer, or the error's code and message.
+ * Opens a keychain in the environment of the process and runs steps on it.
+ * Usage: `node open.ts FOLDER CHOICE [get:NAME | set:NAME=SECRET | delete:NAME]…`
+ * Prints the result of each step as JSON: the answer, or the code and message of the error.
  */
 import { AppError, StartError } from '../../src/errors.ts'
 import { openKeychain } from '../../src/keychain/keychain.ts'

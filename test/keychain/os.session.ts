@@ -1,4 +1,4 @@
-/** Run by os.test.ts inside a session of its own: the suite over the real Secret Service. */
+/** Runs the suite over the real Secret Service; os.test.ts starts it in a separate session. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EXIT } from '../../src/errors.ts'

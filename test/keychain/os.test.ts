@@ -1,4 +1,7 @@
-/** The operating system's keychain: present, locked and absent. Each case runs in an environment of its own. */
+/**
+ * Tests the keychain of the operating system: present, locked and absent. Each case runs in a
+ * separate environment.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'

@@ -1,17 +1,17 @@
-/** Sessions of their own, with a real Secret Service. */
+/** Sessions with a real Secret Service for tests. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { lacking } from '../installed.ts'
 
-/** Why a test about the Secret Service is skipped, whether or not one has to run. */
+/** The reason why a test of the Secret Service is skipped here, or false. */
 export const notHere: string | false =
   process.platform === 'linux' ? false : 'the Secret Service is on Linux'
 
-/** Why a test is skipped that needs a session of its own. */
+/** The reason why a test that needs a separate session is skipped, or false. */
 export const noSession: string | false =
   notHere || lacking('dbus-run-session', 'gnome-keyring-daemon')
 
-/** An environment with a home of its own and no session in it. */
+/** Returns an environment with a given home folder and without a session. */
 export function bareEnvironment(home: string): NodeJS.ProcessEnv {
   const {
     NODE_TEST_CONTEXT: _,
@@ -26,12 +26,12 @@ export function bareEnvironment(home: string): NodeJS.ProcessEnv {
 
 type Words = readonly [program: string, ...words: string[]]
 
-/** The words that run a command in a session, where its keyring is locked. */
+/** Returns the arguments that run a command in a session with a locked keyring. */
 export const session = (...command: string[]): Words => ['dbus-run-session', '--', ...command]
 
 const UNLOCKED =
   'printf test | gnome-keyring-daemon --unlock --components=secrets >/dev/null && exec "$@"'
 
-/** As `session`, with the keyring open. */
+/** Returns the arguments that run a command in a session with an open keyring. */
 export const unlocked = (...command: string[]): Words =>
   session('sh', '-c', UNLOCKED, 'sh', ...command)

@@ -1,4 +1,4 @@
-/** What every keychain does, whatever is behind it. */
+/** The tests that every keychain passes, with any backend. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -49,7 +49,7 @@ export function keychainSuite(title: string, open: Open): void {
   })
 }
 
-/** Registers what holds for keychains that outlive a process. */
+/** Registers the tests for keychains that outlive a process. */
 export function lastingSuite(
   title: string,
   openAt: (dir: string) => Promise<Keychain>,

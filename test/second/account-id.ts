@@ -8,7 +8,7 @@ export interface PublicKeys {
   readonly auth: Bytes
 }
 
-/** The 16 bytes of the account that these first keys and this salt make. */
+/** Returns the 16 bytes of the account with these first keys and this salt. */
 export const accountOf = (keys: PublicKeys, salt: Bytes): Bytes =>
   sha256(concat(label('countersign/v2/account'), keys.sign, keys.seal, keys.auth, salt)).slice(
     0,

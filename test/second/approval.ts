@@ -12,26 +12,29 @@ export interface Newcomer extends PublicKeys {
 
 const identity = (of: Newcomer): Bytes => concat(of.account, of.device, of.sign, of.seal, of.auth)
 
-/** Step 1: C. */
+/** Returns C of step 1. */
 export const commitment = (of: Newcomer, nN: Bytes): Bytes =>
   sha256(label('countersign/v2/approve'), identity(of), nN)
 
-/** Step 3. @throws Refused `commitment_mismatch` */
+/**
+ * Checks the reveal of step 3.
+ * @throws Refused `commitment_mismatch`
+ */
 export function checkReveal(committed: Bytes, of: Newcomer, nN: Bytes): void {
   need(same(committed, commitment(of, nN)), 'commitment_mismatch')
 }
 
-/** Step 4: T, with the log of the old device up to `seq`. */
+/** Returns T of step 4, with the log of the old device up to `seq`. */
 export const transcript = (of: Newcomer, seq: number, head: Bytes, nN: Bytes, nO: Bytes): Bytes =>
   sha256(label('countersign/v2/sas'), identity(of), u64be(seq), head, nN, nO)
 
-/** Words 1-4, which N shows, and 5-8, which O shows. */
+/** Returns words 1-4, which N shows, and 5-8, which O shows. */
 export const shown = (T: Bytes): { new_shows: string[]; old_shows: string[] } => ({
   new_shows: wordsOf(indicesOf(T, 4)),
   old_shows: wordsOf(indicesOf(T, 4, 4)),
 })
 
-/** Whether the words typed into a device are those that the other one shows. */
+/** Returns whether the words typed into a device are those that the other one shows. */
 export function typedFits(T: Bytes, side: 'O' | 'N', input: string): boolean {
   try {
     const wanted = side === 'O' ? shown(T).new_shows : shown(T).old_shows
@@ -43,7 +46,7 @@ export function typedFits(T: Bytes, side: 'O' | 'N', input: string): boolean {
 }
 
 /**
- * Step 5: the new device's check of its own entry. Returns its place.
+ * Checks the new device’s own entry (step 5); returns its place.
  * @throws Refused with a reason of the kit
  */
 export function checkOwn(

@@ -1,10 +1,11 @@
 /**
- * Bytes, hashes and refusals of the second implementation. It is written from the text of protocol
- * 2 alone, uses node:crypto and `hpke`, and imports nothing of `src/`.
+ * Bytes, hashes and refusals of the second implementation.
+ * It is written only from the text of protocol 2, uses node:crypto and `hpke`, and imports
+ * nothing of `src/`.
  */
 import { createHash, createHmac, hkdfSync } from 'node:crypto'
 
-/** A rule of the protocol is broken; `reason` is a name of `test/testkit2/README.md`. */
+/** A broken rule of the protocol; `reason` is a name of `test/testkit2/README.md`. */
 export class Refused extends Error {
   readonly reason: string
   constructor(reason: string, detail = '') {
@@ -22,16 +23,19 @@ export type Bytes = Uint8Array
 
 export const concat = (...parts: readonly Bytes[]): Bytes => new Uint8Array(Buffer.concat(parts))
 export const utf8 = (text: string): Bytes => new Uint8Array(Buffer.from(text, 'utf8'))
-/** A label and the zero byte after it. */
+/** Returns a label and the zero byte after it. */
 export const label = (text: string): Bytes => utf8(`${text}\0`)
 export const hex = (data: Bytes): string => Buffer.from(data).toString('hex')
 export const unhex = (text: string): Bytes => new Uint8Array(Buffer.from(text, 'hex'))
 export const base64url = (data: Bytes): string => Buffer.from(data).toString('base64url')
 export const same = (a: Bytes, b: Bytes): boolean => Buffer.from(a).equals(b)
-/** Order of unsigned bytes. */
+/** Compares unsigned bytes. */
 export const order = (a: Bytes, b: Bytes): number => Buffer.compare(a, b)
 
-/** Base64url that re-encodes to the same characters; throws `respelt_base64`. */
+/**
+ * Decodes base64url that re-encodes to the same characters.
+ * @throws Refused `respelt_base64`
+ */
 export function fromBase64url(text: string): Bytes {
   const data = new Uint8Array(Buffer.from(text, 'base64url'))
   need(base64url(data) === text, 'respelt_base64')

@@ -1,4 +1,7 @@
-/** Section 0: places of a log, forks, and what a device keeps of the highest place seen. */
+/**
+ * Section 0: places of a log, forks, and the record that a device keeps of the highest place
+ * seen.
+ */
 import { type Bytes, hex, need, Refused, same } from './bytes.ts'
 import { bytesAt, countAt } from './json.ts'
 import type { Jws } from './jws.ts'
@@ -34,8 +37,9 @@ export const place = (jws: Jws): Entry => ({
 })
 
 /**
- * Verifies entries in the order received. `read` checks the form, `apply` all else against the state
- * before the entry, and returns the state after it. A second valid entry at one place is a fork.
+ * Verifies entries in the order received.
+ * `read` checks the form; `apply` checks all else against the state before the entry, and returns
+ * the state after it. A second valid entry at one place is a fork.
  */
 export function walk<E extends Entry, S>(
   texts: readonly string[],

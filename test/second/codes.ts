@@ -26,7 +26,7 @@ export interface CodeKey {
 export const codeKey = (of: CodeKey): Bytes =>
   hkdf(of.key, of.subject, concat(label(of.label), u32be(of.epoch), of.head), 32)
 
-/** Three words of a speaker, as indices. */
+/** Returns three words of a speaker, as indices. */
 export const code = (kc: Bytes, window: number, speaker: Bytes): number[] =>
   indicesOf(hmac('sha256', kc, concat(Uint8Array.of(1), u64be(window), speaker)), 3)
 
@@ -34,13 +34,13 @@ export interface Asked {
   readonly window: number
   readonly speaker: Bytes
   readonly listener: Bytes
-  /** Index of the one word that the listener says. */
+  /** Index of the one word that the listener chose. */
   readonly challenge: number
-  /** As typed; the empty string where there is none. */
+  /** The purpose as typed; the empty string if there is none. */
   readonly purpose: string
 }
 
-/** Section 7: three words for one listener and one purpose. */
+/** Returns three words for one listener and one purpose (section 7). */
 export function mac2(kc: Bytes, of: Asked): number[] {
   const data = concat(
     Uint8Array.of(2),
@@ -54,7 +54,7 @@ export function mac2(kc: Bytes, of: Asked): number[] {
 }
 
 /**
- * The purpose as both sides show it.
+ * Returns the purpose as both sides show it.
  * @throws Refused `lone_surrogate`, `too_long`
  */
 export function purposeShown(typed: string): string {

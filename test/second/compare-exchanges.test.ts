@@ -1,4 +1,7 @@
-/** Two implementations of protocol 2, written by different hands, on 10,000 random inputs: signatures, first contacts and envelopes. */
+/**
+ * Compares two independent implementations of protocol 2 on 10,000 random inputs.
+ * The inputs are signatures, first contacts and envelopes.
+ */
 import assert from 'node:assert/strict'
 import { sign } from 'node:crypto'
 import { initiate, respond } from '../../src/crypto/cpace-session.ts'
@@ -67,7 +70,7 @@ rounds('first contacts', async (of, round) => {
   const ci = channel(connection, inviter)
   assert.equal(hex(input.ci), hex(ci), again)
 
-  // The first implementation is each role in turn against the second one.
+  // The first implementation runs each role in turn against the second one.
   const [scalarA, scalarB] = [randomScalar(of), randomScalar(of)]
   const wrong = of.below(3) === 0
   const prs = utf8(wrong ? words.replace(/^\w+/, 'zoom') : words)
@@ -146,7 +149,7 @@ rounds('envelopes', async (of, round) => {
   )
 })
 
-/** The envelope with one member of another value. */
+/** Returns the envelope with one member of another value. */
 function oneMemberChanged(of: Random, text: string): string {
   const object = JSON.parse(text) as Record<string, unknown>
   const changes: Readonly<Record<string, unknown>> = {

@@ -1,4 +1,8 @@
-/** How many generations a key log has, and who begins the last ones: both implementations agree. */
+/**
+ * Compares both implementations on the generations of key logs.
+ * They must agree on the number of generations, and on the recovery keys that begin the last
+ * ones.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -29,12 +33,12 @@ const place = (log: readonly string[]) => ({
   prev: encodeBase64url(hashOf(log.at(-1)!)),
 })
 
-/** A log, and the device that is left in it. */
+/** A log, and its remaining device. */
 type Log = { readonly entries: readonly string[]; readonly device: TestDevice }
 
 const start: Log = { entries: [logEntry(account, [], 'add', begun, begun)], device: begun }
 
-/** The log with a reset, signed by a recovery key where one is given. */
+/** Returns the log with a reset, signed by a recovery key if one is given. */
 function reset({ entries }: Log, key?: KeyPair): Log {
   const device = newDevice()
   const unsigned = { op: 'reset', ...place(entries) } as const
@@ -46,14 +50,14 @@ function reset({ entries }: Log, key?: KeyPair): Log {
   }
 }
 
-/** The log with resets until it has so many generations. */
+/** Returns the log with resets until it has this many generations. */
 function resets(log: Log, from: number, to: number, key?: KeyPair): Log {
   let now = log
   for (let generation = from; generation < to; generation++) now = reset(now, key)
   return now
 }
 
-/** The log with a recovery key that the device which is left names. */
+/** Returns the log with a recovery key, named by the remaining device. */
 function naming({ entries, device }: Log, { jwk }: KeyPair): Log {
   const common = { v: 2, ...place(entries), op: 'recovery', by: device.id, at: AT }
   return { entries: [...entries, sign('keylog+jws', device, { ...common, key: jwk })], device }

@@ -1,6 +1,6 @@
 /**
- * Two implementations of protocol 2, written by different hands, on random key logs and rosters:
- * valid ones, cut ones, and each with every single fault.
+ * Compares two independent implementations of protocol 2 on random key logs and rosters.
+ * The logs are valid, cut, or have each possible single fault.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,7 +21,7 @@ import { hashText } from './signing.ts'
 /** More by hand: PROPERTY_RUNS=2000. */
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 10)
 
-/** A place of the list, now and then one that it has not or that is another. */
+/** Returns a place of the list, or sometimes a missing or different one. */
 function randomKnown(of: Random, entries: readonly string[]): Known | null {
   if (of.below(2) === 0) return null
   const seq = of.below(entries.length + 1)
@@ -32,11 +32,11 @@ function randomKnown(of: Random, entries: readonly string[]): Known | null {
 
 const hashOf = (entry: string) => fromBase64url(hashText(entry))
 
-/** The same place as the first implementation has it. */
+/** Returns the same place in the form of the first implementation. */
 const firstKnown = (known: Known | null) =>
   known === null ? undefined : { seq: known.seq, head: unhex(known.head_hex) }
 
-/** The result of the first implementation for a key log, in the form of the kit. */
+/** Returns the result of the first implementation for a key log, in the form of the kit. */
 function firstSummary(log: first.KeyLog): ReturnType<typeof summary> {
   const { generation, seq, head, recovery, active } = log
   const generations = Array.from({ length: generation }, (_, at) => at + 1)
@@ -122,7 +122,7 @@ test(`rosters: ${RUNS} random histories, with every single fault`, async () => {
   assert.ok(seen.size > ROSTER_FAULTS.length / 2, 'histories have place for most faults')
 })
 
-/** The result of the first implementation for a roster, in the form of the kit. */
+/** Returns the result of the first implementation for a roster, in the form of the kit. */
 function summaryOf(
   roster: firstRoster.Roster,
   logs: firstRoster.KeyLogs,

@@ -1,4 +1,7 @@
-/** Two implementations of protocol 2, written by different hands, on 10,000 random inputs: what one side computes. */
+/**
+ * Compares two independent implementations of protocol 2 on 10,000 random inputs.
+ * The inputs are the computations of one side.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { accountIdOf } from '../../src/crypto/account-id.ts'
@@ -121,7 +124,7 @@ rounds('names', (of) => {
 })
 
 const randomKeys = (of: Random) => ({ sign: of.bytes(32), seal: of.bytes(32), auth: of.bytes(32) })
-/** The same keys as the first implementation has them. */
+/** Returns the same keys in the form of the first implementation. */
 const firstKeys = ({ sign, seal, auth }: ReturnType<typeof randomKeys>) => ({
   sign,
   sealHash: seal,

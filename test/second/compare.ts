@@ -1,6 +1,7 @@
 /**
- * Compares two implementations. A verifier answers a verdict; whichever code it is, `verdictOf`
- * makes one of it: both name the broken rule in `reason` of what they throw.
+ * Compares two implementations by their verdicts.
+ * Both name the broken rule in `reason` of the errors that they throw. `verdictOf` makes a
+ * verdict of that for either of them.
  */
 import assert from 'node:assert/strict'
 import { again } from './random.ts'
@@ -11,7 +12,7 @@ interface Refusal {
   readonly reason: string
 }
 
-/** What `act` returns, or the reason that it throws. Other errors are passed on. */
+/** Returns the result of `act`, or the reason that it throws. Other errors are passed on. */
 export async function verdictOf<T>(act: () => T | Promise<T>): Promise<Verdict<T>> {
   try {
     return { accept: true, value: await act() }
@@ -22,7 +23,10 @@ export async function verdictOf<T>(act: () => T | Promise<T>): Promise<Verdict<T
   }
 }
 
-/** Both answer the same: values where they accept, reasons where they refuse. */
+/**
+ * Checks that both give the same answer: equal values if they accept, equal reasons if they
+ * refuse.
+ */
 export async function agree<T>(
   first: () => T | Promise<T>,
   second: () => T | Promise<T>,

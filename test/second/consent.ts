@@ -1,4 +1,4 @@
-/** Section 6: the consent of a member that is added. */
+/** Section 6: the consent of an added member. */
 import { type Bytes, need, Refused } from './bytes.ts'
 import { accountAt, connectionAt, deviceAt } from './ids.ts'
 import { bytesAt, countAt, exactly, type JsonObject, objectAt, versionTwo } from './json.ts'
@@ -27,7 +27,7 @@ export interface Consent {
   readonly rosterHead: Bytes
 }
 
-/** Form of a consent; every fault is `bad_consent`. */
+/** Parses a consent; every fault is `bad_consent`. */
 export function readConsent(text: string): Consent {
   return asBadConsent(() => {
     const jws = parseJws(text, 'consent+jws')
@@ -57,7 +57,7 @@ export function readConsent(text: string): Consent {
 }
 
 /**
- * The consent against the member's log, of which only the places up to `memberLog` count.
+ * Checks the consent against the member’s log, of which only the places up to `memberLog` count.
  * @throws Refused `consent_log`, `bad_consent`
  */
 export function checkConsentLog(consent: Consent, log: KeyLog, memberLog: Place): void {

@@ -18,7 +18,7 @@ const DSI = utf8('CPaceRistretto255')
 /** Input block of SHA-512 in bytes. */
 const BLOCK = 128
 
-/** A length in unsigned LEB128, then the bytes. */
+/** Returns a length in unsigned LEB128, then the bytes. */
 function prependLength(data: Bytes): Bytes {
   const length: number[] = []
   let rest = data.length
@@ -39,7 +39,7 @@ export const generator = (prs: Bytes, ci: Bytes, sid: Bytes): Point =>
 
 export const channel = (connection: Bytes, inviter: Bytes): Bytes =>
   concat(label('countersign/v2/cpace'), connection, inviter)
-/** ADa; the inviter's ADb ends with the roster head. */
+/** Returns ADa; the inviter’s ADb ends with the roster head. */
 export const associated = (account: Bytes, seq: number, head: Bytes, roster?: Bytes): Bytes =>
   concat(account, u64be(seq), head, roster ?? new Uint8Array(0))
 
@@ -89,7 +89,7 @@ export function derive(of: Session): Keys {
 }
 
 /**
- * One side of a run, with the AD of the log that this device verified and the other side's tag.
+ * Runs one side, with the AD of the log that this device verified and the other side’s tag.
  * @throws Refused `ad_mismatch`, `cpace_abort`, `tag_mismatch`
  */
 export function finish(of: Session, expectedAd: Bytes, receivedTag: Bytes): Keys {

@@ -1,4 +1,4 @@
-/** edwards25519 with BigInt: RFC 8032, section 5.1, and what section 0 demands of points. */
+/** edwards25519 with BigInt: RFC 8032, section 5.1, and the rules of section 0 for points. */
 import { createPublicKey, verify } from 'node:crypto'
 import { base64url, type Bytes, hex, unhex } from './bytes.ts'
 
@@ -27,7 +27,7 @@ export interface Point {
 }
 export const IDENTITY: Point = { x: 0n, y: 1n, z: 1n, t: 0n }
 
-/** RFC 8032, section 5.1.4: complete, so that it doubles too. */
+/** Adds points (RFC 8032, section 5.1.4); complete, so that it doubles too. */
 export function add(p: Point, q: Point): Point {
   const a = ((p.y - p.x) * (q.y - q.x)) % P
   const b = ((p.y + p.x) * (q.y + q.x)) % P
@@ -52,7 +52,7 @@ export const littleEndian = (data: Bytes): bigint => BigInt(`0x${hex(data.toReve
 export const toLittleEndian = (value: bigint): Bytes =>
   unhex(value.toString(16).padStart(64, '0')).toReversed()
 
-/** The point of a canonical encoding (RFC 8032, section 5.1.3), or null. */
+/** Returns the point of a canonical encoding (RFC 8032, section 5.1.3), or null. */
 export function decodePoint(data: Bytes): Point | null {
   if (data.length !== 32) return null
   const both = littleEndian(data)
@@ -69,7 +69,7 @@ export function decodePoint(data: Bytes): Point | null {
 
 const judged = new Map<string, boolean>()
 
-/** Section 0: a canonical encoding of a point of order exactly L. */
+/** Returns whether bytes are a canonical encoding of a point of order exactly L (section 0). */
 export function isPublicKey(data: Bytes): boolean {
   const name = hex(data)
   let known = judged.get(name)
@@ -84,9 +84,9 @@ export function isPublicKey(data: Bytes): boolean {
 const IDENTITY_HEX = `01${'00'.repeat(31)}`
 
 /**
- * Section 0: S < L; R and A canonical and of order L. Where A is, OpenSSL's equation without the
- * cofactor gives R = SB - kA, which is in the subgroup then, and it compares R as bytes: what
- * remains to be refused is the identity as R.
+ * Verifies a signature (section 0): S < L; R and A canonical and of order L.
+ * If A is valid, OpenSSL’s equation without the cofactor gives R = SB - kA, which is then in the
+ * subgroup, and OpenSSL compares R as bytes. So only the identity as R is still to be refused.
  */
 export function verifySignature(key: Bytes, message: Bytes, signature: Bytes): boolean {
   if (signature.length !== 64 || !isPublicKey(key)) return false

@@ -18,7 +18,7 @@ import { bytesAt, countAt, exactly, parseJson, versionTwo } from './json.ts'
 const suite = new CipherSuite(KEM_MLKEM768_X25519, KDF_HKDF_SHA256, AEAD_AES_256_GCM)
 const SUITE = 1
 
-/** The epoch that the verified roster has. */
+/** The epoch of the verified roster. */
 export interface Newest {
   readonly connection: string
   readonly epoch: number

@@ -1,4 +1,4 @@
-/** The generators against the second implementation itself. */
+/** Tests the generators against the second implementation itself. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refused } from './bytes.ts'
@@ -10,7 +10,9 @@ import { rosterSummary, verifyRoster } from './roster.ts'
 import { faultyRoster, ROSTER_FAULTS } from './roster-faults.ts'
 import { rosterHistory } from './roster-histories.ts'
 
-/** Histories go on until each fault had its place in one, which a few may never give it. */
+/**
+ * Returns whether enough histories ran: at least 60, and until each fault occurred or 2,000 ran.
+ */
 const isEnough = (i: number, seen: Set<string>, faults: readonly string[]): boolean =>
   i >= 60 && (seen.size === faults.length || i >= 2000)
 

@@ -15,7 +15,7 @@ export function idText(prefix: Prefix, id: Bytes): string {
   return `${prefix}_${text}`
 }
 
-/** The 16 bytes of an id, or null where the text is none with this prefix. */
+/** Returns the 16 bytes of an id, or null if the text is no id with this prefix. */
 export function idBytes(prefix: Prefix, text: string): Bytes | null {
   const [found, digits, ...more] = text.split('_')
   if (found !== prefix || digits === undefined || more.length > 0) return null
@@ -45,7 +45,7 @@ export function connectionAt(object: JsonObject, name: string): string {
   return text
 }
 
-/** The bytes of an id that was parsed before. */
+/** Returns the bytes of an id that was parsed before. */
 export function raw(text: string): Bytes {
   const found = idBytes(text.slice(0, 3) as Prefix, text)
   need(found !== null, 'bad_value')

@@ -1,4 +1,4 @@
-/** JSON as sections 0 and "Signed structures" have it: strict, and no deeper than eight levels. */
+/** JSON by section 0 and "Signed structures": strict, and no deeper than eight levels. */
 import { type Bytes, fromBase64url, need, Refused } from './bytes.ts'
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject
@@ -8,8 +8,9 @@ export type JsonObject = ReadonlyMap<string, Json>
 const DEEPEST = 8
 
 /**
- * Parses UTF-8 JSON whose root is an object.
- * @throws Refused `bad_utf8`, `bad_json`, `bad_value`, `duplicate_member`, `lone_surrogate`, `too_deep`
+ * Parses UTF-8 JSON with an object as its root.
+ * @throws Refused `bad_utf8`, `bad_json`, `bad_value`, `duplicate_member`, `lone_surrogate`,
+ *   `too_deep`
  */
 export function parseJson(data: Bytes): JsonObject {
   const text = decodeUtf8(data)
@@ -133,8 +134,8 @@ function decodeUtf8(data: Bytes): string {
 }
 
 /**
- * Requires the members `required`, allows `optional`, and refuses others. Those of `known` belong to
- * other ops: "a member that an op does not use is absent, never null".
+ * Requires the members `required`, allows `optional`, and refuses others.
+ * Those of `known` belong to other ops: "a member that an op does not use is absent, never null".
  */
 export function exactly(
   object: JsonObject,
@@ -160,7 +161,7 @@ export function textAt(object: JsonObject, name: string): string {
   need(typeof found === 'string', 'bad_value')
   return found
 }
-/** An integer 0 … `most`. */
+/** Returns an integer 0 … `most`. */
 export function countAt(
   object: JsonObject,
   name: string,
@@ -170,7 +171,7 @@ export function countAt(
   need(typeof found === 'number' && found >= 0 && found <= most, 'bad_value')
   return found
 }
-/** Base64url of exactly `length` bytes. */
+/** Returns the bytes of base64url with exactly `length` bytes. */
 export function bytesAt(object: JsonObject, name: string, length: number): Bytes {
   const found = fromBase64url(textAt(object, name))
   need(found.length === length, 'bad_value')

@@ -44,11 +44,14 @@ export function verifyJws(jws: Jws, key: Bytes): void {
   need(verifySignature(key, jws.signed, jws.signature), 'bad_signature')
 }
 
-/** RFC 7638 thumbprint of an Ed25519 key. */
+/** Returns the RFC 7638 thumbprint of an Ed25519 key. */
 export const thumbprint = (key: Bytes): string =>
   base64url(sha256(utf8(`{"crv":"Ed25519","kty":"OKP","x":"${base64url(key)}"}`)))
 
-/** Section 0: an Ed25519 JWK of exactly kty, crv and x; other points are `bad_key`. */
+/**
+ * Returns the key of an Ed25519 JWK of exactly kty, crv and x (section 0).
+ * @throws Refused `bad_key` for other points
+ */
 export function keyOf(value: Json | undefined): Bytes {
   if (!(value instanceof Map)) throw new Refused('bad_value')
   const jwk = value as JsonObject

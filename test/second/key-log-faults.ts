@@ -22,7 +22,9 @@ export interface FaultyKeyLog extends KeyLogInput {
   readonly reason: string
 }
 
-/** The log up to `place`, whose entry gets other members, or loses those that are undefined. */
+/**
+ * Returns the log up to `place` with changed members in that entry; undefined removes a member.
+ */
 function changed(
   of: KeyLogHistory,
   place: number,
@@ -40,7 +42,7 @@ type Fault = readonly [
 ]
 
 const opAt = (of: KeyLogHistory, place: number): unknown => payloadOf(of.entries[place]!)['op']
-/** The mutation `make` at a place with one of these ops. */
+/** Returns the mutation `make` at a place with one of these ops. */
 const at =
   (
     ops: readonly string[],
@@ -77,7 +79,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     (of, place, random) => {
       const [head, body, signature] = of.entries[place]!.split('.') as [string, string, string]
       const data = fromBase64url(signature)
-      // S stays below L where one of its lower bytes changes.
+      // S stays below L if one of its lower bytes changes.
       data[32 + random.below(28)]! ^= 1 << random.below(8)
       return [...of.entries.slice(0, place), `${head}.${body}.${base64url(data)}`]
     },
@@ -229,7 +231,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 }
 export const KEY_LOG_FAULTS = Object.keys(FAULTS)
 
-/** The history with the named fault, or null where it has no place for it. */
+/** Returns the history with the named fault, or null if it has no place for it. */
 export function faultyKeyLog(
   of: KeyLogHistory,
   fault: string,

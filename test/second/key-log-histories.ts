@@ -1,4 +1,4 @@
-/** Random valid key logs, made by their own bookkeeping and not by the verifier. */
+/** Random valid key logs, made by separate bookkeeping and not by the verifier. */
 import { accountOf } from './account-id.ts'
 import { base64url, type Bytes, fromBase64url } from './bytes.ts'
 import type { Known } from './chain.ts'
@@ -18,7 +18,7 @@ import {
   type TestDevice,
 } from './signing.ts'
 
-/** What every verifier of a key log is given. */
+/** The input of every verifier of a key log. */
 export interface KeyLogInput {
   readonly account: string
   readonly entries: readonly string[]
@@ -42,7 +42,7 @@ export interface KeyLogHistory extends KeyLogInput {
 
 const ZEROS = base64url(new Uint8Array(32))
 
-/** A valid key log of `length` entries. */
+/** Returns a valid key log of `length` entries. */
 export function keyLogHistory(of: Random, length: number): KeyLogHistory {
   const first = newDevice(of)
   const salt = of.bytes(32)
@@ -55,7 +55,7 @@ export function keyLogHistory(of: Random, length: number): KeyLogHistory {
   const generations: number[] = []
   const madeBy: (KeyPair | null)[] = [null]
   const devices = new Map<string, TestDevice>()
-  /** Keys in force of the generations that ended. */
+  /** The keys in force of the generations that ended. */
   const closed: (KeyPair | null)[] = []
   let current: TestDevice[] = []
   let recovery: KeyPair | null = null

@@ -1,4 +1,4 @@
-/** Section 3: a key log, verified whole. */
+/** Section 3: verification of a whole key log. */
 import { accountOf, type PublicKeys } from './account-id.ts'
 import { base64url, type Bytes, concat, hex, need, Refused, same } from './bytes.ts'
 import { checkPlace, type Entry, type Known, place, walk } from './chain.ts'
@@ -37,7 +37,7 @@ interface Generation {
   /** Place and hash of its first entry. */
   readonly first: number
   readonly root: Bytes
-  /** The recovery key that signed the reset which began it. */
+  /** The recovery key that signed the reset at its beginning. */
   readonly madeBy: Bytes | null
   /** The key of its last `recovery`. */
   readonly named: Bytes | null
@@ -67,7 +67,7 @@ const OWN: Readonly<Record<Op, readonly string[]>> = {
 }
 const ALL = ['device', 'keys', 'salt', 'seal', 'key', 'recovery_sig']
 
-/** Form of an entry. */
+/** Parses the form of an entry. */
 function read(text: string): KeyEntry {
   const jws = parseJws(text, 'keylog+jws')
   const { payload } = jws
@@ -105,7 +105,10 @@ function read(text: string): KeyEntry {
   }
 }
 
-/** The recovery key in force in a generation: the last one named, else the one that made it. */
+/**
+ * Returns the recovery key in force in a generation: the last one named, else the one that made
+ * it.
+ */
 const inForce = (generation: Generation): Bytes | null => generation.named ?? generation.madeBy
 
 function apply(before: State | null, entry: KeyEntry): State {
@@ -161,7 +164,9 @@ const GENERATIONS = 256
 /** From here on a reset needs a recovery signature. */
 const UNSIGNED = 240
 
-/** Section 3: the last generations are begun by the key that speaks for the first, where one does. */
+/**
+ * Checks that the key linked to the first generation, if any, begins the last ones (section 3).
+ */
 function checkLastGenerations(before: readonly Generation[], madeBy: Bytes | null): void {
   if (before.length < UNSIGNED) return
   need(madeBy !== null, 'log_full')
@@ -180,7 +185,7 @@ function namedKeys(entry: KeyEntry): Bytes[] {
   return [...keys, entry.seal, entry.key].filter((key) => key !== null)
 }
 
-/** The signer, and its signature. */
+/** Checks the signer and its signature. */
 function checkSigner(before: State | null, entry: KeyEntry): void {
   const { op, by, device } = entry
   const itself = before === null || op === 'reset'
@@ -200,7 +205,7 @@ function checkSigner(before: State | null, entry: KeyEntry): void {
   verifyJws(entry.jws, key)
 }
 
-/** `recovery_sig` of a reset or a recovery; returns the key that made it. */
+/** Checks `recovery_sig` of a reset or a recovery; returns the key that made it. */
 function checkRecoverySig(before: State | null, entry: KeyEntry): Bytes | null {
   if (before === null || (entry.op !== 'reset' && entry.op !== 'recovery')) return null
   const signature = entry.recoverySig
@@ -245,19 +250,19 @@ export function verifyKeyLog(
 }
 
 export const newest = (log: KeyLog): State => log.states.at(-1)!
-/** Generation of a place, the first being 1. */
+/** Returns the generation of a place, the first being 1. */
 export const generationAt = (log: KeyLog, seq: number): number =>
   log.states[seq]!.generations.length
 
-/** Whether this log has `head` at `seq`. */
+/** Returns whether this log has `head` at `seq`. */
 export const fits = (log: KeyLog, seq: number, head: Bytes): boolean =>
   seq < log.entries.length && same(log.entries[seq]!.jws.hash, head)
 
-/** The device as it stood right after the entry at `seq`. */
+/** Returns the device in its state right after the entry at `seq`. */
 export const deviceAtPlace = (log: KeyLog, seq: number, device: string): Device | undefined =>
   log.states[seq]!.devices.get(device)
 
-/** Section 3: whether generation `g` is linked to `p`, both counted from 1. */
+/** Returns whether generation `g` is linked to `p`, both counted from 1 (section 3). */
 export function isLinked(log: KeyLog, g: number, p: number): boolean {
   if (g === p) return true
   if (g < p) return false
@@ -272,11 +277,11 @@ export function isLinked(log: KeyLog, g: number, p: number): boolean {
   return false
 }
 
-/** Whether a place after `covered` revokes or resets. */
+/** Returns whether a place after `covered` revokes or resets. */
 export const exitsAfter = (log: KeyLog, covered: number): boolean =>
   log.entries.slice(covered + 1).some(({ op }) => op === 'revoke' || op === 'reset')
 
-/** What an accepted case of `keylog.json` says. */
+/** The result of an accepted case of `keylog.json`. */
 export interface KeyLogSummary {
   readonly head_hex: string
   readonly seq: number
@@ -306,5 +311,5 @@ export function summary(log: KeyLog): KeyLogSummary {
   }
 }
 
-/** Section 5: the hash of the first entry of the newest generation. */
+/** Returns the hash of the first entry of the newest generation (section 5). */
 export const rootOf = (log: KeyLog): Bytes => newest(log).generations.at(-1)!.root

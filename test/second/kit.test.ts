@@ -1,4 +1,6 @@
-/** Test kit 2 with the second implementation: every file, except `leaf.json` of section 10. */
+/**
+ * Tests the second implementation with test kit 2: every file, except `leaf.json` of section 10.
+ */
 import assert from 'node:assert/strict'
 import { accountOf } from './account-id.ts'
 import { checkOwn, checkReveal, commitment, shown, transcript, typedFits } from './approval.ts'
@@ -21,7 +23,7 @@ import { safetyNumber } from './safety-number.ts'
 import { checkSealKey, decapsulateXWing } from './seal-key.ts'
 import { wordsOf } from './words.ts'
 
-/** The raw bytes of the `_hex` fields named. */
+/** Returns the raw bytes of the `_hex` fields named. */
 const bytesOf = (of: Fields, name: string): Bytes => unhex(String(of[`${name}_hex`]))
 const newcomerOf = (of: Fields) => ({
   account: bytesOf(of, 'account'),

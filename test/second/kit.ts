@@ -9,7 +9,7 @@ import { Refused } from './bytes.ts'
 export type Fields = Readonly<Record<string, any>>
 type Check = (of: Fields, file: Fields) => unknown
 
-/** Asserts that a case has exactly these values where it has them at all. */
+/** Asserts that a case has exactly these values, as far as it has them. */
 export function expectFields(of: Fields, found: Fields): void {
   const names = Object.keys(found).filter((name) => name in of)
   assert.ok(names.length > 0, 'the case says nothing that is compared')

@@ -1,4 +1,4 @@
-/** Section 6: names that members give themselves. */
+/** Section 6: the names that members sign for themselves. */
 import { type Bytes, need, order, Refused, same } from './bytes.ts'
 import { accountAt, deviceAt } from './ids.ts'
 import { countAt, exactly, textAt, versionTwo } from './json.ts'
@@ -11,7 +11,7 @@ export interface Profile {
   readonly hash: Bytes
 }
 
-/** One profile against the newest known log, and the one taken before. */
+/** Checks one profile against the newest known log, and the profile accepted before. */
 export function takeProfile(text: string, log: KeyLog, before: Profile | null): Profile {
   const jws = parseJws(text, 'profile+jws')
   const { payload } = jws
@@ -34,11 +34,11 @@ export function takeProfile(text: string, log: KeyLog, before: Profile | null): 
   return taken
 }
 
-/** A higher `n`; at equal `n` the lower SHA-256 of the JWS. */
+/** Returns whether `n` is higher, or equal with a lower SHA-256 of the JWS. */
 const isNewer = (a: Profile, b: Profile): boolean =>
   a.n > b.n || (a.n === b.n && !same(a.hash, b.hash) && order(a.hash, b.hash) < 0)
 
-/** Section 6: how names are compared. */
+/** Returns the form in which names are compared (section 6). */
 export const folded = (name: string): string =>
   name
     .normalize('NFKD')
@@ -48,7 +48,7 @@ export const folded = (name: string): string =>
 
 export type Mark = 'equal' | 'mixed_script'
 
-/** The marks of a name beside the other contacts' own and given names. */
+/** Returns the marks of a name beside the other contacts’ own and given names. */
 export function marks(name: string, others: readonly string[]): Mark[] {
   const plain = folded(name)
   const scripts = [/\p{Script=Latin}/u, /\p{Script=Greek}/u, /\p{Script=Cyrillic}/u]

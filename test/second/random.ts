@@ -9,12 +9,12 @@ export const again = `again with SEED=${seed}`
 
 export interface Random {
   bytes(length: number): Bytes
-  /** 0 … below − 1, for at most 2^48. */
+  /** Returns an integer 0 … below − 1, for at most 2^48. */
   below(below: number): number
   pick<T>(from: readonly T[]): T
 }
 
-/** An independent stream for each name. */
+/** Returns an independent stream for each name. */
 export function random(name: string): Random {
   const key = createHash('sha256').update(`${name} ${seed}`).digest()
   const stream = createCipheriv('aes-256-ctr', key, Buffer.alloc(16))

@@ -1,11 +1,11 @@
-/** Section 3: the paper, its key, and what its key signs. */
+/** Section 3: the paper, its key, and the input of the key’s signatures. */
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { type Bytes, concat, hkdf, label, need, same, sha256, u64be, utf8, unhex } from './bytes.ts'
 import { indicesOf, parseWords, wordsOf } from './words.ts'
 
 const checksum = (seed: Bytes): Bytes => sha256(label('countersign/v2/recovery'), seed).slice(0, 4)
 
-/** The 24 words of a 256-bit seed. */
+/** Returns the 24 words of a 256-bit seed. */
 export const paperOf = (seed: Bytes): string[] =>
   wordsOf(indicesOf(concat(seed, checksum(seed)), 24))
 
@@ -32,7 +32,7 @@ export function readPaper(input: string): Paper {
 export const recoveryKeySeed = (seed: Bytes): Bytes =>
   hkdf(seed, new Uint8Array(0), utf8('countersign/v2/recovery-key'), 32)
 
-/** The private key of an Ed25519 seed (RFC 8410, section 7). */
+/** Returns the private key of an Ed25519 seed (RFC 8410, section 7). */
 export const privateKeyOf = (seed: Bytes) =>
   createPrivateKey({
     key: Buffer.from(concat(unhex('302e020100300506032b657004220420'), seed)),
@@ -40,13 +40,13 @@ export const privateKeyOf = (seed: Bytes) =>
     type: 'pkcs8',
   })
 
-/** The public half of an Ed25519 seed. */
+/** Returns the public half of an Ed25519 seed. */
 export function publicOf(seed: Bytes): Bytes {
   const jwk = createPublicKey(privateKeyOf(seed)).export({ format: 'jwk' })
   return new Uint8Array(Buffer.from(jwk.x!, 'base64url'))
 }
 
-/** What a recovery key signs; `op` is 1 for reset, 2 for recovery. */
+/** Returns the bytes that a recovery key signs; `op` is 1 for reset, 2 for recovery. */
 export const recoveryInput = (
   op: 1 | 2,
   account: Bytes,

@@ -17,7 +17,7 @@ const A = P - 1n
 const isNegative = (x: bigint): boolean => (x & 1n) === 1n
 const absolute = (x: bigint): bigint => (isNegative(x) ? P - x : x)
 
-/** SQRT_RATIO_M1 (RFC 9496, section 4.2). */
+/** Computes SQRT_RATIO_M1 (RFC 9496, section 4.2). */
 function sqrtRatio(u: bigint, v: bigint): { square: boolean; root: bigint } {
   let r = mod(u * power(v, 3n) * power(u * power(v, 7n), (P - 5n) / 8n))
   const check = mod(v * r * r)
@@ -35,7 +35,7 @@ const SQRT_AD_MINUS_ONE = (() => {
 const ONE_MINUS_D_SQ = mod(1n - D * D)
 const D_MINUS_ONE_SQ = mod((D - 1n) * (D - 1n))
 
-/** RFC 9496, section 4.3.1; null where the encoding is none. */
+/** Decodes an element (RFC 9496, section 4.3.1); null for an invalid encoding. */
 export function decode(data: Bytes): Point | null {
   if (data.length !== 32) return null
   const s = littleEndian(data)
@@ -54,7 +54,7 @@ export function decode(data: Bytes): Point | null {
   return { x, y, z: 1n, t }
 }
 
-/** RFC 9496, section 4.3.2. */
+/** Encodes an element (RFC 9496, section 4.3.2). */
 export function encode(point: Point): Bytes {
   const { x: x0, y: y0, z: z0, t: t0 } = point
   const u1 = mod((z0 + y0) * (z0 - y0))
@@ -71,7 +71,7 @@ export function encode(point: Point): Bytes {
   return toLittleEndian(absolute(mod(den * (z0 - y))))
 }
 
-/** The one-way map of 64 bytes to an element (RFC 9496, section 4.3.4). */
+/** Maps 64 bytes to an element, one-way (RFC 9496, section 4.3.4). */
 export const fromUniform = (data: Bytes): Point =>
   add(mapHalf(data.slice(0, 32)), mapHalf(data.slice(32)))
 
@@ -93,11 +93,14 @@ function mapHalf(data: Bytes): Point {
 
 const IDENTITY_ENCODED = new Uint8Array(32)
 
-/** scalar_mult of a scalar in 32 little-endian bytes. */
+/** Computes scalar_mult of a scalar in 32 little-endian bytes. */
 export const times = (scalar: Bytes, point: Point): Bytes =>
   encode(multiply(littleEndian(scalar), point))
 
-/** scalar_mult_vfy of CPace: null where the element is invalid or the result is the identity. */
+/**
+ * Computes scalar_mult_vfy of CPace.
+ * @returns null if the element is invalid or the result is the identity
+ */
 export function timesVerified(scalar: Bytes, encoded: Bytes): Bytes | null {
   const point = decode(encoded)
   if (point === null) return null

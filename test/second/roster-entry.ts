@@ -54,7 +54,10 @@ export const OPENS: readonly Op[] = ['open', 'remove', 'rotate', 'confirm']
 const ALL = ['member', 'member_log', 'role', 'consent', 'logs', 'replaces']
 const MOST_ROWS = 199
 
-/** Form of an entry. @throws Refused with a reason of the kit */
+/**
+ * Parses an entry.
+ * @throws Refused with a reason of the kit
+ */
 export function readRosterEntry(text: string): RosterEntry {
   const jws = parseJws(text, 'roster+jws')
   const { payload } = jws

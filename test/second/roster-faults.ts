@@ -14,7 +14,7 @@ export interface FaultyRoster extends RosterInput {
 type Mutate = (of: RosterHistory, place: number, random: Random) => readonly string[] | null
 type Change = (payload: Payload, of: RosterHistory, place: number, random: Random) => Payload | null
 
-/** The roster up to `place`, whose entry gets other members, or loses those that are undefined. */
+/** Returns the roster up to `place` with changed members in that entry; undefined removes one. */
 function changed(
   of: RosterHistory,
   place: number,
@@ -35,7 +35,7 @@ const at =
     const members = change(payload, of, place, random)
     return members === null ? null : changed(of, place, members)
   }
-/** A change of the consent, signed again by `signer` or by the device that gave it. */
+/** Changes the consent, signed again by `signer` or by the device that gave it. */
 const inConsent = (change: Payload, other?: (random: Random) => KeyPair): Mutate =>
   at(['add'], (payload, of, _, random) => {
     const consent = payloadOf(String(payload['consent']))
@@ -63,7 +63,7 @@ const FAULTS: Readonly<Record<string, readonly [reason: string, mutate: Mutate]>
     (of, place, random) => {
       const [head, body, signature] = of.entries[place]!.split('.') as [string, string, string]
       const data = fromBase64url(signature)
-      // S stays below L where one of its lower bytes changes.
+      // S stays below L if one of its lower bytes changes.
       data[32 + random.below(28)]! ^= 1 << random.below(8)
       return [...of.entries.slice(0, place), `${head}.${body}.${base64url(data)}`]
     },
@@ -195,7 +195,7 @@ const FAULTS: Readonly<Record<string, readonly [reason: string, mutate: Mutate]>
 }
 export const ROSTER_FAULTS = Object.keys(FAULTS)
 
-/** The roster with the named fault, or null where it has no place for it. */
+/** Returns the roster with the named fault, or null if it has no place for it. */
 export function faultyRoster(
   of: RosterHistory,
   fault: string,

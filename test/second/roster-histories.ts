@@ -1,6 +1,7 @@
 /**
- * Random rosters of several accounts: valid ones, made by their own bookkeeping. A seat moves to a
- * later generation only by `confirm`, or where the next one was made by the key in force.
+ * Random valid rosters of several accounts, made by separate bookkeeping.
+ * A membership moves to a later generation only by `confirm`, or if the key in force made the
+ * next one.
  */
 import { base64url, type Bytes, order } from './bytes.ts'
 import type { Known } from './chain.ts'
@@ -11,7 +12,7 @@ import type { Random } from './random.ts'
 import type { Role } from './roster-entry.ts'
 import { hashText, type KeyPair, type Payload, signed, type TestDevice } from './signing.ts'
 
-/** What every verifier of a roster is given. */
+/** The input of every verifier of a roster. */
 export interface RosterInput {
   readonly connection: string
   readonly entries: readonly string[]
@@ -29,7 +30,7 @@ export interface RosterHistory extends RosterInput {
   readonly accounts: ReadonlyMap<string, KeyLogHistory>
   /** The signing key pair of each entry. */
   readonly signers: readonly KeyPair[]
-  /** Seats after each place. */
+  /** Memberships after each place. */
   readonly seats: readonly ReadonlyMap<string, Seat>[]
   readonly epoch: number
   readonly pending: boolean
@@ -48,14 +49,16 @@ export const placeOf = (history: KeyLogHistory, seq: number) => ({
   head: hashText(history.entries[seq]!),
 })
 
-/** Whether a seat of generation `p` accepts an entry of `g` without a confirmation. */
+/**
+ * Returns whether a membership of generation `p` accepts an entry of `g` without a confirmation.
+ */
 function moves(of: KeyLogHistory, g: number, p: number): boolean {
   if (g === p) return true
   const key = of.inForce[of.generations.lastIndexOf(p)]
   return g === p + 1 && key !== null && of.madeBy[g - 1] === key
 }
 
-/** A valid roster of at most `length` entries, over four accounts. */
+/** Returns a valid roster of at most `length` entries, over four accounts. */
 export function rosterHistory(of: Random, length: number): RosterHistory {
   const histories = Array.from({ length: 4 }, () => keyLogHistory(of, 1 + of.below(8)))
   const accounts = new Map(histories.map((history) => [history.account, history]))
@@ -71,7 +74,7 @@ export function rosterHistory(of: Random, length: number): RosterHistory {
   let pending = false
   let ended = false
 
-  /** Places that an account can sign at, from where it was last. */
+  /** Returns the places at which an account can sign, from its last one on. */
   const standings = (account: string): Standing[] => {
     const history = accounts.get(account)!
     const seat = seats.get(account)
@@ -113,7 +116,7 @@ export function rosterHistory(of: Random, length: number): RosterHistory {
   }
   const ownersBut = (account: string): boolean =>
     [...seats].some(([other, { role }]) => other !== account && role === 'owner')
-  /** Rows of some members; a third of them fit no log. */
+  /** Returns rows of some members; a third of them match no log. */
   const rows = (actor: string): Payload => {
     const others = [...seats.keys()].filter((account) => account !== actor && of.below(2) === 0)
     if (others.length === 0) return {}

@@ -1,4 +1,4 @@
-/** Sections 3 and 6: a roster, verified whole. */
+/** Sections 3 and 6: verification of a whole roster. */
 import { type Bytes, hex, need, Refused, same, unhex } from './bytes.ts'
 import { type Known, walk } from './chain.ts'
 import { checkConsentLog } from './consent.ts'
@@ -27,17 +27,20 @@ interface State {
   readonly epoch: number
   readonly epochHead: Bytes
   readonly seats: ReadonlyMap<string, Seat>
-  /** Last `actor_log` or `member_log` of each account that ever had a seat. */
+  /** Last `actor_log` or `member_log` of each account that was ever a member. */
   readonly last: ReadonlyMap<string, number>
-  /** The highest of these: no later `actor_log` of the account is lower, not even in a new seat. */
+  /**
+   * The highest of these. No later `actor_log` of the account is lower, not even after a new
+   * `add`.
+   */
   readonly highest: ReadonlyMap<string, number>
   /** Place of the last removal or leave of each account. */
   readonly exits: ReadonlyMap<string, number>
-  /** The place that the epoch covers for each member, and each one who left in it. */
+  /** The place that the epoch covers for each member, and for each account that left in it. */
   readonly covered: ReadonlyMap<string, number>
   readonly pending: boolean
   readonly ended: boolean
-  /** Hashes of the entries so far. */
+  /** Hashes of the entries up to this one. */
   readonly chain: readonly Bytes[]
 }
 
@@ -46,7 +49,7 @@ export interface Roster {
   readonly states: readonly State[]
 }
 
-/** The newest key logs that this device knows, verified. */
+/** Returns the newest verified key log of an account on this device. */
 export type LogOf = (account: string) => KeyLog
 
 const MOST_MEMBERS = 200
@@ -134,7 +137,7 @@ function apply(before: State | null, entry: RosterEntry, logOf: LogOf): State {
   }
 }
 
-/** The signer and the signature; returns the generation that the actor's seat has afterwards. */
+/** Checks the signer and the signature; returns the actor’s generation after the entry. */
 function checkSigner(before: State | null, entry: RosterEntry, logOf: LogOf): number {
   const { actor, actorLog } = entry
   const seat = before?.seats.get(actor)
@@ -169,8 +172,9 @@ function checkConsent(before: State, entry: RosterEntry, log: KeyLog): void {
 }
 
 /**
- * Section 3: the place that an epoch covers for a member. `last` holds the last known places up to
- * the opening entry: the opener's is its `actor_log`, a confirmed member's is `member_log`.
+ * Returns the place that an epoch covers for a member (section 3).
+ * `last` holds the last known places up to the opening entry: the opener’s is its `actor_log`, a
+ * confirmed member’s is `member_log`.
  */
 function coveredBy(
   entry: RosterEntry,
@@ -204,7 +208,7 @@ export function verifyRoster(
   )
 }
 
-/** What an accepted case of `roster.json` says. */
+/** The result of an accepted case of `roster.json`. */
 export interface RosterSummary {
   readonly head_hex: string
   readonly seq: number
@@ -239,7 +243,7 @@ export function rosterSummary(roster: Roster, logOf: LogOf): RosterSummary {
   }
 }
 
-/** Whether K of each epoch (epoch → hex) fits the `k_commit` of the entry that opened it. */
+/** Returns whether K of each epoch (epoch → hex) fits the `k_commit` of its opening entry. */
 export const kCommitsFit = (roster: Roster, keys: Readonly<Record<string, string>>): boolean =>
   roster.entries
     .filter(({ kCommit }) => kCommit !== null)

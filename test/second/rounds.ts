@@ -1,9 +1,9 @@
-/** The random inputs of the comparison: how many, and how they are changed. */
+/** The random inputs of the comparison: their number, and their changes. */
 import { test } from 'node:test'
 import type { Bytes } from './bytes.ts'
 import { type Random, random } from './random.ts'
 
-/** How many inputs each comparison takes. */
+/** The number of inputs of each comparison. */
 export const ROUNDS = {
   words: 1500,
   ids: 1000,
@@ -20,7 +20,7 @@ export const ROUNDS = {
   envelopes: 40,
 }
 
-/** One test: `compare` with as many random inputs as `ROUNDS` says. */
+/** Registers one test: `compare` with the number of random inputs in `ROUNDS`. */
 export function rounds(
   name: keyof typeof ROUNDS,
   compare: (of: Random, round: number) => unknown,
@@ -31,19 +31,19 @@ export function rounds(
   })
 }
 
-/** The text with one character more, less or changed, one time in `chance`. */
+/** Returns the text with one character more, less or changed, one time in `chance`. */
 export function spoilt(of: Random, text: string, chance: number): string {
   if (of.below(chance) !== 0) return text
   const at = of.below(text.length + 1)
   const other = of.pick(['', 'a', 'z', '0', 'U', '_', ' ', 'é'])
   return text.slice(0, at) + other + text.slice(at + of.below(2))
 }
-/** The same bytes, one time in `chance` with one bit changed. */
+/** Returns the same bytes, one time in `chance` with one bit changed. */
 export function flipped(of: Random, data: Bytes, chance: number): Bytes {
   const copy = data.slice()
   if (of.below(chance) === 0) copy[of.below(copy.length)]! ^= 1 << of.below(8)
   return copy
 }
 
-/** A number as windows and places are. */
+/** Returns a number in the range of windows and places. */
 export const randomWindow = (of: Random): number => of.below(of.pick([2 ** 26, 2 ** 48]))

@@ -6,7 +6,7 @@ export interface Side {
   readonly root: Bytes
 }
 
-/** The digest after 5,200 hashes, and twelve groups of five digits. */
+/** Returns the digest after 5,200 hashes, and twelve groups of five digits. */
 export function safetyNumber(a: Side, b: Side): { digest: Bytes; groups: string[] } {
   const [low, high] = order(a.account, b.account) <= 0 ? [a, b] : [b, a]
   let digest = sha256(

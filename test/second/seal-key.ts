@@ -31,7 +31,7 @@ const publicX25519 = (u: Bytes): KeyObject =>
 const ownScalar = privateX25519(sha256(utf8('any scalar shows a low order')))
 
 /**
- * The bytes that travel beside the log.
+ * Checks the bytes that are sent beside the log.
  * @throws Refused `hash_mismatch`, `not_sealable`
  */
 export function checkSealKey(data: Bytes, hash: Bytes): void {
@@ -44,7 +44,10 @@ export function checkSealKey(data: Bytes, hash: Bytes): void {
   need(!isLowOrder(data.slice(PQ_PUBLIC)), 'not_sealable')
 }
 
-/** OpenSSL refuses a shared secret of zeros, which only points of low order give. */
+/**
+ * Returns whether a point is of low order: OpenSSL refuses the shared secret of zeros that only
+ * these give.
+ */
 function isLowOrder(u: Bytes): boolean {
   try {
     diffieHellman({ privateKey: ownScalar, publicKey: publicX25519(u) })
@@ -54,7 +57,7 @@ function isLowOrder(u: Bytes): boolean {
   }
 }
 
-/** X-Wing decapsulation with the 32-byte key; returns the public key and the shared secret. */
+/** Decapsulates X-Wing with the 32-byte key; returns the public key and the shared secret. */
 export function decapsulateXWing(key: Bytes, enc: Bytes): { publicKey: Bytes; secret: Bytes } {
   const expanded = createHash('shake256', { outputLength: 96 }).update(key).digest()
   // ML-KEM-768 private key in its seed form (RFC 9935).

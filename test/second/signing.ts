@@ -1,4 +1,4 @@
-/** Makes the entries that the generators need. */
+/** Builds the entries that the generators need. */
 import { sign as signBytes, type KeyObject } from 'node:crypto'
 import type { PublicKeys } from './account-id.ts'
 import { base64url, type Bytes, concat, sha256, utf8 } from './bytes.ts'
@@ -30,7 +30,7 @@ export function newDevice(of: Random): TestDevice {
   const keys = { sign: sign.publicKey, seal, auth: auth.publicKey }
   return { id: idText('dev', raw), raw, sign, auth, seal, keys }
 }
-/** `keys` of an entry. */
+/** Returns `keys` of an entry. */
 export const keysJson = (keys: PublicKeys) => ({
   sign: jwk(keys.sign),
   seal: base64url(keys.seal),
@@ -39,7 +39,7 @@ export const keysJson = (keys: PublicKeys) => ({
 
 export type Payload = Readonly<Record<string, unknown>>
 
-/** A compact JWS; `header` replaces members of the header. */
+/** Returns a compact JWS; `header` replaces members of the header. */
 export function signed(typ: string, payload: Payload, key: KeyPair, header: Payload = {}): string {
   const head = { alg: 'Ed25519', typ, kid: thumbprint(key.publicKey), ...header }
   const input = [head, payload].map((part) => base64url(utf8(JSON.stringify(part)))).join('.')
@@ -49,7 +49,7 @@ export const hashText = (jws: string): string => base64url(sha256(utf8(jws)))
 export const payloadOf = (jws: string): Payload =>
   JSON.parse(Buffer.from(jws.split('.')[1]!, 'base64url').toString()) as Payload
 
-/** `recovery_sig` of a reset. */
+/** Returns `recovery_sig` of a reset. */
 export const resetSig = (
   key: KeyPair,
   account: Bytes,
@@ -61,7 +61,7 @@ export const resetSig = (
   const body = concat(device.raw, sign, seal, auth)
   return base64url(signBytes(null, recoveryInput(1, account, seq, prev, body), key.secret))
 }
-/** `recovery_sig` of a recovery. */
+/** Returns `recovery_sig` of a recovery. */
 export const recoverySig = (
   key: KeyPair,
   account: Bytes,

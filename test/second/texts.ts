@@ -27,7 +27,7 @@ const RANGES: readonly (readonly [number, number])[] = [
   [0x1f600, 0x1f64f],
 ]
 
-/** Up to `most` code points; one text in sixteen may hold half a surrogate pair. */
+/** Returns up to `most` code points; one text in sixteen may hold half a surrogate pair. */
 export function randomText(of: Random, most: number): string {
   const length = of.below(most + 1)
   const broken = of.below(16) === 0
@@ -38,7 +38,7 @@ export function randomText(of: Random, most: number): string {
   }).join('')
 }
 
-/** JSON of an object; one in two has one character too many, too few or another. */
+/** Returns JSON of an object; one in two has one character added, removed or changed. */
 export function randomJson(of: Random): string {
   const text = object(of, 0)
   if (of.below(2) === 0) return text

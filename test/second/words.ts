@@ -12,7 +12,7 @@ need(
 export const LIST: readonly string[] = file.trim().split('\n')
 const PLACES: ReadonlyMap<string, number> = new Map(LIST.map((word, index) => [word, index]))
 
-/** `count` indices of twelve bits, from `skip` words on, big-endian. */
+/** Returns `count` indices of twelve bits, from `skip` words on, big-endian. */
 export function indicesOf(data: Bytes, count: number, skip = 0): number[] {
   const bits = [...data].map((byte) => byte.toString(2).padStart(8, '0')).join('')
   return Array.from({ length: count }, (_, i) =>
@@ -22,7 +22,7 @@ export function indicesOf(data: Bytes, count: number, skip = 0): number[] {
 export const wordsOf = (indices: readonly number[]): string[] => indices.map((i) => LIST[i]!)
 
 /**
- * Parses `count` words as a person types them.
+ * Parses `count` typed words.
  * @throws Refused `unknown_word`, `word_count`
  */
 export function parseWords(input: string, count: number): { words: string[]; indices: number[] } {
@@ -35,7 +35,7 @@ export function parseWords(input: string, count: number): { words: string[]; ind
   return { words, indices: words.map((word) => PLACES.get(word)!) }
 }
 
-/** One run of letters: no word begins another, so at most one word fits at each place. */
+/** Splits one run of letters. No word begins another, so at most one word fits at each place. */
 function decodeRun(run: string): string[] {
   const words: string[] = []
   for (let at = 0; at < run.length;) {

@@ -1,4 +1,7 @@
-/** `node acting.ts FOLDER`: acts under keys without end; says of each that it has begun, with its id, and that it was answered. */
+/**
+ * `node acting.ts FOLDER`: runs operations under idempotency keys without end.
+ * Prints a line with the id of each operation when it begins, and a line when it is answered.
+ */
 import { writeSync } from 'node:fs'
 import { openIdempotency } from '../../src/storage/idempotency.ts'
 import { openState } from '../../src/state/state.ts'

@@ -1,4 +1,7 @@
-/** The audit log: what it writes, that nothing in it can be changed unseen, and that it outlives crashes and full disks. */
+/**
+ * Tests the audit log: its lines and the detection of every change.
+ * It also outlives crashes and full disks.
+ */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import {
@@ -39,7 +42,7 @@ function open(dir: string, { now = () => AT, log = silent, longest = 1_000_000 }
   return openAudit({ dir, now, log, longest })
 }
 
-/** What a run that did all this leaves. */
+/** Writes the audit log of a run with these events. */
 function written(dir: string, deeds: readonly Deed[], how: Parameters<typeof open>[1] = {}): void {
   const audit = open(dir, how)
   for (const one of deeds) audit.record(one)
@@ -51,7 +54,7 @@ const linesOf = (dir: string) => readFileSync(fileOf(dir), 'utf8').trimEnd().spl
 type Line = Record<string, unknown>
 const said = (dir: string) => linesOf(dir).map((line) => JSON.parse(line) as Line)
 
-/** In words of this test's own, as another program would. */
+/** Hashes independently of the code under test, as another program would. */
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
@@ -156,7 +159,7 @@ test('numbers go on after lines that crashes cut off, one after the other and at
   assert.deepEqual([lines, cut, fault], [11, 4, null])
 })
 
-/** Five lines, and what somebody does to them. */
+/** Changes that are made to a log of five lines. */
 const tampered: [
   name: string,
   change: (lines: string[]) => string[],
@@ -238,7 +241,7 @@ test('a line that a crash cut off is bound by the next, like any other', (t) => 
   const { lines, cut, fault } = verifyAudit(dir)
   assert.deepEqual([lines, cut, fault], [4, 1, null])
   assert.deepEqual(JSON.parse(linesOf(dir)[2] as string).line, 3)
-  // The cut one cannot be taken out either.
+  // Removing the cut line is detected too.
   writeFileSync(
     fileOf(dir),
     linesOf(dir)
@@ -259,7 +262,7 @@ test('what is long is put away, the oldest is deleted, and the chain runs throug
   assert.equal(before + lines, 48)
   assert.equal(before, 16)
   assert.equal(fault, null)
-  // It goes on from there, though the file that grows is not made yet.
+  // The log continues from that head, although its current file does not exist yet.
   written(dir, [deed()], { longest: 700 })
   assert.equal(said(dir)[0]?.['prev'], head)
   assert.equal(verifyAudit(dir).fault, null)
@@ -308,7 +311,8 @@ test('while nothing can be written lines are kept, and follow', (t) => {
   audit.record(deed())
   audit.record(deed())
   turn()
-  // The file was long, and another is to be made where something else stands.
+  // The file has reached its maximum length, and a folder stands where the next file is to be
+  // created.
   mkdirSync(fileOf(dir))
   audit.record(deed())
   turn()

@@ -1,4 +1,4 @@
-/** A second process that reports on its standard output, line by line. */
+/** A child process that reports on its standard output, line by line. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,9 +7,9 @@ import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
 
 export interface Child {
-  /** Its next line; fails when it has ended instead. */
+  /** Returns its next line. Fails if the process has ended instead. */
   line(): Promise<string>
-  /** Ends it without a chance to clean up; answers the lines it still got out. */
+  /** Kills it without a chance to clean up; returns the lines that it still wrote. */
   kill(): Promise<string[]>
 }
 

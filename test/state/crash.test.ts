@@ -1,4 +1,4 @@
-/** What is left after a process dies without a chance to clean up. */
+/** Tests what a process leaves behind when it dies without a chance to clean up. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { lockState } from '../../src/storage/lock.ts'

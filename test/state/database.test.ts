@@ -1,4 +1,4 @@
-/** The database as a file: versions, damage, a full disk, transactions. */
+/** Tests the database file: versions, damage, a full disk, transactions. */
 import assert from 'node:assert/strict'
 import {
   copyFileSync,
@@ -230,7 +230,7 @@ test('what was wiped just before a crash is not readable after the next start', 
   state.meta.set('key', 'SECRET')
   const found = () =>
     readdirSync(crashed).filter((name) => readFileSync(join(crashed, name)).includes('SECRET'))
-  // The rows are gone, and what follows did not happen.
+  // The rows are deleted, and the steps after that did not run.
   const db = {
     prepare: (text: string) => state.db.prepare(text),
     exec: (text: string) => text.includes('checkpoint') || state.db.exec(text),

@@ -1,4 +1,4 @@
-/** The state folder and the private files in it. */
+/** Tests the state folder and its private files. */
 import assert from 'node:assert/strict'
 import {
   chmodSync,

@@ -1,4 +1,7 @@
-/** `node holder.ts FOLDER`: takes the lock, says so, and keeps it. */
+/**
+ * `node holder.ts FOLDER`: acquires the lock, reports that on standard output, and keeps the
+ * lock.
+ */
 import { lockState } from '../../src/storage/lock.ts'
 
 const lock = lockState(process.argv[2] ?? '')

@@ -1,4 +1,7 @@
-/** Acts under a key, on this device: done once, answered alike, and after a crash taken up as the same act. */
+/**
+ * Tests operations under an idempotency key on this device.
+ * Each is done once and answered alike. After a crash it is resumed as the same operation.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -11,7 +14,7 @@ import { startChild } from './child.ts'
 const DAY_MS = 24 * 3_600_000
 const KEYED: Keyed = { caller: 'tok_1', key: 'k', fingerprint: 'f' }
 
-/** The state of a device over one folder; `again` is the next run of the daemon. */
+/** Opens the state of a device in a folder; `again` is the next run of the daemon. */
 function open(t: TestContext, dir = freshFolder(t), clock = { ms: 1_000_000 }) {
   const state = openState(dir)
   let closed = false
@@ -31,7 +34,7 @@ function open(t: TestContext, dir = freshFolder(t), clock = { ms: 1_000_000 }) {
   }
 }
 
-/** Work that notes each act, and answers how often it ran. */
+/** Returns work that records each operation and answers how often it ran. */
 function counting() {
   const acts: Act[] = []
   const work = async (act: Act) => ({
@@ -130,7 +133,7 @@ const failures: [code: Code | null, forgotten: boolean][] = [
   ['conflict', true],
   ['no_device', true],
   ['forbidden', true],
-  // What nobody knows the end of, or what says nothing of the request.
+  // Errors that leave the outcome unknown, or that do not depend on the request.
   [null, false],
   ['internal', false],
   ['backend_unavailable', false],

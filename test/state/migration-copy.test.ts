@@ -1,4 +1,7 @@
-/** Databases of other versions: those of protocol 1 and those of newer programs are refused as they are. */
+/**
+ * Tests databases of other versions.
+ * Those of protocol 1 and of newer programs are refused and left unchanged.
+ */
 import assert from 'node:assert/strict'
 import { copyFileSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

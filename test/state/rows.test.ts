@@ -1,4 +1,7 @@
-/** The row files. Every case reads what it wrote twice: at once, and after opening the state anew. */
+/**
+ * Tests the modules of rows. Each case reads twice what it wrote: at once, and after the state
+ * was opened again.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LogEntry } from '../../src/api/rest/verify.ts'
@@ -6,7 +9,7 @@ import { openState } from '../../src/state/state.ts'
 import type { State } from '../../src/state/state.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 
-/** Runs `write` in a new state, then `read` in it and in the same state opened anew. */
+/** Runs `write` in a new state, then `read` in that state and again after it was reopened. */
 function kept(what: string, write: (state: State) => void, read: (state: State) => void): void {
   test(what, (t) => {
     const dir = freshFolder(t)
@@ -26,7 +29,7 @@ function kept(what: string, write: (state: State) => void, read: (state: State) 
   })
 }
 
-// Rows come from SQLite without a prototype.
+// Rows from SQLite have no prototype.
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 const ids = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id)
 
@@ -330,7 +333,7 @@ kept(
     const ended = { caller: 'tok_3', expected: false }
     wrongTries.add(ended, { uptimeMs: 1, boot: 'b' })
     wrongTries.end(ended)
-    // Of a row that is not there, there is nothing to take back or to end.
+    // A row that does not exist cannot be taken back or ended.
     for (const caller of ['tok_3', 'tok_4']) wrongTries.takeBack({ caller, expected: true })
     wrongTries.end({ caller: 'tok_4', expected: false })
   },
@@ -354,7 +357,7 @@ kept(
     challenges.insert({ ...ofToken, id: 'chl_2', word: 4095, purpose: '' }, at)
     challenges.insert({ ...drawn, id: 'chl_3', word: 7, purpose: 'x' }, at)
     challenges.close('chl_2', 'used')
-    // What is closed stays as it was closed.
+    // A closed challenge keeps the state in which it was closed.
     challenges.close('chl_2', 'ended')
     challenges.delete('chl_3')
     assert.throws(

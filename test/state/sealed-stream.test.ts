@@ -1,4 +1,7 @@
-/** Bytes sealed piece by piece: every length comes back, and nothing that was changed, moved or cut. */
+/**
+ * Tests bytes that are sealed piece by piece.
+ * Every length opens again; changed, moved or cut pieces do not.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
@@ -7,7 +10,7 @@ import { PIECE, Unopened, openStream, sealStream } from '../../src/storage/seale
 const KEY = randomBytes(32)
 const TAG = 16
 
-/** Bytes as they come from a disk or a wire: in parts of some length. */
+/** Yields bytes in parts of a given length, as a disk or a network delivers them. */
 async function* parts(bytes: Uint8Array, length: number) {
   for (let from = 0; from < bytes.length; from += length) yield bytes.subarray(from, from + length)
 }

@@ -1,4 +1,7 @@
-/** `node writer.ts FOLDER FIRST`: writes without end, from number FIRST on, and says each number when it is stored. */
+/**
+ * `node writer.ts FOLDER FIRST`: writes rows without end, from number FIRST on.
+ * Prints each number when it is stored.
+ */
 import { writeSync } from 'node:fs'
 import { lockState } from '../../src/storage/lock.ts'
 import { openState } from '../../src/state/state.ts'

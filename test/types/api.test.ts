@@ -1,4 +1,7 @@
-/** The types that are made of the document: a right use of them compiles, and the compiler finds each wrong one. */
+/**
+ * Tests the types generated from the document.
+ * A correct use compiles, and the compiler reports each wrong one.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -31,7 +34,7 @@ before(async () => {
 })
 after(() => rmSync(dir, { recursive: true }))
 
-/** What the compiler says of a use; empty where it compiles. */
+/** Returns the messages of the compiler for a use; empty if it compiles. */
 async function faults(use: string): Promise<string> {
   writeFileSync(
     join(dir, 'use.ts'),

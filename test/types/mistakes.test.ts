@@ -1,4 +1,7 @@
-/** The five mistakes really are errors: without their expectations the compiler finds each, and nothing else. */
+/**
+ * Tests that the five mistakes are errors.
+ * Without the expectations the compiler reports each of them, and nothing else.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,7 +12,7 @@ import { test } from 'node:test'
 const ROOT = join(import.meta.dirname, '../..')
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
 
-/** The lines of a text in which the compiler finds an error. */
+/** Returns the lines of a text in which the compiler reports an error. */
 async function errorLines(text: string): Promise<number[]> {
   const dir = mkdtempSync(join(tmpdir(), 'countersign-types-'))
   try {

@@ -1,6 +1,7 @@
 /**
- * Five mistakes that must not compile. `tsc` fails here when one does; `mistakes.test.ts` takes the expectations away and
- * counts the errors. Each stands on the one line below its expectation.
+ * Five mistakes that must not compile; `tsc` fails here if one does.
+ * `mistakes.test.ts` removes the expectations and counts the errors. Each mistake is on the one
+ * line below its expectation.
  */
 import { Page } from '../../src/api/fields.ts'
 import { Health } from '../../src/api/rest/health.ts'
@@ -20,7 +21,7 @@ type Things = Handlers['things']
 
 const reply = { status: 'ok', version: '1', uptime_s: 0 } as const
 
-/** Without a mistake it compiles. */
+/** Compiles: it has no mistake. */
 export const right: Handlers = {
   things: {
     read: async ({ id }) => ({ ...reply, version: id }),
@@ -42,9 +43,9 @@ export const wrongReply: Things['read'] = async () => ({ ...reply, uptime_s: '0'
 // @ts-expect-error 4: a path parameter that the path does not have
 export const wrongParameter: Things['read'] = async ({ name }) => ({ ...reply, version: name })
 
-// @ts-expect-error 5: a row that nobody answers
+// @ts-expect-error 5: a row without an answer
 export const unanswered: Route = { method: 'GET', path: '/later', summary: '', by: 'pending' }
 
 declare const calls: Calls<typeof table, 'account' | 'both'>
-/** A caller may leave defaults out. */
+/** A caller may omit inputs that have defaults. */
 export const called = () => [calls.things.list({}), calls.things.theirs({})]

@@ -1,6 +1,6 @@
 /**
- * A dishonest account server that names another account once it has seen the keys of a new device:
- * keys are for one account, so the device makes others.
+ * Tests a dishonest account server that names another account after the device showed its keys.
+ * Keys are for one account, so the device makes new ones.
  */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
@@ -19,7 +19,7 @@ interface Shown {
   readonly keys: LoggedKeys
 }
 
-/** An account that has one device, as a sign-in code opens it. */
+/** Returns an account with one device, as a sign-in code opens it. */
 function anAccount() {
   const { account, entry } = firstOf(newId(PREFIX.device, T0), newDeviceKeys())
   return { account_id: account, email: EMAIL, key_log: [entry] }
@@ -27,7 +27,10 @@ function anAccount() {
 
 const noAccount = { account_id: null, email: EMAIL, key_log: [] }
 
-/** A server that names what the script says, and answers or is away as the script says. */
+/**
+ * Returns a server that names the accounts of a script, and answers or fails as the script
+ * requires.
+ */
 function scripted() {
   const server = testServer()
   const script = { names: anAccount() as typeof noAccount | ReturnType<typeof anAccount> }
@@ -67,9 +70,9 @@ function scripted() {
     server,
     script,
     door,
-    /** What the server was shown last. */
+    /** Returns the keys that the server was shown last. */
     last: () => shown.at(-1) ?? assert.fail('nothing was shown'),
-    /** The server takes the sign-in and does not answer. */
+    /** The server accepts the sign-in and does not answer. */
     outage: async (laptop: Laptop, reset = false) => {
       isAway = true
       await assert.rejects(laptop.signIn({ reset }), refusedWith('backend_unavailable'))
@@ -80,7 +83,7 @@ function scripted() {
 
 const secretsOf = ({ device, keys }: Shown) => [device, keys.sign.x, keys.seal, keys.auth.x]
 
-/** The second showing is of another device: no id and no key of the first. */
+/** Checks that the second keys are of another device: no id and no key of the first. */
 function sharesNothing(first: Shown, second: Shown) {
   assert.notEqual(second.account, first.account)
   const known = new Set(secretsOf(first))

@@ -1,4 +1,7 @@
-/** An account server that lies about connections: each lie is refused with its reason, and nothing verifies that should not. */
+/**
+ * Tests an account server that lies about connections.
+ * Each lie is refused with its reason, and nothing verifies that should not.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
@@ -21,7 +24,7 @@ import { paged } from '../paged.ts'
 
 type Entries = readonly string[]
 
-/** Two people who have rotated once, and the report of A's sync after the server began to lie. */
+/** Restarts a device with a server that lies; returns the report of its sync. */
 async function told(desk: Desk, lie: (account: Account) => Account) {
   const lied = desk.restart(lie)
   const report = await lied.device().sync.run('request')
@@ -70,7 +73,7 @@ describe('rosters', () => {
 
   it('two histories: both are kept as evidence, and nothing of it verifies any more', async (t) => {
     const { world, ada, bob, id } = await two(t)
-    // What Ada signs is acknowledged, and kept from everybody.
+    // The server acknowledges what Ada signs and shows it to no account.
     const hiding = ada.restart((account) => ({
       ...account,
       rosters: { ...account.rosters, append: async () => ({ seq: 3, head: 'A'.repeat(43) }) },
@@ -215,7 +218,7 @@ describe('key logs and envelopes', () => {
     const id = await connected(ada, bob)
     const { entries } = await bob.account().keyLogs.read({ account: bob.id })
     const [keys, device] = [newDeviceKeys(), newId('dev_', world.clock.ms)]
-    // It vouches for itself: no device of Bob's does.
+    // The device signs its own addition: no device of Bob’s signed it.
     const forged = forgedAddition(bob.id, entries, { id: device, keys })
     const { error } = await told(ada, (account) => ({
       ...restless(account),
@@ -270,7 +273,7 @@ describe('key logs and envelopes', () => {
     })
 })
 
-/** An envelope that a dishonest member makes: its own choice of a secret. */
+/** Returns an envelope from a dishonest member, who chooses the secret. */
 async function sealedBy(by: Desk, to: Desk, connection: string, k: Uint8Array): Promise<string> {
   const { entries } = await by.account().rosters.read({ connection })
   const logs = new Map(
@@ -288,7 +291,9 @@ async function sealedBy(by: Desk, to: Desk, connection: string, k: Uint8Array): 
   return sealEnvelope(roster, new Uint8Array(k), sealed)
 }
 
-/** The entry that adds a device to a log of somebody else's, signed by no device of theirs. */
+/**
+ * Returns the entry that adds a device to the log of another account, signed by no device of it.
+ */
 function forgedAddition(
   account: string,
   entries: readonly string[],

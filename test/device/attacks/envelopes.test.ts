@@ -1,6 +1,6 @@
 /**
- * Envelopes as a dishonest account server passes them on: what does not fit gives no secret and no
- * words, and an honest server brings the secret afterwards.
+ * Tests envelopes that a dishonest account server changes.
+ * A wrong envelope gives no secret and no words. An honest server delivers the secret afterwards.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -19,7 +19,7 @@ const epochOf = ({ state }: Desk, id: string) => {
   return { connection, epoch, epochHead }
 }
 
-/** Bob's device, to which an envelope is sealed. */
+/** Returns Bob’s device, to which an envelope is sealed. */
 async function recipient(bob: Desk) {
   const { identity } = bob.device()
   const { publicKey } = (await identity.keys()).seal
@@ -29,7 +29,7 @@ async function recipient(bob: Desk) {
 const envelopesOf = async (desk: Desk, id: string) =>
   (await desk.account().envelopes.read({ connection: id })).envelopes
 
-/** A member of an envelope, changed. */
+/** Returns an envelope with changed members. */
 const changed = (envelope: string, change: (members: Record<string, unknown>) => object) => {
   const members = JSON.parse(envelope) as Record<string, unknown>
   return JSON.stringify({ ...members, ...change(members) })
@@ -40,12 +40,12 @@ interface Scene {
   readonly ada: Desk
   readonly bob: Desk
   readonly id: string
-  /** The envelope of an earlier epoch, and the one of now. */
+  /** The envelope of an earlier epoch; `now` is the current one. */
   readonly before: string
   readonly now: string
 }
 
-/** Ada and Bob, connected; Ada has rotated, and Bob does not know it yet. */
+/** Connects Ada and Bob. Ada has rotated, and Bob has not synced since. */
 async function scene(t: TestContext) {
   const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
   const id = await connected(ada, bob)
@@ -147,7 +147,7 @@ describe('an envelope', () => {
       assert(!there.device().vault.has(id), 'nothing of it is kept')
       const { verified, conclusive, reasons } = await there.hears(ada.words(id))
       assert.deepEqual([verified, conclusive, reasons], [false, false, ['secret_missing']])
-      // Where the device deleted the honest one, a member seals another.
+      // If the device deleted the honest envelope, a member seals another one.
       await ada.sync()
       const again = await honest(there)
       assert(await verifies(again, ada, id))

@@ -1,4 +1,7 @@
-/** What an account server shows while this device signs: two histories are seen, nothing that was made meanwhile is lost. */
+/**
+ * Tests entries that an account server shows while this device signs.
+ * The device detects two histories, and loses nothing that it made meanwhile.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
@@ -17,7 +20,7 @@ const acknowledged = async () => ({ seq: 4, head: 'A'.repeat(43) })
 const isSealedTo = (device: string) => (envelope: string) =>
   readEnvelope(envelope).recipient === device
 
-/** What Bob, an owner, signs and the account server keeps from everybody. */
+/** Makes an entry of Bob, an owner, that the account server hides from all other accounts. */
 async function hiddenEntry(t: TestContext, sign: (bob: Desk, id: string, cy: Desk) => unknown) {
   const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
   const id = await ada.connect()
@@ -36,8 +39,9 @@ async function hiddenEntry(t: TestContext, sign: (bob: Desk, id: string, cy: Des
 }
 
 /**
- * Ada's device: while what it signs next is on its way, the account server shows a sync that entry in its place.
- * @returns also what the device signed
+ * Restarts Ada’s device with a server that deceives it.
+ * While its next entry is on the way, the server shows a sync the hidden entry in its place.
+ * @returns also the entry that the device signed
  */
 async function deceived({ ada, id, hidden }: { ada: Desk; id: string; hidden: Appended }) {
   const known = await ada.account().rosters.read({ connection: id })
@@ -66,7 +70,9 @@ async function deceived({ ada, id, hidden }: { ada: Desk; id: string; hidden: Ap
   return { lied, own: own.promise }
 }
 
-/** Both histories are kept, and neither Bob nor anybody else verifies here, now or after another start. */
+/**
+ * Checks that both histories are stored and that no member verifies here, now or after a restart.
+ */
 async function isForked(
   desk: Desk,
   { bob, cy, id }: { bob: Desk; cy: Desk; id: string },

@@ -1,4 +1,4 @@
-/** First contact by four words, over an account server that lies. */
+/** Tests first contact by four words over a dishonest account server. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { approveByWords, makeWords } from '../../../src/device/first-contacts/four-words.ts'
@@ -138,7 +138,7 @@ describe('a dishonest account server', () => {
     await began(bob, invitation.id)
     await turn(eager)
     assert.deepEqual(sent, [])
-    // Honest, it does not even deliver there.
+    // An honest server does not deliver to that device at all.
     assert.deepEqual((await second.account().deviceFirstContacts.list({})).items, [])
     await turn(ada)
     await turn(bob)

@@ -1,6 +1,7 @@
 /**
- * Members without consent: an owner who signs them and a server that asks for them are both refused
- * by the same reason, and the account comes in later by a consent of its own.
+ * Tests members without consent.
+ * A device refuses an owner who signs them and a server that asks for them, both with the same
+ * reason. The account joins later by a consent of its own.
  */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
@@ -19,7 +20,7 @@ interface Scene {
   readonly id: string
 }
 
-/** The consent of Eve that waits at the server for Ada. */
+/** Returns the consent of Eve that waits at the server for Ada. */
 async function waitingConsent({ ada }: Scene): Promise<string> {
   const { joins } = await ada.account().duties.read({})
   return joins[0]?.consent ?? assert.fail('no invitation waits')
@@ -31,7 +32,7 @@ async function invited({ ada, eve, id }: Scene): Promise<void> {
   await eve.approve()
 }
 
-/** Eve is taken in by a consent and removed again: that consent is used up. */
+/** Returns a used consent: Eve was added by it and removed again. */
 async function usedConsent(scene: Scene): Promise<string> {
   await invited(scene)
   const consent = await waitingConsent(scene)
@@ -41,7 +42,7 @@ async function usedConsent(scene: Scene): Promise<string> {
   return consent
 }
 
-/** The consent of a device of Eve that was revoked since. */
+/** Returns the consent of a device of Eve that was revoked since. */
 async function revokedConsent({ world, ada, eve, id }: Scene): Promise<string> {
   const phone = await world.further(eve, 'phone')
   const consent = await consentFor(phone, ada, id)
@@ -49,7 +50,7 @@ async function revokedConsent({ world, ada, eve, id }: Scene): Promise<string> {
   return consent
 }
 
-/** The consent of Eve, signed by another key under the name of hers. */
+/** Returns the consent of Eve, signed by another key under the name of hers. */
 async function forgedConsent({ ada, eve, id }: Scene): Promise<string> {
   const consent = membersOf(await consentFor(eve, ada, id))
   const { kid } = eve.device().identity
@@ -80,11 +81,13 @@ async function scene(t: TestContext): Promise<Scene> {
   return { world, ada, bob, eve, id: await connected(ada, bob) }
 }
 
-/** The roster of a connection with one entry more. */
+/** A server that shows the roster of a connection with one more entry. */
 const withGhost = (id: string, ghost: string) =>
   showing((entries, connection) => (connection === id ? [...entries, ghost] : entries))
 
-/** Ada's device signs nothing for Eve, and Bob's accepts no entry that seats her. */
+/**
+ * Checks that Ada’s device signs nothing for Eve, and that Bob’s accepts no entry that adds her.
+ */
 describe('a consent', () => {
   for (const [what, consentIn, reason] of CASES)
     it(`${what}: ${reason} at the inviter and at every member`, async (t) => {

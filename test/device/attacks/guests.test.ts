@@ -1,6 +1,6 @@
 /**
- * Guest codes as a dishonest account server lists them: whose words they are, and until when, is
- * what the person gave on the device that made them.
+ * Tests guest codes that a dishonest account server lists.
+ * The name and the end of a guest code are those that the user gave on the device that made it.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -18,7 +18,7 @@ const HOUR_S = 3600
 const made = (desk: Desk) =>
   guestCodes.create({ body: { label: 'Plumber', expires_in: HOUR_S } }, at(desk))
 
-/** What the guest says at a time, Unix milliseconds, by the link. */
+/** Returns the words that a guest reads by the link at a time in Unix milliseconds. */
 function saidBy({ id, url }: { id: string; url: string }, ms: number): string {
   const subject = parseId('gst_', id)
   const key = Buffer.from(new URL(url).hash.slice(1), 'base64url')
@@ -26,7 +26,7 @@ function saidBy({ id, url }: { id: string; url: string }, ms: number): string {
   return wordsAt(read(windowOf(ms), subject)).join(' ')
 }
 
-/** The account server lists each guest code with these members. */
+/** An account server that lists each guest code with these members. */
 const listing =
   (lie: Partial<GuestCode>) =>
   (account: Account): Account => ({

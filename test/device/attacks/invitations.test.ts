@@ -1,4 +1,8 @@
-/** An invitation takes in whom the person invited, as long as the person has not taken it back: whatever the account server says. */
+/**
+ * Tests that an invitation adds only the account that the user invited.
+ * That holds for any answers of the account server, as long as the user has not withdrawn the
+ * invitation.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
@@ -27,7 +31,7 @@ async function two(t: TestContext) {
   return { world, ada, bob, cy, id: await connected(ada, bob) }
 }
 
-/** The account server says that Cy approved: nothing is signed about that. */
+/** Checks that nothing is signed if the account server reports an approval by Cy. */
 async function takesNobodyIn(ada: Desk, id: string, cy: Desk, email: string | null) {
   const consent = await consentFor(cy, ada, id)
   const lied = ada.restart(sayingApproved(id, cy, consent, email))

@@ -1,6 +1,7 @@
 /**
- * Key logs of others as a dishonest account server shows them: forged, altered, cut, repeated. Each
- * is refused by its reason and changes nothing, and the honest log is accepted after it.
+ * Tests key logs of other accounts that a dishonest account server shows.
+ * They are forged, altered, cut or repeated. Each is refused with its reason and changes nothing.
+ * The honest log is accepted after it.
  */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
@@ -19,13 +20,13 @@ import { T0 } from '../bench.ts'
 import { honest, lied, membersOf, showingLog } from './lying.ts'
 import { type Desk, connected, isIn, verifies, worldOf } from '../people.ts'
 
-/** A key-log entry with these members, signed by a key. */
+/** Returns a key-log entry with these members, signed by a key. */
 const signed = ({ sign }: Pick<DeviceKeys, 'sign'>, members: Record<string, unknown>): string =>
   signJws('keylog+jws', thumbprint(sign.jwk), members, sign.secret)
 
 const prevOf = (entry: string) => encodeBase64url(hashOf(entry))
 
-/** A whole log in the id of another account: its first entry is by keys of the server's own. */
+/** Returns a log for the id of another account; its first entry has keys of the server’s own. */
 function forgedLog(account: string): { entries: string[]; sealKey: string } {
   const keys = newDeviceKeys()
   const device = newId('dev_', T0)
@@ -36,7 +37,10 @@ function forgedLog(account: string): { entries: string[]; sealKey: string } {
   return { entries: [signed(keys, { ...members, ...own })], sealKey }
 }
 
-/** The entry by which an unknown device replaces all others, as a server can sign it itself. */
+/**
+ * Returns the reset by which an unknown device replaces all others, which a server can sign
+ * itself.
+ */
 function forgedReset(
   account: string,
   entries: readonly string[],
@@ -55,7 +59,7 @@ function forgedReset(
   return { entry, sealKey: encodeBase64url(keys.seal.publicKey) }
 }
 
-/** Bob has two devices and a revoked third; his log has four entries. */
+/** Gives Bob two devices and a revoked third; his log has four entries. */
 async function scene(t: TestContext) {
   const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
   const id = await connected(ada, bob)
@@ -69,7 +73,7 @@ async function scene(t: TestContext) {
   return { world, ada, bob, id, entries }
 }
 
-/** An entry with other members, signed again by the first device of Bob. */
+/** Returns an entry with other members, signed again by the first device of Bob. */
 async function resigned(bob: Desk, entry: string, members: Record<string, unknown>) {
   const { sign } = await bob.device().identity.keys()
   return signed({ sign }, { ...membersOf(entry), ...members })
@@ -80,14 +84,14 @@ const otherKeys = (entry: string, name: 'sign' | 'seal' | 'auth') => {
   return { ...keys, [name]: publicKeys(newDeviceKeys())[name] }
 }
 
-/** The same signature over other members. */
+/** Returns other members under the same signature. */
 function altered(entry: string, members: Record<string, unknown>): string {
   const [header, , signature] = entry.split('.')
   const payload = JSON.stringify({ ...membersOf(entry), ...members })
   return `${header}.${encodeBase64url(new Uint8Array(Buffer.from(payload)))}.${signature}`
 }
 
-/** The entry that adds a device of the server's, under the name of Bob's signing key. */
+/** Returns the entry that adds a device of the server’s, under the name of Bob’s signing key. */
 function invented(bob: Desk, entries: readonly string[]): string {
   const { kid } = bob.device().identity
   const keys = publicKeys(newDeviceKeys())
@@ -171,7 +175,7 @@ describe('a key log that the server shows', () => {
       const lie = showingLog(bob.id, ({ seal_keys }) => ({ entries: log, seal_keys }))
 
       const own = await lied(bob, lie)
-      // A log as long as it is known, and with the same end, is read no further.
+      // The device reads no further in a log that has the known length and the known last entry.
       const isSeen = log.length !== entries.length || log.at(-1) !== entries.at(-1)
       const message = `was refused \\(${reason}\\): this device goes by the one it knows`
       assert.equal(new RegExp(message).test(own.error), isSeen, own.error)
@@ -184,7 +188,7 @@ describe('a key log that the server shows', () => {
       assert(await verifies(other.lied, own.lied, id), 'what was known still verifies')
 
       const [speaker, listener] = [await honest(own.lied), await honest(other.lied)]
-      // The log that the server gives now is the one that is known, and it may grow.
+      // The server now returns the known log, which may grow.
       await world.further(speaker, 'watch')
       await listener.sync()
       world.later()
@@ -236,7 +240,7 @@ describe('an account that this device never saw', () => {
 })
 
 describe('a reset that the server signs itself', () => {
-  /** Ada's device was shown the reset, and waits for Bob's devices to rotate. */
+  /** Shows Ada’s device the reset; it waits for Bob’s devices to rotate. */
   async function shownReset(t: TestContext) {
     const { world, ada, bob, id, entries } = await scene(t)
     const { entry, sealKey } = forgedReset(bob.id, entries)

@@ -1,4 +1,8 @@
-/** New keys of somebody: only those that the person confirmed are taken in, only while that holds, and only for who is still wanted. */
+/**
+ * Tests new keys of a member.
+ * Only keys that the user confirmed are accepted, only while that holds, and only for an account
+ * that is still to be a member.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
@@ -13,13 +17,13 @@ const DAYS = 24 * 60
 const follow = (desk: Desk, { id }: Desk) => trustCards.create({ body: { user_id: id } }, at(desk))
 const unfollow = (desk: Desk, { id }: Desk) => trustCards.delete({ id }, at(desk))
 
-/** Compare the safety number, and say so. */
+/** Compares the safety number and confirms it. */
 async function confirm(desk: Desk, { id }: Desk) {
   await trustCards.list({ limit: 50 }, at(desk))
   await confirmAt(desk, id)
 }
 
-/** The account server takes so many more entries of rosters, and then is away. */
+/** An account server that accepts this many more entries of rosters, and then does not answer. */
 const taking = (desk: Desk, most: number) => {
   let taken = 0
   return desk.restart(
@@ -27,7 +31,7 @@ const taking = (desk: Desk, most: number) => {
   )
 }
 
-/** A device whose next sync must go well, and must sign nothing. */
+/** A device with a next sync that must succeed and sign nothing. */
 const signsNothing = (desk: Desk, more = (account: Account): Account => account) =>
   desk.restart((account) =>
     instead('rosters', 'append', () => () => assert.fail('something was signed'))(more(account)),
@@ -35,7 +39,10 @@ const signsNothing = (desk: Desk, more = (account: Account): Account => account)
 
 const honest = (desk: Desk) => desk.restart((account) => account)
 
-/** Ada confirmed the new keys of Bob, and the `confirm` entry did not arrive; she has a laptop too. */
+/**
+ * Ada confirmed the new keys of Bob, and the `confirm` entry did not arrive. She has a laptop
+ * too.
+ */
 async function cutOff(t: TestContext) {
   const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
   const id = await ada.connect()
@@ -111,7 +118,10 @@ describe('a confirmation of keys that was cut off', () => {
 })
 
 describe('keys in a seat that an owner confirmed, and the person who follows them did not', () => {
-  /** Eve, an owner, and the account server have put keys of their own into Ada's seat; Bob follows Ada, whose keys he confirmed. */
+  /**
+   * Eve, an owner, and the account server added Ada with keys of their own.
+   * Bob follows Ada and confirmed her keys.
+   */
   async function swapped(t: TestContext) {
     const { world, eve, bob, ada } = await worldOf(t, 'eve', 'bob', 'ada')
     const id = await connected(eve, bob)

@@ -1,7 +1,8 @@
 /**
- * A device that was revoked can still sign a consent at a place of the key log before its revocation,
- * and an owner can take the account in at that place. Validity cannot tell this from a consent that
- * came in time, so the account's other devices leave.
+ * Tests consents by revoked devices.
+ * A revoked device can still sign a consent at a place of the key log before its revocation, and
+ * an owner can add the account at that place. Validation cannot distinguish this from a consent
+ * that came in time, so the account’s other devices leave.
  */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
@@ -12,7 +13,7 @@ import { membersOf, showingLog } from './lying.ts'
 import { type Desk, isIn, newWorld, verifies } from '../people.ts'
 import { away } from '../session/signing-in.ts'
 
-/** Eve with a phone, which approves an invitation of Ada's. */
+/** Returns Eve with a phone, which approves an invitation of Ada’s. */
 async function approvedByPhone(t: TestContext) {
   const world = await newWorld(t)
   const [ada, eve] = [await world.person('ada'), await world.person('eve')]
@@ -23,7 +24,7 @@ async function approvedByPhone(t: TestContext) {
   await phone.approve()
   const { joins } = await ada.account().duties.read({})
   const { seq } = await eve.device().identity.keyLog()
-  /** Ada takes Eve in at the place of Eve's key log before the revocation. */
+  /** Ada adds Eve at the place of Eve’s key log before the revocation. */
   const takesIn = async () => {
     const knowing = showingLog(eve.id, (log) => ({
       ...log,
@@ -41,14 +42,14 @@ async function approvedByPhone(t: TestContext) {
   return { world, ada, eve, phone, id, takesIn }
 }
 
-/** What a sync says that goes well. */
+/** Runs a sync that must succeed; returns its report. */
 async function said(desk: Desk): Promise<string> {
   const { ok, error } = await desk.device().sync.run('request')
   assert(ok, error ?? '')
   return error ?? ''
 }
 
-/** The ops that an account signed in a connection. */
+/** Returns the ops that an account signed in a connection. */
 async function opsOf(reader: Desk, { id: actor }: Desk, connection: string): Promise<unknown[]> {
   const { entries } = await reader.account().rosters.read({ connection })
   return entries
@@ -170,7 +171,7 @@ describe('an account stays in a connection', () => {
     const deaf = eve.restart(cut)
     await deaf.sync()
     await deaf.revoke(phone.deviceId)
-    // Another member gives the connection its new secret.
+    // Another member creates the new secret of the connection.
     await ada.sync()
     world.later(11)
     await ada.sync()

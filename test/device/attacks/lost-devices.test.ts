@@ -1,4 +1,7 @@
-/** Devices in wrong hands know the words of everybody: nothing verifies by them once their account has said that they are gone. */
+/**
+ * Tests stolen and lost devices, which have the secrets of all members.
+ * Nothing verifies by them once their account has revoked them.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
@@ -11,19 +14,22 @@ import { gate } from '../enrolled.ts'
 import { type Desk, connected, takenIn, three, verifies, worldOf } from '../people.ts'
 import { away } from '../session/signing-in.ts'
 
-/** The one's words say nothing at the other, who knows that they may be anybody's. */
+/**
+ * Checks that the speaker’s words are inconclusive at the other device.
+ * A rotation is pending there, since another holder of the secret may know the words.
+ */
 async function isHeld(by: Desk, speaker: Desk, connection: string) {
   const { verified, conclusive, reasons } = await by.hears(speaker.words(connection))
   assert.deepEqual([verified, conclusive, reasons], [false, false, ['rotation_pending']])
 }
 
-/** Somebody's device that can add nothing to rosters now. */
+/** Returns a device that can append nothing to rosters now. */
 const cutOff = (desk: Desk) => desk.restart(instead('rosters', 'append', () => away))
 
-/** The same with nothing between it and its account. */
+/** Returns the same device with an unchanged account. */
 const honest = (desk: Desk) => desk.restart((account) => account)
 
-/** Ada and Bob, connected, and a further device of Ada's that will be stolen. */
+/** Connects Ada and Bob, and gives Ada a further device that will be stolen. */
 async function theft(t: TestContext) {
   const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
   const id = await connected(ada, bob)
@@ -32,7 +38,7 @@ async function theft(t: TestContext) {
   return { world, ada, bob, id, stolen }
 }
 
-/** Compare the safety number of somebody and confirm it. */
+/** Compares the safety number of an account and confirms it. */
 async function confirmKeys(desk: Desk, account: string) {
   await trustCards.list({ limit: 50 }, at(desk))
   await confirmAt(desk, account)
@@ -220,7 +226,7 @@ describe('a revoked device verifies nowhere', () => {
   ] as const)
     it(`though a sync ran meanwhile, and the account server ${how}`, async (t) => {
       const { world, ada, bob, id, stolen } = await theft(t)
-      // The sync has something to check, and Bob's key log to fetch for it.
+      // The sync has something to check, and needs Bob’s key log for it.
       await world.further(bob, 'tablet')
       await rotateNow(bob.device(), bob.account(), id)
       await stolen.sync()
@@ -255,7 +261,7 @@ describe('a revoked device verifies nowhere', () => {
       await revoke({ ...device, sync: { ...sync, runAnew } }, busy.account(), stolen.deviceId)
       await running
       world.later()
-      // Whoever has the device can say what Bob said before, as well as what Ada did.
+      // The stolen device can still compute Bob’s words, as well as Ada’s.
       assert.equal((await busy.hears(bob.words(id))).verified, false)
       await bob.sync()
       assert.equal((await bob.hears(stolen.words(id))).verified, false)
@@ -268,7 +274,7 @@ describe('a revoked device verifies nowhere', () => {
       assert(await verifies(bob, back, id))
     })
 
-  /** Follow somebody, as another device of the account does. */
+  /** Follows an account, as another device of the same account does. */
   const followed = async (bob: Desk, ada: Desk) => {
     await bob.account().trustCards.create({ body: { user_id: ada.id } })
   }
@@ -277,7 +283,10 @@ describe('a revoked device verifies nowhere', () => {
     await bob.invite(other, { user_id: ada.id })
     await ada.approve()
   }
-  /** A sync, in which the revocation comes after the connections were fetched. */
+  /**
+   * Returns a device with a sync in which the revocation comes after the connections were
+   * fetched.
+   */
   const late = (bob: Desk, revoking: () => Promise<unknown>) =>
     bob
       .restart(

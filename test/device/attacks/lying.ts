@@ -1,6 +1,6 @@
 /**
- * An account server that lies to one device: what it shows in place of rosters, key logs and
- * envelopes, and what its accomplices sign.
+ * An account server that lies to one device.
+ * It replaces rosters, key logs and envelopes, and accomplices sign for it.
  */
 import assert from 'node:assert/strict'
 import type { Account } from '../../../src/api/port.ts'
@@ -10,10 +10,10 @@ import { signJws } from '../../../src/crypto/jose/jws-signature.ts'
 import { type Desk, restless } from '../people.ts'
 import { paged } from '../paged.ts'
 
-/** Replaces the account that a device talks to. */
+/** Replaces the account that a device uses. */
 type Lie = (account: Account) => Account
 
-/** Every place of a key log: "there is more than you know". */
+/** The last place of a key log. Reported as its end, it makes the device fetch more. */
 const MORE = 99_999
 
 /** An account server that changes the rosters it returns, and reports all of them as changed. */
@@ -70,25 +70,28 @@ export const showingEnvelopes =
     envelopes: { ...account.envelopes, read: async () => ({ envelopes: [...envelopes] }) },
   })
 
-/** The device after a restart with a server that lies, and the error of its sync; empty for none. */
+/**
+ * Restarts the device with a server that lies.
+ * @returns the device and the error of its sync; empty for none
+ */
 export async function lied(desk: Desk, lie: Lie): Promise<{ lied: Desk; error: string }> {
   const there = desk.restart(lie)
   const { error } = await there.device().sync.run('request')
   return { lied: there, error: error ?? '' }
 }
 
-/** The device after a restart with an honest server, and a good sync. */
+/** Restarts the device with an honest server and runs a successful sync. */
 export async function honest(desk: Desk): Promise<Desk> {
   const there = desk.restart((account) => account)
   await there.sync()
   return there
 }
 
-/** The members of a signed structure, unverified. */
+/** Returns the members of a signed structure, unverified. */
 export const membersOf = (jws: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(jws.split('.')[1] ?? '', 'base64url').toString())
 
-/** The next entry of a roster, signed by a device that obeys no rule. */
+/** Returns the next entry of a roster, signed by a device that follows no rule. */
 export async function forgedEntry(
   desk: Desk,
   connection: string,
@@ -113,7 +116,7 @@ export async function forgedEntry(
   return signJws('roster+jws', identity.kid, payload, sign.secret)
 }
 
-/** The head of a device's own key log, as entries name it. */
+/** Returns the head of a device’s own key log in the form that entries use. */
 export async function placeOf(desk: Desk): Promise<{ seq: number; head: string }> {
   const { seq, head } = await desk.device().identity.keyLog()
   return { seq, head: encodeBase64url(head) }

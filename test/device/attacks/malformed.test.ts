@@ -1,4 +1,7 @@
-/** Malformed entries and logs from an account server: refused by name, nothing stored, nothing held. */
+/**
+ * Tests malformed entries and logs from an account server.
+ * They are refused with a reason; nothing is stored, and no connection is suspended.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
@@ -19,7 +22,7 @@ const two = async (t: TestContext) => {
   return { world, ada, bob, id }
 }
 
-/** What a rogue device of Bob would sign next. */
+/** Returns the next entry that a dishonest device of Bob would sign. */
 async function nextBy(bob: Desk, id: string) {
   const { roster, keyLogs } = rememberedRoster(bob.state, id)!
   const { identity } = bob.device()
@@ -30,7 +33,7 @@ async function nextBy(bob: Desk, id: string) {
   return { entry, seed: sign.secret }
 }
 
-/** Everything that this device remembers of logs and connections. */
+/** Returns all stored rows of logs and connections. */
 const stored = ({ state }: Desk) =>
   ['logs', 'forks', 'connections'].map((table) =>
     JSON.stringify(state.db.prepare(`select * from ${table} order by 1, 2, 3`).all()),

@@ -1,6 +1,6 @@
 /**
- * A dishonest account server against a new device: answers of its own, and other logs. The device
- * keeps no log and posts no check.
+ * Tests a dishonest account server against a new device: answers of its own, and other logs.
+ * The device stores no log and posts no check.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -80,7 +80,9 @@ describe('what the new device is shown', () => {
 
   type Shown = Awaited<ReturnType<typeof twoLaptops>>
   const next = (log: KeyLog, entry: string) => verifyKeyLog(log.account, [...log.entries, entry])
-  /** Logs that the keys of the account could make, and what the new device says of each. */
+  /**
+   * Logs that the keys of the account could make, and the new device’s reason for refusing each.
+   */
   const logs: [
     reason: string,
     make: (of: Shown) => Promise<readonly string[]> | readonly string[],

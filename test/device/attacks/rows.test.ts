@@ -1,6 +1,7 @@
 /**
- * Rows of key logs that fit nothing, signed by a dishonest member who rotates: each verifier ignores
- * them, nothing is sealed to the account that they name, and its devices open another epoch.
+ * Tests rows of key logs that match no log, signed by a dishonest member in a rotation.
+ * Each verifier ignores them, nothing is sealed to the account that they name, and its devices
+ * open another epoch.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -20,7 +21,7 @@ interface Row {
   readonly head: string
 }
 
-/** Bob rotates with these rows, and seals the secret to those that may have it then. */
+/** Rotates as Bob with these rows, and seals the secret to the accounts that may have it then. */
 async function rotatedBy(bob: Desk, id: string, logs: readonly Row[]): Promise<void> {
   const { roster, keyLogs } = rememberedRoster(bob.state, id) ?? assert.fail('no roster')
   const [epoch, k] = [roster.epoch + 1, new Uint8Array(randomBytes(32))]

@@ -1,6 +1,6 @@
 /**
- * Sealing keys as a dishonest account server passes them on, and as a dishonest member names them:
- * a key that does not fit gets no secret, and keeps no other device from it.
+ * Tests wrong sealing keys from a dishonest account server and from a dishonest member.
+ * A wrong key gets no secret, and does not prevent any other device from getting it.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -17,7 +17,7 @@ import { type Desk, connected, takenIn, verifies, worldOf } from '../people.ts'
 
 const shorter = (text: string) => encodeBase64url(decodeBase64url(text).slice(1))
 
-/** What a server passes on in place of the sealing keys of an account. */
+/** The keys that a server returns in place of the sealing keys of an account. */
 const KEYS: readonly [lie: string, keys: (honest: readonly string[]) => string[]][] = [
   ['none', () => []],
   ['one of its own', () => [encodeBase64url(newDeviceKeys().seal.publicKey)]],
@@ -28,14 +28,14 @@ const KEYS: readonly [lie: string, keys: (honest: readonly string[]) => string[]
   ['each twice', (keys) => [...keys, ...keys]],
 ]
 
-/** Another text of the same bytes: the last character carries four bits that mean nothing. */
+/** Returns another encoding of the same bytes: the last character has four unused bits. */
 function respelt(key: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   const last = alphabet.indexOf(key.at(-1)!)
   return key.slice(0, -1) + alphabet[last + 1]!
 }
 
-/** What a device posts, and to which devices it seals. */
+/** Records what a device posts, and to which devices it seals. */
 function watching(sealed: Set<string>) {
   const note = (envelopes: readonly string[]) => {
     for (const one of envelopes) sealed.add(readEnvelope(one).recipient)
@@ -111,7 +111,7 @@ describe('sealing keys that do not fit the log', () => {
 const envelopesOf = async (desk: Desk, id: string) =>
   (await desk.account().envelopes.read({ connection: id })).envelopes
 
-/** A device names another sealing key in the log of its account; answers its id. */
+/** Names another sealing key of a device in the log of its account; returns the key’s id. */
 async function renewed(
   desk: Desk,
   { publicKey }: { publicKey: Uint8Array } = newDeviceKeys().seal,
@@ -151,7 +151,8 @@ describe('a sealing key that was renewed', () => {
     const id = await connected(ada, bob)
     const phone = await world.further(bob, 'phone')
     for (const desk of [bob, phone, ada]) await desk.sync()
-    // Its X25519 half is of low order: the key deserialises, and every seal with it fails.
+    // The X25519 half of this key is of low order: the key deserialises, and every seal to it
+    // fails.
     const { publicKey } = newDeviceKeys().seal
     await renewed(phone, { publicKey: publicKey.slice().fill(0, 1184) })
     await rotateNow(ada.device(), ada.account(), id)
@@ -159,7 +160,8 @@ describe('a sealing key that was renewed', () => {
     world.later()
     assert(await verifies(ada, bob, id))
     assert(await verifies(bob, ada, id))
-    // It does not hold the private half either: restored from a backup, it renews the key.
+    // The device does not have the private half either. Restored from a backup, it renews the
+    // key.
     markRestored(phone.state)
     await phone.device().sync.run('request')
     assert.equal(phone.words(id), null)

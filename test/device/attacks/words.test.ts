@@ -1,5 +1,6 @@
 /**
- * A dishonest account server against the approving device: devices of its own, and other logs.
+ * Tests a dishonest account server against the approving device: devices of its own, and other
+ * logs.
  * Nothing is signed.
  */
 import assert from 'node:assert/strict'
@@ -20,7 +21,7 @@ import { paged } from '../paged.ts'
 
 type Read = Awaited<ReturnType<Account['pendingDevices']['read']>>
 
-/** The account, where what is relayed of the new device is changed on its way. */
+/** Returns the account with changes to what the server relays from the new device. */
 const relaying =
   (change: (read: Read) => Read) =>
   (account: Account): Account => ({
@@ -31,7 +32,7 @@ const relaying =
     },
   })
 
-/** The account, where the key log is another. */
+/** Returns the account with another key log. */
 const showing =
   (entries: () => readonly string[]) =>
   (account: Account): Account => ({
@@ -101,7 +102,7 @@ describe('what the approving device is shown', () => {
         ...honest,
         approval: {
           ...honest.approval,
-          // The true answer, so that all but the keys and nonces is alike.
+          // The true answer, so that only the keys and nonces differ.
           read: async () => ({ ...(await honest.approval.read({})), answer: answered }),
           reveal: async () => undefined,
         },

@@ -1,4 +1,4 @@
-/** Words that answer a challenge: for one listener and one purpose, and one try. */
+/** Tests words that answer a challenge: for one listener and one purpose, with one attempt. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { wordsAt } from '../../../src/crypto/words.ts'
@@ -37,7 +37,7 @@ const closedAs = (state: string) => (error: unknown) => {
 const answer = (b: Bench, words: string, { id }: OpenChallenge, caller: string | null = null) =>
   b.verifier.verify(words, caller, { challenge: id })
 
-/** The words of the device itself, as its own account says them to a listener. */
+/** Returns the words of the device’s own account for a listener. */
 const ownWords = (b: Bench, heard: Parameters<typeof wordsForListener>[2], id = CONNECTION) =>
   wordsForListener(
     { state: b.state, codes: b.codes, identity: { account: ME } as never },
@@ -122,7 +122,7 @@ describe('an answer to a challenge', () => {
       assert.equal(b.state.wrongTries.get({ caller: 'tok', expected: true })?.in_row, 1)
       const right = b.answer({ speaker: BOB, challenge: wordOf(drawn), purpose: SHOWN })
       await assert.rejects(answer(b, right, drawn), closedAs('used'))
-      // What was said for everyone is not used up by it.
+      // The challenge does not use up the words without a listener.
       const { verified } = await b.verifier.verify(b.say(CONNECTION, BOB), null)
       assert.equal(verified, true)
     })
@@ -172,7 +172,7 @@ describe('an answer to a challenge', () => {
     const b = bench(t)
     b.connection({ others: [BOB, CAROL] })
     const drawn = b.challenges.draw(CONNECTION, PURPOSE, null)
-    // Carol gave the listener the word that the listener had drawn.
+    // Carol gave this listener the same word that it had drawn itself.
     const own = ownWords(b, { challenge: wordOf(drawn), purpose: PURPOSE, listener: CAROL })
     const { verified, echo, matches } = await answer(b, own!.words, drawn)
     assert.deepEqual(
@@ -260,7 +260,7 @@ describe('an answer to a challenge', () => {
     const drawn = b.challenges.draw(CONNECTION, '', null)
     const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
     await assert.rejects(answer(b, said, drawn, 'tok'), refusal('rate_limited'))
-    // A try that was refused is none.
+    // A refused attempt does not count.
     assert.equal((await answer(b, said, drawn)).verified, true)
   })
 
@@ -350,7 +350,7 @@ describe('a challenge for any connection', () => {
     )
     assert.equal(tries.filter(({ status }) => status === 'fulfilled').length, 1)
     assert.equal(count.turns, 2 * turns)
-    // What was refused keeps no later one from being searched for.
+    // A refused attempt does not prevent the search for a later one.
     const next = await answer(b, WRONG, b.challenges.draw(null, '', null))
     assert.equal(next.verified, false)
   })
@@ -402,7 +402,8 @@ describe('challenges', () => {
     assert.throws(() => here.challenges.draw(CONNECTION, '', null), limited)
     assert.throws(() => here.challenges.draw(null, '', null), limited)
     here.challenges.draw(FAMILY, '', null)
-    // Another start of the machine: how long ago they were is not known, so all of it is waited for.
+    // After another start of the machine, the age of earlier attempts is unknown, so the whole
+    // interval must pass.
     b.machine.boot = 'boot 2'
     b.machine.uptime = MINUTE
     assert.throws(() => b.reopen().challenges.draw(CONNECTION, '', null), refusal('rate_limited'))
@@ -432,7 +433,8 @@ describe('challenges', () => {
       )
     for (let i = 0; i < 4; i++) b.reopen().challenges.draw(CONNECTION, '', null)
     assert.throws(() => b.challenges.draw(CONNECTION, '', null), refusal('rate_limited'))
-    // Its own were ended by its own alone, and the last one takes a try.
+    // Only the command line’s own draws ended its challenges. Answering the last one takes one
+    // attempt.
     assert.throws(() => b.challenges.open(owners.id), closedAs('ended'))
     const last = b.state.challenges
       .all()
@@ -484,7 +486,7 @@ describe('challenges', () => {
       assert.throws(() => b.challenges.draw(unknown, '', null), refusal('not_found'))
     assert.throws(() => b.challenges.open('chl_none'), refusal('not_found'))
     assert.throws(() => b.challenges.draw(CONNECTION, 'a'.repeat(65), null), refusal('too_long'))
-    // What was refused neither counts nor ends another one.
+    // A refused draw neither counts nor ends another challenge.
     assert.deepEqual(b.state.challenges.all(), [])
     assert.equal(
       b.challenges.draw(CONNECTION, `${'a'.repeat(64)} !`, null).purpose.shown.length,

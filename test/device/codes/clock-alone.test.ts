@@ -1,4 +1,7 @@
-/** A wall clock that is set ahead or back, where the account server is in this process and measures nothing. */
+/**
+ * Tests a wall clock that is set ahead or back without a measurement of another clock.
+ * The account server is in this process and measures nothing.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { connections } from '../../../src/handlers/connections.ts'
@@ -8,7 +11,7 @@ import { enrolled } from '../enrolled.ts'
 import { SPAN, WRONG, far, guestOf, moveState, pass, restart, set } from './moving-clock.ts'
 
 describe('the account on this machine alone, without a clock to measure by', () => {
-  /** Its device after a sync. */
+  /** Returns the device after a sync. */
   async function alone(t: TestContext) {
     const device = await enrolled(t)
     const wordsAt = await guestOf(device)

@@ -1,4 +1,7 @@
-/** A wall clock that is set ahead or back while the machine runs, and across restarts: which words are shown and which are accepted. */
+/**
+ * Tests a wall clock that is set ahead or back while the machine runs, and across restarts.
+ * The cases check which words are shown and which are accepted.
+ */
 import assert from 'node:assert/strict'
 import { uptime } from 'node:os'
 import { describe, it } from 'node:test'
@@ -78,7 +81,7 @@ describe('a clock that moved since it was measured', () => {
     restart(first, SPAN)
     const device = open()
     assert.deepEqual((await device.verifier.verify(WRONG, null)).reasons, ['clock_uncertain'])
-    // Nothing says that it is wrong: words are said.
+    // No measurement shows that the clock is wrong, so the device shows words.
     const id = await device.connect()
     assert.equal((await connections.code({ id }, contextOf(device))).connection_id, id)
   })
@@ -160,7 +163,7 @@ describe('a clock that moved since it was measured', () => {
 })
 
 describe('the uptime of the machine', () => {
-  /** A watch of an account server's clock, measured at 0. */
+  /** Returns a watch of an account server’s clock, measured at 0. */
   function watchBy(uptime: { exact: () => number; recent: () => number }) {
     const { meta } = newMeta()
     const clock = { read: async () => ({ now: timeAt(0), public_url: 'https://countersign.test' }) }

@@ -1,4 +1,4 @@
-/** The index of codes beside a plain scan that does it all again: whatever changes and whenever, both say the same. */
+/** Compares the index of codes with a plain scan, for any changes at any time. */
 import assert from 'node:assert/strict'
 import { createHmac, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ const never = () => false
 const speakerOf = (n: number): Uint8Array => keyOf(`speaker ${n}`).subarray(0, 16)
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 
-/** Protocol section 2, from its text. */
+/** Computes a code by protocol section 2, independently of the code under test. */
 function macCode(kc: Uint8Array, window: number, speaker: Uint8Array): number {
   const message = Buffer.alloc(25, 1)
   message.writeBigUInt64BE(BigInt(window), 1)
@@ -41,13 +41,13 @@ test('a code is the start of an HMAC, wherever its key is kept and its speaker s
   )
 })
 
-/** Codes that collide all the time: some wholly, some in all bits but the first four. */
+/** Returns codes that often collide: some wholly, some in all bits but the first four. */
 function crowded(kc: number, window: number, speaker: number): number {
   const mixed = Math.imul(kc ^ Math.imul(speaker, 0x9e3779b1), 0x85ebca6b) ^ (window * 77)
   return ((mixed >>> 8) % 7) + ((mixed >>> 20) % 3) * 2 ** 32
 }
 
-/** A key's and a speaker's first bytes stand for them. */
+/** The first bytes of a key and a speaker identify them. */
 const crowdedRead: typeof codeUnder = (kept, at, window, speakers, from) =>
   crowded(kept[at]!, window, new DataView(speakers.buffer).getUint32(from))
 
@@ -56,7 +56,7 @@ interface Known {
   readonly speakers: readonly number[]
 }
 
-/** What the index is to say, by computing everything. */
+/** Computes the expected result of the index from everything. */
 function scan(
   known: ReadonlyMap<string, Known>,
   wanted: readonly number[],
@@ -78,7 +78,7 @@ const Speakers = fc.uniqueArray(fc.nat(40), { maxLength: 5 })
 const Change = fc.oneof(
   fc.record({ kind: fc.constant('put'), n: fc.nat(30), key: fc.nat(9), speakers: Speakers }),
   fc.record({ kind: fc.constant('remove'), n: fc.nat(30) }),
-  // So many at once that there are several steps, and tables that get too small.
+  // So many at once that several steps are needed, and the tables become too small.
   fc.record({ kind: fc.constant('many'), from: fc.nat(400), count: fc.nat(300) }),
   fc.record({ kind: fc.constant('fewer'), from: fc.nat(400), count: fc.nat(300) }),
   fc.record({ kind: fc.constant('prepare'), steps: fc.nat(6), ahead: fc.boolean() }),
@@ -131,7 +131,7 @@ for (const [name, read, codeOf, runs] of [
             )
           assert.equal(index.size(), known.size)
         }
-        /** Codes that somebody says now, and one that was said before. */
+        /** Returns current codes, and one of an earlier window. */
         function said(): number[] {
           const [id] = known.keys()
           const one = id === undefined ? undefined : known.get(id)
@@ -239,7 +239,7 @@ test('a table: what was entered is found, once, also at its edge and when it is 
   const room = table.room()
   assert(room >= 100)
   for (let n = 0; n < room; n++) {
-    // All in a few heaps, one of them at the end of the table.
+    // All in a few clusters, one of them at the end of the table.
     const code = [3, 2 ** 32 + 3, 2 ** 32 - 1, 2 ** 36 - 1, 500][n % 5]!
     entered.set(code, [...(entered.get(code) ?? []), n])
     table.enter(code, n)

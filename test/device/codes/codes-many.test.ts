@@ -1,4 +1,7 @@
-/** A device with many connections: they are taken in slice by slice, and every change counts meanwhile. */
+/**
+ * Tests a device with many connections.
+ * They are indexed slice by slice, and every change applies meanwhile.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -15,7 +18,7 @@ async function untilReady(codes: Codes, now: () => number): Promise<void> {
 describe('many', () => {
   const MANY = 700
 
-  /** A device with many connections, as after a start. */
+  /** Returns a device with many connections, as after a start. */
   function started(t: TestContext, pace: Pace) {
     const all = bench(t)
     all.state.transaction(() => {
@@ -29,7 +32,7 @@ describe('many', () => {
     const { again, say, clock } = started(t, pace)
     assert.equal(count.looks, 0, 'nothing happens before somebody verifies')
     await untilReady(again.codes, () => clock.ms)
-    // Twenty looks of 0.05 ms are a slice; the first look begins it.
+    // A slice takes twenty clock readings of 0.05 ms; the first reading begins it.
     assert(count.turns >= MANY / 20, `${count.turns} turns`)
     assert(count.most <= 22, `${count.most} looks in one slice`)
     const { turns } = count
@@ -44,7 +47,7 @@ describe('many', () => {
     const { pace } = slowPace(0.05, () => changed.pop()?.())
     const { again, say, clock } = started(t, pace)
     const ids = Array.from({ length: MANY }, (_, n) => connectionId(n)).toSorted()
-    // Some are listed before they change, some after.
+    // Some are indexed before they change, some after.
     const [gone, renamed, left, held] = [0, 300, 500, MANY - 1].map((n) => ids[n]!) as [
       string,
       string,

@@ -1,4 +1,7 @@
-/** What is found, beside a plain scan by an independent computation: whatever changes, wherever the clock goes. */
+/**
+ * Compares the result of a search with a plain scan by an independent computation.
+ * The cases include all changes and movements of the clock.
+ */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
@@ -46,7 +49,7 @@ it('both find the same, whatever changes and wherever the clock goes', async (t)
       const guests = new Map<string, number>()
       const waits: (Promise<void> | null)[] = []
 
-      /** Everybody who says these words now, from nothing but what was done above. */
+      /** Returns all speakers of these words now, from the recorded changes alone. */
       function scan(words: string): string[] {
         const found: string[] = []
         for (const window of [-1, 0, 1].map((drift) => Math.floor(clock.ms / MINUTE) + drift)) {

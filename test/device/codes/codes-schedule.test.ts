@@ -1,4 +1,4 @@
-/** When the index of codes is worked on. Time passes only where the test says so. */
+/** Tests when the index of codes is updated. Time passes only when the test advances it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newSchedule } from '../../../src/device/codes/code-schedule.ts'
@@ -8,7 +8,10 @@ const SLICE_MS = 1
 const UNIT_MS = 0.25
 const FEW = 600
 
-/** A schedule over work in units of a quarter of a millisecond, with all its clocks in hand. */
+/**
+ * Returns a schedule over work in units of a quarter of a millisecond.
+ * The test controls all its clocks.
+ */
 function workshop({ units = 0, codes = FEW } = {}) {
   const clock = { ms: T0 }
   const now = () => clock.ms
@@ -46,7 +49,7 @@ function workshop({ units = 0, codes = FEW } = {}) {
     slices,
     ready: () => schedule.ready(now),
     waitingTurns: () => turns.length,
-    /** Everybody else has had their turn. */
+    /** Resumes the waiting turns of the schedule. */
     async turn() {
       const due = turns
       turns = []
@@ -54,7 +57,7 @@ function workshop({ units = 0, codes = FEW } = {}) {
       await new Promise(setImmediate)
     },
     timers: () => timers.map(({ ms }) => ms),
-    /** The timers that are set run out. */
+    /** Fires the timers that are set. */
     fire() {
       const due = timers
       timers = []
@@ -129,7 +132,7 @@ test('where there are many, the window after the next is ready before the minute
   for (; shop.left.units > 0; slices++) shop.fire()
   assert.equal(slices, 3)
   assert.deepEqual(shop.slices.at(-1)?.windows, [W0 - 1, W0, W0 + 1, W0 + 2])
-  // Then it rests until the minute turns.
+  // Then the schedule is idle until the next minute.
   assert.deepEqual(shop.timers(), [MINUTE - 12_000])
   shop.clock.ms += MINUTE - 12_000
   shop.fire()

@@ -1,4 +1,7 @@
-/** Verifying while the index of codes is built: whoever waits is answered by what holds when the wait is over. */
+/**
+ * Tests verification while the index of codes is built.
+ * A waiting caller gets the answer that is right when the wait is over.
+ */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -8,7 +11,9 @@ import { BOB, MINUTE, WRONG, bench, numbered, slowPace } from '../bench.ts'
 const MANY = 120
 const ID = numbered('connection', 7)
 
-/** A device that needs several turns before it can answer; the first one is the caller's. */
+/**
+ * Returns a device that needs several turns before it can answer; the first one is the caller’s.
+ */
 function slow(t: TestContext, meanwhile: (of: ReturnType<typeof bench>) => void = () => undefined) {
   const first = bench(t)
   first.state.transaction(() => {

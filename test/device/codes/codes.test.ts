@@ -1,4 +1,7 @@
-/** What a device says and hears, by its state: nothing else is true, and every change counts at once. */
+/**
+ * Tests the words that a device shows and accepts, by its state.
+ * No others are accepted, and every change applies at once.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { newCodeIndex } from '../../../src/device/codes/code-index.ts'

@@ -1,4 +1,4 @@
-/** A device with a wall clock that a test sets apart from the uptime of the machine. */
+/** A device with a wall clock that a test sets independently of the uptime of the machine. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { timeAt } from '../../../src/api/fields.ts'
@@ -18,31 +18,31 @@ export async function guestOf(device: Enrolled) {
     wordsFrom({ label: 'guest', k, subject, speaker: subject, window: Math.floor(at / MINUTE) })
 }
 
-/** The wall clock is set; the machine runs on. */
+/** Sets the wall clock; the uptime is unchanged. */
 export const set = ({ clock }: Enrolled, ms: number) => {
   clock.ms += ms
   clock.set += ms
 }
-/** The machine is off for a while; its uptime begins anew. */
+/** Turns the machine off for a while; its uptime starts again. */
 export const restart = ({ clock }: Enrolled, offMs: number) => {
   clock.ms += offMs
   clock.set = clock.ms
   clock.boot = 'boot-2'
 }
-/** The state folder moves to a machine that has run for this long. */
+/** Moves the state folder to a machine with this uptime, in milliseconds. */
 export const moveState = ({ clock }: Enrolled, ranMs: number) => {
   clock.set = clock.ms - ranMs
   clock.boot = 'boot-of-another-machine'
 }
-/** Time goes by. */
+/** Advances the time. */
 export const pass = ({ clock }: Enrolled, ms: number) => {
   clock.ms += ms
 }
 
-/** A device of a remote account server that has the right time; after a good sync. */
+/** Returns a device of a remote account server with the right time, after a successful sync. */
 export async function far(t: TestContext) {
   const device = await enrolled(t)
-  // The time there follows the uptime of the machine, not its wall clock.
+  // The server’s time follows the uptime of the machine, not its wall clock.
   const server: ServerClock = {
     read: async () => ({
       now: timeAt(device.clock.ms - device.clock.set),

@@ -1,4 +1,7 @@
-/** The public code where devices go: whoever had one that is revoked, or lost with all others, cannot pretend to be its owner. */
+/**
+ * Tests the public code when devices leave the account.
+ * A revoked or replaced device cannot pretend to be its owner.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import {
@@ -15,10 +18,10 @@ import { newWorld, type Desk } from '../people.ts'
 const switchOn = (desk: Desk) => preferences.update({ body: { public_code: true } }, at(desk))
 const isOn = async (desk: Desk) => (await desk.account().preferences.read({})).public_code
 const secretOf = async (desk: Desk) => (await desk.account().publicCode.read({})).k
-/** What the device would say, whatever the account server says. */
+/** Returns the words that the device would show, independently of the account server. */
 const wordsOf = (desk: Desk) => publicWords(desk.device(), desk.device().now())
 
-/** Ada, whose two devices know the secret of her public code. */
+/** Returns Ada with two devices that have the secret of her public code. */
 async function spoken(t: TestContext) {
   const world = await newWorld(t)
   const ada = await world.person('ada')
@@ -42,7 +45,7 @@ describe('the public code of who revokes a device', () => {
     assert.notEqual(secret, old)
     const { public_code: said } = await profile.read({}, at(ada))
     assert.notEqual(said, null)
-    // What the revoked device still holds is nobody's.
+    // The secret on the revoked device gives no valid words.
     assert.notEqual((await wordsOf(laptop))?.words, said?.words)
   })
 
@@ -55,7 +58,7 @@ describe('the public code of who revokes a device', () => {
     assert.equal(isActive(phone.device()), true)
     await phone.sync()
     assert.deepEqual([isActive(phone.device()), await wordsOf(phone)], [false, null])
-    // A secret that is shared, and not switched on, is no secret to go on with either.
+    // A secret that was shared but not switched on is not reused either.
     const shared = await shareCode(phone.account())
     assert.notEqual(Buffer.from(shared).toString('base64url'), old)
     assert.notDeepEqual(await shareCode(phone.account()), shared)

@@ -1,4 +1,4 @@
-/** What is kept of each verification. */
+/** Tests what is stored of each verification. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { AppError } from '../../../src/errors.ts'

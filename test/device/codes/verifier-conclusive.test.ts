@@ -1,4 +1,4 @@
-/** Whether "not verified" can be relied on: what could not be checked, and why. */
+/** Tests whether "not verified" is conclusive: what could not be checked, and why. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { BOB, CONNECTION, DAY, HOUR, ME, T0, WRONG, bench, numbered } from '../bench.ts'
@@ -143,7 +143,7 @@ describe('conclusive', () => {
       spoil(b)
       const answer = await b.verifier.verify(b.say(CONNECTION, BOB), null)
       assert.deepEqual([answer.verified, answer.checked, answer.unchecked], [true, 1, 1])
-      // Of all that is known not everything could be checked: of the match it could.
+      // Not all known codes could be checked, but the code of the match could.
       assert.equal(answer.conclusive, false)
       assert.deepEqual(
         answer.matches.map(({ conclusive, reasons }) => [conclusive, reasons]),

@@ -1,4 +1,7 @@
-/** Words of one expected connection or member: the answer says nothing of other speakers. */
+/**
+ * Tests words of one expected connection or member: the answer reveals nothing about other
+ * speakers.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Expectation, Verification } from '../../../src/api/rest/verify.ts'
@@ -18,7 +21,7 @@ import {
 const FAMILY = numbered('connection', 1)
 const ALONE = numbered('connection', 2)
 
-/** Bank with Bob, Family with Bob and Carol, and a guest. */
+/** Adds Bank with Bob, Family with Bob and Carol, and a guest. */
 function known(b: Bench): Bench {
   b.connection()
   b.connection({ id: FAMILY, name: 'Family', others: [BOB, CAROL] })
@@ -31,7 +34,7 @@ const inFamily: Expectation = { connection_id: FAMILY }
 const isBob: Expectation = { user_id: BOB }
 const isCarol: Expectation = { user_id: CAROL }
 
-/** Words by who says them where; a guest says those of a guest code. */
+/** Words by their subject and speaker; a guest speaks those of a guest code. */
 type Said = readonly [subject: string, speaker: string]
 
 describe('what is expected', () => {
@@ -60,7 +63,8 @@ describe('what is expected', () => {
         matches.map(({ member_id, connection_id }) => [member_id, connection_id]),
         found === null ? [] : [[found, subject]],
       )
-      // What was found is used up, for every way of asking, and what was not is not.
+      // Words that were found are used up for every kind of query; words that were not found are
+      // not.
       const { replayed } = await b.verifier.verify(words, null)
       assert.equal(replayed, found !== null)
     })
@@ -212,7 +216,7 @@ describe('conclusive, of what is expected alone', () => {
       })
       assert.deepEqual([verified, conclusive, reasons], [false, false, ['connection_ended']])
     }
-    // Bob has another one, whose words can be checked.
+    // Bob has another connection with words that can be checked.
     const other = await b.verifier.verify(WRONG, null, { expect: isBob })
     assert.deepEqual([other.conclusive, other.reasons], [true, []])
     assert.equal(
@@ -240,7 +244,7 @@ it('agrees with a check of everybody, whatever is said: with the expected ones, 
   for (const expect of [inBank, inFamily, isBob, isCarol])
     for (const said of speakers)
       for (const shift of [-2, -1, 0, 1, 2]) {
-        // Words are used up: each check is of a device that has used none.
+        // Each check uses up the words, so each one runs on a device that has used none.
         const words = b.say(...said, window + shift)
         const { verifier } = b.reopen()
         const forget = () =>

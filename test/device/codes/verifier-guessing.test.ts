@@ -1,4 +1,4 @@
-/** How often words may be tried. */
+/** Tests how often words may be tried. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { AppError } from '../../../src/errors.ts'
@@ -23,7 +23,7 @@ const limited = (wait: string) => (error: unknown) => {
 
 const EXPECT = { expect: { connection_id: CONNECTION } }
 
-/** Tries wrong words, so slowly that the limits of a minute let all of them pass. */
+/** Tries wrong words so slowly that the limits per minute allow all attempts. */
 async function wrong(
   { verifier, pass }: Bench,
   times: number,
@@ -36,7 +36,10 @@ async function wrong(
   }
 }
 
-/** Waits until wrong words are checked again, and tries some. Returns how long it took, in minutes. */
+/**
+ * Waits until wrong words are checked again, and makes some attempts.
+ * @returns how long it took, in minutes
+ */
 async function nextPause(b: Bench, caller: string | null, asked = {}): Promise<number> {
   await b.verifier.verify(WRONG, caller, asked)
   const error = await b.verifier.verify(WRONG, caller, asked).then(
@@ -78,7 +81,7 @@ describe('wrong words in a minute', () => {
     await assert.rejects(verifier.verify(WRONG, 'tok_a'), limited('1'))
     pass(1)
     assert.equal((await verifier.verify(say(CONNECTION, BOB), 'tok_a')).verified, true)
-    // One try is older than a minute now, so one more is free.
+    // One attempt is more than a minute old now, so one more is allowed.
     await verifier.verify(WRONG, 'tok_a')
     await assert.rejects(verifier.verify(WRONG, 'tok_a'), limited('1'))
     pass(MINUTE)
@@ -177,7 +180,7 @@ describe('wrong words in a row', () => {
       [null, EXPECT, 'the command line', /ask for the words again/],
     ] as const) {
       await wrong(b, 103, caller, asked).catch(() => undefined)
-      // The 100th began a pause: here is the fourth.
+      // The 100th attempt began a pause. This is the fourth pause.
       for (let i = 0; i < 3; i++) {
         b.pass(2 * MINUTE * 2 ** i)
         await b.verifier.verify(WRONG, caller, asked)
@@ -247,11 +250,11 @@ describe('wrong words in a row', () => {
     for (const token of ['tok_0', 'tok_new'])
       await assert.rejects(b.verifier.verify(WRONG, token), limited('60'))
     assert.equal((await b.verifier.verify(WRONG, null)).verified, false)
-    // Neither do those who name whom they expect.
+    // Callers that name the expected speaker are not limited either.
     assert.equal((await b.verifier.verify(WRONG, 'tok_0', EXPECT)).verified, false)
     b.pass(MINUTE)
     assert.equal(await nextPause(b, 'tok_new'), 2)
-    // Right words of one token end what all have in common, and leave to others what is theirs.
+    // Right words of one token reset the common count, but not the counts of the other tokens.
     assert.equal((await b.verifier.verify(b.say(CONNECTION, BOB), 'tok_new')).verified, true)
     await wrong(b, 25, 'tok_0')
     await assert.rejects(b.verifier.verify(WRONG, 'tok_0'), limited('60'))
@@ -357,7 +360,7 @@ it('any history of tries is limited by rows alone: a model of them agrees', asyn
   const chance = (n: number) => (seed = (seed * 48_271) % 0x7fffffff) % n
   const callers = ['tok_a', 'tok_b', 'tok_c', null]
   for (let step = 0; step < 1500; step++) {
-    // Longer than any pause, so that every try is judged.
+    // Longer than any pause, so that every attempt is checked.
     b.pass(61 * MINUTE)
     const caller = callers[chance(4)]!
     const asked = chance(2) === 0 ? {} : EXPECT

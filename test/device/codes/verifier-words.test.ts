@@ -1,4 +1,4 @@
-/** Words as people write them, and what is none. */
+/** Tests the spellings of words that are accepted, and texts that are not words. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { AppError } from '../../../src/errors.ts'

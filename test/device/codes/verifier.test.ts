@@ -1,4 +1,7 @@
-/** Whose words are these: the rules of protocol section 2, each against words of an independent computation. */
+/**
+ * Tests the speaker of words by the rules of protocol section 2.
+ * The words come from an independent computation.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { PREFIX, formatId } from '../../../src/crypto/encoding/id.ts'
@@ -208,7 +211,8 @@ describe('a clock that goes back', () => {
       if (uncertain) assert.match(answer.summary, /the clock cannot be trusted: no proof/)
     })
 
-  // The wanderings of a clock: minutes from W0. At each stop the words of W0 are tried, and some wrong ones.
+  // Movements of a clock, in minutes from W0. At each stop the test tries the words of W0 and
+  // some wrong ones.
   for (const stops of [
     [0, 1, 0, -1, 0, 1],
     [0, 10, 0],

@@ -1,4 +1,7 @@
-/** Connections whose history forks: who owns them, how they fork, and what devices are shown. */
+/**
+ * Connections with a forked history: their owners, the forks, and the entries that devices are
+ * shown.
+ */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { rotateNow, setRole } from '../../../src/device/connections/members.ts'
@@ -6,7 +9,7 @@ import { instead } from '../../handlers/trust-desk.ts'
 import { showing } from '../attacks/lying.ts'
 import { type Desk, takenIn, worldOf } from '../people.ts'
 
-/** Ada and Bob, who own a connection, with Cy in it. */
+/** Returns Ada and Bob, who own a connection, with Cy in it. */
 export async function owned(t: TestContext) {
   const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
   const id = await ada.connect()
@@ -18,7 +21,10 @@ export async function owned(t: TestContext) {
 
 const losing = instead('rosters', 'append', () => async () => ({ seq: 4, head: 'A'.repeat(43) }))
 
-/** What somebody signs and the account server acknowledges and loses; answers the device and the entry. */
+/**
+ * Signs on a device; the account server acknowledges the entry and loses it.
+ * @returns the device and the entry
+ */
 export async function lost(desk: Desk, id: string, sign: (desk: Desk) => unknown) {
   const cut = desk.restart(losing)
   await sign(cut)
@@ -32,11 +38,11 @@ export const rotates = (id: string) => (desk: Desk) => rotateNow(desk.device(), 
 export const showingBranch = (id: string, seq: number, entry: string) =>
   showing((entries, of) => (of === id ? [...entries.slice(0, seq), entry] : entries))
 
-/** Runs a sync; answers what it said. */
+/** Runs a sync; returns its error, or an empty string. */
 export const synced = async (desk: Desk): Promise<string> =>
   (await desk.device().sync.run('request')).error ?? ''
 
-/** A device that was shown another branch than the one it keeps. */
+/** Returns a device that was shown another branch than the one it keeps. */
 export async function shown(desk: Desk, id: string, seq: number, entry: string): Promise<Desk> {
   const lied = desk.restart(showingBranch(id, seq, entry))
   assert.match(await synced(lied), /forked: the account server shows two histories/)
@@ -49,7 +55,7 @@ export const others = async (desk: Desk, id: string) =>
 export const inPlaceOf = ({ state }: Desk, id: string): string =>
   state.replacements.inPlaceOf(id) ?? assert.fail('nothing is in its place')
 
-/** A fork that Ada and Bob made unknowingly: the server lost what Bob signed. */
+/** Makes a fork that neither Ada nor Bob has seen: the server lost the entry that Bob signed. */
 export async function forked(t: TestContext) {
   const { world, ada, bob, cy, id } = await owned(t)
   const seq = bob.state.logs.head('roster', id)!.seq + 1

@@ -1,8 +1,8 @@
 /**
- * What people, thieves and a dishonest account server may do to a connection, in any order, with
- * crashes in between, on five devices of three people, two of them owners. At the end the server is
- * honest and all devices have synced: they agree, or say why not, and every connection can be
- * verified, or was replaced, and can be left.
+ * Runs random histories of a connection, with crashes at any point.
+ * Users, thieves and a dishonest account server act in any order. They use five devices of three
+ * people, two of them owners. At the end the server is honest and all devices have synced: they
+ * agree or give a reason, and every connection can be verified, or was replaced, and can be left.
  */
 import { it, type TestContext } from 'node:test'
 import fc from 'fast-check'
@@ -12,7 +12,10 @@ import { EXAMPLES } from './history-examples.ts'
 import { ends, history } from './history-run.ts'
 import { frames, plans } from './history-plans.ts'
 
-/** More by hand: PROPERTY_RUNS=2000; again with SEED=… and SEED_PATH=…, as a failure says. */
+/**
+ * More with PROPERTY_RUNS=2000; the same again with SEED=… and SEED_PATH=…, as a failure prints
+ * them.
+ */
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 40)
 const SEED = process.env['SEED']
 const PATH = process.env['SEED_PATH']
@@ -43,7 +46,8 @@ it(
         ...seed,
         ...path,
         examples: EXAMPLES,
-        // To look for a smaller plan takes minutes: what was found by then is reported.
+        // The search for a smaller plan takes minutes. The smallest one found until then is
+        // reported.
         interruptAfterTimeLimit: TIMEOUT_MS - 10_000,
         markInterruptAsFailure: true,
       },

@@ -1,7 +1,7 @@
 /**
- * The end of a history: the account server is honest, everybody syncs until nothing changes, and
- * people decide about keys. Then all devices agree or give a reason that holds, and every connection
- * can be verified, or was replaced, and can be left.
+ * The end of a history: the server is honest, all devices sync, and people decide about keys.
+ * Syncs repeat until nothing changes. Then all devices agree or give a valid reason, and every
+ * connection can be verified, or was replaced, and can be left.
  */
 import assert from 'node:assert/strict'
 import { dismissed } from '../../../src/device/connections/ignored-connections.ts'
@@ -19,13 +19,13 @@ const MOST_ROUNDS = 20
 
 export const liveOf = ({ seats }: Scene): Seat[] => seats.filter(({ revoked }) => !revoked)
 
-/** Notes which devices were revoked by now. */
+/** Updates `revoked` of every device from the key logs. */
 export function noteRevoked(scene: Scene): void {
   for (const seat of scene.seats)
     seat.revoked = !activeIn(scene, seat.identity.account).includes(seat.identity.device)
 }
 
-/** No roster that a device remembers is shorter than, or another than, what it remembered before. */
+/** Checks that a device never replaces a stored roster by a shorter or different one. */
 export function neverBack({ seats, server }: Scene): void {
   for (const seat of seats)
     for (const id of new Set([...server.rosters.ids(), ...seat.seen.keys()])) {
@@ -46,7 +46,7 @@ async function rest(scene: Scene): Promise<void> {
   for (let quiet = 0, round = 0; quiet < QUIET; round++) {
     assert(round < MOST_ROUNDS, 'the devices never come to rest')
     const before = now()
-    // Members of others rotate after at most ten minutes.
+    // The devices of the other members rotate after at most ten minutes.
     clock.ms += 11 * 60_000
     for (const { device } of liveOf(scene)) await syncNamed(device)
     neverBack(scene)
@@ -60,7 +60,10 @@ async function rest(scene: Scene): Promise<void> {
 
 const isForked = ({ state }: Seat, id: string) => state.forks.has(id)
 
-/** The devices that may go on with a connection: of a confirmed member, and that saw no fork. */
+/**
+ * Returns the devices that may continue a connection: of a confirmed member, without a detected
+ * fork.
+ */
 const wholeIn = (scene: Scene, truth: Truth) =>
   liveOf(scene).filter(
     (seat) =>
@@ -70,7 +73,7 @@ const wholeIn = (scene: Scene, truth: Truth) =>
       !dismissed(seat.state).has(truth.id),
   )
 
-/** A device that may decide for an owner who has not lost the account to a thief. */
+/** Returns a device that may decide for an owner who has not lost the account to a thief. */
 const deciding = (scene: Scene, truth: Truth) =>
   truth.ended
     ? undefined
@@ -79,7 +82,7 @@ const deciding = (scene: Scene, truth: Truth) =>
           memberIn(truth, seat)?.role === 'owner' && !isStolen(scene, seat.identity.account),
       )
 
-/** Owners remove accounts that came back by a fork, where their devices report that. */
+/** Lets owners remove accounts that came back by a fork, if their devices report that. */
 async function removeReturned(scene: Scene): Promise<void> {
   for (const by of liveOf(scene))
     for (const id of scene.server.rosters.ids()) {
@@ -92,7 +95,7 @@ async function removeReturned(scene: Scene): Promise<void> {
     }
 }
 
-/** The people compare safety numbers: they confirm keys, and remove accounts that a thief has. */
+/** Compares safety numbers: people confirm keys, and remove accounts that a thief has. */
 async function decide(scene: Scene): Promise<void> {
   for (const truth of truths(scene)) {
     const by = deciding(scene, truth)
@@ -108,7 +111,7 @@ async function decide(scene: Scene): Promise<void> {
       if (!isStolen(scene, member)) await confirmNow(scene, device, account, member)
 }
 
-/** Owners whose account a thief has reset it with the recovery key, where they have one. */
+/** Lets owners with a stolen account reset it with the recovery key, if they have one. */
 async function undoThefts(scene: Scene): Promise<void> {
   for (const owner of [0, 1, 2]) {
     const { identity } = scene.seats.find((one) => one.owner === owner)!
@@ -119,7 +122,7 @@ async function undoThefts(scene: Scene): Promise<void> {
   }
 }
 
-/** @param isSecond which history of a connection the honest server goes on with */
+/** @param isSecond which history of a connection the honest server continues with */
 export async function settle(scene: Scene, isSecond: boolean): Promise<void> {
   for (const id of scene.server.rosters.ids()) scene.server.rosters.lies.join(id, isSecond)
   await undoThefts(scene)
@@ -134,7 +137,10 @@ export async function settle(scene: Scene, isSecond: boolean): Promise<void> {
   await rest(scene)
 }
 
-/** Devices lack the secret only where no device is left that has it; one of them makes another. */
+/**
+ * Checks that devices lack the secret only if no device has it.
+ * In that case one of them creates a new secret.
+ */
 async function haveSecret(scene: Scene, truth: Truth): Promise<void> {
   if (truth.ended || truth.held.length > 0) return
   const whole = wholeIn(scene, truth)
@@ -146,14 +152,17 @@ async function haveSecret(scene: Scene, truth: Truth): Promise<void> {
   await rotateNow(lacking.device, lacking.account, truth.id)
 }
 
-/** Why a device has no words; null where it has. */
+/** Returns the reason why a device has no words; null if it has words. */
 async function reasonOf(scene: Scene, seat: Seat, id: string): Promise<string | null> {
   if (seat.device.codes.toSay(id, scene.clock.ms) !== null) return null
   const { code, details } = await noWords(seat.device, seat.account, id)
   return typeof details.state === 'string' ? details.state : code
 }
 
-/** A device that saw two histories says so, keeps the evidence, and replaces where it may. */
+/**
+ * Checks that a device with two histories reports them and keeps the evidence.
+ * It must replace the connection if it may.
+ */
 async function checkFork(scene: Scene, seat: Seat, id: string): Promise<void> {
   const { state, identity } = seat
   assert.equal(await reasonOf(scene, seat, id), 'roster_forked')
@@ -169,7 +178,9 @@ async function checkFork(scene: Scene, seat: Seat, id: string): Promise<void> {
   if (mayReplace) assert.notEqual(state.replacements.inPlaceOf(id), null, 'an owner replaces it')
 }
 
-/** Whether a reason holds, by what the second implementation says of the connection. */
+/**
+ * Checks a device’s reason against the result of the second implementation for the connection.
+ */
 function assertReason(scene: Scene, seat: Seat, truth: Truth, reason: string): void {
   const { unconfirmed, members, ended } = truth
   const isDoubtful = unconfirmed.length > 0 || members.some((one) => isStolen(scene, one.account))
@@ -181,7 +192,9 @@ function assertReason(scene: Scene, seat: Seat, truth: Truth, reason: string): v
   }
 }
 
-/** What a device that may go on knows is what the others know; or its reason holds. */
+/**
+ * Returns whether a device that may continue agrees with the others. If not, checks its reason.
+ */
 async function agrees(scene: Scene, truth: Truth, seat: Seat): Promise<boolean> {
   const { state } = seat
   const reason = await reasonOf(scene, seat, truth.id)
@@ -201,7 +214,7 @@ async function agrees(scene: Scene, truth: Truth, seat: Seat): Promise<boolean> 
   return true
 }
 
-/** Somebody says the words, and every device of another account verifies them. */
+/** Checks that the words of one device verify at every device of another account. */
 async function hears(scene: Scene, id: string, those: readonly Seat[]): Promise<void> {
   const [speaker] = those
   if (speaker === undefined) return
@@ -216,7 +229,7 @@ async function hears(scene: Scene, id: string, those: readonly Seat[]): Promise<
   }
 }
 
-/** Checks one connection; answers how many devices have its words. */
+/** Checks one connection; returns how many devices have its words. */
 export async function check(
   scene: Scene,
   truth: Truth,
@@ -250,7 +263,7 @@ export async function check(
   return speaking.length
 }
 
-/** Nobody is bound to a connection, whatever became of it. */
+/** Checks that every account can leave a connection in any state. */
 export async function allLeave(scene: Scene): Promise<void> {
   for (const { state, account, device } of liveOf(scene)) {
     await device.sync.run('request')

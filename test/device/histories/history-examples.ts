@@ -1,4 +1,4 @@
-/** Histories that every run begins with: each is about one promise of the protocol. */
+/** Histories that every run begins with. Each one covers one guarantee of the protocol. */
 import type { Frame, Step, What } from './history-plans.ts'
 
 const plan = (...steps: readonly What[]): [Step[], Frame] => [
@@ -6,30 +6,31 @@ const plan = (...steps: readonly What[]): [Step[], Frame] => [
   { full: true, isSecond: false },
 ]
 
-/** The same plan, of which the honest server goes on with the second history. */
+/** Returns the same plan with the second history for the honest server to continue. */
 const withSecond = ([steps, frame]: [Step[], Frame]): [Step[], Frame] => [
   steps,
   { ...frame, isSecond: true },
 ]
 
-/** Devices 0 and 1 are the first owner's, 2 and 3 the second owner's, 4 the member's. */
+/** Devices 0 and 1 are the first owner’s, 2 and 3 the second owner’s, 4 the member’s. */
 export const EXAMPLES: [Step[], Frame][] = [
-  // Two owners sign in histories of their own, and the first is shown both.
+  // Two owners sign in separate histories, and the first is shown both.
   plan(
     { do: 'split', by: 0, devices: 0b01100 },
     { do: 'rotate', by: 0 },
     { do: 'rotate', by: 2 },
     { do: 'show', by: 0 },
   ),
-  // A member who was removed signs in a history of its own, which an owner is shown.
+  // A removed member signs in a separate history, which an owner is shown.
   plan(
     { do: 'split', by: 0, devices: 0b10000 },
     { do: 'remove', by: 0, whom: 2 },
     { do: 'rotate', by: 4 },
     { do: 'show', by: 2 },
   ),
-  // An owner whom one history made a member opens the replacement, and the other history removed
-  // somebody: each account has the lowest role that the opener heard of.
+  // An owner who is a member in one history opens the replacement, and the other history removed
+  // an account.
+  // Each account gets the lowest role that the opener has seen.
   withSecond(
     plan(
       { do: 'split', by: 0, devices: 0b10100 },
@@ -39,7 +40,7 @@ export const EXAMPLES: [Step[], Frame][] = [
       { do: 'remove', by: 0, whom: 0 },
     ),
   ),
-  // A member is removed in the other history after the replacement took it in.
+  // The other history removes a member after the replacement added that member.
   plan(
     { do: 'split', by: 0, devices: 0b01100 },
     { do: 'rotate', by: 0 },
@@ -50,7 +51,7 @@ export const EXAMPLES: [Step[], Frame][] = [
     { do: 'sync', by: 0 },
     { do: 'remove', by: 2, whom: 2 },
   ),
-  // The same before the replacement took it in.
+  // The same before the replacement added the member.
   withSecond(
     plan(
       { do: 'split', by: 0, devices: 0b01100 },
@@ -61,7 +62,7 @@ export const EXAMPLES: [Step[], Frame][] = [
       { do: 'sync', by: 4 },
     ),
   ),
-  // Whoever is left in the branch of an owner left the other history: there is nobody to invite.
+  // All accounts in an owner’s branch left the other history, so there is no account to invite.
   withSecond(
     plan(
       { do: 'split', by: 0, devices: 0b11000 },
@@ -77,7 +78,7 @@ export const EXAMPLES: [Step[], Frame][] = [
     { do: 'sync', by: 0 },
     { do: 'reset', by: 2, with: 'newest paper' },
   ),
-  // The same at the end, after the thief made a recovery key of his own.
+  // The same at the end, after the thief made another recovery key.
   plan({ do: 'paper', by: 0 }, { do: 'theft', by: 0 }, { do: 'paper', by: 5 }),
   // All devices are lost; the recovery key links the new one.
   plan({ do: 'paper', by: 4 }, { do: 'reset', by: 4, with: 'newest paper' }),
@@ -95,7 +96,7 @@ export const EXAMPLES: [Step[], Frame][] = [
     { do: 'rotate', by: 0 },
     { do: 'lied', by: 2, how: 'envelopes' },
   ),
-  // The consent of somebody who was removed is shown again.
+  // The consent of a removed account is shown again.
   plan(
     { do: 'remove', by: 0, whom: 2 },
     { do: 'invite', by: 0, whom: 2 },
@@ -107,7 +108,8 @@ export const EXAMPLES: [Step[], Frame][] = [
     { do: 'lied', by: 0, how: 'entries' },
     { do: 'lied', by: 0, how: 'withheld' },
   ),
-  // A thief resets the account of an owner, and gets no secret from those who do not know the keys.
+  // A thief resets the account of an owner, and gets no secret from members who have not
+  // confirmed the keys.
   plan(
     { do: 'theft', by: 2 },
     { do: 'sync', by: 0 },

@@ -1,16 +1,18 @@
-/** What stands between a device and its account in a history: a crash, and a server that keeps back
- * or repeats what it has. */
+/**
+ * Faults between a device and its account in a history: a crash, or a dishonest server.
+ * The server keeps back or repeats what it has.
+ */
 import type { Account } from '../../../src/api/port.ts'
 import type { memoryServer } from '../memory-server.ts'
 import { paged } from '../paged.ts'
 import { restless } from '../people.ts'
 
-/** A call that never came back: before it reached the server, or after. */
+/** A call that did not return: it failed before it reached the server, or after. */
 export class Crash extends Error {}
 
 type Groups = Record<string, Record<string, (input: unknown) => Promise<unknown>>>
 
-/** The account, at whose n-th call the device dies. */
+/** Returns the account; the device dies at the n-th call. */
 export function dyingAt(account: Account, n: number, after: boolean): Account {
   let calls = 0
   let dead = false
@@ -33,7 +35,7 @@ export function dyingAt(account: Account, n: number, after: boolean): Account {
 const without = (entries: readonly string[]) =>
   entries.length > 1 ? entries.slice(0, -1) : [...entries]
 
-/** The account as a server shows it that changes the entries of every log. */
+/** Returns the account of a server that changes the entries of every log. */
 const showing = (
   account: Account,
   change: (entries: readonly string[]) => readonly string[],
@@ -55,21 +57,21 @@ const showing = (
   },
 })
 
-/** What a dishonest server does in one sync of a device. */
+/** The lies of a dishonest server in one sync of a device. */
 export const LIES = ['withheld', 'entries', 'envelopes', 'consents'] as const
 export type Lie = (typeof LIES)[number]
 
 type Lying = (account: Account, server: ReturnType<typeof memoryServer>, device: string) => Account
 
 const BY_LIE: Record<Lie, Lying> = {
-  /** The newest of everything is kept back. */
+  /** The newest entry, envelope or consent is kept back. */
   withheld: (account) => ({
     ...showing(account, without),
     envelopes: { ...account.envelopes, read: async () => ({ envelopes: [] }) },
   }),
   /** An entry comes twice. */
   entries: (account) => showing(account, (entries) => [...entries, entries[0]!]),
-  /** The oldest envelope in place of the newest, and no other is ever deleted. */
+  /** The oldest envelope in place of the newest; no other one is deleted. */
   envelopes: (account, { rosters }, device) => ({
     ...restless(account),
     envelopes: {
@@ -80,7 +82,7 @@ const BY_LIE: Record<Lie, Lying> = {
       delete: async () => undefined,
     },
   }),
-  /** The first consent that ever took somebody in, in place of the one just given. */
+  /** The first consent that added the account, in place of the newest one. */
   consents: (account, { rosters }) => ({
     ...restless(account),
     duties: {
@@ -96,5 +98,5 @@ const BY_LIE: Record<Lie, Lying> = {
   }),
 }
 
-/** The account as a dishonest server shows it to a device. */
+/** Returns the account as a dishonest server shows it to a device. */
 export const lyingTo = (lie: Lie, ...of: Parameters<Lying>): Account => BY_LIE[lie](...of)

@@ -1,18 +1,20 @@
-/** Plans of histories: what people, thieves and a dishonest account server do, step by step. */
+/**
+ * Plans of histories: the actions of users, thieves and a dishonest account server, step by step.
+ */
 import fc from 'fast-check'
 import { LIES } from './history-lies.ts'
 
-/** Mostly one of the first five; those that came by a reset follow. */
+/** Mostly one of the first five devices; those that a reset added follow. */
 const device = fc.oneof({ weight: 3, arbitrary: fc.nat(4) }, { weight: 1, arbitrary: fc.nat(7) })
 const person = fc.nat(2)
-/** Mostly those who may. */
+/** Mostly a device of an owner. */
 const owner = fc.oneof({ weight: 4, arbitrary: fc.nat(3) }, { weight: 1, arbitrary: device })
 
 const plain = <Do extends string>(what: Do, by = device) => fc.record({ do: fc.constant(what), by })
 const about = <Do extends string>(what: Do) =>
   fc.record({ do: fc.constant(what), by: owner, whom: person })
 
-/** What leads to an entry of the roster. */
+/** Actions that lead to an entry of the roster. */
 const signing = fc.oneof(
   about('add'),
   about('remove'),
@@ -23,7 +25,7 @@ const signing = fc.oneof(
   plain('lose'),
   about('confirm'),
 )
-// The devices that are shown a history of their own, as the bits of a number.
+// The devices that are shown a separate history, as the bits of a number.
 const split = fc.record({
   do: fc.constant('split'),
   by: fc.nat(4),
@@ -52,7 +54,7 @@ const step = fc.oneof(
 )
 export type What = typeof step extends fc.Arbitrary<infer T> ? T : never
 
-/** A step, and perhaps a crash in it: at a call, and before or after that reached the server. */
+/** A step, and possibly a crash in it: at a call, before or after that reached the server. */
 export interface Step {
   readonly what: What
   readonly crash: { readonly at: number; readonly after: boolean } | null
@@ -64,7 +66,7 @@ const crash = fc.option(fc.record({ at: fc.integer({ min: 1, max: 8 }), after: f
 const several = (what: fc.Arbitrary<What>, minLength: number, maxLength: number) =>
   fc.array(fc.record({ what, crash }), { minLength, maxLength })
 
-/** Half of the plans are about two histories, in both of which somebody signs. */
+/** Half of the plans have two histories, with entries signed in both. */
 export const plans: fc.Arbitrary<Step[]> = fc.oneof(
   several(step, 4, 14),
   fc
@@ -77,11 +79,11 @@ export const plans: fc.Arbitrary<Step[]> = fc.oneof(
     .map((parts) => parts.flat()),
 )
 
-/** How a history begins and ends. */
+/** The beginning and the end of a history. */
 export interface Frame {
-  /** Whether all three are in before the first step, two of them as owners. */
+  /** Whether all three people are members before the first step, two of them as owners. */
   readonly full: boolean
-  /** Whether the honest server goes on with the second of two histories. */
+  /** Whether the honest server continues with the second of two histories. */
   readonly isSecond: boolean
 }
 

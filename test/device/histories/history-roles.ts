@@ -1,7 +1,7 @@
 /**
- * With which role devices took accounts into replacements of a forked connection, by a reading of
- * section 4 of the protocol that is this test's own: the lowest that an account has at the ends of
- * the histories that the signing device held when it signed.
+ * Checks the roles that accounts get in replacements of a forked connection.
+ * It is an independent reading of section 4 of the protocol: an account gets the lowest role that
+ * it has at the ends of the histories that the signing device held when it signed.
  */
 import assert from 'node:assert/strict'
 import type { Scene } from './history-steps.ts'
@@ -9,7 +9,7 @@ import { type Truth, truthOf } from './history-truth.ts'
 import { hashed, payloadOf } from '../memory-branches.ts'
 import type { Seat } from '../session/sessions.ts'
 
-/** What an account is at the end of a history that names it. */
+/** The roles of an account at the end of a history that names it. */
 const LOWEST_FIRST = ['gone', 'member', 'owner'] as const
 type Standing = (typeof LOWEST_FIRST)[number]
 
@@ -17,8 +17,8 @@ const openingOf = ({ server }: Pick<Scene, 'server'>, connection: string) =>
   payloadOf(server.rosters.branches(connection)[0]!.entries[0]!)
 
 /**
- * Notes, whenever a device takes an account into a replacement, what it holds of the forked
- * connection: it can be shown another history later.
+ * Records what a device holds of the forked connection when it adds an account to a replacement.
+ * The device can be shown another history later.
  */
 export function noteHeld({
   server,
@@ -34,13 +34,16 @@ export function noteHeld({
   })
 }
 
-/** What a device holds of a connection: the branch that it keeps, and the entries of all others. */
+/**
+ * Returns what a device holds of a connection: the branch it keeps, and the entries of all
+ * others.
+ */
 function heldBy({ state }: Seat, connection: string) {
   const kept = state.logs.read('roster', connection)
   return { kept, all: [...kept, ...state.forks.read(connection).map(({ entry }) => entry)] }
 }
 
-/** All histories that begin like this one: each up to an entry that no other one follows. */
+/** Returns all histories with this beginning, each up to an entry without a next one. */
 function historiesFrom(line: readonly string[], entries: readonly string[]): string[][] {
   const head = hashed(line.at(-1)!)
   const next = entries.filter((jws) => payloadOf(jws).prev === head)
@@ -59,7 +62,7 @@ const truthsFrom = (
 const names = ({ entries }: Truth, account: string): boolean =>
   entries.map(payloadOf).some(({ actor, member }) => actor === account || member === account)
 
-/** @returns undefined where no history names the account */
+/** @returns undefined if no history names the account */
 function lowestStanding(histories: readonly Truth[], account: string): Standing | undefined {
   const standings = histories
     .filter((one) => names(one, account))
@@ -68,9 +71,10 @@ function lowestStanding(histories: readonly Truth[], account: string): Standing 
 }
 
 /**
- * Checks that the first entry that seats an account in a replacement gives it the lowest role that
- * it had, and `member` where no history names it or where its person invited it although it was
- * gone. Who was in the replacement before comes back as a member.
+ * Checks the role in the first entry that adds an account to a replacement.
+ * It is the lowest role that the account had. It is `member` if no history names the account, or
+ * if the account was removed and the user of the signing device invited it again. An account that
+ * was in the replacement before comes back as a member.
  */
 export function checkRoles(scene: Scene, { id, entries }: Truth): void {
   const { replaces, actor: opener } = payloadOf(entries[0]!)
@@ -91,7 +95,9 @@ export function checkRoles(scene: Scene, { id, entries }: Truth): void {
   }
 }
 
-/** The other members of the branch that a device keeps, but for those who are gone in a history. */
+/**
+ * Returns the other members of the branch that a device keeps, except those removed in a history.
+ */
 export function toInvite(scene: Scene, seat: Seat, { id, members }: Truth): string[] {
   const { kept, all } = heldBy(seat, id)
   const histories = truthsFrom(scene, id, kept.slice(0, 1), all)
@@ -102,9 +108,11 @@ export function toInvite(scene: Scene, seat: Seat, { id, members }: Truth): stri
 }
 
 /**
- * The members of a replacement whom its `open` or their first `add` seats higher than the history
- * that a device keeps does, and at the devices of its opener, than any history does: they came back
- * by the fork, which a device can hear of after the replacement was opened.
+ * Returns the members of a replacement with a higher role there than before the fork.
+ * The role is that of the `open` entry or of the account’s first `add`. It is compared with the
+ * history that the device keeps; at the devices of the opener, with the lowest role in all
+ * histories. These members came back by the fork, which a device can learn of after the
+ * replacement was opened.
  */
 export function cameBack(scene: Scene, seat: Seat, { id, entries, members }: Truth): string[] {
   const { replaces, actor: opener } = payloadOf(entries[0]!)

@@ -1,4 +1,4 @@
-/** One history: the steps of a plan, with what must hold after each, and its end. */
+/** Runs one history: the steps of a plan, the checks after each step, and the end. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { keyCommitment } from '../../../src/crypto/key-commitment.ts'
@@ -15,7 +15,10 @@ import { hasSecret, truths } from './history-truth.ts'
 import { payloadOf } from '../memory-branches.ts'
 import { people, type Seat } from '../session/sessions.ts'
 
-/** No device that came by a reset holds the secret of now before an owner confirmed its keys. */
+/**
+ * Checks that no device added by a reset has the current secret before an owner confirmed its
+ * keys.
+ */
 function neverUnconfirmed(scene: Scene): void {
   for (const truth of truths(scene))
     for (const seat of scene.seats)
@@ -23,7 +26,7 @@ function neverUnconfirmed(scene: Scene): void {
         assert(!hasSecret(truth, seat), 'keys that nobody confirmed')
 }
 
-/** Words are made of the secret of the epoch that they are said for, whatever a server sends. */
+/** Checks that words come from the secret of their epoch, also with a dishonest server. */
 function neverOldSecret({ server, seats, clock }: Scene): void {
   for (const { state, device } of seats)
     for (const id of server.rosters.ids()) {
@@ -50,7 +53,7 @@ async function opened(first: Seat, seats: readonly Seat[], full: boolean): Promi
   return id
 }
 
-/** How histories ended, so that a run shows what it was about. */
+/** Counts of the ends of histories, which show what a run covered. */
 export const ends = { forks: 0, replacements: 0, stolen: 0, speaking: 0, silent: 0 }
 
 /** Runs a plan and its end. */
@@ -77,7 +80,7 @@ export async function history(
     byHand: new Set(),
     comeBack: (owner, how) => comeBack(owner, newFolder(), how),
   }
-  /** Every secret that was ever the current one, as somebody held it. */
+  /** Every secret that was ever the current one, by the device that held it. */
   const held = new Map<Seat, Set<string>>()
   const note = () => {
     for (const seat of seats) {

@@ -1,5 +1,5 @@
 /**
- * What people, thieves and a dishonest account server may do to a connection, one step at a time.
+ * The steps that users, thieves and a dishonest account server can do to a connection.
  * Any step may end in a crash; what the device wrote stays.
  */
 import assert from 'node:assert/strict'
@@ -26,38 +26,38 @@ import type { Step, What } from './history-plans.ts'
 import type { memoryServer } from '../memory-server.ts'
 import { type ComingBack, deviceOf, type Seat } from '../session/sessions.ts'
 
-/** Where the steps happen. */
+/** The state that the steps change. */
 export interface Scene {
   readonly server: ReturnType<typeof memoryServer>
   readonly seats: readonly Seat[]
   /** The first connection; others replace it. */
   readonly connection: string
   readonly clock: { ms: number }
-  /** The connections of which the server made two histories. */
+  /** The connections with two histories on the server. */
   readonly split: Set<string>
-  /** What the owner of an account, and thieves of it, wrote down: the oldest first. */
+  /** The recovery papers of an account’s owner and of its thieves, the oldest first. */
   readonly papers: Map<string, KeyPair[]>
-  /** By entry that takes an account into a replacement: what its signer held, see `noteHeld`. */
+  /** By entry that adds an account to a replacement: what its signer held, see `noteHeld`. */
   readonly heldAt: ReadonlyMap<string, readonly string[]>
-  /** Invitations that a person made: device, connection and account, with spaces between. */
+  /** Invitations that a user made: device, connection and account, separated by spaces. */
   readonly byHand: Set<string>
-  /** All devices of an account are lost, and a new one comes. */
+  /** Replaces all devices of an account by a new one. */
   readonly comeBack: (owner: number, how: ComingBack) => Promise<void>
 }
 
 const RESETS = 3
 
-/** Names of what was refused; a report that names none is a failure. */
+/** Reasons of refusals; a report without one of them is a failure. */
 const NAMED =
   /(refused|cannot be right|not valid|hold) \([a-z_0-9]+\)|followed on this device|forked|approval that was withdrawn|sealed to a key that this device no longer has|have to confirm|not those that you have looked at|only owner|came back by the fork|was not taken in/
 
-/** Runs a sync; what it complains of has a name. */
+/** Runs a sync; its error must name a reason. */
 export async function syncNamed(on: Device): Promise<void> {
   const { error } = await on.sync.run('request')
   if (error !== null) assert.match(error, NAMED)
 }
 
-/** The connection that a device uses: the first, or what replaced it. */
+/** Returns the connection that a device uses: the first one, or its replacement. */
 export function currentOf({ connection }: Scene, { state }: Seat): string {
   let id = connection
   for (;;) {
@@ -67,11 +67,11 @@ export function currentOf({ connection }: Scene, { state }: Seat): string {
   }
 }
 
-/** Whether all active devices of an account are a thief's. */
+/** Returns whether all active devices of an account are a thief’s. */
 export const isStolen = ({ seats }: Scene, account: string): boolean =>
   seats.some((one) => one.identity.account === account && one.isThief && !one.revoked)
 
-/** Whoever holds the device signs it out. */
+/** Signs the device out, as its holder. */
 async function signOut({ identity, account }: Seat): Promise<void> {
   const { sign } = await identity.keys()
   const log = await identity.keyLog()
@@ -81,18 +81,18 @@ async function signOut({ identity, account }: Seat): Promise<void> {
   await account.keyLogs.append({ body: { entry } })
 }
 
-/** What a person, or a thief, wrote down for an account. */
+/** Returns the papers that a user, or a thief, wrote for an account. */
 export function papersOf({ papers }: Scene, account: string, isThief: boolean): KeyPair[] {
   const key = `${account} ${isThief}`
   return papers.get(key) ?? papers.set(key, []).get(key)!
 }
 
-/** `recovery create`: the paper is written before the account server hears of its key. */
+/** `recovery create`: the paper is written before the account server gets its key. */
 async function newPaper(scene: Scene, { isThief }: Seat, on: Device, account: Account) {
   const papers = papersOf(scene, on.identity.account, isThief)
   const { key, next } = await readRecoveryKey(on, account)
   const old = papers.find(({ jwk }) => jwk.x === key?.x)
-  // Whoever has not the paper in force cannot replace it.
+  // Only a holder of the paper in force can replace it.
   if (key !== null && old === undefined) return
   const paper = recoveryKeyOf(newRecoverySeed())
   papers.push(paper)
@@ -101,14 +101,14 @@ async function newPaper(scene: Scene, { isThief }: Seat, on: Device, account: Ac
   await putRecoveryKey(on, account, { key: paper.jwk, seq: next.seq, ...vouched })
 }
 
-/** The newest paper of the owner that a reset would be linked by; null for none. */
+/** Returns the owner’s newest paper that would link a reset; null for none. */
 export function paperInForce(scene: Scene, account: string): KeyPair | null {
   const log = verifyKeyLog(account, scene.server.logs.get(account)!)
   const keys = linkingKeys(log.generations)
   return papersOf(scene, account, false).findLast(({ jwk }) => keys.includes(jwk.x)) ?? null
 }
 
-/** The person has compared the newest keys of somebody, and confirms them. */
+/** Compares the newest keys of an account as its contact and confirms them. */
 export async function confirmNow(
   { server }: Scene,
   on: Device,
@@ -222,11 +222,11 @@ async function act(scene: Scene, by: Seat, what: What, on: Device, account: Acco
   }
 }
 
-/** What a person is answered, and what a crash looks like, is no failure of the test. */
+/** Returns whether an error is an answer to the user or a crash, not a failure of the test. */
 const isTold = (error: unknown) =>
   error instanceof AppError || error instanceof Crash || error instanceof Refusal
 
-/** Take one step; the devices that a crash or another key ended start anew. */
+/** Runs one step; devices that a crash or another key ended start again. */
 export async function take(scene: Scene, { what, crash }: Step): Promise<void> {
   const by = scene.seats[what.by]
   if (by === undefined || (by.revoked && what.do !== 'reset' && what.do !== 'theft')) return
@@ -236,6 +236,6 @@ export async function take(scene: Scene, { what, crash }: Step): Promise<void> {
   await act(scene, by, what, on, account).catch((error: unknown) => {
     if (!isTold(error)) throw error
   })
-  // What it knows in memory is gone; what it wrote stays.
+  // Its memory is lost; what it wrote stays.
   if (crash !== null) by.device = deviceOf(by, by.account)
 }

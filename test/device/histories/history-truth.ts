@@ -1,6 +1,6 @@
 /**
- * What a connection is, by the second implementation of the protocol: what devices say at the end of
- * a history is compared with it.
+ * The state of a connection by the second implementation of the protocol.
+ * The results of devices at the end of a history are compared with it.
  */
 import { keyCommitment } from '../../../src/crypto/key-commitment.ts'
 import { type KeyLog, verifyKeyLog } from '../../second/key-log.ts'
@@ -19,7 +19,7 @@ export interface Truth extends RosterSummary {
 
 const verified = new Map<string, KeyLog>()
 
-/** The devices that a key log leaves active. */
+/** Returns the devices that a key log leaves active. */
 export const activeIn = ({ server }: Scene, account: string): string[] =>
   [...logOf(server.logs, account).states.at(-1)!.devices]
     .filter(([, { revokedAt }]) => revokedAt === null)
@@ -33,7 +33,10 @@ function logOf(logs: ReadonlyMap<string, readonly string[]>, account: string): K
   return log
 }
 
-/** One history of a connection. Throws Refused for an entry that breaks a rule. */
+/**
+ * Evaluates one history of a connection.
+ * @throws Refused for an entry that breaks a rule
+ */
 export function truthOf(
   { server }: Scene,
   id: string,
@@ -51,7 +54,7 @@ export function truthOf(
   }
 }
 
-/** All connections, as the server has them. */
+/** Returns all connections as the server has them. */
 export const truths = (scene: Scene): Truth[] =>
   scene.server.rosters
     .ids()
@@ -60,7 +63,7 @@ export const truths = (scene: Scene): Truth[] =>
 export const memberIn = ({ members }: Pick<Truth, 'members'>, { identity }: Seat) =>
   members.find(({ account }) => account === identity.account)
 
-/** Whether a device has the secret of the current epoch. */
+/** Returns whether a device has the secret of the current epoch. */
 export function hasSecret({ id, epoch, kCommit }: Truth, { device }: Seat): boolean {
   const k = device.vault.get(id)
   return k !== null && keyCommitment(id, epoch, k) === kCommit

@@ -1,4 +1,4 @@
-/** The histories of a forked connection as they are read from the state database. */
+/** Tests the histories of a forked connection, read from the state database. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { it } from 'node:test'
@@ -16,7 +16,7 @@ import {
 } from '../../crypto/builders.ts'
 import { freshFolder } from '../../keychain/fresh-folder.ts'
 
-/** The entry with another signature, as only one that was not verified can have. */
+/** Returns the entry with another signature, possible only for an entry that was not verified. */
 const unsigned = (jws: string) =>
   [...jws.split('.').slice(0, 2), randomBytes(64).toString('base64url')].join('.')
 
@@ -50,7 +50,7 @@ it('verifies no signature of the part before the fork again', (t) => {
       .sort()
   state.forks.keep(connection, [{ seq: 2, entry: other }])
   assert.deepEqual(lengths(), [2])
-  // What only the other history has is verified.
+  // Entries that only the other history has are verified.
   state.forks.keep(connection, [{ seq: 2, entry: unsigned(next(1, second)) }])
   assert.deepEqual(lengths(), [1, 2])
 })

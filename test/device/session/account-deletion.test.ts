@@ -1,4 +1,4 @@
-/** An account that is deleted: what this device forgets, and what those see who were connected with it. */
+/** Tests a deleted account: what this device deletes, and what its contacts see. */
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -36,7 +36,7 @@ const opsOf = (desk: Desk, id: string) =>
   })
 const holdOf = ({ state }: Desk, id: string) => state.connections.get(id)?.hold
 
-/** Every row of a state, as text. */
+/** Returns every row of a state, as text. */
 function rowsOf({ db }: Pick<State, 'db'>): string[] {
   const tables = db.prepare("select name from sqlite_schema where type = 'table'").all()
   return tables.flatMap(({ name }) =>
@@ -47,7 +47,7 @@ function rowsOf({ db }: Pick<State, 'db'>): string[] {
   )
 }
 
-/** The account server keeps nothing of a connection that nobody is in. */
+/** Checks that the account server stores nothing of a connection without members. */
 function isDeleted({ mail }: Pick<World, 'mail'>, id: string): void {
   const db = new DatabaseSync(join(dirname(mail), 'account.db'), { readOnly: true })
   const found = db.prepare('select 1 from connections where id = ?').all(id)
@@ -55,12 +55,12 @@ function isDeleted({ mail }: Pick<World, 'mail'>, id: string): void {
   assert.deepEqual(found, [])
 }
 
-/** As the daemon does at a start. */
+/** Finishes the deletion as the daemon does at a start. */
 const finish = ({ state, keychain, seat }: Desk) =>
   finishDeletion({ state, keychain, seat, log: () => undefined, now: () => 0 })
 
 const away = () => Promise.reject(new AppError('backend_unavailable', 'It is away.'))
-/** The account is deleted, and nobody hears of it. */
+/** Deletes the account and loses the answer. */
 const unheard = (account: Account): Account => ({
   ...account,
   account: {
@@ -120,7 +120,7 @@ describe('a group', () => {
     assert.deepEqual((await membersOf(cy, id)).toSorted(), [bob.id, cy.id].toSorted())
     world.later()
     assert(await verifies(bob, cy, id))
-    // A new device checks the history from its first entry on, which is signed by who is gone.
+    // A new device checks the history from its first entry on, which the deleted account signed.
     const tablet = await world.further(cy, 'tablet')
     for (const desk of [tablet, bob, cy, tablet]) await desk.sync()
     world.later()
@@ -149,7 +149,7 @@ describe('a group', () => {
     for (const desk of [tablet, bob, cy, tablet]) await desk.sync()
     world.later()
     assert(await verifies(bob, tablet, id))
-    // Nobody is left who may change who is in it.
+    // No account is left that may change the members.
     await assert.rejects(
       remove(bob.device(), bob.account(), id, cy.id),
       refusedWith('forbidden', /Only an owner/),
@@ -195,7 +195,7 @@ describe('a group', () => {
       rosters: {
         ...of.rosters,
         append: async (input) => {
-          // Between what Bob's device fetched and what it sends.
+          // Runs between what Bob’s device fetched and what it sends.
           await account.account.delete({}).catch(() => undefined)
           return of.rosters.append(input)
         },
@@ -227,7 +227,7 @@ it('somebody who is taken in and goes at that moment is not, and nothing else is
       },
     },
   }))
-  // It decides anew, is refused, and says so once.
+  // The device decides again, is refused, and reports it once.
   const { error } = await racing.device().sync.run('request')
   assert.match(error ?? '', new RegExp(id))
   await racing.sync()
@@ -239,7 +239,7 @@ it('somebody who is taken in and goes at that moment is not, and nothing else is
 })
 
 describe('what the account server says of who departed', () => {
-  /** A roster of three in an epoch, of which this is asked. */
+  /** A roster of three in an epoch, the input of these cases. */
   const roster = { connection: 'con_1', epoch: 3, members: ['a', 'b', 'c'], rotationPending: false }
   const cases: [name: string, said: [string, number][], members: string, due: boolean][] = [
     ['nobody', [], 'abc', false],
@@ -266,7 +266,7 @@ describe('what the account server says of who departed', () => {
       const state = { meta }
       noteDeparted(state, rosterIn(3), new Map(said), 'a')
       assert.deepEqual(seen(state), [members, due])
-      // Said again of a later epoch, it asks for nothing new.
+      // Reported again for a later epoch, it requires nothing new.
       noteDeparted(state, rosterIn(4), new Map(said.map(([of]) => [of, 99])), 'a')
       assert.deepEqual(seen(state, 4), [members, false])
       noteDeparted(state, rosterIn(4), new Map(), 'a')
@@ -323,7 +323,7 @@ describe('this device', () => {
     entries.filter((entry) => keychain.get(entry) !== null)
   const isEmpty = (desk: Desk, entries: readonly string[]) => {
     assert.deepEqual(held(desk, entries), [])
-    // How far the clock has come, which names nobody.
+    // The highest position of the clock, which identifies no account.
     const left = rowsOf(desk.state).filter((row) => !row.startsWith('replays_highest '))
     assert.deepEqual(left, [])
     assert.equal(desk.seat.identity(), null)

@@ -1,4 +1,7 @@
-/** Attempts of an approval: one at a time, few in a day, and over after 15 minutes or a restart. */
+/**
+ * Tests attempts of an approval: one at a time, few in a day, and ended by 15 minutes or a
+ * restart.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { approved, shownBy } from '../approving.ts'
@@ -8,7 +11,7 @@ import { newLaptop, refusedWith } from './signing-in.ts'
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-/** A signed-in device and one that waits. */
+/** Returns a signed-in device and one that waits. */
 async function twoLaptops(t: TestContext) {
   const server = testServer()
   const old = newLaptop(t, server, 'desk')
@@ -36,7 +39,7 @@ describe('a restart in the middle', () => {
     const noAttempt = refusedWith('invalid_state', /ends with a restart/, 'no_attempt')
     await assert.rejects(next.flow.advanceApproval(), noAttempt)
     await assert.rejects(next.flow.approve(words), noAttempt)
-    // What was ready on the old device is of no use to the new one.
+    // The words prepared on the old device are of no use to the new one.
     const { words: stale } = await old.approver.approve(old.account, id, words)
     await next.flow.beginApproval()
     await assert.rejects(next.flow.approve(stale), refusedWith('invalid_state', /Not approved yet/))

@@ -1,4 +1,7 @@
-/** A sign-out that fails half way, one between the two comparisons of words, and what is handed over before a device goes. */
+/**
+ * Tests signing out: a failure half way, and one between the two comparisons of words.
+ * The cases also cover what the device sends before it leaves.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
@@ -62,7 +65,7 @@ describe('a keychain that fails half way through a sign-out', () => {
 })
 
 describe('a device that gives up while it waits', () => {
-  /** A device that is signed in, and one that waits for it, which it has approved or not. */
+  /** Returns a signed-in device, and one that waits for it, approved or not. */
   async function waiting(t: TestContext, isApproved: boolean) {
     const server = testServer()
     const desk = newLaptop(t, server, 'desk')
@@ -111,7 +114,7 @@ describe('a device that gives up while it waits', () => {
 })
 
 describe('what was made here', () => {
-  /** A device over the account server of this process, with a flow; it has something to hand over. */
+  /** Returns a device over the account server of this process, with a flow and unsent data. */
   async function working(t: TestContext, parts: (account: Account) => Partial<Account>) {
     const device = await enrolled(t)
     changeFacts(device.state, { server: BACKEND })

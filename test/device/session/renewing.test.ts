@@ -1,4 +1,4 @@
-/** A machine account's session that ended is made anew without anybody. */
+/** Tests that a machine account’s ended session is renewed without user interaction. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
@@ -8,7 +8,7 @@ import { gate } from '../enrolled.ts'
 
 const none = { items: [], next_cursor: null }
 
-/** An account that refuses until it has a new session. */
+/** Returns an account that refuses until it has a new session. */
 function account(code: Code = 'not_signed_in') {
   const seen = { calls: 0, renewals: 0, good: false }
   const list = async () => {

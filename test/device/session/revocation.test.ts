@@ -1,4 +1,6 @@
-/** Revoking another device: the key log says so, whoever else writes there at the same moment. */
+/**
+ * Tests revoking another device: the key log contains it, also if another writer is there first.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
@@ -13,7 +15,7 @@ import { AppError } from '../../../src/errors.ts'
 import { enrolled } from '../enrolled.ts'
 import { paged } from '../paged.ts'
 
-/** A device whose log also has two others, at a server that keeps only the order. */
+/** Returns a device with two others in its log, at a server that checks only the order. */
 async function household(t: TestContext) {
   const device = await enrolled(t)
   const { identity, clock } = device
@@ -34,7 +36,7 @@ async function household(t: TestContext) {
     return id
   }) as [string, string]
   const seen = { appended: 0, turnedAway: [] as string[] }
-  /** Before the server takes an entry, somebody else may have been faster. */
+  /** Runs before the server accepts an entry; another writer may append first. */
   let faster: () => void = () => undefined
   const home = device.reopen({
     keyLogs: {

@@ -1,4 +1,4 @@
-/** Who is signed in, and that signing out leaves nothing behind. */
+/** Tests who is signed in, and that signing out leaves nothing behind. */
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ import { T0 } from '../bench.ts'
 
 const notSignedIn = (error: unknown) => error instanceof AppError && error.code === 'not_signed_in'
 
-/** A device with something of everything, and the secrets that are in it. */
+/** Returns a device with data of every kind, and the secrets in it. */
 async function furnished(t: TestContext) {
   const device = await enrolled(t)
   const connection = await device.connect('The name of a bank')
@@ -37,7 +37,7 @@ async function furnished(t: TestContext) {
   return { device, connection, guest, secrets, sealed }
 }
 
-/** All that the files of a state folder hold; the account server's own are another matter. */
+/** Returns all bytes in the files of a state folder, without those of the account server. */
 const stored = ({ dir }: Enrolled) =>
   Buffer.concat(
     readdirSync(dir)
@@ -45,7 +45,7 @@ const stored = ({ dir }: Enrolled) =>
       .map((name) => readFileSync(join(dir, name))),
   )
 
-/** A secret in the forms in which somebody might have written it. */
+/** Returns a secret in the encodings in which it might have been written. */
 const spellings = (secret: Uint8Array) => {
   const bytes = Buffer.from(secret)
   return [
@@ -54,7 +54,7 @@ const spellings = (secret: Uint8Array) => {
   ]
 }
 
-/** The same state, seen by a seat that opens it anew. */
+/** Opens the sign-in state again from the same storage. */
 const reseated = ({ state, store, account, now }: Enrolled, keychain = store) =>
   openSeat({
     state,

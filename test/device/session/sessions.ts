@@ -18,7 +18,7 @@ import { memoryKeychain } from '../../keychain/memory.ts'
 import { T0 } from '../bench.ts'
 import { memoryServer } from '../memory-server.ts'
 
-/** A device of somebody. */
+/** A device of a person. */
 export interface Seat {
   readonly owner: number
   readonly state: State
@@ -43,7 +43,7 @@ export interface ComingBack {
 
 const run = { startedAt: T0, environment: 'test', backend: () => '', keychain: 'file' } as const
 
-/** The device of a seat after a start, over its account or whatever stands in its place. */
+/** Returns the device after a start, over its account or a replacement of it. */
 export function deviceOf(
   { state, keychain, clock }: Pick<Seat, 'state' | 'keychain' | 'clock'>,
   account: Account,
@@ -66,7 +66,7 @@ export function deviceOf(
 }
 
 /**
- * People over a new server, with so many devices each. A folder is one device's.
+ * Creates people over a new server, with one state folder for each device.
  * @param devices one or two for each person
  */
 export async function people(folders: readonly State[], devices: readonly (1 | 2)[]) {
@@ -89,13 +89,13 @@ export async function people(folders: readonly State[], devices: readonly (1 | 2
     sit(owner, state, keychain)
     if (count === 2) await addSecond(seats.at(-1)!, folders[seats.length] as State, sit, server)
   }
-  /** A new device in place of all others of an account, by a reset. */
+  /** Replaces all devices of an account by a new one, by a reset. */
   const comeBack = (owner: number, state: State, how: ComingBack) =>
     resetBy({ first: seats.find((one) => one.owner === owner)!, state, how }, sit, server)
   return { server, seats, clock, comeBack }
 }
 
-/** The consent that a device signs to be taken in. */
+/** Returns the consent that a device signs to be added. */
 async function consentBy(
   { account, device, kid, keyLog, keys }: Identity,
   to: { connection: string; inviter: string; rosterHead: Uint8Array },
@@ -142,7 +142,7 @@ async function resetBy(
   await takeSeat({ first, state, id, keys, entries, isThief: how.isThief }, sit, server)
 }
 
-/** A further device of an account, which knows its log. */
+/** Creates a further device of an account, which has its log. */
 async function takeSeat(
   of: {
     first: Seat

@@ -1,4 +1,7 @@
-/** A device that is enrolled and signs in again: its session ended, it was turned away, it was revoked, or an answer was lost. */
+/**
+ * Tests an enrolled device that signs in again.
+ * Its session ended, it was rejected or revoked, or an answer was lost.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Door } from '../../../src/api/port.ts'
@@ -7,7 +10,7 @@ import { approved } from '../approving.ts'
 import { type TestServer, testServer } from './sign-in-server.ts'
 import { EMAIL, type Laptop, losing, newLaptop, refusedWith } from './signing-in.ts'
 
-/** The server forgets the session of a device, and nothing else. */
+/** Deletes the session of a device on the server, and nothing else. */
 function endSession(server: TestServer, { identity }: Laptop) {
   const row = server.devices.get(identity().device)
   assert(row)

@@ -1,4 +1,4 @@
-/** The second laptop: it reads, and nothing else, until both have typed the words of the other. */
+/** Tests the second laptop: it may only read until each has the words of the other. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { newId } from '../../../src/crypto/encoding/id.ts'
@@ -109,7 +109,8 @@ describe('approval', () => {
     })
     const again = await added(old, early.flow)
     assert.notEqual(again, words)
-    // The place before its own entry: the log without that entry is not another log.
+    // The server shows the log up to the place before the device’s own entry: that is no other
+    // log.
     await assert.rejects(
       early.flow.approve(again),
       refusedWith('invalid_state', /^Not approved yet: do it on the other device first/),

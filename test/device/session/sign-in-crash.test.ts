@@ -1,11 +1,17 @@
-/** A device that dies in the middle of signing in or out, at each step in turn, and goes on at its next start. */
+/**
+ * Tests a device that dies while signing in or out, at each step in turn.
+ * It continues at its next start.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { testServer } from './sign-in-server.ts'
 import { EMAIL, crashAt, crashing, newLaptop, type Laptop } from './signing-in.ts'
 
 describe('a crash at any step', () => {
-  /** Sign in with a device that dies at call `at`, until it does not; each time it starts again and goes on. */
+  /**
+   * Signs in with a device that dies at call `at`, until it survives. Each time it restarts and
+   * continues.
+   */
   async function everyCrash(
     prepare: (laptop: Laptop) => Promise<void>,
     attempt: (laptop: Laptop) => Promise<unknown>,

@@ -1,4 +1,7 @@
-/** Signing out: the account hears of it first, and the last device is not given up by mistake. */
+/**
+ * Tests signing out: the account is notified first, and the last device is not removed by
+ * mistake.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { revokeDevice } from '../../../src/crypto/logs/key-log-entries.ts'

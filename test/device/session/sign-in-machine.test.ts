@@ -1,4 +1,4 @@
-/** Machine accounts: a key in the place of a person. */
+/** Tests machine accounts, which sign in with a key in place of a person. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Door } from '../../../src/api/port.ts'
@@ -71,7 +71,7 @@ describe('a machine account', () => {
       [device, made.session_id],
     )
     assert.deepEqual([server.devices.size, server.logOf(laptop.identity().account).seq], [1, 0])
-    // As a restarted service does that is told to sign in at every start.
+    // As a restarted service does that is configured to sign in at every start.
     assert.equal((await next.flow.machine({ key, reset: false })).state, 'signed_in')
     assert.deepEqual([server.devices.size, server.logOf(laptop.identity().account).seq], [1, 0])
   })

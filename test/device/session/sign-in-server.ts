@@ -1,4 +1,6 @@
-/** An account server as devices see it while they sign in, in memory, and in the hands of the test: it can be made to lie. */
+/**
+ * An account server in memory, as devices see it while they sign in. The test can make it lie.
+ */
 import type { Account, Door } from '../../../src/api/port.ts'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { readAssertion, verifyAssertion } from '../../../src/crypto/jose/client-assertion.ts'
@@ -49,7 +51,7 @@ const gone = () => new AppError('not_signed_in', 'not signed in')
 
 export type TestServer = ReturnType<typeof testServer>
 
-/** @param origin where it says that it is */
+/** @param origin the origin that it reports */
 export function testServer(origin = ORIGIN) {
   const clock = { ms: T0 }
   const holders: Holder[] = []
@@ -172,7 +174,7 @@ export function testServer(origin = ORIGIN) {
     },
   }
 
-  /** The account as a device may ask it. */
+  /** Returns the account with the calls that a device may make. */
   function accountOf({ account, device, session }: Identity): Account {
     const row = () => {
       const found = devices.get(device)
@@ -180,7 +182,10 @@ export function testServer(origin = ORIGIN) {
       if (session !== found.session && !found.approved) throw gone()
       return found
     }
-    /** One that is in the log and not approved yet may take itself out of it. */
+    /**
+     * Returns whether a device may append: one in the log without approval may only remove
+     * itself.
+     */
     const mayAppend = (entry: string) => {
       const { op, device: whom } = entryOf(entry)
       if (!row().approved && (op !== 'revoke' || whom !== device))
@@ -285,9 +290,9 @@ export function testServer(origin = ORIGIN) {
     devices,
     /** Accounts that have a key log. */
     accounts: () => [...logs.keys()],
-    /** The newest code that was mailed. */
+    /** Returns the newest code that was mailed. */
     code: (_email?: string) => [...codes.keys()].at(-1) as string,
-    /** A machine with this key, which has no account yet. */
+    /** Registers a machine with this key, which has no account yet. */
     machine(key: PublicJwk): string {
       const machine = newId('mch_', clock.ms)
       holders.push({ account: null, email: null, key, machine })

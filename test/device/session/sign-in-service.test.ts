@@ -1,4 +1,7 @@
-/** Signing in to the account server itself, over HTTP with proofs: what the other tests say of an imagined one. */
+/**
+ * Tests signing in to the real account server, over HTTP with proofs.
+ * The other tests use a simulated server.
+ */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
@@ -24,7 +27,7 @@ import {
 } from './signing-in.ts'
 
 let people = 0
-/** Somebody new. */
+/** Returns the address of a new person. */
 const anybody = () => `person-${(people += 1)}@example.org`
 
 describe('over the account server', () => {
@@ -271,7 +274,7 @@ describe('over the account server', () => {
     assert.equal((await logOf(fresh)).length, 2)
   })
 
-  /** The key of a new machine account. */
+  /** Returns the key of a new machine account. */
   async function machineOf(owner: Laptop) {
     const { sign } = newDeviceKeys()
     const { id } = await owner.seat.account().organisations.create({ body: { name: 'Acme' } })

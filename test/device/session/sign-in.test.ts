@@ -1,4 +1,4 @@
-/** A person’s sign-in on one device: codes, resets, and what is refused. */
+/** Tests a person’s sign-in on one device: codes, resets, and refusals. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Door } from '../../../src/api/port.ts'

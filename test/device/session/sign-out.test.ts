@@ -1,4 +1,6 @@
-/** Telling the account that a device leaves, and what becomes of the device when nobody hears it. */
+/**
+ * Tests notifying the account that a device leaves, and the device if the notification is lost.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
@@ -12,7 +14,7 @@ import { AppError } from '../../../src/errors.ts'
 import { testServer } from './sign-in-server.ts'
 import { away, newLaptop, refusedWith } from './signing-in.ts'
 
-/** A device that is signed in; `parts` replaces calls of its account. */
+/** Returns a signed-in device; `parts` replaces calls of its account. */
 async function signedIn(
   t: TestContext,
   parts: (account: Account) => Partial<Account> = () => ({}),
@@ -44,7 +46,7 @@ async function signedIn(
   }
 }
 
-/** A sync that looks at the key log alone holds no secrets. */
+/** A sync that reads only the key log has no secrets. */
 const unused = null as never
 
 const deaf = (part: 'read' | 'append') => (account: Account) => ({
@@ -128,7 +130,7 @@ describe('a device that signed its revocation and heard no answer', () => {
 })
 
 describe('a device whose revocation never arrived, and whose session ends later', () => {
-  /** Whether the way to the server is cut: what is appended does not arrive. */
+  /** Returns an account that loses appended entries until `mend` is called. */
   function cut() {
     let isCut = true
     const parts = (account: Account) => ({

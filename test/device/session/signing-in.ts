@@ -1,4 +1,4 @@
-/** A device that nobody is signed in to yet, over the account server of the test. */
+/** A device before its first sign-in, over the account server of the test. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Account, Door } from '../../../src/api/port.ts'
@@ -18,13 +18,13 @@ import { memoryKeychain } from '../../keychain/memory.ts'
 
 export const EMAIL = 'ada@example.org'
 
-/** An account server, wherever it runs. */
+/** An account server, in this process or elsewhere. */
 export interface Place {
   readonly origin: string
   now(): number
   readonly door: Door
   accountOf(identity: Identity, keychain: Keychain, again: () => Promise<unknown>): Account
-  /** The newest code that was mailed. */
+  /** Returns the newest code that was mailed. */
   code(email: string): string | Promise<string>
 }
 
@@ -34,15 +34,15 @@ interface Parts {
   readonly door: Door
   readonly account: (account: Account) => Account
   readonly server: string | null
-  /** The clock here, where it is not the server's: Unix milliseconds. */
+  /** The local clock, if it is not the server’s: Unix milliseconds. */
   readonly now: () => number
-  /** What happens when its device hands over what was made. */
+  /** Runs when the device sends what it made. */
   readonly handOver: () => Promise<Unpushed>
 }
 
 export type Laptop = ReturnType<typeof newLaptop>
 
-/** A device; `parts` replaces what it works with. */
+/** Returns a device; `parts` replaces its dependencies. */
 export function newLaptop(
   t: TestContext,
   server: Place,
@@ -99,7 +99,7 @@ function laptopOver(server: Place, name: string, parts: Parts) {
     seat,
     logged,
     identity: () => openIdentity(state, keychain) as Identity,
-    /** Sign in with a code from the mailbox. */
+    /** Signs in with a code from the mailbox. */
     async signIn({ email = EMAIL, reset = false } = {}) {
       await flow.begin(email)
       return flow.code({ code: await server.code(email), reset })
@@ -111,12 +111,12 @@ function laptopOver(server: Place, name: string, parts: Parts) {
     get account() {
       return seat.account()
     },
-    /** The same device after another start, some part replaced. */
+    /** Returns the same device after a restart, with some parts replaced. */
     restart: (more: Partial<Parts> = {}) => laptopOver(server, name, { ...parts, ...more }),
   }
 }
 
-/** A function or the functions of an object, however deep, each of which runs and then may throw. */
+/** Wraps a function or the functions of an object, at any depth: each runs and then may throw. */
 export function crashing<T extends object>(of: T, step: () => void): T {
   const wrapped = Object.entries(of).map(([key, value]): [string, unknown] => {
     if (typeof value === 'function')
@@ -134,7 +134,7 @@ export function crashing<T extends object>(of: T, step: () => void): T {
   return Object.fromEntries(wrapped) as T
 }
 
-/** A door of which one row's answers are lost so many times, after the server did what it was asked. */
+/** Returns a door that loses the answers of one row a number of times, after the server acted. */
 export function losing(
   door: Door,
   group: 'signIns' | 'enrolment',
@@ -154,7 +154,7 @@ export function losing(
   return { ...door, [group]: { ...rows, [row]: lossy } }
 }
 
-/** Throws once, at call number `at` (from 1) of all that it counts from `arm` on. */
+/** Throws once, at call number `at` (from 1) of all calls counted after `arm`. */
 export function crashAt(at: number) {
   let calls: number | null = null
   return {
@@ -166,12 +166,12 @@ export function crashAt(at: number) {
       calls += 1
       if (calls === at) throw new Error('crash')
     },
-    /** Whether there were so many calls. */
+    /** Returns whether there were that many calls. */
     crashed: () => (calls ?? 0) >= at,
   }
 }
 
-/** Checks that an error is an AppError of this code that says this, with this state among its details. */
+/** Checks an error: an AppError with this code, message, and state among its details. */
 export const refusedWith =
   (code: AppError['code'], says = /./, state?: string) =>
   (error: unknown) => {
@@ -186,7 +186,7 @@ export const away = async () => {
   throw new AppError('backend_unavailable', 'The server is away.')
 }
 
-/** All that a device wrote where it is no secret, as text. */
+/** Returns everything that a device wrote outside its secrets, as text. */
 export const written = ({ state, logged }: Laptop) =>
   JSON.stringify([
     logged,
