@@ -5,7 +5,7 @@
  */
 import type { Kysely, Transaction } from 'kysely'
 import { accountAt, displayName, primaryAddress } from './account-record.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
 import { emailAddedMessage } from '../mail/messages.ts'
 import { quoted } from '../mail/quoting.ts'

@@ -9,13 +9,13 @@ import { verifyConsent } from '../../crypto/logs/consent.ts'
 import { hashOf } from '../../crypto/jose/jws.ts'
 import { demand } from '../../crypto/refusal.ts'
 import { isFreshHead } from '../../crypto/logs/roster.ts'
-import { demandApproved } from '../devices/device-rows.ts'
+import { demandApproved } from '../accounts/device-rows.ts'
 import { judged } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { approvable, invitationAnswers } from './invitations.ts'
-import { readKeyLog } from '../devices/key-log-rows.ts'
+import { readKeyLog } from '../accounts/key-log-rows.ts'
 import { newestRosterEntry, rosterEntries } from './roster-rows.ts'
-import { storedKeyLog } from '../devices/stored-logs.ts'
+import { storedKeyLog } from '../accounts/stored-logs.ts'
 
 const headOf = (entry: string): string => encodeBase64url(hashOf(entry))
 

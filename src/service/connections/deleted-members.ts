@@ -1,15 +1,11 @@
 /**
- * Accounts that were deleted, in the connections of others. Their signatures are in the rosters, which every new device of a member
- * checks from the first entry on: so their key logs stay for those members, and for nobody else, under the hash of the account's id.
+ * Deleted accounts in the connections of others: which connections name them, and the epoch at
+ * which they were deleted. `accounts/deleted-accounts.ts` has their key logs.
  */
-import { hash } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
-import { taken } from '../devices/device-rows.ts'
-import { tellMembers } from '../mail/event-notices.ts'
+import { tellMembers } from './notices.ts'
 import type { Schema } from '../db/schema.ts'
-
-/** What tells an account here: SHA-256 of its id, hex. */
-export const pseudonymOf = (account: string): string => hash('sha256', account, 'hex')
+import { pseudonymOf } from '../accounts/deleted-accounts.ts'
 
 /** A roster names an account from now on. */
 export async function noteNamed(
@@ -51,27 +47,6 @@ export async function departedOf(
   )
 }
 
-/** The key logs of deleted accounts that the roster of a connection rests on, each in order, by account. */
-export async function departedLogs(
-  db: Kysely<Schema>,
-  connection: string,
-  accounts: readonly string[],
-): Promise<Map<string, string[]>> {
-  const named = new Map(accounts.map((account) => [pseudonymOf(account), account]))
-  const rows = await db
-    .selectFrom('departed_key_logs')
-    .select(['account_hash', 'entry'])
-    .where('connection_id', '=', connection)
-    .where('account_hash', 'in', [...named.keys()])
-    .orderBy('account_hash')
-    .orderBy('seq')
-    .execute()
-  const byHash = Map.groupBy(rows, ({ account_hash }) => account_hash)
-  return new Map(
-    [...byHash].map(([hash, of]) => [named.get(hash)!, of.map(({ entry }) => entry)] as const),
-  )
-}
-
 /** How long those logs are: the seq of the newest entry of each, and the epoch in which its account went. */
 export async function departedLengths(
   db: Kysely<Schema>,
@@ -90,35 +65,6 @@ export async function departedLengths(
   return [...departed].map(([account, departed_epoch]) => {
     return { account, seq: lengths.get(pseudonymOf(account)) ?? 0, departed_epoch }
   })
-}
-
-/** The key log of a deleted account as a member of a connection that names it may read it; empty for anybody else. */
-export async function departedLogFor(
-  db: Kysely<Schema>,
-  asking: string,
-  account: string,
-): Promise<string[]> {
-  const shared = await db
-    .selectFrom('departed_key_logs')
-    .innerJoin('memberships', 'memberships.connection_id', 'departed_key_logs.connection_id')
-    .select('departed_key_logs.connection_id')
-    .where('account_hash', '=', pseudonymOf(account))
-    .where('account_id', '=', asking)
-    .limit(1)
-    .executeTakeFirst()
-  if (shared === undefined) return []
-  return (await departedLogs(db, shared.connection_id, [account])).get(account) ?? []
-}
-
-/** Throws AppError `conflict` for the id of an account that was deleted: whoever took it would sign in its name. */
-export async function demandNeverUsed(trx: Transaction<Schema>, account: string): Promise<void> {
-  const row = await trx
-    .selectFrom('departed_key_logs')
-    .select('account_hash')
-    .where('account_hash', '=', pseudonymOf(account))
-    .limit(1)
-    .executeTakeFirst()
-  if (row !== undefined) throw taken()
 }
 
 /** Deletes connections, which the caller chooses, that are without members: each account that the roster still names is deleted. */

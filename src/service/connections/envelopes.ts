@@ -2,12 +2,12 @@
 import type { Service } from '../../api/port.ts'
 import { accountsOf } from '../../crypto/logs/roster.ts'
 import { PREFIX, demandMember, holdConnection, touchConnection } from './connection-rows.ts'
-import { demandApproved, holdApproved } from '../devices/device-rows.ts'
+import { demandApproved, holdApproved } from '../accounts/device-rows.ts'
 import { addressed, storeEnvelopes } from './envelope-rows.ts'
 import { demandId, deviceOf, judged } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { keyLogsOf, present, rosterEntries } from './roster-rows.ts'
-import { storedRoster } from '../devices/stored-logs.ts'
+import { storedRoster } from '../accounts/stored-logs.ts'
 
 export const envelopes = ({ db, now }: Ground): Service['envelopes'] => ({
   read: async ({ connection }, session) => {

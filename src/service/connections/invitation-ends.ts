@@ -6,7 +6,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import { holdConnection, roleIn } from './connection-rows.ts'
 import { accountAt, displayName } from '../accounts/account-record.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { isLeftBehind, isOver } from './invitation-rows.ts'
 import { named } from '../mail/quoting.ts'
 import { type Note, forgetNotes, notifyAll } from '../mail/notices.ts'

@@ -2,7 +2,7 @@
 import type { Transaction } from 'kysely'
 import { roleIn } from './connection-rows.ts'
 import { accountAt, displayName, primaryAddress } from '../accounts/account-record.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { takeInvitationMails } from './invitation-allowance.ts'
 import type { Allowance } from '../accounts/mail-allowance.ts'
 import type { Mail, Message } from '../mail/mailer.ts'

@@ -8,10 +8,10 @@ import type { Service } from '../../api/port.ts'
 import type { Invitation } from '../../api/rest/invitations.ts'
 import { AppError } from '../../errors.ts'
 import { holdConnection, roleIn } from './connection-rows.ts'
-import { tellInviter } from '../mail/event-notices.ts'
+import { tellInviter } from './notices.ts'
 import { notifyEnds, withdrawalsOf } from './invitation-ends.ts'
 import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import {
   type Named,
   PREFIX,

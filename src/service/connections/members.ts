@@ -10,7 +10,7 @@ import {
   roleIn,
 } from './connection-rows.ts'
 import { notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { ENDED, notifyEnds, withdrawalsOf } from './invitation-ends.ts'
 import { PREFIX, invitations, isOfMailbox, isStanding, resource } from './invitation-rows.ts'
 import { sendAll } from './invitation-letters.ts'

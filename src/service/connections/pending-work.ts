@@ -5,7 +5,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Service } from '../../api/port.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { isWaiting } from './invitation-rows.ts'
 import { replacementsFor } from './replacements.ts'
 import type { Schema } from '../db/schema.ts'

@@ -8,7 +8,7 @@ import type { Preset } from '../../api/rest/presets.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { arranging, demandFewer } from '../accounts/labels.ts'
 import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 

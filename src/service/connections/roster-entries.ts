@@ -14,11 +14,11 @@ import { type KeyLogs, type Roster, accountsOf } from '../../crypto/logs/roster.
 import { AppError } from '../../errors.ts'
 import { PREFIX, demandMember, holdConnection, touchConnection } from './connection-rows.ts'
 import { deleteAbandoned, noteNamed } from './deleted-members.ts'
-import { demandApproved, holdApproved } from '../devices/device-rows.ts'
+import { demandApproved, holdApproved } from '../accounts/device-rows.ts'
 import { type Addressed, type Sender, addressed, moved, storeEnvelopes } from './envelope-rows.ts'
-import { tellOfEntry } from '../mail/event-notices.ts'
+import { tellOfEntry } from './notices.ts'
 import { demandId, judged, judgedLater } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { type Ended, notifyEnds, withdrawalsOf } from './invitation-ends.ts'
 import {
   endUnseenOf,
@@ -32,7 +32,7 @@ import { carryOver } from './replacements.ts'
 import { countEntry, demandShort, opensEpoch } from './roster-limits.ts'
 import { keyLogsOf, present, rosterEntries } from './roster-rows.ts'
 import type { Schema } from '../db/schema.ts'
-import { storedRoster } from '../devices/stored-logs.ts'
+import { storedRoster } from '../accounts/stored-logs.ts'
 
 const placeOf = (entries: readonly string[], seq: number) => ({
   seq,

@@ -2,9 +2,10 @@
 import type { Kysely } from 'kysely'
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import type { KeyLogs, Roster } from '../../crypto/logs/roster.ts'
-import { departedLogs, departedOf } from './deleted-members.ts'
+import { departedOf } from './deleted-members.ts'
+import { departedLogs } from '../accounts/deleted-accounts.ts'
 import type { Schema } from '../db/schema.ts'
-import { storedKeyLog } from '../devices/stored-logs.ts'
+import { storedKeyLog } from '../accounts/stored-logs.ts'
 
 /** The entries of a roster, in order; none where there is no such connection. */
 export async function rosterEntries(db: Kysely<Schema>, connection: string): Promise<string[]> {

@@ -9,7 +9,7 @@ import { arranging, demandFewer, demandNewName } from '../accounts/labels.ts'
 import { PREFIX as CONNECTION, later } from './connection-rows.ts'
 import { readConnection } from './connections.ts'
 import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 

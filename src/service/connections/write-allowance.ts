@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import { AppError } from '../../errors.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 
 const MINUTE_MS = 60_000
 const BLOCK = 100

@@ -12,10 +12,16 @@ import { parseJws } from '../../crypto/jose/jws.ts'
 import { demand } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import { primaryAddress } from '../accounts/account-record.ts'
-import { demandNeverUsed } from '../connections/deleted-members.ts'
-import { addDevice, endOtherDevices, forgetWaiting, holdDevices, taken } from './device-rows.ts'
-import { claimCode, refusedCode } from '../accounts/enrolment-codes.ts'
-import { tellOfReset } from '../mail/event-notices.ts'
+import { demandNeverUsed } from '../accounts/deleted-accounts.ts'
+import {
+  addDevice,
+  endOtherDevices,
+  forgetWaiting,
+  holdDevices,
+  taken,
+} from '../accounts/device-rows.ts'
+import { claimCode, refusedCode } from './enrolment-codes.ts'
+import { tellOfReset } from './notices.ts'
 import { judged } from '../db/faults.ts'
 import {
   admitFurther,
@@ -24,16 +30,16 @@ import {
   nobodyApproves,
   revoked,
 } from './further-device.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { storeEntry } from './key-log-entries.ts'
-import { entriesOf } from './key-log-rows.ts'
+import { entriesOf } from '../accounts/key-log-rows.ts'
 import { lockAccount } from '../db/locks.ts'
 import { resetMessage } from '../mail/messages.ts'
 import { joinInvited } from '../organisations/joining.ts'
-import { switchOff } from '../guests/public-code-rows.ts'
+import { switchOff } from '../accounts/public-code-rows.ts'
 import type { Schema } from '../db/schema.ts'
-import { openSession } from '../accounts/sessions.ts'
-import { type Credential, present } from '../accounts/sign-ins.ts'
+import { openSession } from './sessions.ts'
+import { type Credential, present } from './sign-ins.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 
 type Body = Parameters<Open['enrolment']['create']>[0]['body']

@@ -22,16 +22,16 @@ import {
   markLogged,
   renewSealKey,
   waitingDevice,
-} from './device-rows.ts'
-import { tellOfDevice, tellOfRecoveryKey } from '../mail/event-notices.ts'
+} from '../accounts/device-rows.ts'
+import { tellOfDevice, tellOfRecoveryKey } from './notices.ts'
 import { deviceOf, judged, judgedLater } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
-import { readKeyLog } from './key-log-rows.ts'
+import type { Ground } from '../context.ts'
+import { readKeyLog } from '../accounts/key-log-rows.ts'
 import type { Message } from '../mail/mailer.ts'
 import { deviceAddedMessage, recoveryKeyMessage } from '../mail/messages.ts'
-import { switchOff } from '../guests/public-code-rows.ts'
+import { switchOff } from '../accounts/public-code-rows.ts'
 import type { Schema } from '../db/schema.ts'
-import { storedKeyLog } from './stored-logs.ts'
+import { storedKeyLog } from '../accounts/stored-logs.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 
 /**

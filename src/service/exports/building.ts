@@ -8,7 +8,7 @@ import type { Log } from '../../log.ts'
 import { type Job, Lost, newLeases } from './leases.ts'
 import { deleteParts } from './parts.ts'
 import { type Step, zipOf } from './zip.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { notify } from '../mail/notices.ts'
 
 /** How often the lease is renewed at least, and how often progress is written at most. */

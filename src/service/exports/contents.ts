@@ -13,7 +13,7 @@ import {
   stamps,
   trustCards,
 } from './rows.ts'
-import { profilesOf } from '../devices/key-log-rows.ts'
+import { profilesOf } from '../accounts/key-log-rows.ts'
 
 /** Tables that may have so many rows of an account that they are counted beforehand, for the progress. */
 type Counted = 'guest_codes' | 'stamps' | 'verifications'

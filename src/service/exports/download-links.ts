@@ -5,7 +5,7 @@
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { DOWNLOAD_LINK_MS } from '../../api/device/downloads.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { machineTokenState } from '../devices/machine-tokens.ts'
 import { newServerSecret } from '../db/server-secrets.ts'
 

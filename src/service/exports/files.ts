@@ -4,7 +4,7 @@ import type { Open } from '../../api/port.ts'
 import { isId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { newDownloadLinks } from './download-links.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 
 /** A link that is wrong, too old, or of a file that is gone: nobody is told which. */

@@ -5,7 +5,7 @@
 import type { ExpressionBuilder, Kysely } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
 import { deleteParts } from './parts.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 
 /** A builder that wrote nothing for this long is gone. */

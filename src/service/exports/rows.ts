@@ -6,7 +6,7 @@ import type { Kysely } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
 import type { Account } from '../../api/port.ts'
 import type { Schema } from '../db/schema.ts'
-import { sessionPage } from '../accounts/session-list.ts'
+import { sessionPage } from '../devices/session-list.ts'
 
 /** Whose export it is. */
 export interface Source {

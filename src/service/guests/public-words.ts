@@ -7,8 +7,8 @@ import { setImmediate } from 'node:timers/promises'
 import { decodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { LABEL, ZERO_HEAD, acceptedAt, codeKey, codeOf, codeReader } from '../../crypto/code.ts'
 import { PREFIX, parseId } from '../../crypto/encoding/id.ts'
-import type { Ground } from '../db/context.ts'
-import { activeCodes, codes } from './public-code-rows.ts'
+import type { Ground } from '../context.ts'
+import { activeCodes, codes } from '../accounts/public-code-rows.ts'
 
 /** So many keys or words are worked out before others get a turn: a few milliseconds. */
 const SLICE = 200

@@ -1,6 +1,6 @@
 /** The mails about alerts that have fired. */
 import type { AlertEvent } from '../../api/rest/org.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { sendAll } from '../connections/invitation-letters.ts'
 import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
 import type { Message } from '../mail/mailer.ts'

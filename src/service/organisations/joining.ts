@@ -4,7 +4,7 @@
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { OrgEvent } from '../../api/rest/org.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
 import { type Post, noteActivities } from './activities.ts'
 import { type Role, isWider } from './member-rows.ts'

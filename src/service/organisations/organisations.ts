@@ -4,7 +4,7 @@ import type { Service } from '../../api/port.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
 

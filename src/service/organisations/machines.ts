@@ -1,0 +1,105 @@
+/**
+ * Creating the machine accounts of an organisation. A key belongs to one machine, so a repeated
+ * request is recognised by its key.
+ */
+import type { Kysely } from 'kysely'
+import type { Service } from '../../api/port.ts'
+import { PREFIX, newId } from '../../crypto/encoding/id.ts'
+import { type PublicJwk, jwkBytes, thumbprint } from '../../crypto/jose/jwk.ts'
+import { AppError } from '../../errors.ts'
+import type { Ground } from '../context.ts'
+import { judged } from '../db/faults.ts'
+import type { Schema } from '../db/schema.ts'
+import { tokenEndpoint } from '../devices/machines.ts'
+import { type Post, noteActivities } from './activities.ts'
+import { demandManager, demandRoom, holdOrganisation } from './organisations.ts'
+
+interface Wanted {
+  readonly organisation_id: string
+  readonly name: string
+  readonly key: PublicJwk
+}
+
+/**
+ * Make the machine and its membership. Its account has the same id until its first device enrols,
+ * since account ids follow from keys. null, and no change, when the key is another machine's
+ * already.
+ */
+async function make(
+  db: Kysely<Schema>,
+  { organisation_id, name, key }: Wanted,
+  creator: string,
+  at: number,
+): Promise<string | null> {
+  const id = newId(PREFIX.machine, at)
+  await db.insertInto('accounts').values({ id, kind: 'machine', display_name: name }).execute()
+  const { numInsertedOrUpdatedRows: made } = await db
+    .insertInto('machines')
+    .values({
+      id,
+      account_id: id,
+      organisation_id,
+      kid: thumbprint(key),
+      key: JSON.stringify(key),
+      created_by: creator,
+      created_at: at,
+    })
+    .onConflict((conflict) => conflict.column('kid').doNothing())
+    .executeTakeFirstOrThrow()
+  if (made !== 1n) {
+    // Not by a roll-back: the transaction goes on and reads whose the key is.
+    await db.deleteFrom('accounts').where('id', '=', id).execute()
+    return null
+  }
+  await db
+    .insertInto('organisation_members')
+    .values({
+      organisation_id,
+      account_id: id,
+      role: 'member',
+      state: 'active',
+      joined_at: at,
+      member_id: newId('mem_', at),
+    })
+    .execute()
+  return id
+}
+
+/** The machine that an earlier, equal request made. Throws AppError `conflict` when the key is anybody else's. */
+async function madeBefore(db: Kysely<Schema>, { organisation_id, name, key }: Wanted) {
+  const row = await db
+    .selectFrom('machines')
+    .innerJoin('accounts', 'accounts.id', 'machines.account_id')
+    .select('machines.id')
+    .where('kid', '=', thumbprint(key))
+    .where('organisation_id', '=', organisation_id)
+    .where('display_name', '=', name)
+    .executeTakeFirst()
+  if (row === undefined)
+    throw new AppError('conflict', 'This key is in use by another machine: make a new key.')
+  return row.id
+}
+
+export const machines = (ground: Post & Pick<Ground, 'now'>): Service['machines'] => ({
+  create: async ({ body }, { account }) => {
+    judged('key', () => jwkBytes(body.key))
+    const id = await ground.db.transaction().execute(async (db) => {
+      // One that ends at this moment is gone first, or ends with this machine.
+      await holdOrganisation(db, body.organisation_id)
+      await demandManager(db, body.organisation_id, account)
+      const at = ground.now()
+      const made = await make(db, body, account, at)
+      if (made === null) return madeBefore(db, body)
+      await demandRoom(db, body.organisation_id, 0)
+      const activity = { event: 'machine_created', actor: account, target: made } as const
+      await noteActivities(db, body.organisation_id, [activity], at, ground)
+      return made
+    })
+    return {
+      machine_id: id,
+      organisation_id: body.organisation_id,
+      name: body.name,
+      token_endpoint: tokenEndpoint(ground),
+    }
+  },
+})
