@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import type { AssistantConfig } from '../config/assistant.ts'
 import type { Background } from './db/background.ts'
 import type { PageLimits } from './db/log-pages.ts'
+import type { Events } from './events.ts'
 import type { Mail } from './mail/mailer.ts'
 import type { ReceiptKey } from './db/receipt-key.ts'
 import type { Schema } from './db/schema.ts'
@@ -12,6 +13,7 @@ export interface Ground {
   readonly db: Kysely<Schema>
   readonly receiptKey: () => Promise<ReceiptKey>
   readonly mail: Mail
+  readonly events: Events
   /** The operator's address, which is also the sender's. */
   readonly operator: string
   /** Whom questions are passed on to; null means that the handbook answers. */

@@ -15,6 +15,7 @@ import { bind } from './binding.ts'
 import { openEngine, queriesOver } from './db/database.ts'
 import type { Exporter } from './exports/building.ts'
 import type { Ground } from './context.ts'
+import { newEvents } from './events.ts'
 import { LOG_PAGES, type PageLimits } from './db/log-pages.ts'
 import { type MailPlace, openMail } from './mail/mail.ts'
 import type { Proof } from './devices/proofs.ts'
@@ -112,8 +113,13 @@ export async function openService(of: {
       const { forgetLetters } = await import('./mail/outbox.ts')
       await forgetLetters(of.mail, isLast && of.ownsMail === true ? null : mailboxes)
     }
-    const made = { db, receiptKey, mail, operator, assistant, background, seenOnce, scrub }
-    return { ...made, logPages, ...told }
+    const events = newEvents(
+      { db, background, mail },
+      onceMade(async () => (await import('./subscribers.ts')).subscribers(whole)),
+    )
+    const made = { db, receiptKey, mail, events, operator, assistant, background, seenOnce, scrub }
+    const whole: Ground = { ...made, logPages, ...told }
+    return whole
   }
   const closing = new AbortController()
   const exporter = onceMade(async (): Promise<Exporter> => {

@@ -15,6 +15,7 @@ import { organisations } from '../../src/service/organisations/organisations.ts'
 import type { Schema } from '../../src/service/db/schema.ts'
 import { newSeenOnce } from '../../src/service/db/seen-once.ts'
 import { openServiceDatabase } from './database.ts'
+import { withEvents } from './events.ts'
 import type { Place } from './subject.ts'
 import type { Engine } from './engines.ts'
 
@@ -55,7 +56,7 @@ export async function openMachines(place: Place, clock: { ms: number }) {
   const background = newBackground(() => undefined)
   const seenOnce = newSeenOnce({ db, background, now })
   const mail = { send: async () => undefined }
-  const ground = { db, now, publicUrl: () => ISSUER, seenOnce, background, mail }
+  const ground = withEvents({ db, now, publicUrl: () => ISSUER, seenOnce, background, mail })
   const answers = {
     organisations: organisations(ground),
     machines: machines(ground),

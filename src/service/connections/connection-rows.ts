@@ -7,6 +7,7 @@ import { connectionEnded } from '../../api/connection-ended.ts'
 import { AppError } from '../../errors.ts'
 import { demandId, notFound } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
+import type { Subscriber } from '../events.ts'
 
 type Role = Schema['memberships']['role']
 
@@ -115,3 +116,9 @@ export async function touchConnectionsOf(
     )
     .execute()
 }
+
+/** Makes the devices of an account's contacts fetch its keys and its name again. */
+export const touchContacts: Subscriber<'key_log.appended' | 'profile.signed'> = (
+  { trx },
+  { account, at },
+) => touchConnectionsOf(trx, account, at)

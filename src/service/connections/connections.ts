@@ -13,7 +13,7 @@ import { AppError } from '../../errors.ts'
 import { PREFIX, demandMember, holdConnection, later } from './connection-rows.ts'
 import { demandId, notFound } from '../db/faults.ts'
 import type { Ground } from '../context.ts'
-import { ENDED, notifyEnds, withdrawalsOf } from './invitation-ends.ts'
+import { ENDED, receiversOf } from './invitation-ends.ts'
 import { invitedIn, isStanding, standing } from './invitation-rows.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -182,8 +182,8 @@ async function change(
  * End a connection that has no other member, and every invitation to it. Of one that an owner ended
  * for everybody, only the account's own part goes while others still list it.
  */
-async function end({ db, now }: Ground, account: string, id: string): Promise<void> {
-  await db.transaction().execute(async (trx) => {
+async function end({ events, now }: Ground, account: string, id: string): Promise<void> {
+  await events.transaction(async (trx) => {
     await demandMember(trx, account, id)
     await holdConnection(trx, id)
     const members = await trx
@@ -212,13 +212,13 @@ async function end({ db, now }: Ground, account: string, id: string): Promise<vo
       .where('connection_id', '=', id)
       .where((of) => isStanding(of, now()))
       .execute()
-    const withdrawals = await withdrawalsOf(trx, open)
+    const receivers = await receiversOf(trx, open)
     const { numDeletedRows: ended } = await trx
       .deleteFrom('connections')
       .where('id', '=', id)
       .executeTakeFirst()
     if (ended === 0n) throw notFound('connection')
-    await notifyEnds(trx, withdrawals, now())
+    await events.publish(trx, { type: 'invitation.withdrawn', receivers, at: now() })
   })
 }
 

@@ -3,7 +3,7 @@
  * which they were deleted. `accounts/deleted-accounts.ts` has their key logs.
  */
 import type { Kysely, Transaction } from 'kysely'
-import { tellMembers } from './notices.ts'
+import type { Ground } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 import { pseudonymOf } from '../accounts/deleted-accounts.ts'
 
@@ -89,6 +89,7 @@ export const deleteAbandoned = (trx: Transaction<Schema>) =>
  */
 export async function departFrom(
   trx: Transaction<Schema>,
+  { events }: Pick<Ground, 'events'>,
   account: string,
   at: number,
 ): Promise<void> {
@@ -103,7 +104,7 @@ export async function departFrom(
     .execute()
   await trx.deleteFrom('memberships').where('account_id', '=', account).execute()
   for (const { connection_id: connection } of open)
-    await tellMembers(trx, { connection, op: 'left', member: account, by: account }, at)
+    await events.publish(trx, { type: 'member.deleted', connection, account, at })
   await deleteAbandoned(trx)
     .where('id', 'in', (of) =>
       of

@@ -8,8 +8,7 @@ import type { Service } from '../../api/port.ts'
 import type { Invitation } from '../../api/rest/invitations.ts'
 import { AppError } from '../../errors.ts'
 import { holdConnection, roleIn } from './connection-rows.ts'
-import { tellInviter } from './notices.ts'
-import { notifyEnds, withdrawalsOf } from './invitation-ends.ts'
+import { receiversOf } from './invitation-ends.ts'
 import { demandId, notFound } from '../db/faults.ts'
 import type { Ground } from '../context.ts'
 import {
@@ -21,7 +20,6 @@ import {
   resource,
   stateOf,
 } from './invitation-rows.ts'
-import { forgetNotes } from '../mail/notices.ts'
 import type { Schema } from '../db/schema.ts'
 
 /** So many are listed of each direction, the newest. */
@@ -146,7 +144,7 @@ export async function approvable(
 }
 
 /** Answers to invitations, for `invitations` and `consents`. */
-export const invitationAnswers = ({ db, now }: Pick<Ground, 'db' | 'now'>) => {
+export const invitationAnswers = ({ events, now }: Pick<Ground, 'events' | 'now'>) => {
   /**
    * Answers an invitation while its connection is locked.
    * @param judge what changes in the row, by its state and whether the invited account is a member
@@ -157,7 +155,7 @@ export const invitationAnswers = ({ db, now }: Pick<Ground, 'db' | 'now'>) => {
   ): Promise<Invitation> {
     const { id, account, direction } = of
     demandId(PREFIX, id, 'invitation')
-    return db.transaction().execute(async (trx) => {
+    return events.transaction(async (trx) => {
       const read = () => rows(trx).where('invitations.id', '=', id).executeTakeFirst()
       const before = await read()
       if (before !== undefined) await holdConnection(trx, before.connection_id)
@@ -174,18 +172,39 @@ export const invitationAnswers = ({ db, now }: Pick<Ground, 'db' | 'now'>) => {
       const after = (await read())!
       const isNews = change !== null && change.state !== row.state
       const answer = direction === 'received' && isNews ? change.state : undefined
-      if (answer === 'approved' || answer === 'declined') {
-        await tellInviter(trx, after, answer, now())
-        await forgetNotes(trx, account, ['invitation_received'], { invitation_id: id })
+      if (answer === 'approved' || answer === 'declined')
+        await publishAnswer(trx, after, { answer, by: account })
+      if (direction === 'sent' && change !== null) {
+        const receivers = await receiversOf(trx, [row])
+        await events.publish(trx, { type: 'invitation.withdrawn', receivers, at: now() })
       }
-      if (direction === 'sent' && change !== null)
-        await notifyEnds(trx, await withdrawalsOf(trx, [row]), now())
       return resource(after, direction, now())
     })
   }
 
+  const publishAnswer = (
+    trx: Transaction<Schema>,
+    row: Named,
+    { answer, by }: { answer: 'approved' | 'declined'; by: string },
+  ) =>
+    events.publish(trx, {
+      type: 'invitation.answered',
+      answer,
+      by,
+      invitation: row.id,
+      connection: row.connection_id,
+      connectionName: row.connection_name,
+      from: row.from_account,
+      to: { account: row.to_account, email: row.to_email, name: row.to_name },
+      at: now(),
+    })
+
   /** Whoever declines one that they approved takes back all that they approved of the connection. */
-  async function declineAll(trx: Transaction<Schema>, { id, connection_id, to_account }: Named) {
+  async function declineAll(
+    trx: Transaction<Schema>,
+    { id, connection_id, to_account }: Named,
+    account: string,
+  ) {
     const others = await trx
       .updateTable('invitations')
       .set({ state: 'declined', consent: 0, consent_jws: null })
@@ -197,7 +216,7 @@ export const invitationAnswers = ({ db, now }: Pick<Ground, 'db' | 'now'>) => {
       .execute()
     for (const other of others) {
       const row = await rows(trx).where('invitations.id', '=', other.id).executeTakeFirstOrThrow()
-      await tellInviter(trx, row, 'declined', now())
+      await publishAnswer(trx, row, { answer: 'declined', by: account })
     }
   }
 
@@ -226,7 +245,7 @@ export const invitationAnswers = ({ db, now }: Pick<Ground, 'db' | 'now'>) => {
       answer({ id, account, direction: 'received' }, async (trx, row, isMember) => {
         const state = receivedState(row, now())
         if (state === 'declined') return null
-        if (state === 'approved' && !isMember) await declineAll(trx, row)
+        if (state === 'approved' && !isMember) await declineAll(trx, row, account)
         else if (state !== 'pending') throw ended(state)
         return { state: 'declined', consent: 0, consent_jws: null }
       }),

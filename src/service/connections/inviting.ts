@@ -8,10 +8,8 @@ import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { roleIn } from './connection-rows.ts'
 import { accountAt } from '../accounts/account-record.ts'
-import { tellInvited } from './notices.ts'
 import { notFound } from '../db/faults.ts'
 import type { Ground } from '../context.ts'
-import { letterFor } from './invitation-letters.ts'
 import { type Inviter, type Target } from './invitation-rows.ts'
 import {
   PREFIX,
@@ -21,7 +19,6 @@ import {
   isLeftBehind,
   standing,
 } from './invitation-rows.ts'
-import type { Message } from '../mail/mailer.ts'
 import type { Schema } from '../db/schema.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 
@@ -31,12 +28,6 @@ const SENT: Brake = {
   most: MOST_MEMBERS,
   periodMs: 3_600_000,
   told: `Too many people were invited: ${MOST_MEMBERS} an hour is the most.`,
-}
-
-/** What became of it, and the mail to send once it is kept. */
-export interface Invited {
-  readonly id: string
-  readonly letter: Message | null
 }
 
 const STATES = {
@@ -105,19 +96,20 @@ async function demandRoom(
  * Invites an account or a mailbox in the name of an owner. The caller holds the connection. A
  * repetition changes nothing but the message and the end. Each owner needs an approval of its own,
  * since a consent names its inviter.
+ * @returns the id of the invitation
  * @throws AppError `not_found` for an account that does not exist, `invalid_state` with the states of `STATES`, `rate_limited`
  */
 export async function invite(
   trx: Transaction<Schema>,
-  ground: Pick<Ground, 'now' | 'publicUrl'>,
+  { events, now }: Pick<Ground, 'events' | 'now'>,
   by: Inviter,
   invitee: Invitee,
-): Promise<Invited> {
+): Promise<string> {
   const target = targetOf(invitee)
   const { account, email } = target
   await demandOther(trx, by, target)
   await demandNoMember(trx, by, target)
-  const at = ground.now()
+  const at = now()
   const all = await standing(trx, [by.connection], at).execute()
   const same = all.filter((one) =>
     email === null ? one.to_account === account && one.to_email === null : one.to_email === email,
@@ -127,11 +119,10 @@ export async function invite(
   const expires_at = at + by.goodForMs
   if (own !== undefined) {
     await askAgain(trx, own, { message, expires_at })
-    // Of what was left behind no mail ever went out.
-    const letter = isLeftBehind(own)
-      ? await tell(ground, trx, { id: own.id, by, target, at })
-      : null
-    return { id: own.id, letter }
+    // No mail was sent for an invitation that was left behind.
+    if (isLeftBehind(own))
+      await events.publish(trx, { type: 'invitation.sent', invitation: own.id, by, target, at })
+    return own.id
   }
   if (same.some(({ state }) => state === 'pending')) throw refused('invited')
   // An account that waits for another owner to take it in has its place already.
@@ -156,18 +147,6 @@ export async function invite(
       expires_at,
     })
     .execute()
-  const letter = await tell(ground, trx, { id, by, target, at })
-  return { id, letter }
-}
-
-/** Whoever is invited finds a notification, where there is an account, and a mail, which is answered. */
-async function tell(
-  ground: Pick<Ground, 'publicUrl'>,
-  trx: Transaction<Schema>,
-  of: { id: string; by: Inviter; target: Target; at: number },
-): Promise<Message | null> {
-  const { id, by, target, at } = of
-  const letter = await letterFor(ground, trx, { by, target, at })
-  await tellInvited(trx, by, { id, target }, at)
-  return letter
+  await events.publish(trx, { type: 'invitation.sent', invitation: id, by, target, at })
+  return id
 }

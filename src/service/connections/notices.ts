@@ -1,28 +1,21 @@
 /**
- * The notifications of events of connections, and the accounts that receive them. Each function is called
- * at the end of the transaction of its event. A notification reveals only what the lists of its
- * account show.
+ * The notifications about connections and invitations, and the accounts that receive them. A
+ * notification reveals only what the lists of its account show.
  */
 import type { Transaction } from 'kysely'
-import type { JsonObject } from '../../crypto/encoding/json.ts'
-import { accountAt, quotedName } from '../accounts/account-record.ts'
-import { roleIn } from './connection-rows.ts'
-import type { Inviter, Named, Target } from './invitation-rows.ts'
+import { accountAt, displayName, quotedName } from '../accounts/account-record.ts'
+import type { Schema } from '../db/schema.ts'
+import type { Receiver, Subscriber } from '../events.ts'
 import { type Note, forgetNotes, notify, notifyAll } from '../mail/notices.ts'
 import { named } from '../mail/quoting.ts'
-import type { Schema } from '../db/schema.ts'
+import { roleIn } from './connection-rows.ts'
 
 /**
  * Notifies the invited account, if there is one: an account made later for the mailbox finds the
  * invitation on signing in.
- * @param id of the invitation
  */
-export async function tellInvited(
-  trx: Transaction<Schema>,
-  by: Inviter,
-  { id, target }: { id: string; target: Target },
-  at: number,
-): Promise<void> {
+export const noticeOfInvitation: Subscriber<'invitation.sent'> = async ({ trx }, event) => {
+  const { invitation: id, by, target, at } = event
   const account = target.account ?? (await accountAt(trx, target.email!))
   if (account === null) return
   // One for a mailbox of a member is hidden from that member.
@@ -39,23 +32,22 @@ export async function tellInvited(
   await notify(trx, account, note, at)
 }
 
-/** Whoever invited is told of the answer; of a mailbox no more than that it declined. */
-export async function tellInviter(
-  trx: Transaction<Schema>,
-  row: Named,
-  answer: 'approved' | 'declined',
-  at: number,
-): Promise<void> {
-  const who = row.to_name === null ? (row.to_email ?? '') : named(row.to_name)
-  const connection = named(row.connection_name)
-  const data = { invitation_id: row.id, connection_id: row.connection_id }
+/**
+ * Notifies the inviter of an answer, and deletes the request for it. The answer of a mailbox reveals
+ * only that it declined.
+ */
+export const noticeOfAnswer: Subscriber<'invitation.answered'> = async ({ trx }, event) => {
+  const { answer, invitation, from, to, at } = event
+  const who = to.name === null ? (to.email ?? '') : named(to.name)
+  const connection = named(event.connectionName)
+  const data = { invitation_id: invitation, connection_id: event.connection }
   const note: Note =
     answer === 'approved'
       ? {
           kind: 'invitation_approved',
           title: `${who} approved your invitation`,
           body: `${who} approved your invitation to ${connection}. Your device takes them in at its next sync.`,
-          data: { ...data, ...(row.to_account === null ? {} : { user_id: row.to_account }) },
+          data: { ...data, ...(to.account === null ? {} : { user_id: to.account }) },
         }
       : {
           kind: 'invitation_declined',
@@ -63,14 +55,15 @@ export async function tellInviter(
           body: `${who} declined your invitation to ${connection}.`,
           data,
         }
-  await notify(trx, row.from_account, note, at)
+  await notify(trx, from, note, at)
+  await forgetNotes(trx, event.by, ['invitation_received'], { invitation_id: invitation })
 }
 
 /**
- * The other members are told who came or went.
- * @param of `member`: who that is; `by`: who signed it
+ * Notifies the other members that a member joined or left.
+ * @param of `member`: the account that joined or left; `by`: the account that signed it
  */
-export async function tellMembers(
+async function notifyMembers(
   trx: Transaction<Schema>,
   of: {
     connection: string
@@ -120,7 +113,7 @@ export async function tellMembers(
 }
 
 /** Notifies the other members that an owner ended the connection for all. */
-async function tellOfEnd(
+async function notifyOfEnd(
   trx: Transaction<Schema>,
   { connection, by }: { connection: string; by: string },
   at: number,
@@ -144,34 +137,33 @@ async function tellOfEnd(
   await notifyAll(trx, new Map(notes), at)
 }
 
-/** What entries of a roster say of who came or went, by their op. */
+/** How an entry of a roster changes the members, by its op. */
 const MOVES = new Map([
   ['add', 'joined'],
   ['remove', 'removed'],
   ['leave', 'left'],
-] as const)
+]) as ReadonlyMap<string, 'joined' | 'removed' | 'left'>
 
-/**
- * Notifies members of a verified roster entry. Most kinds of entry cause no notification.
- * @param of `name`: the removed member's name for the connection
- */
-export async function tellOfEntry(
-  trx: Transaction<Schema>,
-  { connection, said, name }: { connection: string; said: JsonObject; name: string | null },
-  at: number,
-): Promise<void> {
-  const by = said.get('actor') as string
-  if (said.get('op') === 'end') return tellOfEnd(trx, { connection, by }, at)
-  const op = MOVES.get(said.get('op') as 'add')
+/** Notifies members of a verified roster entry. Most kinds of entry cause no notification. */
+export const noticesOfEntry: Subscriber<'roster.appended'> = async ({ trx }, event) => {
+  const { connection, actor: by, name, at } = event
+  if (event.op === 'end') return notifyOfEnd(trx, { connection, by }, at)
+  const op = MOVES.get(event.op)
   if (op === undefined) return
-  const member = op === 'left' ? by : (said.get('member') as string)
-  await tellMembers(trx, { connection, op, member, by }, at)
+  const member = op === 'left' ? by : event.member!
+  await notifyMembers(trx, { connection, op, member, by }, at)
   if (op === 'removed' && name !== null)
-    await tellRemoved(trx, { connection, member, by, name }, at)
+    await notifyRemoved(trx, { connection, member, by, name }, at)
+}
+
+/** Notifies the other members that a member's account is deleted. */
+export const noticesOfDeletion: Subscriber<'member.deleted'> = ({ trx }, event) => {
+  const { connection, account, at } = event
+  return notifyMembers(trx, { connection, op: 'left', member: account, by: account }, at)
 }
 
 /** Notifies the removed member. `name`: that member's name for the connection. */
-async function tellRemoved(
+async function notifyRemoved(
   trx: Transaction<Schema>,
   of: { connection: string; member: string; by: string; name: string },
   at: number,
@@ -185,4 +177,80 @@ async function tellRemoved(
     data: { connection_id: connection, user_id: by },
   }
   await notify(trx, member, note, at)
+}
+
+/** The end of an invitation at an account: its request is deleted, and `note` replaces it. */
+interface EndNotice {
+  readonly account: string
+  readonly invitation: string
+  readonly note: Note | null
+}
+
+/** The notification to a receiver of an invitation that ended; none if it was not in the list. */
+const noticeTo = (
+  { account, invitation, connection, connectionName, from, isListed }: Receiver,
+  note: (from: string, connection: string) => Pick<Note, 'kind' | 'title' | 'body'>,
+): EndNotice => ({
+  account,
+  invitation,
+  note: isListed
+    ? {
+        ...note(named(from), named(connectionName)),
+        data: { invitation_id: invitation, connection_id: connection },
+      }
+    : null,
+})
+
+async function notifyEnds(
+  trx: Transaction<Schema>,
+  ends: readonly EndNotice[],
+  at: number,
+): Promise<void> {
+  // In one order, as in `notifyAll`.
+  for (const { account, invitation } of ends.toSorted((a, b) => (a.account < b.account ? -1 : 1)))
+    await forgetNotes(trx, account, ['invitation_received'], { invitation_id: invitation })
+  const notes = ends.flatMap(({ account, note }) =>
+    note === null ? [] : [[account, note] as const],
+  )
+  await notifyAll(trx, notes, at)
+}
+
+/** Replaces the requests of withdrawn invitations. */
+export const noticesOfWithdrawal: Subscriber<'invitation.withdrawn'> = (
+  { trx },
+  { receivers, at },
+) =>
+  notifyEnds(
+    trx,
+    receivers.map((receiver) =>
+      noticeTo(receiver, (from, connection) => ({
+        kind: 'invitation_withdrawn',
+        title: `${from} withdrew an invitation`,
+        body: `The invitation of ${from} to the connection ${connection} was withdrawn: there is nothing to answer any more.`,
+      })),
+    ),
+    at,
+  )
+
+/** Notifies both sides of an invitation that has expired. */
+export const noticesOfExpiry: Subscriber<'invitation.expired'> = async ({ trx }, event) => {
+  const { invitation, from, to, receivers, at } = event
+  const who = to.account === null ? to.email! : named(await displayName(trx, to.account))
+  const connection = named(event.connectionName)
+  const note: Note = {
+    kind: 'invitation_expired',
+    title: `Your invitation of ${who} has expired`,
+    body: event.isApproved
+      ? `${who} approved your invitation to ${connection}, and no device of yours took them in within a day of its end. Invite them again.`
+      : `${who} did not answer your invitation to ${connection} in time. Invite them again where you still want to.`,
+    data: { invitation_id: invitation, connection_id: event.connection },
+  }
+  const invited = receivers.map((receiver) =>
+    noticeTo(receiver, (inviter, connectionName) => ({
+      kind: 'invitation_expired',
+      title: `An invitation of ${inviter} has expired`,
+      body: `The invitation of ${inviter} to the connection ${connectionName} has expired. To be in it, ask for another one.`,
+    })),
+  )
+  await notifyEnds(trx, [{ account: from, invitation, note }, ...invited], at)
 }

@@ -16,10 +16,9 @@ import { PREFIX, demandMember, holdConnection, touchConnection } from './connect
 import { deleteAbandoned, noteNamed } from './deleted-members.ts'
 import { demandApproved, holdApproved } from '../accounts/device-rows.ts'
 import { type Addressed, type Sender, addressed, moved, storeEnvelopes } from './envelope-rows.ts'
-import { tellOfEntry } from './notices.ts'
 import { demandId, judged, judgedLater } from '../db/faults.ts'
 import type { Ground } from '../context.ts'
-import { type Ended, notifyEnds, withdrawalsOf } from './invitation-ends.ts'
+import { type Ended, receiversOf } from './invitation-ends.ts'
 import {
   endUnseenOf,
   invitedIn,
@@ -207,6 +206,7 @@ async function apply(
 
 async function store(
   trx: Transaction<Schema>,
+  { events }: Pick<Ground, 'events'>,
   roster: Roster,
   of: {
     said: JsonObject
@@ -228,15 +228,27 @@ async function store(
   }
   await storeEnvelopes(trx, { roster, sender: sender.device }, envelopes)
   if (left === null) return
-  await tellOfEntry(trx, { connection, said, name: left.name }, at)
-  await notifyEnds(trx, await withdrawalsOf(trx, left.withdrawn), at)
+  const member = said.get('member')
+  await events.publish(trx, {
+    type: 'roster.appended',
+    connection,
+    op: said.get('op') as string,
+    actor: said.get('actor') as string,
+    member: typeof member === 'string' ? member : null,
+    name: left.name,
+    at,
+  })
+  if (left.withdrawn.length > 0) {
+    const receivers = await receiversOf(trx, left.withdrawn)
+    await events.publish(trx, { type: 'invitation.withdrawn', receivers, at })
+  }
   if (ENDS_MEMBERSHIP.has(said.get('op')))
     await deleteAbandoned(trx).where('id', '=', connection).execute()
 }
 
 /** Add an entry to a roster. */
 export const appendTo =
-  ({ db, now }: Ground): Service['rosters']['append'] =>
+  ({ db, events, now }: Ground): Service['rosters']['append'] =>
   async ({ connection, body: { entry, envelopes } }, session) => {
     demandId(PREFIX, connection, 'connection')
     const { account } = session
@@ -246,7 +258,7 @@ export const appendTo =
       demandShort(entry, parsed.payload)
       return parsed
     })
-    return db.transaction().execute(async (trx) => {
+    return events.transaction(async (trx) => {
       await holdApproved(trx, session)
       // Before the connection is held, in the order in which key logs grow.
       await countEntry(trx, { account, connection, op: said.get('op') }, now())
@@ -270,7 +282,7 @@ export const appendTo =
         addressed(envelopes, { sender, roster: there, keyLogs, newest: head }),
       )
       if (opensEpoch(said)) demandSealed(sender, sealed)
-      await store(trx, after, { said, sender, envelopes: sealed, at: now() })
+      await store(trx, { events }, after, { said, sender, envelopes: sealed, at: now() })
       return placeOf(after.entries, after.seq)
     })
   }

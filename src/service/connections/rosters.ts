@@ -16,13 +16,9 @@ import { type Addressed, type Sender, addressed, storeEnvelopes } from './envelo
 import { demandId, judged } from '../db/faults.ts'
 import { hasBegun } from './first-contacts.ts'
 import type { Ground } from '../context.ts'
-import { sendAll } from './invitation-letters.ts'
 import { invite } from './inviting.ts'
 import { profilesOf, readKeyLog } from '../accounts/key-log-rows.ts'
 import { isLast, rosterPage } from '../db/log-pages.ts'
-import type { Message } from '../mail/mailer.ts'
-import { approveBy } from '../links/open-link-requests.ts'
-import { noteOwn } from '../organisations/activities.ts'
 import { carryOver, forkOf, noteReplaces, requireFork } from './replacements.ts'
 import { inviterIn, presetFor, tagByPreset } from './preset-rows.ts'
 import { appendTo, demandSealed, demandSignedBy } from './roster-entries.ts'
@@ -34,21 +30,28 @@ import { storedKeyLog } from '../accounts/stored-logs.ts'
 type Body = Parameters<Service['rosters']['open']>[0]['body']
 
 export const rosters = (ground: Ground): Service['rosters'] => {
-  const { db, now, background, mail } = ground
+  const { db, events, now } = ground
 
-  /** Keep what was judged. Answers the mails to those who are invited. */
+  /** Stores the verified connection, and invites to it. */
   async function store(
     trx: Transaction<Schema>,
     { account, device }: Sender,
     body: Body,
     of: { roster: Roster; envelopes: readonly Addressed[] },
-  ): Promise<Message[]> {
+  ): Promise<void> {
     const { connection, name, entry, invite: invitees, preset_id } = body
     const { open_link_request = null } = body
     const { roster, envelopes } = of
     const named = { connection_id: connection }
     if (open_link_request !== null)
-      await approveBy(trx, { account, id: open_link_request, connection, invite: invitees })
+      await events.publish(trx, {
+        type: 'open_link.approved',
+        account,
+        request: open_link_request,
+        connection,
+        invite: invitees,
+        at: now(),
+      })
     const preset = await presetFor(trx, account, preset_id)
     await trx
       .insertInto('memberships')
@@ -72,12 +75,7 @@ export const rosters = (ground: Ground): Service['rosters'] => {
     await noteNamed(trx, connection, account)
     await storeEnvelopes(trx, { roster, sender: device }, envelopes)
     const inviter = await inviterIn(trx, account, connection)
-    const letters: Message[] = []
-    for (const invitee of invitees) {
-      const { letter } = await invite(trx, ground, inviter, invitee)
-      if (letter !== null) letters.push(letter)
-    }
-    return letters
+    for (const invitee of invitees) await invite(trx, ground, inviter, invitee)
   }
 
   return {
@@ -98,7 +96,7 @@ export const rosters = (ground: Ground): Service['rosters'] => {
       )
       demandSealed(sender, envelopes)
       judged('fork', () => requireFork(roster, body.fork))
-      const letters = await db.transaction().execute(async (trx) => {
+      await events.transaction(async (trx) => {
         await holdApproved(trx, session)
         const made = await trx
           .insertInto('connections')
@@ -107,15 +105,17 @@ export const rosters = (ground: Ground): Service['rosters'] => {
           .executeTakeFirst()
         if (made.numInsertedOrUpdatedRows !== 1n) {
           await demandSame(trx, body)
-          return []
+          return
         }
-        const mails = await store(trx, sender, body, { roster, envelopes })
-        const activity = { event: 'connection_created', target: body.connection } as const
-        await noteOwn(trx, session, [activity], now(), ground)
-        return mails
+        await store(trx, sender, body, { roster, envelopes })
+        const { connection } = body
+        await events.publish(trx, {
+          type: 'connection.created',
+          by: session,
+          connection,
+          at: now(),
+        })
       })
-      // It is kept already: a relay that is away must not say otherwise.
-      if (letters.length > 0) background.run(() => sendAll(mail, letters))
       return readConnection(ground, account, body.connection)
     },
 

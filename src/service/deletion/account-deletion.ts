@@ -10,10 +10,9 @@ import { requireNoFreshReset } from './deletion-wait.ts'
 import { demandApproved, holdDevices } from '../accounts/device-rows.ts'
 import { notFound } from '../db/faults.ts'
 import type { Ground } from '../context.ts'
-import { ENDED, notifyEnds, withdrawalsOf } from '../connections/invitation-ends.ts'
+import { ENDED, receiversOf } from '../connections/invitation-ends.ts'
 import { isStanding } from '../connections/invitation-rows.ts'
 import { lockAccount } from '../db/locks.ts'
-import { noteActivities } from '../organisations/activities.ts'
 import { demandHeld, endingWith, holdOrganisations } from '../organisations/deletion.ts'
 import type { Schema } from '../db/schema.ts'
 
@@ -132,7 +131,11 @@ async function leaveOrganisations(
 }
 
 /** Delete the rows of an account. Its devices are held. */
-async function erase(trx: Transaction<Schema>, account: string, at: number): Promise<Erased> {
+async function erase(
+  trx: Transaction<Schema>,
+  ground: Pick<Ground, 'events'>,
+  { account, at }: { account: string; at: number },
+): Promise<Erased> {
   // Memberships before invitations, as whoever takes somebody in: in another order the two would wait for each other.
   await touchConnectionsOf(trx, account, at)
   // Whoever takes it in at this moment is done first, or waits. Changes nothing.
@@ -150,15 +153,15 @@ async function erase(trx: Transaction<Schema>, account: string, at: number): Pro
     .where('from_account', '=', account)
     .where((of) => isStanding(of, at))
     .execute()
-  const withdrawn = await withdrawalsOf(trx, open)
-  await departFrom(trx, account, at)
+  const receivers = await receiversOf(trx, open)
+  await departFrom(trx, ground, account, at)
   await unlink(trx, account)
   const mailboxes = await mailboxesOf(trx, account)
   await dropLoose(trx, account, mailboxes)
   const left = await leaveOrganisations(trx, account)
   // The rest hangs on this row.
   await trx.deleteFrom('accounts').where('id', '=', account).execute()
-  await notifyEnds(trx, withdrawn, at)
+  await ground.events.publish(trx, { type: 'invitation.withdrawn', receivers, at })
   return { mailboxes, left }
 }
 
@@ -183,9 +186,9 @@ async function machinesOf(
  *   in the 14 days after such a reset; `invalid_token` or `forbidden` for a device that is not, or no more, an approved one; `not_found` when another request was first. Nothing is deleted then
  */
 export async function deleteAccount(ground: Ground, session: Session): Promise<void> {
-  const { db, now, scrub, background } = ground
+  const { events, now, scrub, background } = ground
   const { account } = session
-  const left = await db.transaction().execute(async (trx) => {
+  const left = await events.transaction(async (trx) => {
     // In the order in which whoever writes for a device holds rows.
     await holdDevices(trx, account)
     if (session.device !== null) await demandApproved(trx, session)
@@ -197,16 +200,14 @@ export async function deleteAccount(ground: Ground, session: Session): Promise<v
     await hearNoAlerts(trx, account)
     const machines = await machinesOf(trx, organisations)
     for (const machine of machines) await holdDevices(trx, machine)
-    for (const machine of machines) await erase(trx, machine, now())
+    for (const machine of machines) await erase(trx, ground, { account: machine, at: now() })
     if (organisations.length > 0)
       await trx.deleteFrom('organisations').where('id', 'in', organisations).execute()
-    const own = await erase(trx, account, now())
+    const own = await erase(trx, ground, { account, at: now() })
     demandHeld(own.left, held)
     const somebody = await trx.selectFrom('accounts').select('id').limit(1).executeTakeFirst()
-    for (const { organisation_id, member_id } of own.left) {
-      const activity = { event: 'member_left', actor: null, target: member_id } as const
-      await noteActivities(trx, organisation_id, [activity], now(), ground)
-    }
+    for (const { organisation_id: organisation, member_id: member } of own.left)
+      await events.publish(trx, { type: 'organisation.left', organisation, member, at: now() })
     return { mailboxes: own.mailboxes, isLast: somebody === undefined }
   })
   // It is done: what lies beside the rows must not say otherwise.

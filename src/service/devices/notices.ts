@@ -1,24 +1,17 @@
 /**
- * The notifications of events of devices, and the accounts that receive them. Each function is called
- * at the end of the transaction of its event. A notification reveals only what the lists of its
- * account show.
+ * The notifications about devices and recovery keys, and the accounts that receive them. A
+ * notification reveals only what the lists of its account show.
  */
-import type { Transaction } from 'kysely'
 import { quotedName } from '../accounts/account-record.ts'
-import { deviceName } from '../accounts/device-rows.ts'
+import type { Subscriber } from '../events.ts'
 import { type Note, notify, notifyAll } from '../mail/notices.ts'
 import { named } from '../mail/quoting.ts'
-import type { Schema } from '../db/schema.ts'
 
 /**
  * Notifies an account whose devices were all replaced, and all accounts that rely on its keys.
  */
-export async function tellOfReset(
-  trx: Transaction<Schema>,
-  of: { account: string; device: string; deviceName: string; withKey: boolean },
-  at: number,
-): Promise<void> {
-  const { account, device, deviceName, withKey } = of
+export const noticesOfReset: Subscriber<'account.reset'> = async ({ trx }, event) => {
+  const { account, device, deviceName, withKey, at } = event
   const followers = await trx
     .selectFrom('trust_cards')
     .select('account_id')
@@ -54,43 +47,42 @@ export async function tellOfReset(
   await notifyAll(trx, new Map([...notes, [account, reset]]), at)
 }
 
-/** The account is told of a device that its key log names since, or names as revoked. */
-export async function tellOfDevice(
-  trx: Transaction<Schema>,
-  of: { account: string; device: string; op: 'added' | 'revoked' },
-  at: number,
-): Promise<void> {
-  const { account, device, op } = of
-  const name = named(await deviceName(trx, device))
-  const data = { device_id: device }
-  const note: Note =
-    op === 'added'
-      ? {
-          kind: 'device_added',
-          title: `A new device: ${name}`,
-          body: `${name} was added to your account; another device of yours approved it. If that was not you, revoke it at once.`,
-          data,
-        }
-      : {
-          kind: 'device_revoked',
-          title: `A device was revoked: ${name}`,
-          body: `${name} was revoked, or signed out: it is no device of your account any more.`,
-          data,
-        }
-  await notify(trx, account, note, at)
+export const noticeOfDevice: Subscriber<'device.added'> = (
+  { trx },
+  { account, device, name, at },
+) => {
+  const note: Note = {
+    kind: 'device_added',
+    title: `A new device: ${named(name)}`,
+    body: `${named(name)} was added to your account; another device of yours approved it. If that was not you, revoke it at once.`,
+    data: { device_id: device },
+  }
+  return notify(trx, account, note, at)
+}
+
+export const noticeOfRevocation: Subscriber<'device.revoked'> = (
+  { trx },
+  { account, device, name, at },
+) => {
+  const note: Note = {
+    kind: 'device_revoked',
+    title: `A device was revoked: ${named(name)}`,
+    body: `${named(name)} was revoked, or signed out: it is no device of your account any more.`,
+    data: { device_id: device },
+  }
+  return notify(trx, account, note, at)
 }
 
 /** Notifies the account that a device put a recovery key in force. */
-export async function tellOfRecoveryKey(
-  trx: Transaction<Schema>,
-  { account, device, name }: { account: string; device: string; name: string },
-  at: number,
-): Promise<void> {
+export const noticeOfRecoveryKey: Subscriber<'recovery_key.changed'> = (
+  { trx },
+  { account, device, name, at },
+) => {
   const note: Note = {
     kind: 'recovery_key_changed',
     title: `A new recovery key, by ${named(name)}`,
     body: `${named(name)} made a recovery key for your account: a person with its words and your mailbox can replace all your devices, and your contacts accept that. If that was not you, reset the account without it, since revoking the device leaves the key in force. Then compare the safety number with each contact: until they confirm your new keys, they accept a reset with those words.`,
     data: { device_id: device },
   }
-  await notify(trx, account, note, at)
+  return notify(trx, account, note, at)
 }

@@ -13,7 +13,6 @@ import { AppError } from '../../errors.ts'
 import { deviceOf } from '../db/faults.ts'
 import type { Ground } from '../context.ts'
 import { demandActiveMachine } from './machines.ts'
-import { joinInvited } from '../organisations/joining.ts'
 import { challenge, type Proof, type Proofs, type Shown } from './proofs.ts'
 import type { Schema } from '../db/schema.ts'
 
@@ -180,7 +179,7 @@ const unknownSession = () =>
 
 export const session = (ground: Ground, proofs: Proofs): Open['session'] => ({
   renew: async ({ body }, { key, shown }: Visitor & Partial<Proven>) => {
-    const { db, now } = ground
+    const { db, events, now } = ground
     if (key === null)
       throw new AppError(
         'invalid_token',
@@ -201,7 +200,7 @@ export const session = (ground: Ground, proofs: Proofs): Open['session'] => ({
     if (known === undefined) throw unknownSession()
     if (known.kind === 'machine') await demandActiveMachine(db, known.account_id)
     if (shown !== undefined) await proofs.use(shown)
-    const renewed = await db.transaction().execute(async (trx) => {
+    return events.transaction(async (trx) => {
       // Until this ends nobody ends the session; who did so a moment ago is heeded.
       const row = await trx
         .updateTable('sessions')
@@ -218,10 +217,9 @@ export const session = (ground: Ground, proofs: Proofs): Open['session'] => ({
         .execute()
       await dropExpired(trx, row.device_id, at)
       const access = await openAccess(trx, row.id, at)
+      await events.publish(trx, { type: 'account.signed_in', account: known.account_id, at })
       return { session_id: row.id, refresh_token: body.refresh_token, ...access }
     })
-    await joinInvited(ground, known.account_id)
-    return renewed
   },
 })
 

@@ -9,7 +9,6 @@ import { type Job, Lost, newLeases } from './leases.ts'
 import { deleteParts } from './parts.ts'
 import { type Step, zipOf } from './zip.ts'
 import type { Ground } from '../context.ts'
-import { notify } from '../mail/notices.ts'
 
 /** How often the lease is renewed at least, and how often progress is written at most. */
 const RENEWS_MS = 10_000
@@ -39,14 +38,14 @@ class Closing extends Error {}
  *   `signal`: that the server is being closed, so that what is built is left to the next
  */
 export function newExporter(of: {
-  ground: Pick<Ground, 'db' | 'background' | 'now'>
+  ground: Pick<Ground, 'db' | 'events' | 'background' | 'now'>
   accountOf: (id: string) => Account
   isAway: (error: unknown) => boolean
   log: Log
   signal: AbortSignal
 }): Exporter {
   const { ground, accountOf, isAway, log, signal } = of
-  const { db, background, now } = ground
+  const { db, events, background, now } = ground
   const leases = newLeases(ground)
   let running = false
   let again = false
@@ -90,31 +89,21 @@ export function newExporter(of: {
   }
 
   const finish = (job: Job, size: number) =>
-    db.transaction().execute(async (trx) => {
+    events.transaction(async (trx) => {
       const at = now()
       const expires = at + KEPT_MS
       const file = { size_bytes: size, finished_at: at, expires_at: expires }
       await leases.end(trx, job, { state: 'ready', progress: 100, ...file })
-      const note = {
-        kind: 'export_ready',
-        title: 'Your export is ready',
-        body: `It can be downloaded until ${new Date(expires).toISOString().slice(0, 10)}.`,
-        data: { export_id: job.id },
-      } as const
-      await notify(trx, job.account, note, at)
+      const { account, id } = job
+      await events.publish(trx, { type: 'export.ready', account, export: id, expires, at })
     })
 
   async function fail(job: Job): Promise<void> {
-    await db.transaction().execute(async (trx) => {
+    await events.transaction(async (trx) => {
       const at = now()
       await leases.end(trx, job, { state: 'failed', error: UNBUILT, finished_at: at })
-      const note = {
-        kind: 'export_failed',
-        title: 'Your export could not be built',
-        body: UNBUILT,
-        data: { export_id: job.id },
-      } as const
-      await notify(trx, job.account, note, at)
+      const { account, id } = job
+      await events.publish(trx, { type: 'export.failed', account, export: id, reason: UNBUILT, at })
     })
     await deleteParts(db, job.id)
   }

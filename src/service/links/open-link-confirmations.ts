@@ -3,8 +3,6 @@ import type { Kysely } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
 import type { Said } from '../accounts/email-claims.ts'
 import type { Ground } from '../context.ts'
-import { named } from '../mail/quoting.ts'
-import { notify } from '../mail/notices.ts'
 import { holdLink } from './open-link-asks.ts'
 import { PREFIX } from './open-link-requests.ts'
 import type { Schema } from '../db/schema.ts'
@@ -63,9 +61,9 @@ export async function findAsk(
  * Confirm a request: from then on its owner sees it. Null as in `findAsk`; for a link that was paused meanwhile it still counts.
  * @param tokenHash SHA-256 of the link's token, lower-case hex
  */
-export async function confirmAsk({ db, now }: Ground, tokenHash: string): Promise<Said | null> {
+export async function confirmAsk({ events, now }: Ground, tokenHash: string): Promise<Said | null> {
   const at = now()
-  return db.transaction().execute(async (trx) => {
+  return events.transaction(async (trx) => {
     const found = await unconfirmed(trx, tokenHash, at).executeTakeFirst()
     if (found === undefined) return null
     const { open_link_id: link, account_id: account, email, display_name: name } = found
@@ -86,17 +84,15 @@ export async function confirmAsk({ db, now }: Ground, tokenHash: string): Promis
       .where('email', '=', email)
       .where('state', '=', 'unconfirmed')
       .execute()
-    await notify(
-      trx,
+    await events.publish(trx, {
+      type: 'open_link.requested',
       account,
-      {
-        kind: 'open_link_request',
-        title: 'Somebody asks to connect',
-        body: `${named(name)} at ${email} came by an open link. The mailbox is proven; anybody can write any name.`,
-        data: { open_link_id: link, open_link_request_id: id },
-      },
+      link,
+      request: id,
+      name,
+      email,
       at,
-    )
+    })
     return {
       title: 'You have asked to connect',
       text:

@@ -7,11 +7,11 @@ import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
 import { invalid } from '../../api/input.ts'
 import type { Service } from '../../api/port.ts'
-import type { Invitee } from '../../api/rest/connections.ts'
 import type { OpenLinkRequest } from '../../api/rest/open-links.ts'
 import { AppError } from '../../errors.ts'
 import { demandId, notFound } from '../db/faults.ts'
 import type { Ground } from '../context.ts'
+import type { Subscriber } from '../events.ts'
 import { keepNewest } from '../db/newest.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -112,16 +112,13 @@ export const openLinkApprovals = ({ db }: Ground): Service['openLinkApprovals'] 
 })
 
 /**
- * Approve a request by the connection that is being opened for it, in the transaction that keeps the connection.
- * @param of `invite`: who is invited to it, the requester among them
+ * Approves a request by the connection that is opened for it.
  * @throws AppError `not_found`, `invalid_state` with the state unless it waits, `validation_failed` where the requester is not invited
  */
-export async function approveBy(
-  trx: Transaction<Schema>,
-  of: { account: string; id: string; connection: string; invite: readonly Invitee[] },
-): Promise<void> {
-  const { account, id, connection, invite } = of
-  const settled = await settle(trx, of, { state: 'approved', connection_id: connection })
+export const approveRequest: Subscriber<'open_link.approved'> = async ({ trx }, event) => {
+  const { account, request: id, connection, invite } = event
+  const set = { state: 'approved', connection_id: connection } as const
+  const settled = await settle(trx, { id, account }, set)
   const { state, requester } = await read(trx, account, id)
   if (!settled) throw answered(state as Exclude<State, 'pending'>)
   if (!invite.some((one) => 'email' in one && one.email.toLowerCase() === requester.email))

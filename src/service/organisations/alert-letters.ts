@@ -1,9 +1,8 @@
 /** The mails about alerts that have fired. */
 import type { AlertEvent } from '../../api/rest/org.ts'
 import type { Ground } from '../context.ts'
-import { sendAll } from '../connections/invitation-letters.ts'
 import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
-import type { Message } from '../mail/mailer.ts'
+import { type Message, sendAll } from '../mail/mailer.ts'
 import { orgAlertMessage } from '../mail/messages-from-others.ts'
 import { phraseOf } from './event-phrases.ts'
 import type { Schema } from '../db/schema.ts'

@@ -9,7 +9,6 @@ import { newId } from '../../crypto/encoding/id.ts'
 import { demandFewer } from '../accounts/labels.ts'
 import { demandId, notFound } from '../db/faults.ts'
 import type { Ground } from '../context.ts'
-import { noteActivities } from './activities.ts'
 import { managing, strangersAmong } from './managing.ts'
 import { demandActing } from './access-level.ts'
 import { pageRows } from '../db/page-rows.ts'
@@ -94,16 +93,23 @@ async function tell(
 const isSame = (a: OrgAlert, b: OrgAlert): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
-  const { db, now } = ground
+  const { db, events, now } = ground
 
-  const note = (
+  const publish = (
     trx: Transaction<Schema>,
     organisation: string,
     of: { event: OrgEvent; actor: string; alert: Pick<OrgAlert, 'id' | 'name'> },
   ): Promise<void> => {
     const { event, actor, alert } = of
-    const activity = { event, actor, target: alert.id, data: { name: alert.name } }
-    return noteActivities(trx, organisation, [activity], now(), ground)
+    return events.publish(trx, {
+      type: 'organisation.alert',
+      organisation,
+      change: event,
+      actor,
+      target: alert.id,
+      data: { name: alert.name },
+      at: now(),
+    })
   }
 
   return {
@@ -114,7 +120,7 @@ export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
     },
 
     create: ({ body: { enabled, notify, ...rule } }, session) =>
-      managing(db, session, async (trx, { id: organisation }) => {
+      managing(events, session, async (trx, { id: organisation }) => {
         const { count } = await trx
           .selectFrom('organisation_alerts')
           .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -136,12 +142,12 @@ export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
           .execute()
         await tell(trx, { organisation, alert: id, accounts: notify })
         const alert = await readAlert(trx, organisation, id)
-        await note(trx, organisation, { event: 'alert_created', actor: session.account, alert })
+        await publish(trx, organisation, { event: 'alert_created', actor: session.account, alert })
         return readAlert(trx, organisation, id)
       }),
 
     update: ({ id, body: { enabled, notify, ...rule } }, session) =>
-      managing(db, session, async (trx, { id: organisation }) => {
+      managing(events, session, async (trx, { id: organisation }) => {
         const before = await readAlert(trx, organisation, id)
         const set = {
           ...rule,
@@ -160,15 +166,15 @@ export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
         if (notify !== undefined) await tell(trx, { organisation, alert: id, accounts: notify })
         const alert = await readAlert(trx, organisation, id)
         if (isSame(alert, before)) return before
-        await note(trx, organisation, { event: 'alert_updated', actor: session.account, alert })
+        await publish(trx, organisation, { event: 'alert_updated', actor: session.account, alert })
         return readAlert(trx, organisation, id)
       }),
 
     delete: ({ id }, session) =>
-      managing(db, session, async (trx, { id: organisation }) => {
+      managing(events, session, async (trx, { id: organisation }) => {
         const alert = await readAlert(trx, organisation, id)
         await trx.deleteFrom('organisation_alerts').where('id', '=', id).execute()
-        await note(trx, organisation, { event: 'alert_deleted', actor: session.account, alert })
+        await publish(trx, organisation, { event: 'alert_deleted', actor: session.account, alert })
       }),
   }
 }

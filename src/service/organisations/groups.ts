@@ -10,7 +10,6 @@ import { demandFewer, demandNewName } from '../accounts/labels.ts'
 import { demandId, notFound } from '../db/faults.ts'
 import type { Ground } from '../context.ts'
 import { accountsOf } from '../devices/machines.ts'
-import { noteActivities } from './activities.ts'
 import { managing, strangersAmong } from './managing.ts'
 import { demandActing } from './access-level.ts'
 import { pageRows } from '../db/page-rows.ts'
@@ -106,22 +105,25 @@ async function remove(
 }
 
 export const orgGroups = (ground: Ground): Service['orgGroups'] => {
-  const { db, now } = ground
+  const { db, events, now } = ground
 
-  const note = (
+  const publish = (
     trx: Transaction<Schema>,
     organisation: string,
     of: { event: OrgEvent; actor: string; group: Named; count?: number },
   ): Promise<void> => {
     const { event, actor, group, count } = of
     const data = { name: group.name, ...(count === undefined ? {} : { count: String(count) }) }
-    return noteActivities(
-      trx,
+    const { id: target } = group
+    return events.publish(trx, {
+      type: 'organisation.group',
       organisation,
-      [{ event, actor, target: group.id, data }],
-      now(),
-      ground,
-    )
+      change: event,
+      actor,
+      target,
+      data,
+      at: now(),
+    })
   }
 
   return {
@@ -132,7 +134,7 @@ export const orgGroups = (ground: Ground): Service['orgGroups'] => {
     },
 
     create: ({ body: { name, description = null } }, session) =>
-      managing(db, session, async (trx, { id: organisation }) => {
+      managing(events, session, async (trx, { id: organisation }) => {
         const names = await namesIn(trx, organisation)
         demandNewName(names, name, { own: null, who: WHO })
         demandFewer(names.length, MOST, 'groups', 'An organisation')
@@ -143,12 +145,12 @@ export const orgGroups = (ground: Ground): Service['orgGroups'] => {
           .values({ id, organisation_id: organisation, name, description, created_at: at })
           .execute()
         const actor = session.account
-        await note(trx, organisation, { event: 'group_created', actor, group: { id, name } })
+        await publish(trx, organisation, { event: 'group_created', actor, group: { id, name } })
         return readGroup(trx, organisation, id)
       }),
 
     update: ({ id, body }, session) =>
-      managing(db, session, async (trx, { id: organisation }) => {
+      managing(events, session, async (trx, { id: organisation }) => {
         const before = await readGroup(trx, organisation, id)
         const { name = before.name, description = before.description } = body
         if (name === before.name && description === before.description) return before
@@ -159,36 +161,36 @@ export const orgGroups = (ground: Ground): Service['orgGroups'] => {
           .where('id', '=', id)
           .execute()
         const actor = session.account
-        await note(trx, organisation, { event: 'group_updated', actor, group: { id, name } })
+        await publish(trx, organisation, { event: 'group_updated', actor, group: { id, name } })
         return { ...before, name, description }
       }),
 
     delete: ({ id }, session) =>
-      managing(db, session, async (trx, { id: organisation }) => {
+      managing(events, session, async (trx, { id: organisation }) => {
         const group = await readGroup(trx, organisation, id)
         await trx.deleteFrom('organisation_groups').where('id', '=', id).execute()
-        await note(trx, organisation, { event: 'group_deleted', actor: session.account, group })
+        await publish(trx, organisation, { event: 'group_deleted', actor: session.account, group })
       }),
 
     addMembers: ({ id, body }, session) =>
-      managing(db, session, async (trx, { id: organisation }) => {
+      managing(events, session, async (trx, { id: organisation }) => {
         const group = await readGroup(trx, organisation, id)
         const accounts = await demandMembers(trx, organisation, body.member_ids)
         const count = await add(trx, { organisation, group: id, accounts })
         if (count === 0) return group
         const actor = session.account
-        await note(trx, organisation, { event: 'group_members_added', actor, group, count })
+        await publish(trx, organisation, { event: 'group_members_added', actor, group, count })
         return readGroup(trx, organisation, id)
       }),
 
     removeMembers: ({ id, body }, session) =>
-      managing(db, session, async (trx, { id: organisation }) => {
+      managing(events, session, async (trx, { id: organisation }) => {
         const group = await readGroup(trx, organisation, id)
         const accounts = await demandMembers(trx, organisation, body.member_ids)
         const count = await remove(trx, { group: id, accounts })
         if (count === 0) return group
         const actor = session.account
-        await note(trx, organisation, { event: 'group_members_removed', actor, group, count })
+        await publish(trx, organisation, { event: 'group_members_removed', actor, group, count })
         return readGroup(trx, organisation, id)
       }),
   }

@@ -6,11 +6,11 @@ import type { Kysely, Transaction } from 'kysely'
 import type { OrgEvent } from '../../api/rest/org.ts'
 import type { Ground } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
-import { type Post, noteActivities } from './activities.ts'
 import { type Role, isWider } from './member-rows.ts'
 import { widenMember } from './roles.ts'
 import { holdOrganisation } from './organisations.ts'
 import type { Schema } from '../db/schema.ts'
+import type { Subscriber } from '../events.ts'
 
 type Invite = Schema['organisation_invites']
 /** What waits for an account at the mailboxes that it has proven, the oldest first. */
@@ -71,15 +71,15 @@ export async function takeIn(
 }
 
 /** Make an account a member of every organisation that invited one of the mailboxes it has proven. */
-export async function joinInvited(
-  ground: Post & Pick<Ground, 'now'>,
+async function joinInvited(
+  ground: Pick<Ground, 'db' | 'events' | 'now'>,
   account: string,
 ): Promise<void> {
-  const { db, now } = ground
+  const { db, events, now } = ground
   const waiting = await invitesOf(db, account)
   if (waiting.length === 0) return
   const held = [...new Set(waiting.map((one) => one.organisation_id))].sort()
-  await db.transaction().execute(async (trx) => {
+  await events.transaction(async (trx) => {
     for (const organisation of held) await holdOrganisation(trx, organisation)
     await lockAccount(trx, account)
     const at = now()
@@ -91,9 +91,22 @@ export async function joinInvited(
       const taken = own === undefined ? null : await takeIn(trx, { account, invites: own, at })
       if (taken !== null) all.push([organisation, taken])
     }
-    for (const [organisation, { event, role }] of all) {
-      const activity = { event, actor: account, target: account, data: { role } }
-      await noteActivities(trx, organisation, [activity], at, ground)
-    }
+    for (const [organisation, { event: change, role }] of all)
+      await events.publish(trx, {
+        type: 'organisation.joined',
+        organisation,
+        account,
+        change,
+        role,
+        at,
+      })
   })
 }
+
+/** Joins the organisations of an account that signed in or has a new address, after the commit. */
+export const joining =
+  (
+    ground: Pick<Ground, 'db' | 'events' | 'now'>,
+  ): Subscriber<'account.signed_in' | 'email.added'> =>
+  ({ afterCommit }, { account }) =>
+    afterCommit(() => joinInvited(ground, account))

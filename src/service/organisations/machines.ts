@@ -11,7 +11,6 @@ import type { Ground } from '../context.ts'
 import { judged } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 import { tokenEndpoint } from '../devices/machines.ts'
-import { type Post, noteActivities } from './activities.ts'
 import { demandManager, demandRoom, holdOrganisation } from './organisations.ts'
 
 interface Wanted {
@@ -80,19 +79,26 @@ async function madeBefore(db: Kysely<Schema>, { organisation_id, name, key }: Wa
   return row.id
 }
 
-export const machines = (ground: Post & Pick<Ground, 'now'>): Service['machines'] => ({
+export const machines = (
+  ground: Pick<Ground, 'events' | 'now' | 'publicUrl'>,
+): Service['machines'] => ({
   create: async ({ body }, { account }) => {
     judged('key', () => jwkBytes(body.key))
-    const id = await ground.db.transaction().execute(async (db) => {
+    const id = await ground.events.transaction(async (trx) => {
       // One that ends at this moment is gone first, or ends with this machine.
-      await holdOrganisation(db, body.organisation_id)
-      await demandManager(db, body.organisation_id, account)
+      await holdOrganisation(trx, body.organisation_id)
+      await demandManager(trx, body.organisation_id, account)
       const at = ground.now()
-      const made = await make(db, body, account, at)
-      if (made === null) return madeBefore(db, body)
-      await demandRoom(db, body.organisation_id, 0)
-      const activity = { event: 'machine_created', actor: account, target: made } as const
-      await noteActivities(db, body.organisation_id, [activity], at, ground)
+      const made = await make(trx, body, account, at)
+      if (made === null) return madeBefore(trx, body)
+      await demandRoom(trx, body.organisation_id, 0)
+      await ground.events.publish(trx, {
+        type: 'machine.created',
+        organisation: body.organisation_id,
+        machine: made,
+        actor: account,
+        at,
+      })
       return made
     })
     return {

@@ -1,5 +1,5 @@
 /** Changing what is an organisation's, one after the other: how many there are and what they are called stays as it was judged. */
-import type { Kysely, Transaction } from 'kysely'
+import type { Transaction } from 'kysely'
 import type { Session } from '../../api/port.ts'
 import { PREFIX, isId } from '../../crypto/encoding/id.ts'
 import type { Issue } from '../../errors.ts'
@@ -8,6 +8,7 @@ import { PREFIX as MEMBER } from './member-rows.ts'
 import { demandActing, demandManaging } from './access-level.ts'
 import { demandManager, holdOrganisation } from './organisations.ts'
 import type { Schema } from '../db/schema.ts'
+import type { Events } from '../events.ts'
 
 /**
  * Change something in a transaction, in which nobody else manages the organisation that is active for the caller.
@@ -15,11 +16,11 @@ import type { Schema } from '../db/schema.ts'
  * @throws AppError `no_active_organisation`, `forbidden`
  */
 export const managing = <T>(
-  db: Kysely<Schema>,
+  events: Events,
   session: Session,
   work: (trx: Transaction<Schema>, organisation: ActiveOrganisation) => Promise<T>,
 ): Promise<T> =>
-  db.transaction().execute(async (trx) => {
+  events.transaction(async (trx) => {
     const organisation = await demandManaging(trx, session)
     await holdOrganisation(trx, organisation.id)
     // Somebody may have suspended them meanwhile.
@@ -32,11 +33,11 @@ export const managing = <T>(
  * @throws AppError `no_active_organisation`
  */
 export const acting = <T>(
-  db: Kysely<Schema>,
+  events: Events,
   session: Session,
   work: (trx: Transaction<Schema>, organisation: ActiveOrganisation) => Promise<T>,
 ): Promise<T> =>
-  db.transaction().execute(async (trx) => {
+  events.transaction(async (trx) => {
     const organisation = await demandActing(trx, session)
     await holdOrganisation(trx, organisation.id)
     return work(trx, organisation)

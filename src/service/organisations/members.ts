@@ -13,8 +13,6 @@ import type { ActiveOrganisation } from '../accounts/active-organisation.ts'
 import { accountAt } from '../accounts/account-record.ts'
 import { notFound } from '../db/faults.ts'
 import type { Ground } from '../context.ts'
-import { type Note, notify } from '../mail/notices.ts'
-import { noteActivities } from './activities.ts'
 import { takeIn } from './joining.ts'
 import { acting, managing } from './managing.ts'
 import {
@@ -30,7 +28,6 @@ import {
   resourcesOf,
   roleOf,
 } from './member-rows.ts'
-import { activatedNote, roleNote, suspendedNote } from './notices.ts'
 import { demandActing } from './access-level.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -106,15 +103,8 @@ interface Move {
   readonly event: Event | null
 }
 
-const NOTES: Readonly<Record<Event, (of: ActiveOrganisation, role: Role) => Note>> = {
-  member_joined: activatedNote,
-  member_activated: activatedNote,
-  member_suspended: suspendedNote,
-  member_role_changed: roleNote,
-}
-
 export const orgMembers = (ground: Ground): Service['orgMembers'] => {
-  const { db, now } = ground
+  const { db, events, now } = ground
 
   /** Whom an id names. Throws AppError `not_found`. */
   async function demandMeant(from: Kysely<Schema>, organisation: string, id: string) {
@@ -123,7 +113,7 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
     return meant
   }
 
-  /** Change a member, write that it was, and tell them. */
+  /** Changes a member or an invitation. */
   async function move(
     trx: Transaction<Schema>,
     organisation: ActiveOrganisation,
@@ -134,11 +124,16 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
     const after = await demandMeant(trx, organisation.id, target)
     const [resource] = await resourcesOf(trx, organisation.id, [after])
     if (event === null) return resource!
-    const at = now()
-    if ('member' in after && after.member.kind === 'person' && target !== actor)
-      await notify(trx, target, NOTES[event](organisation, after.member.role), at)
-    const data = event === 'member_role_changed' ? { role: roleOf(after) } : {}
-    await noteActivities(trx, organisation.id, [{ event, actor, target, data }], at, ground)
+    await events.publish(trx, {
+      type: 'organisation.member_changed',
+      change: event,
+      organisation,
+      actor,
+      target,
+      role: roleOf(after),
+      isNotified: 'member' in after && after.member.kind === 'person' && target !== actor,
+      at: now(),
+    })
     return resource!
   }
 
@@ -216,7 +211,7 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
     },
 
     activate: ({ id }, session) =>
-      managing(db, session, (trx, organisation) => {
+      managing(events, session, (trx, organisation) => {
         const { role: by } = organisation
         const work = async (meant: Meant) => {
           demandOver(by, roleOf(meant))
@@ -229,7 +224,7 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
       const { account: actor } = session
       // Nobody has to stay where they were taken in.
       const within = id === actor ? acting : managing
-      return within(db, session, (trx, organisation) => {
+      return within(events, session, (trx, organisation) => {
         const work = async (meant: Meant) => {
           demandOver(organisation.role, roleOf(meant))
           return suspended(trx, meant)

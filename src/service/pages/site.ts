@@ -6,7 +6,6 @@ import type { Open } from '../../api/port.ts'
 import { asset } from '../../runtime/assets.ts'
 import { isId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
-import { tellOfOpening } from '../guests/notices.ts'
 import { demandId, notFound } from '../db/faults.ts'
 import type { Ground } from '../context.ts'
 import { guestCodeState } from '../guests/guest-code-rows.ts'
@@ -49,7 +48,7 @@ export const siteHealth = ({ db, version, started, now }: Ground): Open['siteHea
 
 const UNKNOWN = { accountId: '', ownerName: '', guestName: null, state: 'unknown' } as const
 
-export const guestPages = ({ db, now }: Ground): Open['guestPages'] => ({
+export const guestPages = ({ db, events, now }: Ground): Open['guestPages'] => ({
   read: async ({ id }) => {
     const at = now()
     const row = isId('gst_', id)
@@ -85,15 +84,17 @@ export const guestPages = ({ db, now }: Ground): Open['guestPages'] => ({
     // The page of a code that has ended shows nothing to open.
     if (guestCodeState(row, at) !== 'active') return
     const opening = { last_opened_at: at }
-    await db.transaction().execute(async (trx) => {
+    await events.transaction(async (trx) => {
       const { numUpdatedRows: first } = await trx
         .updateTable('guest_codes')
         .set(opening)
         .where('id', '=', id)
         .where('last_opened_at', 'is', null)
         .executeTakeFirst()
-      if (first === 1n)
-        return tellOfOpening(trx, { account: row.account_id, guest: id, label: row.label }, at)
+      if (first === 1n) {
+        const { account_id: account, label } = row
+        return events.publish(trx, { type: 'guest_code.opened', account, code: id, label, at })
+      }
       await trx.updateTable('guest_codes').set(opening).where('id', '=', id).execute()
     })
   },

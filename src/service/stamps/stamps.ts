@@ -19,12 +19,11 @@ import { primaryAddress } from '../accounts/account-record.ts'
 import { judgedLater } from '../db/faults.ts'
 import type { Ground } from '../context.ts'
 import { readKeyLog } from '../accounts/key-log-rows.ts'
-import { noteOwn } from '../organisations/activities.ts'
 import type { Schema } from '../db/schema.ts'
 
 export const stamps = (ground: Ground): Service['stamps'] => ({
   create: async ({ body: { stamp } }, session) => {
-    const { db, now, receiptKey } = ground
+    const { db, events, now, receiptKey } = ground
     const { account } = session
     const { entries } = await readKeyLog(db, account)
     const { jti, keyStatus } = await judgedLater('stamp', () => verified(stamp, account, entries))
@@ -37,14 +36,14 @@ export const stamps = (ground: Ground): Service['stamps'] => ({
     const { kid, seed } = await receiptKey()
     const receipt = signReceipt(stamp, seen, kid, seed)
     const row = { id: jti, account_id: account, words: wordNumber(stamp), stamp, receipt }
-    const isNew = await db.transaction().execute(async (trx) => {
+    const isNew = await events.transaction(async (trx) => {
       const made = await trx
         .insertInto('stamps')
         .values(row)
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirst()
       if (made.numInsertedOrUpdatedRows !== 1n) return false
-      await noteOwn(trx, session, [{ event: 'stamp', target: jti }], now(), ground)
+      await events.publish(trx, { type: 'stamp.created', by: session, stamp: jti, at: now() })
       return true
     })
     if (isNew) return { receipt }

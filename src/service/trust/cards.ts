@@ -12,7 +12,7 @@ import { notFound } from '../db/faults.ts'
 import type { Ground } from '../context.ts'
 import { accountBehind } from '../accounts/mailbox-lookups.ts'
 import { pageRows } from '../db/page-rows.ts'
-import { EVENT, noteEvents } from './history.ts'
+import { EVENT } from './history.ts'
 import {
   type Watching,
   cardFrom,
@@ -35,37 +35,37 @@ const refusedFollow = (state: 'self' | 'followed') =>
   )
 
 async function follow(
-  { db, now }: Ground,
+  { events, now }: Ground,
   of: Watching & { readonly note: string | null },
 ): Promise<TrustCard> {
   const at = now()
-  return db.transaction().execute(async (trx) => {
-    const watched = await trx
+  return events.transaction(async (trx) => {
+    const known = await trx
       .selectFrom('accounts')
       .select('id')
       .where('id', '=', of.watched_id)
       .executeTakeFirst()
-    if (watched === undefined) throw notFound('account')
+    if (known === undefined) throw notFound('account')
     const { numInsertedOrUpdatedRows: made } = await trx
       .insertInto('trust_cards')
       .values({ ...of, created_at: at, confirmed_at: null, last_verified_at: null })
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirstOrThrow()
     if (made !== 1n) throw refusedFollow('followed')
-    const { account_id, watched_id } = of
-    await noteEvents(trx, { account_id, watched_id, at }, ['followed'])
+    const { account_id: account, watched_id: watched } = of
+    await events.publish(trx, { type: 'trust_card.created', account, watched, at })
     return cardFrom(await cardOf(trx, of), new Set())
   })
 }
 
 /** What the person said of a card; what was so already is no event. */
 async function change(
-  { db, now }: Ground,
+  { events, now }: Ground,
   of: Watching,
   said: { readonly note?: string | null | undefined; readonly confirmed?: true | undefined },
 ): Promise<TrustCard> {
   const at = now()
-  return db.transaction().execute(async (trx) => {
+  return events.transaction(async (trx) => {
     const row = await cardOf(trx, of)
     const changed = await changedOf(trx, of.account_id, [row])
     const isNoted = said.note !== undefined && said.note !== row.note
@@ -82,11 +82,15 @@ async function change(
       .where('account_id', '=', of.account_id)
       .where('watched_id', '=', of.watched_id)
       .execute()
-    const { account_id, watched_id } = of
-    await noteEvents(trx, { account_id, watched_id, at }, [
-      ...(isConfirmed ? (['confirmed'] as const) : []),
-      ...(isNoted ? (['note_changed'] as const) : []),
-    ])
+    const { account_id: account, watched_id: watched } = of
+    await events.publish(trx, {
+      type: 'trust_card.changed',
+      account,
+      watched,
+      isConfirmed,
+      isNoted,
+      at,
+    })
     return cardFrom(await cardOf(trx, of), isConfirmed ? new Set() : changed)
   })
 }

@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely'
 import type { LogEntry } from '../../api/rest/verify.ts'
 import { formatId, newId, parseId } from '../../crypto/encoding/id.ts'
 import type { Schema } from '../db/schema.ts'
+import type { Subscriber } from '../events.ts'
 
 /** The prefix of their ids. */
 export const EVENT = 'tev_'
@@ -41,8 +42,8 @@ async function dropNoteBefore(db: Kysely<Schema>, { account_id, watched_id }: Ca
     await db.deleteFrom('trust_events').where('id', '=', newest.id).execute()
 }
 
-/** Note what happened at a moment, in this order. */
-export async function noteEvents(
+/** Stores events of one moment, in this order. */
+async function noteEvents(
   db: Kysely<Schema>,
   of: Card & Pick<Event, 'at'>,
   events: readonly Event['event'][],
@@ -70,8 +71,8 @@ function verifiedIn(entries: readonly LogEntry[], account: string, now: number):
     })
 }
 
-/** Note on the trust cards of an account whom its devices verified. What was noted already stays as it is. */
-export async function noteVerified(
+/** Stores on the trust cards of an account whom its devices verified. Earlier entries stay as they are. */
+async function noteVerified(
   db: Kysely<Schema>,
   account: string,
   entries: readonly LogEntry[],
@@ -105,3 +106,21 @@ export async function noteVerified(
       .execute()
   }
 }
+
+export const historyOfCard: Subscriber<'trust_card.created'> = ({ trx }, event) => {
+  const { account: account_id, watched: watched_id, at } = event
+  return noteEvents(trx, { account_id, watched_id, at }, ['followed'])
+}
+
+export const historyOfChange: Subscriber<'trust_card.changed'> = ({ trx }, event) => {
+  const { account: account_id, watched: watched_id, isConfirmed, isNoted, at } = event
+  return noteEvents(trx, { account_id, watched_id, at }, [
+    ...(isConfirmed ? (['confirmed'] as const) : []),
+    ...(isNoted ? (['note_changed'] as const) : []),
+  ])
+}
+
+export const historyOfVerifications: Subscriber<'verification.logged'> = (
+  { trx },
+  { by, entries, at },
+) => noteVerified(trx, by.account, entries, at)

@@ -2,45 +2,20 @@
 import { pageOf } from '../../api/cursor.ts'
 import { spanOf } from '../../api/days.ts'
 import type { Service } from '../../api/port.ts'
-import type { OrgEvent } from '../../api/rest/org.ts'
 import type { LogEntry } from '../../api/rest/verify.ts'
 import { firstIdAt } from '../../crypto/encoding/id.ts'
 import type { Ground } from '../context.ts'
-import { noteOwn } from '../organisations/activities.ts'
 import { pageRows } from '../db/page-rows.ts'
-import { noteVerified } from './history.ts'
 
-/** What an organisation is told of an outcome; of what proves nothing either way, nothing. */
-const EVENTS = {
-  verified: 'verification',
-  not_verified: 'verification_failed',
-  inconclusive: null,
-  echo: null,
-} as const satisfies Record<LogEntry['outcome'], OrgEvent | null>
-
-/**
- * What the entries of these ids are as activities. A device may have been away for days since.
- * @param now Unix milliseconds
- */
-function activitiesOf(items: readonly LogEntry[], ids: readonly string[], now: number) {
-  const left = new Set(ids)
-  return items.flatMap(({ id: target, outcome, method, at: checked }) => {
-    const event = EVENTS[outcome]
-    // By a clock that is ahead it would be later than what is written next.
-    const at = Math.min(Date.parse(checked), now)
-    // Of two entries with one id the first is kept.
-    const isNew = left.delete(target)
-    return isNew && event !== null && at >= 0 ? [{ event, target, data: { method }, at }] : []
-  })
-}
-
-export const verifications = (ground: Ground): Service['verifications'] => ({
+export const verifications = ({
+  events,
+  now,
+}: Pick<Ground, 'events' | 'now'>): Service['verifications'] => ({
   /** `accepted` counts what is new; a device may push an entry again when it did not hear the answer. */
   push: async ({ body: { items } }, session) => {
     if (items.length === 0) return { accepted: 0 }
-    const { db, now } = ground
     const { account } = session
-    return db.transaction().execute(async (trx) => {
+    return events.transaction(async (trx) => {
       const rows = await trx
         .insertInto('verifications')
         .values(
@@ -53,10 +28,14 @@ export const verifications = (ground: Ground): Service['verifications'] => ({
         .onConflict((conflict) => conflict.doNothing())
         .returning('id')
         .execute()
-      const at = now()
-      await noteVerified(trx, account, items, at)
       const accepted = rows.map(({ id }) => id)
-      await noteOwn(trx, session, activitiesOf(items, accepted, at), at, ground)
+      await events.publish(trx, {
+        type: 'verification.logged',
+        by: session,
+        entries: items,
+        accepted,
+        at: now(),
+      })
       return { accepted: accepted.length }
     })
   },
