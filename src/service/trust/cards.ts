@@ -1,6 +1,8 @@
 /**
- * Trust cards: whom an account follows. The server keeps what was said and done; which keys are whose, the devices judge. What it
- * answers of keys is for callers without a device: that all devices of somebody were replaced since they were followed or confirmed.
+ * Trust cards: the accounts that an account follows. The server stores the notes, confirmations
+ * and events of a card. The devices judge keys. For callers without a device, the server reports
+ * only whether all devices of a followed account were replaced since it was followed or
+ * confirmed.
  */
 import { pageOf, readCursor, rowsFor } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
@@ -58,7 +60,7 @@ async function follow(
   })
 }
 
-/** What the person said of a card; what was so already is no event. */
+/** Applies the user's changes to a card. A value that is already stored causes no event. */
 async function change(
   { events, now }: Ground,
   of: Watching,
@@ -174,7 +176,7 @@ export const trustCards = (ground: Ground): Service['trustCards'] => {
   }
 }
 
-/** The lowest id that something may have that was made from this time on. */
+/** Returns the lowest possible id of a row that was created at this time or later. */
 function lowestId(prefix: string, unixMs: number): string {
   const bytes = Buffer.alloc(16)
   bytes.writeUIntBE(Math.max(0, unixMs), 0, 6)
@@ -188,7 +190,7 @@ export const trust = ({ db, now }: Ground): Service['trust'] => ({
       .selectFrom('trust_cards')
       .select(({ fn }) => [
         fn.countAll<number>().as('following'),
-        // Of those that have one.
+        // Counts only the cards with a confirmation.
         fn.count<number>('confirmed_at').as('confirmed'),
       ])
       .where('account_id', '=', account)
@@ -205,7 +207,7 @@ export const trust = ({ db, now }: Ground): Service['trust'] => ({
       .where('account_id', '=', account)
       .where('id', '>=', lowestId('ver_', since))
     const all = await logged.executeTakeFirstOrThrow()
-    // As JSON.stringify writes it: inside a text the quotation marks would be escaped.
+    // As JSON.stringify writes it: inside a JSON string the quotation marks would be escaped.
     const unsure = await logged
       .where('entry', 'like', '%"outcome":"inconclusive"%')
       .executeTakeFirstOrThrow()

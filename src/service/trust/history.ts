@@ -1,4 +1,7 @@
-/** What happened to a trust card, as the account server hears of it. An id begins with the time of its event, so ids are in order. */
+/**
+ * The history of trust cards, from the events that the account server receives. An id begins with
+ * the time of its event, so the ids are in order.
+ */
 import { createHash } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { LogEntry } from '../../api/rest/verify.ts'
@@ -6,12 +9,15 @@ import { formatId, newId, parseId } from '../../crypto/encoding/id.ts'
 import type { Schema } from '../db/schema.ts'
 import type { Subscriber } from '../events.ts'
 
-/** The prefix of their ids. */
+/** The prefix of event ids. */
 export const EVENT = 'tev_'
 
 type Event = Schema['trust_events']
 
-/** The id of an event at a time (Unix milliseconds): the rest of it tells it from others, and orders those of one moment. */
+/**
+ * Returns the id of an event at a time in Unix milliseconds.
+ * @param rest makes the id unique and orders the events of one moment
+ */
 function idAt(at: number, rest: Uint8Array): string {
   const bytes = Buffer.alloc(16)
   bytes.writeUIntBE(at, 0, 6)
@@ -19,16 +25,19 @@ function idAt(at: number, rest: Uint8Array): string {
   return formatId(EVENT, bytes)
 }
 
-/** The id of a verification as an event: the same whenever its device pushes it. */
+/** Returns the event id of a verification: the same each time a device pushes the entry. */
 const idOf = ({ id }: LogEntry, watched: string, at: number) =>
   idAt(at, createHash('sha256').update(`${id}\0${watched}`).digest())
 
-/** The id of what happens at a moment, after all that happened at it before. */
+/** Returns an id that is greater than those of earlier events at the same time. */
 const nextId = (at: number) => idAt(at, parseId(EVENT, newId(EVENT, at)).subarray(6))
 
 type Card = Pick<Event, 'account_id' | 'watched_id'>
 
-/** A note that is changed again and again is one event, the last, or the history would grow without end. */
+/**
+ * Deletes the newest event if it is a change of the note. Repeated changes of a note are one
+ * event, which limits the length of the history.
+ */
 async function dropNoteBefore(db: Kysely<Schema>, { account_id, watched_id }: Card): Promise<void> {
   const newest = await db
     .selectFrom('trust_events')
@@ -53,12 +62,12 @@ async function noteEvents(
   await db.insertInto('trust_events').values(rows).execute()
 }
 
-/** Those who were verified, by the entries of a verification log. */
+/** Returns the events for the accounts that a verification log names as verified. */
 function verifiedIn(entries: readonly LogEntry[], account: string, now: number): Event[] {
   return entries
     .filter(({ outcome }) => outcome === 'verified')
     .flatMap((entry) => {
-      // A clock that is ahead must not put it before all that comes.
+      // An entry from a clock that is ahead must not sort before later events.
       const at = Math.min(Date.parse(entry.at), now)
       if (!(at >= 0)) return []
       const others = entry.matches.filter(({ speaker }) => speaker === 'other')
@@ -71,14 +80,16 @@ function verifiedIn(entries: readonly LogEntry[], account: string, now: number):
     })
 }
 
-/** Stores on the trust cards of an account whom its devices verified. Earlier entries stay as they are. */
+/**
+ * Stores the verified accounts on the trust cards of an account. Stored events stay unchanged.
+ */
 async function noteVerified(
   db: Kysely<Schema>,
   account: string,
   entries: readonly LogEntry[],
   now: number,
 ): Promise<void> {
-  // One entry may name a person several times.
+  // One entry may name an account several times.
   const events = [
     ...new Map(verifiedIn(entries, account, now).map((event) => [event.id, event])).values(),
   ]

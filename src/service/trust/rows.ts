@@ -1,4 +1,4 @@
-/** Trust cards as the tables have them, and what the account server may say of the keys behind them. */
+/** Rows of trust cards, and the state of the keys behind them as the account server sees it. */
 import type { Kysely } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
 import { serverName } from '../../api/rest/names.ts'
@@ -9,10 +9,10 @@ import { demandId, notFound } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 
 export type Row = Schema['trust_cards'] & { readonly display_name: string }
-/** Who follows whom. */
+/** The account that follows, and the account that it follows. */
 export type Watching = Pick<Row, 'account_id' | 'watched_id'>
 
-/** The cards of an account, with the names that those have now. */
+/** Selects the cards of an account, with the current names of the followed accounts. */
 export const cardsOf = (db: Kysely<Schema>, account: string) =>
   db
     .selectFrom('trust_cards')
@@ -21,12 +21,13 @@ export const cardsOf = (db: Kysely<Schema>, account: string) =>
     .select('display_name')
     .where('account_id', '=', account)
 
-/** When the person last had a look at the keys. */
+/** Returns when the user last reviewed the keys, in Unix milliseconds. */
 const lookedAt = ({ created_at, confirmed_at }: Row) => Math.max(created_at, confirmed_at ?? 0)
 
 /**
- * Whose devices were all replaced after `since` (Unix milliseconds), of those whom an account follows, and when.
- * @param of only these of them
+ * Returns the followed accounts that replaced all devices after `since`, and when they did.
+ * @param since Unix milliseconds
+ * @param of only these of the followed accounts
  */
 export async function resetsSince(
   db: Kysely<Schema>,
@@ -46,8 +47,8 @@ export async function resetsSince(
 }
 
 /**
- * The cards with keys that differ from those the person reviewed and are not linked to them by the
- * recovery key.
+ * Returns the cards with keys that differ from those the user reviewed and are not linked to them
+ * by the recovery key.
  */
 export async function changedOf(
   db: Kysely<Schema>,
@@ -68,7 +69,10 @@ export async function changedOf(
   return accounts
 }
 
-/** A card as it is answered. `changed`: whose keys are others than the person looked at. */
+/**
+ * Returns a card as a resource.
+ * @param changed the followed accounts with keys that differ from those that the user reviewed
+ */
 export const cardFrom = (row: Row, changed: ReadonlySet<string>): TrustCard => ({
   user_id: row.watched_id,
   ...serverName(row.display_name),
@@ -80,7 +84,7 @@ export const cardFrom = (row: Row, changed: ReadonlySet<string>): TrustCard => (
     : row.confirmed_at === null
       ? 'unchanged'
       : 'confirmed',
-  // What a recovery key vouches for, the devices judge.
+  // The devices judge whether a recovery key links the keys.
   recovered_at: null,
   recovery_key_unused: false,
   safety_number: null,
@@ -88,14 +92,17 @@ export const cardFrom = (row: Row, changed: ReadonlySet<string>): TrustCard => (
   created_at: timeAt(row.created_at),
 })
 
-/** A place in the list: when the card was made, and of whom. */
+/** Returns the position of a card in the list: when it was created, and the followed account. */
 export const placeOf = (row: Row) => `${row.created_at} ${row.watched_id}`
 export const isPlace = (text: string) => {
   const [at = '', watched = ''] = text.split(' ')
   return /^\d{1,15}$/.test(at) && text === `${at} ${watched}` && isId('acc_', watched)
 }
 
-/** Throws AppError `not_found`. */
+/**
+ * Returns the card of an account for another account.
+ * @throws AppError `not_found`
+ */
 export async function cardOf(
   db: Kysely<Schema>,
   { account_id, watched_id }: Watching,

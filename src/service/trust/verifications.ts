@@ -1,4 +1,7 @@
-/** The verification log of an account: written by its devices, kept as they wrote it. The words are not in it. */
+/**
+ * The verification log of an account, stored as its devices wrote it. It does not contain the
+ * words.
+ */
 import { pageOf } from '../../api/cursor.ts'
 import { spanOf } from '../../api/days.ts'
 import type { Service } from '../../api/port.ts'
@@ -11,7 +14,10 @@ export const verifications = ({
   events,
   now,
 }: Pick<Ground, 'events' | 'now'>): Service['verifications'] => ({
-  /** `accepted` counts what is new; a device may push an entry again when it did not hear the answer. */
+  /**
+   * Stores entries. `accepted` counts the new ones: a device that lost the response pushes them
+   * again.
+   */
   push: async ({ body: { items } }, session) => {
     if (items.length === 0) return { accepted: 0 }
     const { account } = session
@@ -42,7 +48,7 @@ export const verifications = ({
 })
 
 export const verificationLog = ({ db }: Ground): Service['verificationLog'] => ({
-  /** The id of an entry begins with the time of the check. */
+  /** Lists entries. The id of an entry begins with the time of the check. */
   list: async (page, { account }) => {
     const { since, until } = spanOf(page)
     const rows = await pageRows(
