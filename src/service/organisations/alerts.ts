@@ -1,4 +1,7 @@
-/** Alerts of an organisation: the rules, and whom each tells. How they fire is in org-alert-firing.ts. */
+/**
+ * Alerts of an organisation: the rules, and the members that each notifies. `alert-firing.ts`
+ * fires them.
+ */
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
@@ -16,7 +19,7 @@ import type { Schema } from '../db/schema.ts'
 
 export const PREFIX = 'alr_'
 
-/** An organisation has so many at most. */
+/** The most alerts of an organisation. */
 const MOST = 100
 
 type Row = Schema['organisation_alerts']
@@ -33,7 +36,9 @@ const resource = (row: Row, notify: readonly string[]): OrgAlert => ({
   created_at: timeAt(row.created_at),
 })
 
-/** The same for several, each with the accounts that it tells, in the order of their ids. */
+/**
+ * Returns rows as resources, each with the accounts that it notifies, in the order of their ids.
+ */
 async function resources(db: Kysely<Schema>, rows: readonly Row[]): Promise<OrgAlert[]> {
   if (rows.length === 0) return []
   const told = await db
@@ -58,7 +63,10 @@ async function resources(db: Kysely<Schema>, rows: readonly Row[]): Promise<OrgA
 const alertsIn = (db: Kysely<Schema>, organisation: string) =>
   db.selectFrom('organisation_alerts').selectAll().where('organisation_id', '=', organisation)
 
-/** An alert of the organisation. Throws AppError `not_found`. */
+/**
+ * Returns an alert of the organisation.
+ * @throws AppError `not_found`
+ */
 async function readAlert(db: Kysely<Schema>, organisation: string, id: string): Promise<OrgAlert> {
   demandId(PREFIX, id, 'alert')
   const row = await alertsIn(db, organisation).where('id', '=', id).executeTakeFirst()
@@ -67,7 +75,10 @@ async function readAlert(db: Kysely<Schema>, organisation: string, id: string): 
   return alert as OrgAlert
 }
 
-/** Say whom an alert tells from now on. Throws AppError `validation_failed` with each that is nobody's in the organisation. */
+/**
+ * Sets the accounts that an alert notifies.
+ * @throws AppError `validation_failed` for each id that is not of a member of the organisation
+ */
 async function tell(
   trx: Transaction<Schema>,
   of: { organisation: string; alert: string; accounts: readonly string[] },
@@ -89,7 +100,7 @@ async function tell(
     .execute()
 }
 
-/** Whether two alerts are the same to whoever looks. */
+/** Returns whether two alerts are equal as resources. */
 const isSame = (a: OrgAlert, b: OrgAlert): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
@@ -152,7 +163,7 @@ export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
         const set = {
           ...rule,
           ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
-          // It never fired for the event that it waits for from now on.
+          // The alert has never fired for its new event.
           ...(rule.event === undefined || rule.event === before.event
             ? {}
             : { last_fired_at: null }),

@@ -1,13 +1,13 @@
 /**
- * The activity that events leave in organisations, with the alerts that it fires. Events of a session
- * belong to the organisation in which the session acts.
+ * Subscribers that store events as activity of organisations and fire alerts. Events of a session
+ * belong to the organisation that is active for the session.
  */
 import type { OrgEvent } from '../../api/rest/org.ts'
 import type { LogEntry } from '../../api/rest/verify.ts'
 import type { EventOf, EventType, Subscriber } from '../events.ts'
 import { type Activity, type Post, noteActivities, noteOwn } from './activities.ts'
 
-/** The activity of an outcome; null where a check proves nothing either way. */
+/** The activity of each outcome; null for a check that proves nothing. */
 const OUTCOMES = {
   verified: 'verification',
   not_verified: 'verification_failed',
@@ -16,16 +16,16 @@ const OUTCOMES = {
 } as const satisfies Record<LogEntry['outcome'], OrgEvent | null>
 
 /**
- * The entries of these ids as activities. Their device may have been offline for days.
+ * Returns the entries with these ids as activities. Their device may have been offline for days.
  * @param now Unix milliseconds
  */
 function checksOf(items: readonly LogEntry[], ids: readonly string[], now: number) {
   const left = new Set(ids)
   return items.flatMap(({ id: target, outcome, method, at: checked }) => {
     const event = OUTCOMES[outcome]
-    // By a clock that is ahead it would be later than what is written next.
+    // With a clock that is ahead, the time would be later than that of the next activity.
     const at = Math.min(Date.parse(checked), now)
-    // Of two entries with one id the first is kept.
+    // Of two entries with one id, the first is stored.
     const isNew = left.delete(target)
     return isNew && event !== null && at >= 0 ? [{ event, target, data: { method }, at }] : []
   })
@@ -46,7 +46,7 @@ const OWN: { [T in OwnEvent]: (event: EventOf<T>) => readonly Omit<Activity, 'ac
   'verification.logged': ({ entries, accepted, at }) => checksOf(entries, accepted, at),
 }
 
-/** Stores what a session did, in the organisation in which it acts. */
+/** Stores what a session did, in its active organisation. */
 export const ownActivity =
   <T extends OwnEvent>(post: Post, type: T): Subscriber<T> =>
   ({ trx }, event) =>

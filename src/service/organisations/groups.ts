@@ -1,4 +1,7 @@
-/** Groups of the members of an organisation. Whoever leaves the organisation leaves its groups; whoever is suspended stays. */
+/**
+ * Groups of the members of an organisation. A member who leaves the organisation leaves its
+ * groups. A suspended member stays in them.
+ */
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
@@ -16,10 +19,10 @@ import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
 export const PREFIX = 'grp_'
-/** Of whom a name is new. */
+/** The beginning of the error for a name that is taken. */
 const WHO = 'The organisation has a group'
 
-/** An organisation has so many at most. */
+/** The most groups of an organisation. */
 const MOST = 1000
 
 const seenIn = (db: Kysely<Schema>, organisation: string) =>
@@ -43,7 +46,10 @@ const resource = ({ member_count, created_at, ...row }: Row): OrgGroup => ({
   created_at: timeAt(created_at),
 })
 
-/** A group of the organisation. Throws AppError `not_found`. */
+/**
+ * Returns a group of the organisation.
+ * @throws AppError `not_found`
+ */
 async function readGroup(db: Kysely<Schema>, organisation: string, id: string): Promise<OrgGroup> {
   demandId(PREFIX, id, 'group')
   const row = await seenIn(db, organisation).where('id', '=', id).executeTakeFirst()
@@ -60,7 +66,10 @@ const namesIn = (trx: Transaction<Schema>, organisation: string): Promise<Named[
     .where('organisation_id', '=', organisation)
     .execute()
 
-/** The accounts that a request names, each once. Throws AppError `validation_failed` with each that is nobody's in the organisation. */
+/**
+ * Returns the accounts that a request names, each once.
+ * @throws AppError `validation_failed` for each id that is not of a member of the organisation
+ */
 async function demandMembers(
   trx: Transaction<Schema>,
   organisation: string,
@@ -72,7 +81,7 @@ async function demandMembers(
   return [...new Set(ids)]
 }
 
-/** Answers how many were not in the group before. */
+/** Adds accounts to a group. Returns how many were not in it before. */
 async function add(
   trx: Transaction<Schema>,
   of: { organisation: string; group: string; accounts: readonly string[] },
@@ -91,7 +100,7 @@ async function add(
   return Number(added)
 }
 
-/** Answers how many were in the group before. */
+/** Removes accounts from a group. Returns how many were in it before. */
 async function remove(
   trx: Transaction<Schema>,
   of: { group: string; accounts: readonly string[] },

@@ -1,6 +1,7 @@
 /**
- * Inviting mailboxes to an organisation, many at once: each is judged alone, and what is kept is kept in one transaction. A mailbox that
- * is an account's reads like one that is nobody's, unless that account is in the organisation already.
+ * Invites many mailboxes to an organisation at once. Each is judged separately, and all changes
+ * are stored in one transaction. The mailbox of an account looks the same as one without an
+ * account, unless that account is in the organisation already.
  */
 import type { Transaction } from 'kysely'
 import type { Service } from '../../api/port.ts'
@@ -79,7 +80,7 @@ async function widen(
   await events.publish(trx, { type: 'organisation.roles_widened', organisation, actor, wider, at })
 }
 
-/** Members and invitations by their ids, in order. */
+/** Returns members and invitations by their ids, in order. */
 async function resourcesBy(
   trx: Transaction<Schema>,
   organisation: string,
@@ -102,8 +103,8 @@ async function resourcesBy(
 }
 
 /**
- * Invites mailboxes to the organisation that is active for the caller. A mailbox that is a member or invited
- * already, with a narrower role, gets the wider one.
+ * Invites mailboxes to the organisation that is active for the caller. A mailbox that is a member
+ * or invited already, with a narrower role, gets the wider one.
  */
 export const bulkInvite =
   (ground: Ground): Service['orgMembers']['bulkInvite'] =>

@@ -5,7 +5,7 @@ import { takeInvitationMails } from '../connections/invitation-allowance.ts'
 import type { Subscriber } from '../events.ts'
 import { orgInvitationMessage } from '../mail/messages-from-others.ts'
 
-/** To one mailbox, from all accounts: the owner of the mailbox may be a stranger. */
+/** Mails to one mailbox, from all accounts: the owner of the mailbox may be a stranger. */
 const MAILS: Allowance = { what: 'org invitation', most: 3, periodMs: 3_600_000 }
 
 export const lettersOfInvites =

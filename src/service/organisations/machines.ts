@@ -1,6 +1,6 @@
 /**
- * Creating the machine accounts of an organisation. A key belongs to one machine, so a repeated
- * request is recognised by its key.
+ * Creates the machine accounts of an organisation. A key belongs to one machine, so the server
+ * recognises a repeated request by its key.
  */
 import type { Kysely } from 'kysely'
 import type { Service } from '../../api/port.ts'
@@ -20,9 +20,9 @@ interface Wanted {
 }
 
 /**
- * Make the machine and its membership. Its account has the same id until its first device enrols,
- * since account ids follow from keys. null, and no change, when the key is another machine's
- * already.
+ * Creates the machine and its membership. Its account has the same id until its first device
+ * enrols, since account ids follow from keys. Returns null, without a change, if another machine
+ * has the key.
  */
 async function make(
   db: Kysely<Schema>,
@@ -46,7 +46,7 @@ async function make(
     .onConflict((conflict) => conflict.column('kid').doNothing())
     .executeTakeFirstOrThrow()
   if (made !== 1n) {
-    // Not by a roll-back: the transaction goes on and reads whose the key is.
+    // No rollback: the transaction goes on and reads which machine has the key.
     await db.deleteFrom('accounts').where('id', '=', id).execute()
     return null
   }
@@ -64,7 +64,10 @@ async function make(
   return id
 }
 
-/** The machine that an earlier, equal request made. Throws AppError `conflict` when the key is anybody else's. */
+/**
+ * Returns the machine that an earlier, equal request created.
+ * @throws AppError `conflict` if the key belongs to another machine
+ */
 async function madeBefore(db: Kysely<Schema>, { organisation_id, name, key }: Wanted) {
   const row = await db
     .selectFrom('machines')
@@ -85,7 +88,8 @@ export const machines = (
   create: async ({ body }, { account }) => {
     judged('key', () => jwkBytes(body.key))
     const id = await ground.events.transaction(async (trx) => {
-      // One that ends at this moment is gone first, or ends with this machine.
+      // A concurrent deletion of the organisation is over before this, or deletes this machine
+      // too.
       await holdOrganisation(trx, body.organisation_id)
       await demandManager(trx, body.organisation_id, account)
       const at = ground.now()

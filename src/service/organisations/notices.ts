@@ -1,4 +1,7 @@
-/** What people are told of their membership in an organisation. Anybody can make one and give it any name. */
+/**
+ * The notifications about memberships. Any person can create an organisation and give it any
+ * name.
+ */
 import type { OrgRole } from '../../api/rest/org.ts'
 import { displayName } from '../accounts/account-record.ts'
 import type { EventOf, Subscriber } from '../events.ts'
@@ -7,7 +10,7 @@ import { quoted } from '../mail/quoting.ts'
 
 type Organisation = EventOf<'organisation.invited'>['organisation']
 
-/** Somebody invites a mailbox of theirs. */
+/** Returns the note about an invitation of one of the account's mailboxes. */
 const invitedNote = (from: string, { id, name }: Organisation): Note => ({
   kind: 'org_invited',
   title: `${quoted(from)} invites you to an organisation`,
@@ -17,7 +20,7 @@ const invitedNote = (from: string, { id, name }: Organisation): Note => ({
   data: { organisation_id: id },
 })
 
-/** Somebody suspended them. */
+/** Returns the note about a suspension. */
 const suspendedNote = ({ id, name }: Organisation): Note => ({
   kind: 'org_suspended',
   title: `You are suspended in ${quoted(name)}`,
@@ -25,7 +28,7 @@ const suspendedNote = ({ id, name }: Organisation): Note => ({
   data: { organisation_id: id },
 })
 
-/** Somebody took them in, or ended their suspension. */
+/** Returns the note to an account that an owner or admin made an active member. */
 const activatedNote = ({ id, name }: Organisation): Note => ({
   kind: 'org_activated',
   title: `You are a member of ${quoted(name)}`,
@@ -33,7 +36,7 @@ const activatedNote = ({ id, name }: Organisation): Note => ({
   data: { organisation_id: id },
 })
 
-/** Somebody gave them a wider role. */
+/** Returns the note about a wider role. */
 const roleNote = ({ id, name }: Organisation, role: OrgRole): Note => ({
   kind: 'org_role_changed',
   title: `Your role in ${quoted(name)} is ${role} now`,
@@ -51,7 +54,7 @@ export const noticesOfInvites: Subscriber<'organisation.invited'> = async (
   await notifyAll(trx, new Map(accounts.map((one) => [one, note])), at)
 }
 
-/** Notifies members whose role is wider. */
+/** Notifies members with a wider role. */
 export const noticesOfRoles: Subscriber<'organisation.roles_widened'> = (
   { trx },
   { organisation, wider, at },
