@@ -88,7 +88,7 @@ export const machines = (
   create: async ({ body }, { account }) => {
     judged('key', () => jwkBytes(body.key))
     const id = await ground.events.transaction(async (trx) => {
-      // A concurrent deletion of the organisation is over before this, or deletes this machine
+      // A concurrent deletion of the organisation ends before this lock, or deletes this machine
       // too.
       await holdOrganisation(trx, body.organisation_id)
       await demandManager(trx, body.organisation_id, account)
