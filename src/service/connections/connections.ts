@@ -1,7 +1,7 @@
 /**
- * Connections, as one of their members sees them: the name and the favourite are that member's own. The secret is never here;
- * `secret_here` and
- * `replaced_by` are for the device to say. Another account's connection is simply not there.
+ * Connections as one member sees them: the name and the favourite belong to that member. The
+ * server has no secrets. The device fills in `secret_here` and `replaced_by`. Connections of
+ * other accounts read as not found.
  */
 import type { Kysely } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
@@ -18,7 +18,7 @@ import { invitedIn, isStanding, standing } from './invitation-rows.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** The connections of an account. */
+/** Selects the connections of an account. */
 const seenBy = (db: Kysely<Schema>, account: string) =>
   db
     .selectFrom('memberships as own')
@@ -40,8 +40,8 @@ const seenBy = (db: Kysely<Schema>, account: string) =>
 type Filters = Pick<Parameters<Service['connections']['list']>[0], 'state' | 'tag_id' | 'favorite'>
 
 /**
- * Those of the connections of an account that meet every filter given; a state as `resources` has
- * it.
+ * Selects those of the connections of an account that meet every filter given. A state has the
+ * meaning that it has in `resources`.
  */
 const filtered = (
   query: ReturnType<typeof seenBy>,
@@ -80,7 +80,10 @@ const filtered = (
 
 type Row = Awaited<ReturnType<ReturnType<typeof seenBy>['executeTakeFirstOrThrow']>>
 
-/** The rows as resources, with the members of all of them, whoever is invited, and the account's tags, in one query each. */
+/**
+ * Returns the rows as resources, with the members and invited people of all of them and the
+ * account's tags, in one query each.
+ */
 async function resources(
   db: Kysely<Schema>,
   account: string,
@@ -140,7 +143,10 @@ async function resources(
 const grouped = <T extends { connection_id: string }>(rows: readonly T[]) =>
   Map.groupBy(rows, ({ connection_id }) => connection_id)
 
-/** A connection as an account sees it. Throws AppError `not_found`. */
+/**
+ * Returns a connection as an account sees it.
+ * @throws AppError `not_found`
+ */
 export async function readConnection(
   { db, now }: Pick<Ground, 'db' | 'now'>,
   account: string,
@@ -153,7 +159,7 @@ export async function readConnection(
   return connection
 }
 
-/** Change what is given and differs; a change that changes nothing leaves `updated_at` alone. */
+/** Stores the given values that differ; without a difference `updated_at` stays the same. */
 async function change(
   ground: Ground,
   account: string,
@@ -179,8 +185,9 @@ async function change(
 }
 
 /**
- * End a connection that has no other member, and every invitation to it. Of one that an owner ended
- * for everybody, only the account's own part goes while others still list it.
+ * Deletes a connection that has no other member, and every invitation to it. Of a connection that
+ * an owner ended for all members, it deletes only the account's own part while others still list
+ * it.
  */
 async function end({ events, now }: Ground, account: string, id: string): Promise<void> {
   await events.transaction(async (trx) => {

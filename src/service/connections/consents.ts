@@ -1,7 +1,7 @@
 /**
- * Consents (section 6): a device approves an invitation by signing that its account agrees to be
- * taken in by the inviter. The server checks what it can and hands the consent to the devices of
- * the inviter, for their `add` entry.
+ * Consents (protocol, section 4). A device approves an invitation by signing that its account
+ * agrees to be added by the inviter. The server checks what it can and passes the consent to the
+ * devices of the inviter, for their `add` entry.
  */
 import type { Service } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
@@ -48,7 +48,7 @@ export const consents = (ground: Ground): Service['consents'] => {
       })
       return invitationAnswers(ground).approve(invitation, account, consent, async (trx) => {
         const newest = await newestRosterEntry(trx, connection)
-        // An honest device names the newest entry: then the others are not read.
+        // An unmodified device names the newest entry: then the server need not read the others.
         const isNewest = headOf(newest) === roster_head
         const entries = isNewest ? [newest] : await rosterEntries(trx, connection)
         const message = 'roster_head is not an entry of the roster since the account last left'

@@ -7,7 +7,7 @@ import type { Ground } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 import { pseudonymOf } from '../accounts/deleted-accounts.ts'
 
-/** A roster names an account from now on. */
+/** Stores that a roster names an account. */
 export async function noteNamed(
   trx: Transaction<Schema>,
   connection: string,
@@ -24,7 +24,9 @@ export async function noteNamed(
     .execute()
 }
 
-/** Of these accounts those that were deleted, each with the epoch of the connection at that time. */
+/**
+ * Returns those of the accounts that were deleted, each with the connection's epoch at that time.
+ */
 export async function departedOf(
   db: Kysely<Schema>,
   connection: string,
@@ -47,7 +49,10 @@ export async function departedOf(
   )
 }
 
-/** How long those logs are: the seq of the newest entry of each, and the epoch in which its account went. */
+/**
+ * Returns the lengths of the key logs of deleted accounts: the seq of the newest entry of each.
+ * It adds the epoch at which the account was deleted.
+ */
 export async function departedLengths(
   db: Kysely<Schema>,
   connection: string,
@@ -67,7 +72,10 @@ export async function departedLengths(
   })
 }
 
-/** Deletes connections, which the caller chooses, that are without members: each account that the roster still names is deleted. */
+/**
+ * Returns a query that deletes connections without members: each account that the roster names is
+ * deleted. The caller adds the condition that chooses the connections.
+ */
 export const deleteAbandoned = (trx: Transaction<Schema>) =>
   trx
     .deleteFrom('connections')
@@ -83,8 +91,9 @@ export const deleteAbandoned = (trx: Transaction<Schema>) =>
     )
 
 /**
- * An account that is about to be deleted goes from its connections: those who stay have their devices fetch them, and keep what its
- * signatures are checked by. Where nobody stays, the connection ends.
+ * Removes an account from its connections before it is deleted. The devices of the other members
+ * fetch the connections again. The server copies the key log of the account, which verifies its
+ * signatures. A connection without other members is deleted.
  * @param at Unix milliseconds
  */
 export async function departFrom(

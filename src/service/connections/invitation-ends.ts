@@ -1,7 +1,4 @@
-/**
- * The end of invitations that nobody answered: the accounts that received them, and the expiry of
- * invitations.
- */
+/** The end of unanswered invitations: the accounts that received them, and their expiry. */
 import type { Kysely } from 'kysely'
 import { holdConnection, roleIn } from './connection-rows.ts'
 import { accountAt, displayName } from '../accounts/account-record.ts'
@@ -42,7 +39,8 @@ const invitedBy = async (db: Kysely<Schema>, { to_account, to_email }: Ended) =>
   to_account ?? (await accountAt(db, to_email!))
 
 /**
- * Whether the account's list has the invitation: a member's list has none to that member's mailbox.
+ * Whether the account's list has the invitation: a member's list has none to that member's
+ * mailbox.
  */
 const isListedBy = async (db: Kysely<Schema>, row: Ended, account: string) =>
   !isLeftBehind(row) && (await roleIn(db, row.connection_id, account)) === null
@@ -64,8 +62,9 @@ async function receiverOf(db: Kysely<Schema>, row: Ended): Promise<Receiver[]> {
 }
 
 /**
- * The receivers of invitations withdrawn by the inviter, with the connection, or because the inviter
- * may no longer invite. Call it before the inviter's account or the connection is deleted.
+ * The receivers of invitations withdrawn by the inviter, with the connection, or because the
+ * inviter may no longer invite. Call it before the inviter's account or the connection is
+ * deleted.
  */
 export async function receiversOf(db: Kysely<Schema>, rows: readonly Ended[]): Promise<Receiver[]> {
   const receivers: Receiver[] = []

@@ -1,4 +1,4 @@
-/** The mails about invitations: whether one goes out, and where. */
+/** The mails about invitations: whether one is sent, and its address. */
 import type { Transaction } from 'kysely'
 import { roleIn } from './connection-rows.ts'
 import { accountAt, displayName, primaryAddress } from '../accounts/account-record.ts'
@@ -10,10 +10,10 @@ import { invitationMessage } from '../mail/messages-from-others.ts'
 import type { Schema } from '../db/schema.ts'
 import type { Inviter, Target } from './invitation-rows.ts'
 
-/** To one mailbox, from all accounts; its owner finds further invitations on signing in. */
+/** Mails to one mailbox, from all accounts; its owner finds further invitations on signing in. */
 const MAILS: Allowance = { what: 'invitation', most: 10, periodMs: 3_600_000 }
 
-/** Where a mail about it goes; null where none should. */
+/** Returns the address for the mail about an invitation; null if none should be sent. */
 async function addressFor(
   trx: Transaction<Schema>,
   by: Inviter,

@@ -1,7 +1,7 @@
 /**
- * Invitations, as both sides see and answer them. For accounts that are not concerned there is no
- * such invitation. Approving shares nothing yet: a device of the inviter takes the account in, by
- * the consent that the approving device signed (`consents.ts`).
+ * Invitations, as both sides see and answer them. For other accounts the invitation does not
+ * exist. Approval shares nothing yet: a device of the inviter adds the account, with the consent
+ * that the approving device signed (`consents.ts`).
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../../api/port.ts'
@@ -22,7 +22,7 @@ import {
 } from './invitation-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** So many are listed of each direction, the newest. */
+/** The most invitations listed in each direction, the newest first. */
 const MOST = 500
 
 const ENDED: Readonly<Record<Invitation['state'], string>> = {
@@ -37,14 +37,17 @@ const ENDED: Readonly<Record<Invitation['state'], string>> = {
 const ended = (state: Invitation['state'], told = ENDED[state]) =>
   new AppError('invalid_state', told, { details: { state } })
 
-/** It has served, and whoever came by it is a member no more. */
+/** Returns the error for an invitation of an account that joined by it and has since left. */
 const served = () =>
   ended(
     'approved',
     'This invitation has served: whoever approved it was taken in, and went since. Ask for another one.',
   )
 
-/** Whether it is for the account: by its id, or by a mailbox that it has proven, while nobody else has answered it. */
+/**
+ * Returns whether an invitation is for the account: by the account id, or by a mailbox that it
+ * has proven, if no other account has answered.
+ */
 export async function isFor(db: Kysely<Schema>, account: string, row: Named): Promise<boolean> {
   if (row.to_account !== null) return row.to_account === account
   const own = await db
@@ -56,7 +59,9 @@ export async function isFor(db: Kysely<Schema>, account: string, row: Named): Pr
   return own !== undefined
 }
 
-/** Of which invitations: all, or those in one state at a time in Unix milliseconds. */
+/**
+ * Filters invitations by their state at a time in Unix milliseconds; undefined for all states.
+ */
 interface Filter {
   readonly state: Invitation['state'] | undefined
   readonly at: number
@@ -71,15 +76,16 @@ const sentBy = async (db: Kysely<Schema>, account: string, { state, at }: Filter
     .execute()
 
 /**
- * One for a mailbox of a member is hidden: its sender must not learn from an answer whose the mailbox is. It stays so when the member
- * goes.
+ * Returns the invitations that an account received. One to a mailbox of a member is hidden: an
+ * answer would reveal the account of the mailbox to the inviter. It stays hidden when the member
+ * leaves.
  */
 async function receivedBy(db: Kysely<Schema>, account: string, { state, at }: Filter) {
   const all = () =>
     rows(db)
       .where((of) =>
         of.or([
-          // Also once its end was noted.
+          // Also after its expiry was stored.
           of('state', 'not in', ['pending', 'expired']),
           of.and([
             of('consent', '!=', 2),
@@ -98,7 +104,7 @@ async function receivedBy(db: Kysely<Schema>, account: string, { state, at }: Fi
       .$if(state !== undefined, (query) => query.where((of) => isInState(of, state!, at)))
       .orderBy('invitations.id', 'desc')
       .limit(MOST)
-  // Two queries, as each has an index.
+  // Two queries, since each can use an index.
   const byAccount = await all().where('to_account', '=', account).execute()
   const byMailbox = await all()
     .where('to_account', 'is', null)
@@ -118,7 +124,7 @@ async function both(db: Kysely<Schema>, account: string, filter: Filter) {
   }
 }
 
-/** What an answer changes in a row; null for nothing. */
+/** The changes that an answer makes to a row; null for none. */
 type Change = Partial<Pick<Named, 'state' | 'consent' | 'consent_jws' | 'to_account'>> | null
 
 /** The state of an invitation for its receiver: one that was left behind counts as withdrawn. */
@@ -126,7 +132,7 @@ const receivedState = (row: Named, at: number) =>
   isLeftBehind(row) ? 'withdrawn' : stateOf(row, at)
 
 /**
- * An invitation that an account may approve, or has approved and waits to be taken in.
+ * Returns an invitation that an account may approve, or has approved and waits to be added.
  * @throws AppError `not_found`, `invalid_state`
  */
 export async function approvable(
@@ -147,7 +153,7 @@ export async function approvable(
 export const invitationAnswers = ({ events, now }: Pick<Ground, 'events' | 'now'>) => {
   /**
    * Answers an invitation while its connection is locked.
-   * @param judge what changes in the row, by its state and whether the invited account is a member
+   * @param judge returns the changes to the row, given whether the invited account is a member
    */
   async function answer(
     of: { id: string; account: string; direction: Invitation['direction'] },
@@ -199,7 +205,7 @@ export const invitationAnswers = ({ events, now }: Pick<Ground, 'events' | 'now'
       at: now(),
     })
 
-  /** Whoever declines one that they approved takes back all that they approved of the connection. */
+  /** Declines the other invitations of the connection that the account approved. */
   async function declineAll(
     trx: Transaction<Schema>,
     { id, connection_id, to_account }: Named,
@@ -222,9 +228,9 @@ export const invitationAnswers = ({ events, now }: Pick<Ground, 'events' | 'now'
 
   return {
     /**
-     * Approves an invitation, by a consent that was verified as far as the key log of its account
-     * goes.
-     * @param demandGood judges it by what the connection is while that is locked
+     * Approves an invitation by a consent, which the caller verified against the key log of its
+     * account.
+     * @param demandGood checks the consent against the connection while that is locked
      */
     approve: (
       id: string,

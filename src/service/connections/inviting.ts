@@ -1,6 +1,7 @@
 /**
- * Inviting somebody to a connection, by account or by mailbox. A mailbox that is an account's reads here like one that is nobody's:
- * the same answers, the same place among the members. So one person may be invited twice, and approves what they like.
+ * Invites an account or a mailbox to a connection. The mailbox of an account looks the same as
+ * one without an account: the same responses and the same place among the members. One person may
+ * therefore be invited twice and approve either.
  */
 import type { Transaction } from 'kysely'
 import { type Invitee, MOST_MEMBERS } from '../../api/rest/connections.ts'
@@ -22,7 +23,10 @@ import {
 import type { Schema } from '../db/schema.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 
-/** Of what goes out, also to connections that are deleted by then: a whole connection. */
+/**
+ * Counts invitations, also to connections that are deleted since: the members of a whole
+ * connection.
+ */
 const SENT: Brake = {
   what: 'invitation',
   most: MOST_MEMBERS,
@@ -45,7 +49,10 @@ const targetOf = (invitee: Invitee): Target =>
     ? { account: null, email: invitee.email.toLowerCase() }
     : { account: invitee.user_id, email: null }
 
-/** Throws AppError `not_found`, `invalid_state` where there is nobody to invite. */
+/**
+ * Checks that the invited account exists and is not the inviter.
+ * @throws AppError `not_found`, `invalid_state`
+ */
 async function demandOther(trx: Transaction<Schema>, by: Inviter, { account, email }: Target) {
   const own = account ?? (await accountAt(trx, email!))
   if (own === by.account) throw refused('self')
@@ -58,7 +65,11 @@ async function demandOther(trx: Transaction<Schema>, by: Inviter, { account, ema
   if (row === undefined) throw notFound('account')
 }
 
-/** Throws AppError `invalid_state` for a member. Of a mailbox that is known only where this connection has made it known. */
+/**
+ * Checks that the invited account is not a member. The account of a mailbox counts only if this
+ * connection has revealed it.
+ * @throws AppError `invalid_state`
+ */
 async function demandNoMember(trx: Transaction<Schema>, { connection }: Inviter, target: Target) {
   const { account, email } = target
   if (account !== null) {
@@ -93,11 +104,12 @@ async function demandRoom(
 }
 
 /**
- * Invites an account or a mailbox in the name of an owner. The caller holds the connection. A
- * repetition changes nothing but the message and the end. Each owner needs an approval of its own,
- * since a consent names its inviter.
+ * Invites an account or a mailbox in the name of an owner. The caller has locked the connection.
+ * A repeated invitation changes only the message and the expiry. Each owner needs its own
+ * approval, since a consent names its inviter.
  * @returns the id of the invitation
- * @throws AppError `not_found` for an account that does not exist, `invalid_state` with the states of `STATES`, `rate_limited`
+ * @throws AppError `not_found` for an account that does not exist, `invalid_state` with the
+ *   states of `STATES`, `rate_limited`
  */
 export async function invite(
   trx: Transaction<Schema>,
@@ -125,7 +137,7 @@ export async function invite(
     return own.id
   }
   if (same.some(({ state }) => state === 'pending')) throw refused('invited')
-  // An account that waits for another owner to take it in has its place already.
+  // An account that waits for another owner to add it has its place already.
   const isWaiting = all.some((one) => account !== null && one.to_account === account)
   if (!isWaiting && same.length === 0) await demandRoom(trx, by, all)
   const id = newId(PREFIX, at)

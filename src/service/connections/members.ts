@@ -1,4 +1,7 @@
-/** Members of a connection, as far as that takes no keys: inviting, and taking invitations back. */
+/**
+ * The operations on members of a connection that need no keys: inviting and withdrawing
+ * invitations.
+ */
 import type { Service } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
 import { isId } from '../../crypto/encoding/id.ts'

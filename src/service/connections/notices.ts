@@ -33,8 +33,8 @@ export const noticeOfInvitation: Subscriber<'invitation.sent'> = async ({ trx },
 }
 
 /**
- * Notifies the inviter of an answer, and deletes the request for it. The answer of a mailbox reveals
- * only that it declined.
+ * Notifies the inviter of an answer, and deletes the request for it. The answer of a mailbox
+ * reveals only that it declined.
  */
 export const noticeOfAnswer: Subscriber<'invitation.answered'> = async ({ trx }, event) => {
   const { answer, invitation, from, to, at } = event
@@ -206,7 +206,7 @@ async function notifyEnds(
   ends: readonly EndNotice[],
   at: number,
 ): Promise<void> {
-  // In one order, as in `notifyAll`.
+  // In a fixed order, as in `notifyAll`.
   for (const { account, invitation } of ends.toSorted((a, b) => (a.account < b.account ? -1 : 1)))
     await forgetNotes(trx, account, ['invitation_received'], { invitation_id: invitation })
   const notes = ends.flatMap(({ account, note }) =>

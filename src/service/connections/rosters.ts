@@ -1,7 +1,7 @@
 /**
- * Rosters and the envelopes that come with them. The server checks what it can: that each entry is a valid one, signed by the device
- * that brings it, and that each envelope is addressed as the roster says. What is inside an envelope it cannot see, and members check
- * all of it again.
+ * Rosters and the envelopes that come with them. The server checks that each entry is valid and
+ * signed by the device that sends it, and that each envelope is addressed as the roster requires.
+ * It cannot read the contents of an envelope. Members verify everything again.
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../../api/port.ts'
@@ -32,7 +32,7 @@ type Body = Parameters<Service['rosters']['open']>[0]['body']
 export const rosters = (ground: Ground): Service['rosters'] => {
   const { db, events, now } = ground
 
-  /** Stores the verified connection, and invites to it. */
+  /** Stores the verified connection and sends its invitations. */
   async function store(
     trx: Transaction<Schema>,
     { account, device }: Sender,
@@ -121,7 +121,7 @@ export const rosters = (ground: Ground): Service['rosters'] => {
 
     read: async ({ connection, from = 0 }, { account }) => {
       demandId(PREFIX, connection, 'connection')
-      // A first contact binds the roster, before its invitee is a member.
+      // The invitee of an open first contact reads the roster before it is a member.
       if (!(await hasBegun(db, { account, connection, at: now() })))
         await demandMember(db, account, connection)
       const page = await rosterPage(db, ground.logPages, { connection, from })
@@ -137,7 +137,7 @@ export const rosters = (ground: Ground): Service['rosters'] => {
   }
 }
 
-/** How long key logs are, the seq of the newest entry of each, and the signed profiles. */
+/** Returns the lengths of key logs, as the seq of the newest entry, and the signed profiles. */
 async function lengthsOf(db: Kysely<Schema>, accounts: readonly string[]) {
   const rows = await db
     .selectFrom('key_log_entries')
@@ -153,7 +153,11 @@ async function lengthsOf(db: Kysely<Schema>, accounts: readonly string[]) {
   })
 }
 
-/** A device that did not hear the answer asks again with the same entry; any other entry comes too late. */
+/**
+ * Checks that a connection with this id was opened by the same entry: a device that lost the
+ * response sends it again.
+ * @throws AppError `conflict` for another entry
+ */
 async function demandSame(trx: Transaction<Schema>, { connection, entry }: Body) {
   const first = await trx
     .selectFrom('roster_entries')
@@ -161,7 +165,8 @@ async function demandSame(trx: Transaction<Schema>, { connection, entry }: Body)
     .where('connection_id', '=', connection)
     .where('seq', '=', 0)
     .executeTakeFirst()
-  // The entry names and is signed by its account, so the same entry is the same account's.
+  // The entry names its account and is signed by it, so an equal entry comes from the same
+  // account.
   if (first?.entry !== entry)
     throw new AppError('conflict', 'This connection was opened by another entry: make a new one.')
 }
