@@ -1,7 +1,7 @@
 /**
  * Connections as one member sees them: the name and the favourite belong to that member. The
- * server has no secrets. The device fills in `secret_here` and `replaced_by`. Connections of
- * other accounts read as not found.
+ * server does not have the secret. The device fills in `secret_here` and `replaced_by`. A
+ * connection of other accounts is not found.
  */
 import type { Kysely } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
@@ -40,8 +40,8 @@ const seenBy = (db: Kysely<Schema>, account: string) =>
 type Filters = Pick<Parameters<Service['connections']['list']>[0], 'state' | 'tag_id' | 'favorite'>
 
 /**
- * Selects those of the connections of an account that meet every filter given. A state has the
- * meaning that it has in `resources`.
+ * Selects those of the connections of an account that meet every filter given. The state has the
+ * same meaning as in `resources`.
  */
 const filtered = (
   query: ReturnType<typeof seenBy>,
@@ -81,8 +81,8 @@ const filtered = (
 type Row = Awaited<ReturnType<ReturnType<typeof seenBy>['executeTakeFirstOrThrow']>>
 
 /**
- * Returns the rows as resources, with the members and invited people of all of them and the
- * account's tags, in one query each.
+ * Returns the rows as resources, with members, invited people and the account's tags. It makes
+ * one query for each of these, for all rows together.
  */
 async function resources(
   db: Kysely<Schema>,

@@ -48,7 +48,8 @@ export const consents = (ground: Ground): Service['consents'] => {
       })
       return invitationAnswers(ground).approve(invitation, account, consent, async (trx) => {
         const newest = await newestRosterEntry(trx, connection)
-        // An unmodified device names the newest entry: then the server need not read the others.
+        // A device that follows the protocol names the newest entry. The others are then not
+        // read.
         const isNewest = headOf(newest) === roster_head
         const entries = isNewest ? [newest] : await rosterEntries(trx, connection)
         const message = 'roster_head is not an entry of the roster since the account last left'

@@ -50,8 +50,8 @@ export async function departedOf(
 }
 
 /**
- * Returns the lengths of the key logs of deleted accounts: the seq of the newest entry of each.
- * It adds the epoch at which the account was deleted.
+ * Returns the lengths of the key logs of deleted accounts, as the seq of the newest entry. It
+ * includes the epoch at which each account was deleted.
  */
 export async function departedLengths(
   db: Kysely<Schema>,
@@ -73,8 +73,8 @@ export async function departedLengths(
 }
 
 /**
- * Returns a query that deletes connections without members: each account that the roster names is
- * deleted. The caller adds the condition that chooses the connections.
+ * Returns a query that deletes connections without members: all accounts in their rosters are
+ * deleted. The caller adds the condition that selects the connections.
  */
 export const deleteAbandoned = (trx: Transaction<Schema>) =>
   trx

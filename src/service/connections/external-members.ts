@@ -1,6 +1,6 @@
 /**
- * External members: people without an account, for guest codes. The deletion of an external
- * member deletes its data at once and revokes its guest codes.
+ * External members: people without an account, for guest codes. Deleting an external member
+ * removes the stored data at once and revokes the guest codes.
  */
 import type { Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'

@@ -39,7 +39,8 @@ const runOf = (row: Row) => ({
 })
 
 /**
- * Returns whether an account began a first contact of a connection. It need not be a member yet.
+ * Returns whether an account began a first contact of a connection. The account need not be a
+ * member yet.
  */
 export async function hasBegun(
   db: Kysely<Schema>,

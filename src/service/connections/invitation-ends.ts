@@ -34,18 +34,18 @@ export const ENDED = [
   'consent',
 ] as const
 
-/** The invited account; null for a mailbox without an account. */
+/** Returns the invited account; null for a mailbox without an account. */
 const invitedBy = async (db: Kysely<Schema>, { to_account, to_email }: Ended) =>
   to_account ?? (await accountAt(db, to_email!))
 
 /**
- * Whether the account's list has the invitation: a member's list has none to that member's
- * mailbox.
+ * Returns whether the account's list has the invitation: a member's list has none to that
+ * member's mailbox.
  */
 const isListedBy = async (db: Kysely<Schema>, row: Ended, account: string) =>
   !isLeftBehind(row) && (await roleIn(db, row.connection_id, account)) === null
 
-/** The account that received an invitation which ended, if there is one. */
+/** Returns the account that received an invitation which ended, if there is one. */
 async function receiverOf(db: Kysely<Schema>, row: Ended): Promise<Receiver[]> {
   const account = await invitedBy(db, row)
   if (account === null || account === row.from_account) return []
@@ -62,9 +62,9 @@ async function receiverOf(db: Kysely<Schema>, row: Ended): Promise<Receiver[]> {
 }
 
 /**
- * The receivers of invitations withdrawn by the inviter, with the connection, or because the
- * inviter may no longer invite. Call it before the inviter's account or the connection is
- * deleted.
+ * Returns the receivers of withdrawn invitations. The inviter withdrew them, the connection
+ * ended, or the inviter may no longer invite. Call it before the inviter's account or the
+ * connection is deleted.
  */
 export async function receiversOf(db: Kysely<Schema>, rows: readonly Ended[]): Promise<Receiver[]> {
   const receivers: Receiver[] = []
@@ -75,7 +75,10 @@ export async function receiversOf(db: Kysely<Schema>, rows: readonly Ended[]): P
 /** The most invitations marked before one list is returned; the next list marks more. */
 const MOST = 100
 
-/** The sent and received invitations that have expired. Three queries, as each has an index. */
+/**
+ * Returns the sent and received invitations that have expired. Three queries, as each has an
+ * index.
+ */
 async function overOf(db: Kysely<Schema>, account: string, at: number) {
   const all = () =>
     db
@@ -116,7 +119,7 @@ export async function noteExpired(
       if (row === undefined) return
       await trx
         .updateTable('invitations')
-        // Without an open consent, so that the row is not over once more.
+        // Clears an open consent, so that the row does not count as expired again.
         .set({ state: 'expired', ...(row.consent === 1 ? { consent: 0 as const } : {}) })
         .where('id', '=', id)
         .execute()

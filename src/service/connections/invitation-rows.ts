@@ -37,8 +37,8 @@ export type Named = Awaited<ReturnType<ReturnType<typeof invitations>['executeTa
 const GRACE_MS = 24 * 3_600_000
 
 /**
- * Returns the stored state, or `expired` by the clock, also for an approved invitation of an
- * account that was not added in time.
+ * Returns the stored state, or `expired` by the clock. An approved invitation expires too, if the
+ * account was not added in time.
  */
 export function stateOf(
   { state, consent, expires_at }: Pick<Row, 'state' | 'consent' | 'expires_at'>,
@@ -89,16 +89,16 @@ export const resource = (
 })
 
 /**
- * Returns a condition for invitations approved by an account that waits to be added, within the
- * time limit.
+ * Returns a condition for approved invitations of accounts that wait to be added, within the time
+ * limit.
  */
 export const isWaiting = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
   // The literal 1 matches the condition of the index.
   of.and([of('consent', '=', of.lit(1)), of('expires_at', '>', at - GRACE_MS)])
 
 /**
- * Returns a condition for invitations that take a place in the connection: pending ones, and
- * approved ones of accounts that wait to be added.
+ * Returns a condition for invitations that take a place in the connection. These are pending
+ * invitations, and approved ones of accounts that wait to be added.
  */
 export const isStanding = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
   of.or([of.and([of('state', '=', 'pending'), of('expires_at', '>', at)]), isWaiting(of, at)])

@@ -45,8 +45,8 @@ const served = () =>
   )
 
 /**
- * Returns whether an invitation is for the account: by the account id, or by a mailbox that it
- * has proven, if no other account has answered.
+ * Returns whether an invitation is for the account. It may name the account, or a mailbox that
+ * the account has proven if no other account has answered.
  */
 export async function isFor(db: Kysely<Schema>, account: string, row: Named): Promise<boolean> {
   if (row.to_account !== null) return row.to_account === account
@@ -127,7 +127,10 @@ async function both(db: Kysely<Schema>, account: string, filter: Filter) {
 /** The changes that an answer makes to a row; null for none. */
 type Change = Partial<Pick<Named, 'state' | 'consent' | 'consent_jws' | 'to_account'>> | null
 
-/** The state of an invitation for its receiver: one that was left behind counts as withdrawn. */
+/**
+ * Returns the state of an invitation for its receiver: one that was left behind counts as
+ * withdrawn.
+ */
 const receivedState = (row: Named, at: number) =>
   isLeftBehind(row) ? 'withdrawn' : stateOf(row, at)
 
@@ -149,7 +152,7 @@ export async function approvable(
   return row
 }
 
-/** Answers to invitations, for `invitations` and `consents`. */
+/** Returns the operations that answer invitations, for `invitations` and `consents`. */
 export const invitationAnswers = ({ events, now }: Pick<Ground, 'events' | 'now'>) => {
   /**
    * Answers an invitation while its connection is locked.

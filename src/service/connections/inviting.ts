@@ -24,8 +24,8 @@ import type { Schema } from '../db/schema.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 
 /**
- * Counts invitations, also to connections that are deleted since: the members of a whole
- * connection.
+ * Counts sent invitations, also those to connections that are deleted later. The limit is the
+ * number of members of a full connection.
  */
 const SENT: Brake = {
   what: 'invitation',

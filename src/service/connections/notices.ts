@@ -186,7 +186,10 @@ interface EndNotice {
   readonly note: Note | null
 }
 
-/** The notification to a receiver of an invitation that ended; none if it was not in the list. */
+/**
+ * Returns the notification to a receiver of an invitation that ended; none if it was not in the
+ * list.
+ */
 const noticeTo = (
   { account, invitation, connection, connectionName, from, isListed }: Receiver,
   note: (from: string, connection: string) => Pick<Note, 'kind' | 'title' | 'body'>,

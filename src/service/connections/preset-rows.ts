@@ -56,7 +56,7 @@ export async function tagByPreset(
 }
 
 /**
- * Returns a member as inviter, with the message and validity of invitations from the preset with
+ * Returns a member as inviter. The message and validity of invitations come from the preset with
  * which the member created the connection.
  */
 export async function inviterIn(

@@ -97,9 +97,9 @@ export async function carryOver(
 }
 
 /**
- * Returns the open invitations of an account to connections that replace one of its connections
- * with the inviter. It returns the newest of each inviter for each such connection, with the
- * first entry: an inviter who opens many cannot displace those of others.
+ * Returns the open invitations of an account to replacements of connections that it shares with
+ * the inviter. It returns the newest of each inviter for each such connection, with the first
+ * entry: an inviter who opens many cannot displace those of others.
  */
 export async function replacementsFor(db: Kysely<Schema>, account: string, at: number) {
   const newest = db
