@@ -144,7 +144,7 @@ export const exports = (ground: Ground, exporter: Exporter): Service['exports'] 
         PREFIX,
       )
       const at = now()
-      // A builder may have stopped without a trace.
+      // A builder may have stopped unnoticed: the exporter then starts again.
       if (rows.some(({ state }) => state === 'queued' || state === 'building')) exporter.wake()
       return pageOf(
         rows.map((row) => resource(row, at)),
