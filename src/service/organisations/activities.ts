@@ -36,8 +36,8 @@ export async function noteActivities(
 }
 
 /**
- * Returns since when the active organisation of a session is active, in Unix milliseconds; null
- * if the session did not choose it, as that of a machine account.
+ * Returns when a session chose its active organisation, in Unix milliseconds. Returns null if it
+ * did not choose one, as for a machine account.
  */
 async function actsSince(
   trx: Transaction<Schema>,

@@ -19,14 +19,14 @@ export interface Window {
 }
 
 /**
- * Returns the number of activities in a range of minutes of one day, without the last. Minutes
+ * Returns the number of activities in the minutes from `from` to before `to`, on one day. Minutes
  * are counted from 1970.
  */
 type Minutes = (from: number, to: number) => number
 
 /**
- * Returns prefix sums over the minutes of a day: a device that pushes entries that are weeks old
- * causes many windows on one day.
+ * Returns the counts in minutes of a day, by prefix sums. A device that pushes entries that are
+ * weeks old causes many windows on one day.
  */
 function minutesIn(
   day: number,
@@ -105,8 +105,8 @@ export async function countsIn(
   }
 
   /**
-   * Returns whether the part of its first minute that is in a window has at least `count`
-   * activities.
+   * Returns whether the first minute of a window has at least `count` activities that are in the
+   * window.
    */
   async function areInFirstMinute({ event, since }: Window, count: number): Promise<boolean> {
     const last = await trx

@@ -45,8 +45,8 @@ const dueTimes = ({ event, window_minutes, last_fired_at }: Timing, times: Times
   )
 
 /**
- * Returns the enabled alerts for these events that are due at one of its times. The rows are
- * locked until the transaction ends.
+ * Returns the enabled alerts that are due at one of the times of their event. The rows are locked
+ * until the transaction ends.
  */
 export async function holdDue(
   trx: Transaction<Schema>,
@@ -116,7 +116,9 @@ async function reached(
   return found
 }
 
-/** Stores that an alert fires. Returns false if it is no longer enabled or fired meanwhile. */
+/**
+ * Stores that an alert fires. Returns false if it is no longer enabled or has fired meanwhile.
+ */
 async function fire(
   trx: Transaction<Schema>,
   { id, last_fired_at: before }: Rule,
@@ -193,9 +195,9 @@ function noteOf({ rule, organisation }: Fired): Note {
 }
 
 /**
- * Fires the alerts of an organisation that reached their threshold, each once, in the transaction
- * that stored the activities. A concurrent transaction with the same event waits for the counts,
- * which are written first. Each transaction therefore sees the earlier activities.
+ * Fires the alerts of an organisation that reached their threshold, each once. It runs in the
+ * transaction that stored the activities. A concurrent transaction with the same event waits for
+ * the counts, which are written first. Each transaction therefore sees the earlier activities.
  * @param of `due`: the result of `holdDue` for `times`; `now`: Unix milliseconds
  */
 export async function fireAlerts(

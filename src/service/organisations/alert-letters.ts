@@ -11,8 +11,8 @@ import type { Schema } from '../db/schema.ts'
 export type Post = Pick<Ground, 'background' | 'db' | 'mail' | 'publicUrl'>
 
 /**
- * Mails to one mailbox. A manager of an organisation chooses the recipients of its alerts: the
- * limit protects them from floods.
+ * Mails to one mailbox. A manager of an organisation chooses the recipients of its alerts, and
+ * the limit protects them from too many mails.
  */
 const LETTERS: Allowance = { what: 'org alert', most: 10, periodMs: 3_600_000 }
 

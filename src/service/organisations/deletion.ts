@@ -15,7 +15,7 @@ const lastOwner = ({ id, name }: { id: string; name: string }) =>
   )
 
 /**
- * Checks that the organisations that an account left were locked before: otherwise the check for
+ * Checks that the organisations that an account left were locked before. Otherwise the check for
  * the last owner did not cover them.
  * @throws AppError `conflict` for an organisation that the account joined meanwhile
  */
@@ -44,9 +44,10 @@ const ownOrganisations = (db: Kysely<Schema>, account: string) =>
     .execute()
 
 /**
- * Locks the organisations of an account until the transaction ends: of two owners who are deleted
- * at once, the second is the last owner. It also locks those where the account is not active: two
- * members who are deleted at once write in the same organisation, and the lock avoids a deadlock.
+ * Locks the organisations of an account until the transaction ends. Of two owners who are deleted
+ * at once, the second is then the last owner. It also locks those where the account is not
+ * active: two members who are deleted at once write in the same organisation, and the lock avoids
+ * a deadlock.
  * @returns the ids of the organisations
  */
 export async function holdOrganisations(
@@ -65,7 +66,7 @@ export async function holdOrganisations(
 
 /**
  * Returns the organisations that are deleted with an account: those without another active
- * person, where no one could act any longer.
+ * person. No one could act in them any longer.
  * @throws AppError `invalid_state` (`last_owner`) for one that would remain without an owner
  */
 export async function endingWith(db: Kysely<Schema>, account: string): Promise<string[]> {

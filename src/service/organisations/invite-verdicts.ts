@@ -14,8 +14,8 @@ type Asked = Parameters<BulkInvite>[0]['body']['invites'][number]
 type Reason = Awaited<ReturnType<BulkInvite>>['skipped'][number]['reason']
 
 /**
- * Returns the accounts that have proven these mailboxes, by mailbox, with their state and role in
- * the organisation.
+ * Returns the accounts that have proven these mailboxes, by mailbox. Each has its state and role
+ * in the organisation.
  */
 export async function accountsAt(
   trx: Transaction<Schema>,
