@@ -47,8 +47,8 @@ export async function resetsSince(
 }
 
 /**
- * Returns the cards with keys that differ from those the user reviewed and are not linked to them
- * by the recovery key.
+ * Returns the followed accounts with changed keys. Changed keys differ from those that the user
+ * reviewed and are not linked to them by the recovery key.
  */
 export async function changedOf(
   db: Kysely<Schema>,
