@@ -11,15 +11,16 @@ import type { AssistantConfig } from '../config/assistant.ts'
 import type { Log } from '../log.ts'
 import type { Once } from '../storage/idempotency.ts'
 import { newBackground } from './db/background.ts'
-import { bind } from './accounts/binding.ts'
+import { bind } from './binding.ts'
 import { openEngine, queriesOver } from './db/database.ts'
 import type { Exporter } from './exports/building.ts'
-import type { Ground } from './db/context.ts'
-import { LOG_PAGES, type PageLimits } from './devices/log-pages.ts'
+import type { Ground } from './context.ts'
+import { newEvents } from './events.ts'
+import { LOG_PAGES, type PageLimits } from './db/log-pages.ts'
 import { type MailPlace, openMail } from './mail/mail.ts'
-import type { Proof } from './accounts/proofs.ts'
+import type { Proof } from './devices/proofs.ts'
 import { newReach } from './db/outage.ts'
-import { lazyReceiptKey } from './devices/receipt-key.ts'
+import { lazyReceiptKey } from './db/receipt-key.ts'
 import { newSeenOnce } from './db/seen-once.ts'
 
 /** What a request was let in with. */
@@ -112,8 +113,13 @@ export async function openService(of: {
       const { forgetLetters } = await import('./mail/outbox.ts')
       await forgetLetters(of.mail, isLast && of.ownsMail === true ? null : mailboxes)
     }
-    const made = { db, receiptKey, mail, operator, assistant, background, seenOnce, scrub }
-    return { ...made, logPages, ...told }
+    const events = newEvents(
+      { db, background, mail },
+      onceMade(async () => (await import('./subscribers.ts')).subscribers(whole)),
+    )
+    const made = { db, receiptKey, mail, events, operator, assistant, background, seenOnce, scrub }
+    const whole: Ground = { ...made, logPages, ...told }
+    return whole
   }
   const closing = new AbortController()
   const exporter = onceMade(async (): Promise<Exporter> => {
@@ -134,7 +140,7 @@ export async function openService(of: {
     if (left !== undefined) (await exporter()).wake()
   }
   const proofs = onceMade(async () =>
-    (await import('./accounts/proofs.ts')).newProofs(await ground()),
+    (await import('./devices/proofs.ts')).newProofs(await ground()),
   )
   const writes = onceMade(async () =>
     (await import('./connections/write-allowance.ts')).newWriteAllowance(await ground()),
@@ -144,16 +150,16 @@ export async function openService(of: {
     return onceOver({ engine, ...(await ground()) })
   })
   const loaded = lazily<Service>(inside, ['account', 'both'], {
-    account: async () => (await import('./accounts/account.ts')).account(await ground()),
+    account: async () => (await import('./deletion/account.ts')).account(await ground()),
     approval: async () => (await import('./devices/approval.ts')).approval(await ground()),
-    bearer: async () => (await import('./accounts/bearer.ts')).bearer(await ground()),
-    chat: async () => (await import('./exports/chat.ts')).chat(await ground()),
+    bearer: async () => (await import('./devices/bearer.ts')).bearer(await ground()),
+    chat: async () => (await import('./assistant/chat.ts')).chat(await ground()),
     connections: async () =>
       (await import('./connections/connections.ts')).connections(await ground()),
     context: async () => (await import('./accounts/account-record.ts')).context(await ground()),
     currentSession: async () =>
-      (await import('./accounts/sessions.ts')).currentSession(await ground()),
-    deletion: async () => (await import('./accounts/account.ts')).deletion(await ground()),
+      (await import('./devices/sessions.ts')).currentSession(await ground()),
+    deletion: async () => (await import('./deletion/account.ts')).deletion(await ground()),
     deviceGuestCodes: async () =>
       (await import('./guests/guest-codes.ts')).deviceGuestCodes(await ground()),
     deviceFirstContacts: async () =>
@@ -174,17 +180,21 @@ export async function openService(of: {
       (await import('./connections/invitations.ts')).invitations(await ground()),
     keyLogs: async () => (await import('./devices/key-logs.ts')).keyLogs(await ground()),
     lookups: async () => (await import('./guests/public-code.ts')).lookups(await ground()),
-    machines: async () => (await import('./devices/machines.ts')).machines(await ground()),
+    machines: async () => (await import('./organisations/machines.ts')).machines(await ground()),
     machineTokens: async () =>
       (await import('./devices/machine-tokens.ts')).machineTokens(await ground()),
     members: async () => (await import('./connections/members.ts')).members(await ground()),
-    notifications: async () =>
-      (await import('./mail/notifications.ts')).notifications(await ground()),
+    notifications: async () => {
+      const { noteExpired } = await import('./connections/invitation-ends.ts')
+      const { notifications } = await import('./mail/notifications.ts')
+      const made = await ground()
+      return notifications(made, (account) => noteExpired(made, account))
+    },
     openLinkApprovals: async () =>
-      (await import('./guests/open-link-requests.ts')).openLinkApprovals(await ground()),
+      (await import('./links/open-link-requests.ts')).openLinkApprovals(await ground()),
     openLinkRequests: async () =>
-      (await import('./guests/open-link-requests.ts')).openLinkRequests(await ground()),
-    openLinks: async () => (await import('./guests/open-links.ts')).openLinks(await ground()),
+      (await import('./links/open-link-requests.ts')).openLinkRequests(await ground()),
+    openLinks: async () => (await import('./links/open-links.ts')).openLinks(await ground()),
     orgActivity: async () =>
       (await import('./organisations/activity.ts')).orgActivity(await ground()),
     orgAlerts: async () => (await import('./organisations/alerts.ts')).orgAlerts(await ground()),
@@ -205,34 +215,33 @@ export async function openService(of: {
     profiles: async () => (await import('./devices/profiles.ts')).profiles(await ground()),
     publicCode: async () => (await import('./guests/public-code.ts')).publicCode(await ground()),
     rosters: async () => (await import('./connections/rosters.ts')).rosters(await ground()),
-    sessions: async () => (await import('./accounts/session-list.ts')).sessions(await ground()),
-    stamps: async () => (await import('./exports/stamps.ts')).stamps(await ground()),
+    sessions: async () => (await import('./devices/session-list.ts')).sessions(await ground()),
+    stamps: async () => (await import('./stamps/stamps.ts')).stamps(await ground()),
     tags: async () => (await import('./connections/tags.ts')).tags(await ground()),
-    trust: async () => (await import('./connections/trust-cards.ts')).trust(await ground()),
-    trustCards: async () =>
-      (await import('./connections/trust-cards.ts')).trustCards(await ground()),
+    trust: async () => (await import('./trust/cards.ts')).trust(await ground()),
+    trustCards: async () => (await import('./trust/cards.ts')).trustCards(await ground()),
     verificationLog: async () =>
-      (await import('./connections/verifications.ts')).verificationLog(await ground()),
+      (await import('./trust/verifications.ts')).verificationLog(await ground()),
     verifications: async () =>
-      (await import('./connections/verifications.ts')).verifications(await ground()),
+      (await import('./trust/verifications.ts')).verifications(await ground()),
   })
   const loadedOpen = lazily<Open>({ ...entrance, ...site }, ['account'], {
-    home: async () => (await import('./site.ts')).home(),
-    assets: async () => (await import('./site.ts')).assets(),
+    home: async () => (await import('./pages/site.ts')).home(),
+    assets: async () => (await import('./pages/site.ts')).assets(),
     clock: async () => (await import('./db/clock.ts')).clock(await ground()),
     confirmationPages: async () =>
-      (await import('./accounts/confirmations.ts')).confirmationPages(await ground()),
+      (await import('./pages/confirmations.ts')).confirmationPages(await ground()),
     enrolment: async () => (await import('./devices/enrolment.ts')).enrolment(await ground()),
     exportFiles: async () => (await import('./exports/files.ts')).exportFiles(await ground()),
-    guestPages: async () => (await import('./site.ts')).guestPages(await ground()),
-    oauth: async () => (await import('./accounts/oauth.ts')).oauth(await ground()),
+    guestPages: async () => (await import('./pages/site.ts')).guestPages(await ground()),
+    oauth: async () => (await import('./devices/oauth.ts')).oauth(await ground()),
     openLinkPages: async () =>
-      (await import('./guests/open-link-pages.ts')).openLinkPages(await ground()),
+      (await import('./pages/open-link-pages.ts')).openLinkPages(await ground()),
     session: async () =>
-      (await import('./accounts/sessions.ts')).session(await ground(), await proofs()),
-    signIns: async () => (await import('./accounts/sign-ins.ts')).signIns(await ground()),
-    siteHealth: async () => (await import('./site.ts')).siteHealth(await ground()),
-    stampPages: async () => (await import('./site.ts')).stampPages(await ground()),
+      (await import('./devices/sessions.ts')).session(await ground(), await proofs()),
+    signIns: async () => (await import('./devices/sign-ins.ts')).signIns(await ground()),
+    siteHealth: async () => (await import('./pages/site.ts')).siteHealth(await ground()),
+    stampPages: async () => (await import('./pages/site.ts')).stampPages(await ground()),
   })
   async function authenticated({ token, proof }: { token: string; proof: Proof | null }) {
     if (token.startsWith('csm_'))
@@ -240,7 +249,7 @@ export async function openService(of: {
         await ground(),
         token,
       )
-    const { authenticate } = await import('./accounts/sessions.ts')
+    const { authenticate } = await import('./devices/sessions.ts')
     return authenticate(await ground(), await proofs(), { token, proof })
   }
   const { reaching, reachingAll } = newReach(engine.isAway)
@@ -252,7 +261,7 @@ export async function openService(of: {
     authenticate: (given) => reaching(() => authenticated(given)),
     visitor: (proof) =>
       reaching(async () => {
-        const { provenBy } = await import('./accounts/sessions.ts')
+        const { provenBy } = await import('./devices/sessions.ts')
         return provenBy(await proofs(), proof)
       }),
     takeWrite: (subject, most) => reaching(async () => (await writes()).take(subject, most)),
@@ -260,7 +269,7 @@ export async function openService(of: {
     once: (keyed, work) => reaching(async () => (await once())(keyed, work)),
     newEnrolmentCode: (account) =>
       reaching(async () =>
-        (await import('./accounts/enrolment-codes.ts')).newEnrolmentCode(
+        (await import('./devices/enrolment-codes.ts')).newEnrolmentCode(
           await ground(),
           account ?? null,
         ),

@@ -12,11 +12,12 @@ import { newDeviceKeys } from '../crypto/keys.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
 import { AppError } from '../../src/errors.ts'
 import { newBackground } from '../../src/service/db/background.ts'
-import type { Ground } from '../../src/service/db/context.ts'
+import type { Ground } from '../../src/service/context.ts'
 import { keyLogs } from '../../src/service/devices/key-logs.ts'
 import { rosters } from '../../src/service/connections/rosters.ts'
 import type { Schema } from '../../src/service/db/schema.ts'
 import { openServiceDatabase, type ServiceDatabase } from './database.ts'
+import { withEvents } from './events.ts'
 import {
   sealKeyOf,
   additionBy,
@@ -343,11 +344,12 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       const addition = await additionBy({ ...laptop, id: ada.id }, third)
       const body = await opening(ada)
       const groundBut = (first: () => Promise<unknown>) =>
-        ({
+        withEvents({
           db: interrupted(hand.db, first),
           now: () => subject.clock.ms,
           publicUrl: () => 'https://countersign.test',
           background: newBackground(() => undefined),
+          mail: { send: async () => undefined },
         }) as unknown as Ground
       const byAda = groundBut(async () => append(ada, await revocationBy(ada, laptop.device)))
       const appended = keyLogs(byAda).append({ body: { entry: addition } }, sessionOf(laptop))

@@ -7,14 +7,15 @@ import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { AppError } from '../../src/errors.ts'
 import { newBackground } from '../../src/service/db/background.ts'
-import { bearer } from '../../src/service/accounts/bearer.ts'
+import { bearer } from '../../src/service/devices/bearer.ts'
 import { authenticateMachine, machineTokens } from '../../src/service/devices/machine-tokens.ts'
-import { machines } from '../../src/service/devices/machines.ts'
-import { oauth } from '../../src/service/accounts/oauth.ts'
+import { machines } from '../../src/service/organisations/machines.ts'
+import { oauth } from '../../src/service/devices/oauth.ts'
 import { organisations } from '../../src/service/organisations/organisations.ts'
 import type { Schema } from '../../src/service/db/schema.ts'
 import { newSeenOnce } from '../../src/service/db/seen-once.ts'
 import { openServiceDatabase } from './database.ts'
+import { withEvents } from './events.ts'
 import type { Place } from './subject.ts'
 import type { Engine } from './engines.ts'
 
@@ -55,7 +56,7 @@ export async function openMachines(place: Place, clock: { ms: number }) {
   const background = newBackground(() => undefined)
   const seenOnce = newSeenOnce({ db, background, now })
   const mail = { send: async () => undefined }
-  const ground = { db, now, publicUrl: () => ISSUER, seenOnce, background, mail }
+  const ground = withEvents({ db, now, publicUrl: () => ISSUER, seenOnce, background, mail })
   const answers = {
     organisations: organisations(ground),
     machines: machines(ground),

@@ -9,7 +9,8 @@ import {
   organisationsOf,
 } from './active-organisation.ts'
 import { accountGone, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
+import { named } from '../mail/quoting.ts'
 import type { Schema } from '../db/schema.ts'
 
 /** What an account calls itself. Throws when there is none. */
@@ -21,6 +22,10 @@ export async function displayName(db: Kysely<Schema>, account: string): Promise<
     .executeTakeFirstOrThrow()
   return name
 }
+
+/** The display name of an account, quoted for a text. Throws when there is no such account. */
+export const quotedName = async (db: Kysely<Schema>, account: string): Promise<string> =>
+  named(await displayName(db, account))
 
 /** Where the server writes to a person; null for a machine, and for somebody who never proved a mailbox. */
 export async function primaryAddress(db: Kysely<Schema>, account: string): Promise<string | null> {

@@ -5,12 +5,9 @@
  */
 import type { Kysely, Transaction } from 'kysely'
 import { accountAt, displayName, primaryAddress } from './account-record.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
-import { emailAddedMessage } from '../mail/messages.ts'
 import { quoted } from '../mail/quoting.ts'
-import { notify } from '../mail/notices.ts'
-import { joinInvited } from '../organisations/joining.ts'
 import type { Schema } from '../db/schema.ts'
 
 /** What a page says of a confirmation, as plain text. */
@@ -97,9 +94,8 @@ async function give(
  * @param tokenHash SHA-256 of the link's token, lower-case hex
  */
 export async function confirmClaim(ground: Ground, tokenHash: string): Promise<Said | null> {
-  const { db, now, mail, background, publicUrl } = ground
-  let confirmed: string | null = null
-  const said = await db.transaction().execute(async (trx) => {
+  const { events, now } = ground
+  return events.transaction(async (trx) => {
     const at = now()
     const seen = await waiting(trx, tokenHash, at)
     if (seen === undefined) return null
@@ -111,28 +107,18 @@ export async function confirmClaim(ground: Ground, tokenHash: string): Promise<S
     if (claim === undefined || !(await end(trx, claim.id))) return null
     const given = await give(trx, claim, at)
     if (given === null) return taken(address)
-    confirmed = account
-    await notify(
-      trx,
-      account,
-      {
-        kind: 'email_added',
-        title: 'An address was added to your account',
-        body: `${address} was confirmed: a code that is mailed there signs in to your account from now on.`,
-        data: { email_id: claim.id },
-      },
-      at,
-    )
     const { primary } = given
-    if (primary !== null) {
-      const message = emailAddedMessage({ to: primary, address, publicUrl: publicUrl() })
-      background.run(() => mail.send(message))
-    }
+    await events.publish(trx, {
+      type: 'email.added',
+      account,
+      email: claim.id,
+      address,
+      primary,
+      at,
+    })
     return {
       title: 'Your address is confirmed',
       text: `${address} is an address of that account now. You can close this page.`,
     }
   })
-  if (confirmed !== null) await joinInvited(ground, confirmed)
-  return said
 }

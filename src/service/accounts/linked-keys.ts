@@ -1,9 +1,9 @@
 /** Whether the recovery key of an account links its keys of now to earlier ones (protocol, section 3). */
 import type { Kysely } from 'kysely'
 import { generationAt, isLinked } from '../../crypto/logs/key-log.ts'
-import { entriesOf } from '../devices/key-log-rows.ts'
+import { entriesOf } from './key-log-rows.ts'
 import type { Schema } from '../db/schema.ts'
-import { storedKeyLog } from '../devices/stored-logs.ts'
+import { storedKeyLog } from './stored-logs.ts'
 
 /** Whether the newest generation is linked to that of a time, Unix milliseconds. */
 export async function isLinkedSince(

@@ -6,7 +6,7 @@
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { accountAt } from './account-record.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { type Brake, countTry } from '../db/attempts.ts'
 import { acquireLock } from '../db/locks.ts'
 

@@ -4,9 +4,9 @@ import { invalid } from '../../api/input.ts'
 import type { Service } from '../../api/port.ts'
 import type { Preferences } from '../../api/rest/preferences.ts'
 import { AppError } from '../../errors.ts'
-import { demandApproved } from '../devices/device-rows.ts'
-import type { Ground } from '../db/context.ts'
-import { endCode, nextTurn } from '../guests/public-code-rows.ts'
+import { demandApproved } from './device-rows.ts'
+import type { Ground } from '../context.ts'
+import { endCode, nextTurn } from './public-code-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
 type Row = Schema['preferences']

@@ -4,7 +4,7 @@ import type { Service } from '../../api/port.ts'
 import type { Profile } from '../../api/rest/profiles.ts'
 import { AppError } from '../../errors.ts'
 import { accountGone } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 import { acquireLock } from '../db/locks.ts'
 

@@ -1,18 +1,19 @@
 /**
- * What several groups ask of the rows of a connection: who is in it, that nobody else changes it meanwhile, and the time by which
- * devices see that it changed.
+ * Shared access to the rows of a connection: the role of an account, the lock, and the time of
+ * change by which devices notice that it changed.
  */
 import type { Expression, ExpressionBuilder, Kysely, Transaction } from 'kysely'
 import { connectionEnded } from '../../api/connection-ended.ts'
 import { AppError } from '../../errors.ts'
 import { demandId, notFound } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
+import type { Subscriber } from '../events.ts'
 
 type Role = Schema['memberships']['role']
 
 export const PREFIX = 'con_'
 
-/** What an account is in a connection; null for who is no member. */
+/** Returns the role of an account in a connection; null if it is not a member. */
 export async function roleIn(
   db: Kysely<Schema>,
   connection: string,
@@ -27,7 +28,10 @@ export async function roleIn(
   return row?.role ?? null
 }
 
-/** What the account is in the connection. Throws AppError `not_found` unless it is a member. */
+/**
+ * Returns the role of an account in a connection.
+ * @throws AppError `not_found` unless it is a member
+ */
 export async function demandMember(
   db: Kysely<Schema>,
   account: string,
@@ -39,7 +43,10 @@ export async function demandMember(
   return role
 }
 
-/** Throws AppError `not_found` unless the account is a member of the connection, `forbidden` unless it is an owner. */
+/**
+ * Checks that an account is an owner of the connection.
+ * @throws AppError `not_found` unless it is a member, `forbidden` unless it is an owner
+ */
 export async function demandOwner(
   db: Kysely<Schema>,
   account: string,
@@ -49,7 +56,10 @@ export async function demandOwner(
     throw new AppError('forbidden', 'Only an owner of the connection may do that: ask one of them.')
 }
 
-/** Throws AppError `invalid_state` for a connection that an owner ended. */
+/**
+ * Checks that no owner has ended the connection.
+ * @throws AppError `invalid_state`
+ */
 export async function demandGoingOn(db: Kysely<Schema>, connection: string): Promise<void> {
   const row = await db
     .selectFrom('connections')
@@ -60,9 +70,9 @@ export async function demandGoingOn(db: Kysely<Schema>, connection: string): Pro
   throw connectionEnded()
 }
 
-/** Keep others from changing a connection, should it exist, until the transaction ends. */
+/** Locks a connection, if it exists, until the transaction ends. */
 export async function holdConnection(trx: Transaction<Schema>, id: string): Promise<void> {
-  // Changes nothing. It is how both engines hold a row.
+  // Changes nothing. An update locks the row in both database engines.
   await trx
     .updateTable('connections')
     .set((of) => ({ epoch: of.ref('epoch') }))
@@ -70,7 +80,10 @@ export async function holdConnection(trx: Transaction<Schema>, id: string): Prom
     .execute()
 }
 
-/** The time of a change, Unix milliseconds: later than the one before, whatever the clock says, so that no device misses it. */
+/**
+ * Returns the time of a change, Unix milliseconds. It is later than the previous one even if the
+ * clock is not, so that no device misses the change.
+ */
 export const later = (
   of: ExpressionBuilder<Schema, 'memberships'>,
   at: number,
@@ -83,7 +96,10 @@ export const later = (
     .end() as Expression<number>,
 })
 
-/** Members' devices are to fetch the connection again: all of them, or those of the accounts. */
+/**
+ * Makes the devices of members fetch the connection again: of all members, or of the given
+ * accounts.
+ */
 export async function touchConnection(
   trx: Transaction<Schema>,
   connection: string,
@@ -98,7 +114,10 @@ export async function touchConnection(
     .execute()
 }
 
-/** The same for all members of every connection of an account: its key log has grown. */
+/**
+ * Makes the devices of all members of an account's connections fetch them again: its key log has
+ * grown.
+ */
 export async function touchConnectionsOf(
   trx: Transaction<Schema>,
   account: string,
@@ -115,3 +134,9 @@ export async function touchConnectionsOf(
     )
     .execute()
 }
+
+/** Makes the devices of an account's contacts fetch its keys and its name again. */
+export const touchContacts: Subscriber<'key_log.appended' | 'profile.signed'> = (
+  { trx },
+  { account, at },
+) => touchConnectionsOf(trx, account, at)

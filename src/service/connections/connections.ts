@@ -1,7 +1,7 @@
 /**
- * Connections, as one of their members sees them: the name and the favourite are that member's own. The secret is never here;
- * `secret_here` and
- * `replaced_by` are for the device to say. Another account's connection is simply not there.
+ * Connections as one member sees them: the name and the favourite belong to that member. The
+ * server does not have the secret. The device fills in `secret_here` and `replaced_by`. A
+ * connection of other accounts is not found.
  */
 import type { Kysely } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
@@ -12,13 +12,13 @@ import { serverName } from '../../api/rest/names.ts'
 import { AppError } from '../../errors.ts'
 import { PREFIX, demandMember, holdConnection, later } from './connection-rows.ts'
 import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
-import { ENDED, notifyEnds, withdrawalsOf } from './invitation-ends.ts'
+import type { Ground } from '../context.ts'
+import { ENDED, receiversOf } from './invitation-ends.ts'
 import { invitedIn, isStanding, standing } from './invitation-rows.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** The connections of an account. */
+/** Selects the connections of an account. */
 const seenBy = (db: Kysely<Schema>, account: string) =>
   db
     .selectFrom('memberships as own')
@@ -40,8 +40,8 @@ const seenBy = (db: Kysely<Schema>, account: string) =>
 type Filters = Pick<Parameters<Service['connections']['list']>[0], 'state' | 'tag_id' | 'favorite'>
 
 /**
- * Those of the connections of an account that meet every filter given; a state as `resources` has
- * it.
+ * Selects those of the connections of an account that meet every filter given. The state has the
+ * same meaning as in `resources`.
  */
 const filtered = (
   query: ReturnType<typeof seenBy>,
@@ -80,7 +80,10 @@ const filtered = (
 
 type Row = Awaited<ReturnType<ReturnType<typeof seenBy>['executeTakeFirstOrThrow']>>
 
-/** The rows as resources, with the members of all of them, whoever is invited, and the account's tags, in one query each. */
+/**
+ * Returns the rows as resources, with members, invited people and the account's tags. It makes
+ * one query for each of these, for all rows together.
+ */
 async function resources(
   db: Kysely<Schema>,
   account: string,
@@ -140,7 +143,10 @@ async function resources(
 const grouped = <T extends { connection_id: string }>(rows: readonly T[]) =>
   Map.groupBy(rows, ({ connection_id }) => connection_id)
 
-/** A connection as an account sees it. Throws AppError `not_found`. */
+/**
+ * Returns a connection as an account sees it.
+ * @throws AppError `not_found`
+ */
 export async function readConnection(
   { db, now }: Pick<Ground, 'db' | 'now'>,
   account: string,
@@ -153,7 +159,7 @@ export async function readConnection(
   return connection
 }
 
-/** Change what is given and differs; a change that changes nothing leaves `updated_at` alone. */
+/** Stores the given values that differ; without a difference `updated_at` stays the same. */
 async function change(
   ground: Ground,
   account: string,
@@ -179,11 +185,12 @@ async function change(
 }
 
 /**
- * End a connection that has no other member, and every invitation to it. Of one that an owner ended
- * for everybody, only the account's own part goes while others still list it.
+ * Deletes a connection that has no other member, and every invitation to it. Of a connection that
+ * an owner ended for all members, it deletes only the account's own part while others still list
+ * it.
  */
-async function end({ db, now }: Ground, account: string, id: string): Promise<void> {
-  await db.transaction().execute(async (trx) => {
+async function end({ events, now }: Ground, account: string, id: string): Promise<void> {
+  await events.transaction(async (trx) => {
     await demandMember(trx, account, id)
     await holdConnection(trx, id)
     const members = await trx
@@ -212,13 +219,13 @@ async function end({ db, now }: Ground, account: string, id: string): Promise<vo
       .where('connection_id', '=', id)
       .where((of) => isStanding(of, now()))
       .execute()
-    const withdrawals = await withdrawalsOf(trx, open)
+    const receivers = await receiversOf(trx, open)
     const { numDeletedRows: ended } = await trx
       .deleteFrom('connections')
       .where('id', '=', id)
       .executeTakeFirst()
     if (ended === 0n) throw notFound('connection')
-    await notifyEnds(trx, withdrawals, now())
+    await events.publish(trx, { type: 'invitation.withdrawn', receivers, at: now() })
   })
 }
 

@@ -1,7 +1,7 @@
 /**
- * Consents (section 6): a device approves an invitation by signing that its account agrees to be
- * taken in by the inviter. The server checks what it can and hands the consent to the devices of
- * the inviter, for their `add` entry.
+ * Consents (protocol, section 4). A device approves an invitation by signing that its account
+ * agrees to be added by the inviter. The server checks what it can and passes the consent to the
+ * devices of the inviter, for their `add` entry.
  */
 import type { Service } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
@@ -9,13 +9,13 @@ import { verifyConsent } from '../../crypto/logs/consent.ts'
 import { hashOf } from '../../crypto/jose/jws.ts'
 import { demand } from '../../crypto/refusal.ts'
 import { isFreshHead } from '../../crypto/logs/roster.ts'
-import { demandApproved } from '../devices/device-rows.ts'
+import { demandApproved } from '../accounts/device-rows.ts'
 import { judged } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { approvable, invitationAnswers } from './invitations.ts'
-import { readKeyLog } from '../devices/key-log-rows.ts'
+import { readKeyLog } from '../accounts/key-log-rows.ts'
 import { newestRosterEntry, rosterEntries } from './roster-rows.ts'
-import { storedKeyLog } from '../devices/stored-logs.ts'
+import { storedKeyLog } from '../accounts/stored-logs.ts'
 
 const headOf = (entry: string): string => encodeBase64url(hashOf(entry))
 
@@ -48,7 +48,8 @@ export const consents = (ground: Ground): Service['consents'] => {
       })
       return invitationAnswers(ground).approve(invitation, account, consent, async (trx) => {
         const newest = await newestRosterEntry(trx, connection)
-        // An honest device names the newest entry: then the others are not read.
+        // A device that follows the protocol names the newest entry. The others are then not
+        // read.
         const isNewest = headOf(newest) === roster_head
         const entries = isNewest ? [newest] : await rosterEntries(trx, connection)
         const message = 'roster_head is not an entry of the roster since the account last left'

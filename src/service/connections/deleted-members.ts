@@ -1,17 +1,13 @@
 /**
- * Accounts that were deleted, in the connections of others. Their signatures are in the rosters, which every new device of a member
- * checks from the first entry on: so their key logs stay for those members, and for nobody else, under the hash of the account's id.
+ * Deleted accounts in the connections of others: which connections name them, and the epoch at
+ * which they were deleted. `accounts/deleted-accounts.ts` has their key logs.
  */
-import { hash } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
-import { taken } from '../devices/device-rows.ts'
-import { tellMembers } from '../mail/event-notices.ts'
+import type { Ground } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
+import { pseudonymOf } from '../accounts/deleted-accounts.ts'
 
-/** What tells an account here: SHA-256 of its id, hex. */
-export const pseudonymOf = (account: string): string => hash('sha256', account, 'hex')
-
-/** A roster names an account from now on. */
+/** Stores that a roster names an account. */
 export async function noteNamed(
   trx: Transaction<Schema>,
   connection: string,
@@ -28,7 +24,9 @@ export async function noteNamed(
     .execute()
 }
 
-/** Of these accounts those that were deleted, each with the epoch of the connection at that time. */
+/**
+ * Returns those of the accounts that were deleted, each with the connection's epoch at that time.
+ */
 export async function departedOf(
   db: Kysely<Schema>,
   connection: string,
@@ -51,28 +49,10 @@ export async function departedOf(
   )
 }
 
-/** The key logs of deleted accounts that the roster of a connection rests on, each in order, by account. */
-export async function departedLogs(
-  db: Kysely<Schema>,
-  connection: string,
-  accounts: readonly string[],
-): Promise<Map<string, string[]>> {
-  const named = new Map(accounts.map((account) => [pseudonymOf(account), account]))
-  const rows = await db
-    .selectFrom('departed_key_logs')
-    .select(['account_hash', 'entry'])
-    .where('connection_id', '=', connection)
-    .where('account_hash', 'in', [...named.keys()])
-    .orderBy('account_hash')
-    .orderBy('seq')
-    .execute()
-  const byHash = Map.groupBy(rows, ({ account_hash }) => account_hash)
-  return new Map(
-    [...byHash].map(([hash, of]) => [named.get(hash)!, of.map(({ entry }) => entry)] as const),
-  )
-}
-
-/** How long those logs are: the seq of the newest entry of each, and the epoch in which its account went. */
+/**
+ * Returns the lengths of the key logs of deleted accounts, as the seq of the newest entry. It
+ * includes the epoch at which each account was deleted.
+ */
 export async function departedLengths(
   db: Kysely<Schema>,
   connection: string,
@@ -92,36 +72,10 @@ export async function departedLengths(
   })
 }
 
-/** The key log of a deleted account as a member of a connection that names it may read it; empty for anybody else. */
-export async function departedLogFor(
-  db: Kysely<Schema>,
-  asking: string,
-  account: string,
-): Promise<string[]> {
-  const shared = await db
-    .selectFrom('departed_key_logs')
-    .innerJoin('memberships', 'memberships.connection_id', 'departed_key_logs.connection_id')
-    .select('departed_key_logs.connection_id')
-    .where('account_hash', '=', pseudonymOf(account))
-    .where('account_id', '=', asking)
-    .limit(1)
-    .executeTakeFirst()
-  if (shared === undefined) return []
-  return (await departedLogs(db, shared.connection_id, [account])).get(account) ?? []
-}
-
-/** Throws AppError `conflict` for the id of an account that was deleted: whoever took it would sign in its name. */
-export async function demandNeverUsed(trx: Transaction<Schema>, account: string): Promise<void> {
-  const row = await trx
-    .selectFrom('departed_key_logs')
-    .select('account_hash')
-    .where('account_hash', '=', pseudonymOf(account))
-    .limit(1)
-    .executeTakeFirst()
-  if (row !== undefined) throw taken()
-}
-
-/** Deletes connections, which the caller chooses, that are without members: each account that the roster still names is deleted. */
+/**
+ * Returns a query that deletes connections without members: all accounts in their rosters are
+ * deleted. The caller adds the condition that selects the connections.
+ */
 export const deleteAbandoned = (trx: Transaction<Schema>) =>
   trx
     .deleteFrom('connections')
@@ -137,12 +91,14 @@ export const deleteAbandoned = (trx: Transaction<Schema>) =>
     )
 
 /**
- * An account that is about to be deleted goes from its connections: those who stay have their devices fetch them, and keep what its
- * signatures are checked by. Where nobody stays, the connection ends.
+ * Removes an account from its connections before it is deleted. The devices of the other members
+ * fetch the connections again. The server copies the key log of the account, which verifies its
+ * signatures. A connection without other members is deleted.
  * @param at Unix milliseconds
  */
 export async function departFrom(
   trx: Transaction<Schema>,
+  { events }: Pick<Ground, 'events'>,
   account: string,
   at: number,
 ): Promise<void> {
@@ -157,7 +113,7 @@ export async function departFrom(
     .execute()
   await trx.deleteFrom('memberships').where('account_id', '=', account).execute()
   for (const { connection_id: connection } of open)
-    await tellMembers(trx, { connection, op: 'left', member: account, by: account }, at)
+    await events.publish(trx, { type: 'member.deleted', connection, account, at })
   await deleteAbandoned(trx)
     .where('id', 'in', (of) =>
       of

@@ -1,7 +1,9 @@
 /**
- * Envelopes as they are judged and kept. What is inside the server cannot see, so it cannot tell a good one from a bad one: of two
- * for one device and epoch the first stays, or a member could put a bad one in the place of each good one. A device whose envelope
- * does not open deletes it and so waits for another; those that a device sealed go with it when it is revoked, so that others seal anew.
+ * Checks and stores envelopes. The server cannot read the contents, so it cannot distinguish a
+ * good envelope from a bad one. Of two envelopes for one device and epoch the first stays:
+ * otherwise a member could replace each good one by a bad one. A device deletes an envelope that
+ * does not open and waits for another. When a device is revoked, the envelopes that it sealed are
+ * deleted, and other devices seal them again.
  */
 import type { Transaction } from 'kysely'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
@@ -11,7 +13,7 @@ import { type KeyLogs, type Roster, recipientsOf } from '../../crypto/logs/roste
 import { AppError } from '../../errors.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** The device that seals, and whose it is. */
+/** The device that seals, and its account. */
 export interface Sender {
   readonly account: string
   readonly device: string
@@ -23,17 +25,24 @@ export interface Addressed {
   readonly envelope: string
 }
 
-/** The state of a connection that an entry or an envelope was not made for: read it and decide anew. */
+/**
+ * Returns the error for an entry or envelope made for an earlier state of the connection. The
+ * device reads the roster again and decides again.
+ */
 export const moved = (what: string, head: Uint8Array): AppError =>
   new AppError('conflict', `${what}: read the roster and its key logs, and decide anew.`, {
     details: { head: encodeBase64url(head) },
   })
 
-/** Devices that somebody in the roster has, or once had. */
+/** Returns whether an account in the roster has the device or once had it. */
 const everNamed = (keyLogs: KeyLogs, device: string) =>
   [...keyLogs.values()].some(({ devices }) => devices.has(device))
 
-/** Throws Refusal unless it is for the current epoch; AppError `conflict` for an earlier one. */
+/**
+ * Checks that an envelope is for the current epoch.
+ * @throws Refusal for another connection or an unknown epoch
+ * @throws AppError `conflict` for an earlier epoch
+ */
 function demandCurrent(envelope: Envelope, roster: Roster, newest: Uint8Array): void {
   const { connection, epoch, epoch_head } = envelope
   demand(connection === roster.connection, 'wrong_connection', 'of another connection')
@@ -44,9 +53,11 @@ function demandCurrent(envelope: Envelope, roster: Roster, newest: Uint8Array): 
 }
 
 /**
- * Whom each envelope is for: devices of members, each at most once.
- * @param of `roster`: verified, as it is once they are kept; `newest`: the hash of the newest entry that is kept already
- * @throws Refusal for an envelope that breaks a rule; AppError `conflict` for one that was right before something changed
+ * Returns the recipient of each envelope: devices of members, each at most once.
+ * @param of `roster`: verified, with the entry that comes with the envelopes; `newest`: the hash
+ *   of the newest stored entry
+ * @throws Refusal for an envelope that breaks a rule
+ * @throws AppError `conflict` for one that was valid before something changed
  */
 export function addressed(
   envelopes: readonly string[],
@@ -73,7 +84,9 @@ export function addressed(
   return list
 }
 
-/** Those whose recipients have posted their check of the key log, or were never to (section 4). */
+/**
+ * Returns the envelopes for devices that need no approval or are approved (protocol, section 3).
+ */
 async function toApproved(
   trx: Transaction<Schema>,
   envelopes: readonly Addressed[],
@@ -95,7 +108,7 @@ async function toApproved(
 /**
  * Stores envelopes of the current epoch. One for a device that waits for approval is dropped; the
  * device is listed as unsealed once it is approved.
- * @returns those that were stored: for devices that had none
+ * @returns the stored envelopes: those for devices that had none
  */
 export async function storeEnvelopes(
   trx: Transaction<Schema>,

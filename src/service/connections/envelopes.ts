@@ -1,13 +1,13 @@
-/** Envelopes, each for the one device that can open it. */
+/** Envelopes. Each can be opened by one device only. */
 import type { Service } from '../../api/port.ts'
 import { accountsOf } from '../../crypto/logs/roster.ts'
 import { PREFIX, demandMember, holdConnection, touchConnection } from './connection-rows.ts'
-import { demandApproved, holdApproved } from '../devices/device-rows.ts'
+import { demandApproved, holdApproved } from '../accounts/device-rows.ts'
 import { addressed, storeEnvelopes } from './envelope-rows.ts'
 import { demandId, deviceOf, judged } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { keyLogsOf, present, rosterEntries } from './roster-rows.ts'
-import { storedRoster } from '../devices/stored-logs.ts'
+import { storedRoster } from '../accounts/stored-logs.ts'
 
 export const envelopes = ({ db, now }: Ground): Service['envelopes'] => ({
   read: async ({ connection }, session) => {
@@ -19,7 +19,7 @@ export const envelopes = ({ db, now }: Ground): Service['envelopes'] => ({
       .select('envelope')
       .where('connection_id', '=', connection)
       .where('recipient', '=', device)
-      // A newcomer in the key log gets what is sealed to it once it has compared that log.
+      // A new device in the key log gets its envelopes after the check of that log.
       .where('approved_at', 'is not', null)
       .orderBy('epoch')
       .execute()

@@ -1,6 +1,6 @@
 /**
- * External members: people without an account, whom guest codes are for. Whoever is deleted is forgotten at once, and their guest codes
- * are revoked with them.
+ * External members: people without an account, for guest codes. Deleting an external member
+ * removes the stored data at once and revokes the guest codes.
  */
 import type { Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
@@ -10,13 +10,13 @@ import type { ExternalMember } from '../../api/rest/guest-codes.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
 const PREFIX = 'ext_'
-/** So many of an account. */
+/** The most external members of an account. */
 const MOST = 1000
 
 const resource = (row: Schema['external_members']): ExternalMember => ({
@@ -29,15 +29,15 @@ const resource = (row: Schema['external_members']): ExternalMember => ({
 })
 
 /**
- * Keep others from deleting an external member until the transaction ends.
- * @throws AppError `not_found` unless it is one of the account
+ * Locks an external member against deletion until the transaction ends.
+ * @throws AppError `not_found` unless it belongs to the account
  */
 export async function holdExternalMember(
   trx: Transaction<Schema>,
   { account, id }: { account: string; id: string },
 ): Promise<void> {
   demandId(PREFIX, id, 'external member')
-  // Changes nothing. It is how both engines hold a row.
+  // Changes nothing. An update locks the row in both database engines.
   const { numUpdatedRows: held } = await trx
     .updateTable('external_members')
     .set((of) => ({ display_name: of.ref('display_name') }))
@@ -48,7 +48,7 @@ export async function holdExternalMember(
 }
 
 async function demandRoom(trx: Transaction<Schema>, account: string): Promise<void> {
-  // Of two at the same moment, the second counts the first.
+  // Of two requests at the same moment, the second counts the row of the first.
   await lockAccount(trx, account)
   const { count } = await trx
     .selectFrom('external_members')
@@ -92,7 +92,7 @@ export const externalMembers = ({ db, now }: Ground): Service['externalMembers']
 
   delete: async ({ id }, { account }) => {
     await db.transaction().execute(async (trx) => {
-      // A guest code that is being made for them is revoked too.
+      // The lock makes sure that a guest code of a concurrent request is revoked too.
       await holdExternalMember(trx, { account, id })
       await trx
         .updateTable('guest_codes')

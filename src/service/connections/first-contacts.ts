@@ -1,6 +1,6 @@
 /**
- * First contacts by four words (protocol, section 5). The server relays three messages between two
- * devices and reads none of them. It learns neither the words nor whether they were right.
+ * First contacts by four words (protocol, section 3a). The server relays three messages between
+ * two devices and reads none of them. It learns neither the words nor whether they were right.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
@@ -8,16 +8,16 @@ import type { Service } from '../../api/port.ts'
 import { MOST_OPEN, WORDS_MS } from '../../api/rest/first-contacts.ts'
 import { AppError } from '../../errors.ts'
 import { demandGoingOn, holdConnection } from './connection-rows.ts'
-import { demandApproved } from '../devices/device-rows.ts'
+import { demandApproved } from '../accounts/device-rows.ts'
 import { demandId, deviceOf, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { type Named, PREFIX, invitations, stateOf } from './invitation-rows.ts'
 import { isFor } from './invitations.ts'
 import type { Schema } from '../db/schema.ts'
 
 const MESSAGES = ['message_0', 'message_1', 'message_2'] as const
 
-/** The first contacts that are open at a time in Unix milliseconds. */
+/** Selects the first contacts that are open at a time in Unix milliseconds. */
 const openAt = (db: Kysely<Schema>, at: number) =>
   db
     .selectFrom('first_contacts')
@@ -38,7 +38,10 @@ const runOf = (row: Row) => ({
   messages: MESSAGES.flatMap((name) => row[name] ?? []),
 })
 
-/** Whether an account has begun a first contact of a connection, in which it may be no member yet. */
+/**
+ * Returns whether an account began a first contact of a connection. The account need not be a
+ * member yet.
+ */
 export async function hasBegun(
   db: Kysely<Schema>,
   of: { account: string; connection: string; at: number },
@@ -50,7 +53,10 @@ export async function hasBegun(
   return row !== undefined
 }
 
-/** Throws AppError `rate_limited` where an account has as many open as it may, but for this one. */
+/**
+ * Checks that an account may open another first contact; this one does not count.
+ * @throws AppError `rate_limited`, with Retry-After
+ */
 async function demandRoom(
   trx: Transaction<Schema>,
   of: { account: string; id: string; at: number },
@@ -71,7 +77,10 @@ async function demandRoom(
   )
 }
 
-/** Throws AppError `invalid_state` for an invitation that leads nowhere. */
+/**
+ * Checks that an invitation is pending or approved.
+ * @throws AppError `invalid_state`
+ */
 function demandOpen(row: Named, at: number): void {
   const state = stateOf(row, at)
   if (state === 'pending' || state === 'approved') return
@@ -81,7 +90,10 @@ function demandOpen(row: Named, at: number): void {
 }
 
 export const deviceFirstContacts = ({ db, now }: Ground): Service['deviceFirstContacts'] => {
-  /** An open first contact whose messages a device may add to, and the account that invited. */
+  /**
+   * Returns an open first contact, with its connection and inviter.
+   * @throws AppError `not_found`
+   */
   async function readOf(invitation: string): Promise<Row> {
     demandId(PREFIX, invitation, 'invitation')
     const row = await openAt(db, now()).where('invitation_id', '=', invitation).executeTakeFirst()

@@ -1,7 +1,7 @@
 /**
- * Limits of mails about invitations: to one mailbox from all accounts, and from one account to one
- * domain, since a domain may deliver every address to one person. An invitation above the limit is
- * not mailed: the invited person finds it on signing in.
+ * Limits of mails about invitations: to one mailbox from all accounts, and from one account to
+ * one domain, since a domain may deliver every address to one person. An invitation above the
+ * limit is not mailed: the invited person finds it on signing in.
  */
 import { hash } from 'node:crypto'
 import { sql, type Transaction } from 'kysely'
@@ -14,16 +14,19 @@ import type { Schema } from '../db/schema.ts'
 
 const HOUR_MS = 3_600_000
 const WHAT = 'invitation mail'
-/** As many as one request to an organisation may invite: a company on its first day. */
+/**
+ * The most mails to one domain: as many as one request to an organisation may invite, for a
+ * company on its first day.
+ */
 const MOST_TO_DOMAIN = 500
-/** Of an account in its first day, to all domains together. */
+/** The most mails of an account in its first day, to all domains together. */
 const MOST_OF_YOUNG = 100
 
-/** Letters and digits, of one length. */
+/** Returns the SHA-256 of the domain in hex: letters and digits of a fixed length. */
 const tagOf = (address: string): string => hash('sha256', domainOf(address), 'hex')
 const TAG_LENGTH = 64
 
-/** How many mails an account had sent in the last hour, by domain. */
+/** Returns how many mails an account had sent in the last hour, by domain. */
 async function countsOf(
   trx: Transaction<Schema>,
   account: string,
@@ -33,7 +36,8 @@ async function countsOf(
     .deleteFrom('tries')
     .where('account_id', '=', account)
     .where('what', '=', WHAT)
-    // Or counted when the clock was far ahead: replicas differ by less than a period.
+    // Also rows that were counted while the clock was far ahead: replicas differ by less than a
+    // period.
     .where((of) => of.or([of('expires_at', '<=', at), of('expires_at', '>', at + 2 * HOUR_MS)]))
     .execute()
   const rows = await trx
@@ -50,7 +54,7 @@ async function countsOf(
 }
 
 /**
- * Count mails about invitations in a transaction.
+ * Counts mails about invitations in a transaction.
  * @param by `account` invites; `toMailbox` limits the mails to one mailbox
  * @param addresses in lower case, each once
  * @param at Unix milliseconds
@@ -63,7 +67,7 @@ export async function takeInvitationMails(
   at: number,
 ): Promise<string[]> {
   if (addresses.length === 0) return []
-  // Of many requests at the same moment, exactly as many as may are let through.
+  // The lock keeps concurrent requests within the limit.
   await lockAccount(trx, account)
   const counts = await countsOf(trx, account, at)
   let all = [...counts.values()].reduce((sum, count) => sum + count, 0)

@@ -1,19 +1,19 @@
-/** The mails about invitations: whether one goes out, and where. */
+/** The mails about invitations: whether one is sent, and its address. */
 import type { Transaction } from 'kysely'
 import { roleIn } from './connection-rows.ts'
 import { accountAt, displayName, primaryAddress } from '../accounts/account-record.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { takeInvitationMails } from './invitation-allowance.ts'
 import type { Allowance } from '../accounts/mail-allowance.ts'
-import type { Mail, Message } from '../mail/mailer.ts'
+import type { Subscriber } from '../events.ts'
 import { invitationMessage } from '../mail/messages-from-others.ts'
 import type { Schema } from '../db/schema.ts'
 import type { Inviter, Target } from './invitation-rows.ts'
 
-/** To one mailbox, from all accounts; its owner finds further invitations on signing in. */
+/** Mails to one mailbox, from all accounts; its owner finds further invitations on signing in. */
 const MAILS: Allowance = { what: 'invitation', most: 10, periodMs: 3_600_000 }
 
-/** Where a mail about it goes; null where none should. */
+/** Returns the address for the mail about an invitation; null if none should be sent. */
 async function addressFor(
   trx: Transaction<Schema>,
   by: Inviter,
@@ -34,35 +34,26 @@ async function addressFor(
   return address
 }
 
-/** The mail about an invitation that is kept; null where none should go out. */
-export async function letterFor(
-  { publicUrl }: Pick<Ground, 'publicUrl'>,
-  trx: Transaction<Schema>,
-  of: { by: Inviter; target: Target; at: number },
-): Promise<Message | null> {
-  const { by, target, at } = of
-  const address = await addressFor(trx, by, target)
-  if (address === null) return null
-  const inviter = { account: by.account, toMailbox: MAILS }
-  const [to] = await takeInvitationMails(trx, inviter, [address], at)
-  if (to === undefined) return null
-  const from = await displayName(trx, by.account)
-  const fromEmail = await primaryAddress(trx, by.account)
-  return invitationMessage({
-    to,
-    from,
-    fromEmail,
-    connection: by.name,
-    message: by.message,
-    goodForMs: by.goodForMs,
-    publicUrl: publicUrl(),
-  })
-}
-
-/** Send mails, one after the other; what goes wrong with one keeps no other back. Throws the first of what went wrong. */
-export async function sendAll(mail: Mail, letters: readonly Message[]): Promise<void> {
-  const failed: unknown[] = []
-  for (const letter of letters)
-    await mail.send(letter).catch((error: unknown) => void failed.push(error))
-  if (failed.length > 0) throw failed[0]
-}
+/** Mails an invitation. */
+export const letterOfInvitation =
+  ({ publicUrl }: Pick<Ground, 'publicUrl'>): Subscriber<'invitation.sent'> =>
+  async ({ trx, send }, { by, target, at }) => {
+    const address = await addressFor(trx, by, target)
+    if (address === null) return
+    const inviter = { account: by.account, toMailbox: MAILS }
+    const [to] = await takeInvitationMails(trx, inviter, [address], at)
+    if (to === undefined) return
+    const from = await displayName(trx, by.account)
+    const fromEmail = await primaryAddress(trx, by.account)
+    send(
+      invitationMessage({
+        to,
+        from,
+        fromEmail,
+        connection: by.name,
+        message: by.message,
+        goodForMs: by.goodForMs,
+        publicUrl: publicUrl(),
+      }),
+    )
+  }

@@ -1,6 +1,6 @@
 /**
- * Invitations as the table has them. One is for an account, or for a mailbox: whose that is, nobody is told before whoever has it
- * approves, and then the owners of the connection are.
+ * Rows of invitations. Each is for an account or for a mailbox. The account of a mailbox stays
+ * unknown to others until it approves; then the owners of the connection see it.
  */
 import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
@@ -13,7 +13,7 @@ type Row = Schema['invitations']
 
 export const PREFIX = 'inv_'
 
-/** An invitation with the names of both sides, which may change. */
+/** Selects invitations with the current names of both sides. */
 export const invitations = (db: Kysely<Schema>) =>
   db
     .selectFrom('invitations')
@@ -31,10 +31,15 @@ export const invitations = (db: Kysely<Schema>) =>
 
 export type Named = Awaited<ReturnType<ReturnType<typeof invitations>['executeTakeFirstOrThrow']>>
 
-/** For whoever approves on the last day, the device that invited still has one to take them in. */
+/**
+ * The time that the inviter's device still has to add an account that approved on the last day.
+ */
 const GRACE_MS = 24 * 3_600_000
 
-/** As decided, or by the clock: also for who approved and was not taken in. */
+/**
+ * Returns the stored state, or `expired` by the clock. An approved invitation expires too, if the
+ * account was not added in time.
+ */
 export function stateOf(
   { state, consent, expires_at }: Pick<Row, 'state' | 'consent' | 'expires_at'>,
   at: number,
@@ -44,14 +49,14 @@ export function stateOf(
   return isOver ? 'expired' : state
 }
 
-/** Whether an invitation has expired, and no row stores that yet. */
+/** Returns whether an invitation has expired and its row does not store that yet. */
 export const isOver = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
   of.or([
     of.and([of('state', '=', 'pending'), of('expires_at', '<=', at)]),
     of.and([of('consent', '=', of.lit(1)), of('expires_at', '<=', at - GRACE_MS)]),
   ])
 
-/** `stateOf` as a condition. */
+/** Returns the condition that `stateOf` gives a state. */
 export const isInState = (
   of: ExpressionBuilder<Schema, 'invitations'>,
   state: Invitation['state'],
@@ -83,16 +88,25 @@ export const resource = (
   created_at: timeAt(row.created_at),
 })
 
-/** Approved by somebody who waits to be taken in, not for too long. */
+/**
+ * Returns a condition for approved invitations of accounts that wait to be added, within the time
+ * limit.
+ */
 export const isWaiting = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
-  // The 1 as the index says it.
+  // The literal 1 matches the condition of the index.
   of.and([of('consent', '=', of.lit(1)), of('expires_at', '>', at - GRACE_MS)])
 
-/** Undecided, or approved by somebody who waits to be taken in: it keeps a place. */
+/**
+ * Returns a condition for invitations that take a place in the connection. These are pending
+ * invitations, and approved ones of accounts that wait to be added.
+ */
 export const isStanding = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
   of.or([of.and([of('state', '=', 'pending'), of('expires_at', '>', at)]), isWaiting(of, at)])
 
-/** To the mailbox of this invitation of the connection, by whichever owner; to no account yet. */
+/**
+ * Returns a condition for invitations of the connection to the same mailbox as a given one. They
+ * may be from any owner and are without an account yet.
+ */
 export const isOfMailbox = (
   of: ExpressionBuilder<Schema, 'invitations'>,
   connection: string,
@@ -109,7 +123,7 @@ export const isOfMailbox = (
     ),
   ])
 
-/** The invitations to connections that keep a place there. */
+/** Selects the invitations that take a place in these connections. */
 export const standing = (db: Kysely<Schema>, connections: readonly string[], at: number) =>
   db
     .selectFrom('invitations')
@@ -122,7 +136,7 @@ export const standing = (db: Kysely<Schema>, connections: readonly string[], at:
 
 export type Standing = Awaited<ReturnType<ReturnType<typeof standing>['executeTakeFirstOrThrow']>>
 
-/** Those of one connection as members of it, each once. */
+/** Returns the invited people of one connection as members of it, each once. */
 export function invitedIn(invited: readonly Standing[]): Member[] {
   const each = new Map(
     invited.map(({ id, to_account: user_id, to_email, display_name }) => [
@@ -135,9 +149,9 @@ export function invitedIn(invited: readonly Standing[]): Member[] {
 
 /**
  * Withdraws the open invitations of a connection.
- * @param of `account`: the inviter, who left or is an owner no longer; null for every inviter
+ * @param of `account`: the inviter, who left or is no longer an owner; null for every inviter
  * @param at Unix milliseconds
- * @returns the invitations, as they were before
+ * @returns the invitations, with their values before the withdrawal
  */
 export async function withdrawAllOf(
   trx: Transaction<Schema>,
@@ -160,8 +174,10 @@ export async function withdrawAllOf(
 }
 
 /**
- * Whoever goes leaves the invitations of a connection behind that were sent to their mailboxes meanwhile: coming back takes one that is
- * made, or made again, after that. Its sender is told nothing, for the mailbox may be anybody's: it stays pending, and has served.
+ * Marks the pending invitations to the mailboxes of an account that leaves the connection. The
+ * account needs an invitation that is sent or repeated later to join again. The inviter sees no
+ * change, since the mailbox may belong to another account: the invitation stays pending but
+ * cannot be used.
  */
 export async function endUnseenOf(
   trx: Transaction<Schema>,
@@ -178,13 +194,15 @@ export async function endUnseenOf(
     .execute()
 }
 
-/** Whether one that is pending has been left behind. */
+/**
+ * Returns whether a pending invitation was left behind by an account that left the connection.
+ */
 export const isLeftBehind = ({ state, consent }: Pick<Row, 'state' | 'consent'>): boolean =>
   state === 'pending' && consent === 2
 
 /**
- * It is made again: what is pending says what it would say now, is good for as long as a new one, never for less than it was, and what
- * was left behind may be answered from now on.
+ * Repeats an invitation. A pending one gets the current message and the expiry of a new one,
+ * never an earlier expiry. One that was left behind can be answered again.
  */
 export async function askAgain(
   trx: Transaction<Schema>,
@@ -208,18 +226,18 @@ export async function askAgain(
     .execute()
 }
 
-/** Whoever invites, what they call the connection, and what their invitations to it say. */
+/** The inviter, its name for the connection, and the message and validity of its invitations. */
 export interface Inviter {
   readonly account: string
   readonly connection: string
   readonly name: string
-  /** What they wrote to whom they invite. */
+  /** The message to the invited people. */
   readonly message: string | null
-  /** For how long their invitations are good. */
+  /** How long the invitations are good. */
   readonly goodForMs: number
 }
 
-/** Whom it is for; one of the two is null. */
+/** The invited account or mailbox; the other is null. */
 export interface Target {
   readonly account: string | null
   /** In lower case. */

@@ -1,17 +1,16 @@
 /**
- * Invitations, as both sides see and answer them. For accounts that are not concerned there is no
- * such invitation. Approving shares nothing yet: a device of the inviter takes the account in, by
- * the consent that the approving device signed (`consents.ts`).
+ * Invitations, as both sides see and answer them. For other accounts the invitation does not
+ * exist. Approval shares nothing yet: a device of the inviter adds the account, with the consent
+ * that the approving device signed (`consents.ts`).
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../../api/port.ts'
 import type { Invitation } from '../../api/rest/invitations.ts'
 import { AppError } from '../../errors.ts'
 import { holdConnection, roleIn } from './connection-rows.ts'
-import { tellInviter } from '../mail/event-notices.ts'
-import { notifyEnds, withdrawalsOf } from './invitation-ends.ts'
+import { receiversOf } from './invitation-ends.ts'
 import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import {
   type Named,
   PREFIX,
@@ -21,10 +20,9 @@ import {
   resource,
   stateOf,
 } from './invitation-rows.ts'
-import { forgetNotes } from '../mail/notices.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** So many are listed of each direction, the newest. */
+/** The most invitations listed in each direction, the newest first. */
 const MOST = 500
 
 const ENDED: Readonly<Record<Invitation['state'], string>> = {
@@ -39,14 +37,17 @@ const ENDED: Readonly<Record<Invitation['state'], string>> = {
 const ended = (state: Invitation['state'], told = ENDED[state]) =>
   new AppError('invalid_state', told, { details: { state } })
 
-/** It has served, and whoever came by it is a member no more. */
+/** Returns the error for an invitation of an account that joined by it and has since left. */
 const served = () =>
   ended(
     'approved',
     'This invitation has served: whoever approved it was taken in, and went since. Ask for another one.',
   )
 
-/** Whether it is for the account: by its id, or by a mailbox that it has proven, while nobody else has answered it. */
+/**
+ * Returns whether an invitation is for the account. It may name the account, or a mailbox that
+ * the account has proven if no other account has answered.
+ */
 export async function isFor(db: Kysely<Schema>, account: string, row: Named): Promise<boolean> {
   if (row.to_account !== null) return row.to_account === account
   const own = await db
@@ -58,7 +59,9 @@ export async function isFor(db: Kysely<Schema>, account: string, row: Named): Pr
   return own !== undefined
 }
 
-/** Of which invitations: all, or those in one state at a time in Unix milliseconds. */
+/**
+ * Filters invitations by their state at a time in Unix milliseconds; undefined for all states.
+ */
 interface Filter {
   readonly state: Invitation['state'] | undefined
   readonly at: number
@@ -73,15 +76,16 @@ const sentBy = async (db: Kysely<Schema>, account: string, { state, at }: Filter
     .execute()
 
 /**
- * One for a mailbox of a member is hidden: its sender must not learn from an answer whose the mailbox is. It stays so when the member
- * goes.
+ * Returns the invitations that an account received. One to a mailbox of a member is hidden: an
+ * answer would reveal the account of the mailbox to the inviter. It stays hidden when the member
+ * leaves.
  */
 async function receivedBy(db: Kysely<Schema>, account: string, { state, at }: Filter) {
   const all = () =>
     rows(db)
       .where((of) =>
         of.or([
-          // Also once its end was noted.
+          // Also after its expiry was stored.
           of('state', 'not in', ['pending', 'expired']),
           of.and([
             of('consent', '!=', 2),
@@ -100,7 +104,7 @@ async function receivedBy(db: Kysely<Schema>, account: string, { state, at }: Fi
       .$if(state !== undefined, (query) => query.where((of) => isInState(of, state!, at)))
       .orderBy('invitations.id', 'desc')
       .limit(MOST)
-  // Two queries, as each has an index.
+  // Two queries, since each can use an index.
   const byAccount = await all().where('to_account', '=', account).execute()
   const byMailbox = await all()
     .where('to_account', 'is', null)
@@ -120,15 +124,18 @@ async function both(db: Kysely<Schema>, account: string, filter: Filter) {
   }
 }
 
-/** What an answer changes in a row; null for nothing. */
+/** The changes that an answer makes to a row; null for none. */
 type Change = Partial<Pick<Named, 'state' | 'consent' | 'consent_jws' | 'to_account'>> | null
 
-/** The state of an invitation for its receiver: one that was left behind counts as withdrawn. */
+/**
+ * Returns the state of an invitation for its receiver: one that was left behind counts as
+ * withdrawn.
+ */
 const receivedState = (row: Named, at: number) =>
   isLeftBehind(row) ? 'withdrawn' : stateOf(row, at)
 
 /**
- * An invitation that an account may approve, or has approved and waits to be taken in.
+ * Returns an invitation that an account may approve, or has approved and waits to be added.
  * @throws AppError `not_found`, `invalid_state`
  */
 export async function approvable(
@@ -145,11 +152,11 @@ export async function approvable(
   return row
 }
 
-/** Answers to invitations, for `invitations` and `consents`. */
-export const invitationAnswers = ({ db, now }: Pick<Ground, 'db' | 'now'>) => {
+/** Returns the operations that answer invitations, for `invitations` and `consents`. */
+export const invitationAnswers = ({ events, now }: Pick<Ground, 'events' | 'now'>) => {
   /**
    * Answers an invitation while its connection is locked.
-   * @param judge what changes in the row, by its state and whether the invited account is a member
+   * @param judge returns the changes to the row, given whether the invited account is a member
    */
   async function answer(
     of: { id: string; account: string; direction: Invitation['direction'] },
@@ -157,7 +164,7 @@ export const invitationAnswers = ({ db, now }: Pick<Ground, 'db' | 'now'>) => {
   ): Promise<Invitation> {
     const { id, account, direction } = of
     demandId(PREFIX, id, 'invitation')
-    return db.transaction().execute(async (trx) => {
+    return events.transaction(async (trx) => {
       const read = () => rows(trx).where('invitations.id', '=', id).executeTakeFirst()
       const before = await read()
       if (before !== undefined) await holdConnection(trx, before.connection_id)
@@ -174,18 +181,39 @@ export const invitationAnswers = ({ db, now }: Pick<Ground, 'db' | 'now'>) => {
       const after = (await read())!
       const isNews = change !== null && change.state !== row.state
       const answer = direction === 'received' && isNews ? change.state : undefined
-      if (answer === 'approved' || answer === 'declined') {
-        await tellInviter(trx, after, answer, now())
-        await forgetNotes(trx, account, ['invitation_received'], { invitation_id: id })
+      if (answer === 'approved' || answer === 'declined')
+        await publishAnswer(trx, after, { answer, by: account })
+      if (direction === 'sent' && change !== null) {
+        const receivers = await receiversOf(trx, [row])
+        await events.publish(trx, { type: 'invitation.withdrawn', receivers, at: now() })
       }
-      if (direction === 'sent' && change !== null)
-        await notifyEnds(trx, await withdrawalsOf(trx, [row]), now())
       return resource(after, direction, now())
     })
   }
 
-  /** Whoever declines one that they approved takes back all that they approved of the connection. */
-  async function declineAll(trx: Transaction<Schema>, { id, connection_id, to_account }: Named) {
+  const publishAnswer = (
+    trx: Transaction<Schema>,
+    row: Named,
+    { answer, by }: { answer: 'approved' | 'declined'; by: string },
+  ) =>
+    events.publish(trx, {
+      type: 'invitation.answered',
+      answer,
+      by,
+      invitation: row.id,
+      connection: row.connection_id,
+      connectionName: row.connection_name,
+      from: row.from_account,
+      to: { account: row.to_account, email: row.to_email, name: row.to_name },
+      at: now(),
+    })
+
+  /** Declines the other invitations of the connection that the account approved. */
+  async function declineAll(
+    trx: Transaction<Schema>,
+    { id, connection_id, to_account }: Named,
+    account: string,
+  ) {
     const others = await trx
       .updateTable('invitations')
       .set({ state: 'declined', consent: 0, consent_jws: null })
@@ -197,15 +225,15 @@ export const invitationAnswers = ({ db, now }: Pick<Ground, 'db' | 'now'>) => {
       .execute()
     for (const other of others) {
       const row = await rows(trx).where('invitations.id', '=', other.id).executeTakeFirstOrThrow()
-      await tellInviter(trx, row, 'declined', now())
+      await publishAnswer(trx, row, { answer: 'declined', by: account })
     }
   }
 
   return {
     /**
-     * Approves an invitation, by a consent that was verified as far as the key log of its account
-     * goes.
-     * @param demandGood judges it by what the connection is while that is locked
+     * Approves an invitation by a consent, which the caller verified against the key log of its
+     * account.
+     * @param demandGood checks the consent against the connection while that is locked
      */
     approve: (
       id: string,
@@ -226,7 +254,7 @@ export const invitationAnswers = ({ db, now }: Pick<Ground, 'db' | 'now'>) => {
       answer({ id, account, direction: 'received' }, async (trx, row, isMember) => {
         const state = receivedState(row, now())
         if (state === 'declined') return null
-        if (state === 'approved' && !isMember) await declineAll(trx, row)
+        if (state === 'approved' && !isMember) await declineAll(trx, row, account)
         else if (state !== 'pending') throw ended(state)
         return { state: 'declined', consent: 0, consent_jws: null }
       }),

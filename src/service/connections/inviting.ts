@@ -1,6 +1,7 @@
 /**
- * Inviting somebody to a connection, by account or by mailbox. A mailbox that is an account's reads here like one that is nobody's:
- * the same answers, the same place among the members. So one person may be invited twice, and approves what they like.
+ * Invites an account or a mailbox to a connection. The mailbox of an account looks the same as
+ * one without an account: the same responses and the same place among the members. One person may
+ * therefore be invited twice and approve either.
  */
 import type { Transaction } from 'kysely'
 import { type Invitee, MOST_MEMBERS } from '../../api/rest/connections.ts'
@@ -8,10 +9,8 @@ import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { roleIn } from './connection-rows.ts'
 import { accountAt } from '../accounts/account-record.ts'
-import { tellInvited } from '../mail/event-notices.ts'
 import { notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
-import { letterFor } from './invitation-letters.ts'
+import type { Ground } from '../context.ts'
 import { type Inviter, type Target } from './invitation-rows.ts'
 import {
   PREFIX,
@@ -21,22 +20,18 @@ import {
   isLeftBehind,
   standing,
 } from './invitation-rows.ts'
-import type { Message } from '../mail/mailer.ts'
 import type { Schema } from '../db/schema.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 
-/** Of what goes out, also to connections that are deleted by then: a whole connection. */
+/**
+ * Counts sent invitations, also those to connections that are deleted later. The limit is the
+ * number of members of a full connection.
+ */
 const SENT: Brake = {
   what: 'invitation',
   most: MOST_MEMBERS,
   periodMs: 3_600_000,
   told: `Too many people were invited: ${MOST_MEMBERS} an hour is the most.`,
-}
-
-/** What became of it, and the mail to send once it is kept. */
-export interface Invited {
-  readonly id: string
-  readonly letter: Message | null
 }
 
 const STATES = {
@@ -54,7 +49,10 @@ const targetOf = (invitee: Invitee): Target =>
     ? { account: null, email: invitee.email.toLowerCase() }
     : { account: invitee.user_id, email: null }
 
-/** Throws AppError `not_found`, `invalid_state` where there is nobody to invite. */
+/**
+ * Checks that the invited account exists and is not the inviter.
+ * @throws AppError `not_found`, `invalid_state`
+ */
 async function demandOther(trx: Transaction<Schema>, by: Inviter, { account, email }: Target) {
   const own = account ?? (await accountAt(trx, email!))
   if (own === by.account) throw refused('self')
@@ -67,7 +65,11 @@ async function demandOther(trx: Transaction<Schema>, by: Inviter, { account, ema
   if (row === undefined) throw notFound('account')
 }
 
-/** Throws AppError `invalid_state` for a member. Of a mailbox that is known only where this connection has made it known. */
+/**
+ * Checks that the invited account is not a member. The account of a mailbox counts only if this
+ * connection has revealed it.
+ * @throws AppError `invalid_state`
+ */
 async function demandNoMember(trx: Transaction<Schema>, { connection }: Inviter, target: Target) {
   const { account, email } = target
   if (account !== null) {
@@ -102,22 +104,24 @@ async function demandRoom(
 }
 
 /**
- * Invites an account or a mailbox in the name of an owner. The caller holds the connection. A
- * repetition changes nothing but the message and the end. Each owner needs an approval of its own,
- * since a consent names its inviter.
- * @throws AppError `not_found` for an account that does not exist, `invalid_state` with the states of `STATES`, `rate_limited`
+ * Invites an account or a mailbox in the name of an owner. The caller has locked the connection.
+ * A repeated invitation changes only the message and the expiry. Each owner needs its own
+ * approval, since a consent names its inviter.
+ * @returns the id of the invitation
+ * @throws AppError `not_found` for an account that does not exist, `invalid_state` with the
+ *   states of `STATES`, `rate_limited`
  */
 export async function invite(
   trx: Transaction<Schema>,
-  ground: Pick<Ground, 'now' | 'publicUrl'>,
+  { events, now }: Pick<Ground, 'events' | 'now'>,
   by: Inviter,
   invitee: Invitee,
-): Promise<Invited> {
+): Promise<string> {
   const target = targetOf(invitee)
   const { account, email } = target
   await demandOther(trx, by, target)
   await demandNoMember(trx, by, target)
-  const at = ground.now()
+  const at = now()
   const all = await standing(trx, [by.connection], at).execute()
   const same = all.filter((one) =>
     email === null ? one.to_account === account && one.to_email === null : one.to_email === email,
@@ -127,14 +131,13 @@ export async function invite(
   const expires_at = at + by.goodForMs
   if (own !== undefined) {
     await askAgain(trx, own, { message, expires_at })
-    // Of what was left behind no mail ever went out.
-    const letter = isLeftBehind(own)
-      ? await tell(ground, trx, { id: own.id, by, target, at })
-      : null
-    return { id: own.id, letter }
+    // No mail was sent for an invitation that was left behind.
+    if (isLeftBehind(own))
+      await events.publish(trx, { type: 'invitation.sent', invitation: own.id, by, target, at })
+    return own.id
   }
   if (same.some(({ state }) => state === 'pending')) throw refused('invited')
-  // An account that waits for another owner to take it in has its place already.
+  // An account that waits for another owner to add it has its place already.
   const isWaiting = all.some((one) => account !== null && one.to_account === account)
   if (!isWaiting && same.length === 0) await demandRoom(trx, by, all)
   const id = newId(PREFIX, at)
@@ -156,18 +159,6 @@ export async function invite(
       expires_at,
     })
     .execute()
-  const letter = await tell(ground, trx, { id, by, target, at })
-  return { id, letter }
-}
-
-/** Whoever is invited finds a notification, where there is an account, and a mail, which is answered. */
-async function tell(
-  ground: Pick<Ground, 'publicUrl'>,
-  trx: Transaction<Schema>,
-  of: { id: string; by: Inviter; target: Target; at: number },
-): Promise<Message | null> {
-  const { id, by, target, at } = of
-  const letter = await letterFor(ground, trx, { by, target, at })
-  await tellInvited(trx, by, { id, target }, at)
-  return letter
+  await events.publish(trx, { type: 'invitation.sent', invitation: id, by, target, at })
+  return id
 }

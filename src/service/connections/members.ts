@@ -1,4 +1,7 @@
-/** Members of a connection, as far as that takes no keys: inviting, and taking invitations back. */
+/**
+ * The operations on members of a connection that need no keys: inviting and withdrawing
+ * invitations.
+ */
 import type { Service } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
 import { isId } from '../../crypto/encoding/id.ts'
@@ -10,37 +13,32 @@ import {
   roleIn,
 } from './connection-rows.ts'
 import { notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
-import { ENDED, notifyEnds, withdrawalsOf } from './invitation-ends.ts'
+import type { Ground } from '../context.ts'
+import { ENDED, receiversOf } from './invitation-ends.ts'
 import { PREFIX, invitations, isOfMailbox, isStanding, resource } from './invitation-rows.ts'
-import { sendAll } from './invitation-letters.ts'
 import { invite } from './inviting.ts'
 import { inviterIn } from './preset-rows.ts'
 
 export const members = (ground: Ground): Service['members'] => {
-  const { db, now } = ground
+  const { events, now } = ground
 
   return {
-    add: async ({ id: connection, body }, { account }) => {
-      const { letter, made } = await db.transaction().execute(async (trx) => {
+    add: ({ id: connection, body }, { account }) =>
+      events.transaction(async (trx) => {
         await demandMember(trx, account, connection)
         await holdConnection(trx, connection)
         await demandOwner(trx, account, connection)
         await demandGoingOn(trx, connection)
         const inviter = await inviterIn(trx, account, connection)
-        const { id, letter } = await invite(trx, ground, inviter, body)
+        const id = await invite(trx, ground, inviter, body)
         const row = await invitations(trx)
           .where('invitations.id', '=', id)
           .executeTakeFirstOrThrow()
-        return { letter, made: resource(row, 'sent', now()) }
-      })
-      // It is kept already: a relay that is away must not say otherwise.
-      if (letter !== null) ground.background.run(() => sendAll(ground.mail, [letter]))
-      return made
-    },
+        return resource(row, 'sent', now())
+      }),
 
     remove: async ({ id: connection, mid }, { account }) => {
-      await db.transaction().execute(async (trx) => {
+      await events.transaction(async (trx) => {
         await demandMember(trx, account, connection)
         if (mid === account) throw noDevice('Leaving')
         await holdConnection(trx, connection)
@@ -64,7 +62,8 @@ export const members = (ground: Ground): Service['members'] => {
           .set({ state: 'withdrawn', consent: 0 })
           .where('id', 'in', ids)
           .execute()
-        await notifyEnds(trx, await withdrawalsOf(trx, open), at)
+        const receivers = await receiversOf(trx, open)
+        await events.publish(trx, { type: 'invitation.withdrawn', receivers, at })
       })
     },
   }

@@ -1,21 +1,21 @@
 /**
- * What others wait for that the devices of an account can do: hints, as each device checks rosters and key logs before it signs or seals
- * anything.
+ * The pending work that the devices of an account can do for other accounts. It consists of
+ * hints: each device checks rosters and key logs before it signs or seals.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Service } from '../../api/port.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { isWaiting } from './invitation-rows.ts'
 import { replacementsFor } from './replacements.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** So many of each are told at once; the rest when these are done. */
+/** The most items of each kind in one response; the rest follows when these are done. */
 const MOST = 1000
-/** So many connections are looked at in one query. */
+/** The number of connections that one query reads. */
 const SLICE = 200
 
-/** The accounts that approved an invitation which this account sent, and wait to be taken in. */
+/** Returns the accounts that approved an invitation from this account and wait to be added. */
 async function joinsOf(db: Kysely<Schema>, account: string, at: number) {
   const rows = await db
     .selectFrom('invitations')
@@ -39,7 +39,7 @@ async function joinsOf(db: Kysely<Schema>, account: string, at: number) {
   return rows.map((row) => ({ ...row }))
 }
 
-/** The next connections of an account after one of them, in order. */
+/** Returns the next connections of an account after one of them, in order. */
 const connectionsAfter = (db: Kysely<Schema>, account: string, last: string) =>
   db
     .selectFrom('memberships')
@@ -53,8 +53,9 @@ const connectionsAfter = (db: Kysely<Schema>, account: string, last: string) =>
     .execute()
 
 /**
- * The devices of members of connections that have no envelope of the current epoch. What there is and what there should be are compared
- * here: a database that plans both at once may well look at every envelope of a device for every connection that it is in.
+ * Returns the members' devices that have no envelope of the current epoch of a connection. The
+ * code compares the two lists here: a database that plans both at once may read every envelope of
+ * a device for each of its connections.
  */
 async function unsealedIn(
   db: Kysely<Schema>,
@@ -90,12 +91,12 @@ async function unsealedIn(
 
 async function unsealedOf(db: Kysely<Schema>, account: string) {
   const found = new Map<string, string[]>()
-  // A slice at a time: of many connections few lack anything, and nothing else should wait for the answer.
+  // In slices, since few of many connections lack an envelope, and other requests must not wait.
   for (let last = ''; found.size < MOST;) {
     const connections = await connectionsAfter(db, account, last)
     if (connections.length === 0) break
     last = connections.at(-1)!.id
-    // SQLite answers without leaving this program's only thread.
+    // SQLite queries run on the only thread of this process.
     await setImmediate()
     for (const { connection, device } of await unsealedIn(db, connections)) {
       const devices = found.get(connection) ?? []

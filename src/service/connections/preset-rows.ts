@@ -1,4 +1,7 @@
-/** What a connection takes from a preset of whoever makes it, at once and with every invitation to it. */
+/**
+ * The values that a connection takes from a preset of its creator: at once, and with every
+ * invitation to it.
+ */
 import type { Transaction } from 'kysely'
 import { notFound } from '../db/faults.ts'
 import type { Inviter } from './invitation-rows.ts'
@@ -6,13 +9,14 @@ import { lockAccount } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
 
 const DAY_MS = 24 * 3_600_000
-/** How long an invitation is good where no preset says. */
+/** How long an invitation is good without a preset. */
 const USUAL_MS = 14 * DAY_MS
 
 /**
- * The preset that a new connection takes, which nobody changes until the transaction ends; null for none.
- * @param wanted the one that is asked for, null for none, undefined for the default
- * @throws AppError `not_found` for one that is not the account's
+ * Returns the preset for a new connection; null for none. The account is locked, so that the
+ * preset stays unchanged until the transaction ends.
+ * @param wanted the requested preset, null for none, undefined for the default
+ * @throws AppError `not_found` if it is not the account's
  */
 export async function presetFor(
   trx: Transaction<Schema>,
@@ -32,7 +36,7 @@ export async function presetFor(
   return preset ?? null
 }
 
-/** Give a connection the tags of the preset that its member made it with. */
+/** Gives a connection the tags of the preset with which its member created it. */
 export async function tagByPreset(
   trx: Transaction<Schema>,
   { account, connection }: { account: string; connection: string },
@@ -51,7 +55,10 @@ export async function tagByPreset(
     .execute()
 }
 
-/** Whoever invites to a connection that they are in, and what their invitations to it say, by the preset that they made it with. */
+/**
+ * Returns a member as inviter. The message and validity of invitations come from the preset with
+ * which the member created the connection.
+ */
 export async function inviterIn(
   trx: Transaction<Schema>,
   account: string,

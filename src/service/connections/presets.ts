@@ -1,4 +1,7 @@
-/** Presets: what a new connection begins with, and what the invitations to it say. One of an account may be the default. */
+/**
+ * Presets: the initial values of a new connection, and the texts of invitations to it. An account
+ * may have one default preset.
+ */
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
@@ -8,13 +11,13 @@ import type { Preset } from '../../api/rest/presets.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { arranging, demandFewer } from '../accounts/labels.ts'
 import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
 const PREFIX = 'pre_'
 
-/** An account has so many at most. */
+/** The most presets of an account. */
 const MOST = 100
 
 type Row = Schema['presets']
@@ -45,7 +48,10 @@ async function resources(db: Kysely<Schema>, rows: readonly Row[]): Promise<Pres
   }))
 }
 
-/** A preset of the account. Throws AppError `not_found`. */
+/**
+ * Returns a preset of the account.
+ * @throws AppError `not_found`
+ */
 async function readPreset(db: Kysely<Schema>, account: string, id: string): Promise<Preset> {
   demandId(PREFIX, id, 'preset')
   const rows = await seenBy(db, account).where('id', '=', id).execute()
@@ -54,7 +60,10 @@ async function readPreset(db: Kysely<Schema>, account: string, id: string): Prom
   return preset
 }
 
-/** Throws AppError `validation_failed` at each that is no tag of the account. */
+/**
+ * Checks that all tags belong to the account.
+ * @throws AppError `validation_failed` for each other tag
+ */
 async function demandTags(
   trx: Transaction<Schema>,
   account: string,
@@ -74,7 +83,7 @@ async function demandTags(
   if (issues.length > 0) throw invalid('body', issues)
 }
 
-/** The tags of a preset are these and no others. */
+/** Replaces the tags of a preset. */
 async function putTags(
   trx: Transaction<Schema>,
   of: { account: string; preset: string; tags: readonly string[] },
@@ -86,7 +95,7 @@ async function putTags(
   if (rows.length > 0) await trx.insertInto('preset_tags').values(rows).execute()
 }
 
-/** The columns that a request gives. */
+/** Returns the columns that a request changes. */
 const columnsOf = ({ name, favorite, invite_message, invitation_expires_in }: Body) => ({
   ...(name === undefined ? {} : { name }),
   ...(favorite === undefined ? {} : { favorite: favorite ? (1 as const) : (0 as const) }),
@@ -149,7 +158,7 @@ export const presets = ({ db, now }: Ground): Service['presets'] => ({
   clearDefault: (_, { account }) => arranging(db, account, (trx) => clearDefault(trx, account)),
 })
 
-/** No preset of the account is the default. */
+/** Removes the default from the presets of an account. */
 async function clearDefault(trx: Transaction<Schema>, account: string): Promise<void> {
   await trx
     .updateTable('presets')

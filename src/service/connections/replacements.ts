@@ -8,17 +8,17 @@ import { type Entry, type Roster, readEntry } from '../../crypto/logs/roster.ts'
 import { isStanding } from './invitation-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** Two entries (JWSs) at one place of the roster of a forked connection. */
+/** Two entries (JWSs) at one position of the roster of a forked connection. */
 export type Fork = [one: string, other: string]
 
-/** How many are returned at once, the newest first: each has up to three entries. */
+/** The most replacements in one response, the newest first: each has up to three entries. */
 const MOST = 20
 
 /**
- * Judges the form of a fork that comes with the opening of a connection.
- * @throws Refusal as `readEntry` does; `superfluous_member` where the opening replaces nothing,
- *   `wrong_connection` for entries of another roster, `bad_value` for entries that are no two at
- *   one place
+ * Checks the form of a fork that comes with the opening of a connection.
+ * @throws Refusal as `readEntry` does; `superfluous_member` if the opening replaces nothing;
+ *   `wrong_connection` for entries of another roster; `bad_value` unless they are two entries at
+ *   one position
  */
 export function requireFork({ replaces }: Roster, fork: Fork | undefined): void {
   if (fork === undefined) return
@@ -30,7 +30,7 @@ export function requireFork({ replaces }: Roster, fork: Fork | undefined): void 
   demand(isFork, 'bad_value', 'not two entries at one place')
 }
 
-/** Keeps what a connection replaces, if anything. */
+/** Stores which connection a connection replaces, if any, with the fork. */
 export async function noteReplaces(
   trx: Transaction<Schema>,
   { connection, replaces }: Roster,
@@ -44,7 +44,7 @@ export async function noteReplaces(
     .execute()
 }
 
-/** The fork that the opener of a connection gave; null for none. */
+/** Returns the fork that the opener of a connection gave; null for none. */
 export async function forkOf(db: Kysely<Schema>, connection: string): Promise<Fork | null> {
   const row = await db
     .selectFrom('replacements')
@@ -61,7 +61,7 @@ const pairOf = ({
   one === null || other === null ? null : [one, other]
 
 /**
- * Gives a new membership what its account chose for the connection that it replaces: name,
+ * Copies what an account chose for the replaced connection to its new membership: name,
  * favourite, preset and tags.
  */
 export async function carryOver(
@@ -97,9 +97,9 @@ export async function carryOver(
 }
 
 /**
- * The open invitations of an account to connections that replace one that both it and the inviter
- * are in, the newest of each inviter for each such connection, with the first entry: so an
- * inviter who opens many cannot displace those of others.
+ * Returns the open invitations of an account to replacements of connections that it shares with
+ * the inviter. It returns the newest of each inviter for each such connection, with the first
+ * entry: an inviter who opens many cannot displace those of others.
  */
 export async function replacementsFor(db: Kysely<Schema>, account: string, at: number) {
   const newest = db

@@ -1,6 +1,7 @@
 /**
- * How rosters grow: by one valid entry at a time, with the envelopes of those who shall have the secret, and with all that follows from
- * it in one transaction. The connection is held meanwhile, so that of two entries at the same moment one is second, and told so.
+ * Appends to rosters: one valid entry at a time, with its envelopes and all its consequences in
+ * one transaction. The connection is locked meanwhile: of two concurrent entries the second is
+ * rejected.
  */
 import type { Transaction } from 'kysely'
 import { invalid } from '../../api/input.ts'
@@ -14,12 +15,11 @@ import { type KeyLogs, type Roster, accountsOf } from '../../crypto/logs/roster.
 import { AppError } from '../../errors.ts'
 import { PREFIX, demandMember, holdConnection, touchConnection } from './connection-rows.ts'
 import { deleteAbandoned, noteNamed } from './deleted-members.ts'
-import { demandApproved, holdApproved } from '../devices/device-rows.ts'
+import { demandApproved, holdApproved } from '../accounts/device-rows.ts'
 import { type Addressed, type Sender, addressed, moved, storeEnvelopes } from './envelope-rows.ts'
-import { tellOfEntry } from '../mail/event-notices.ts'
 import { demandId, judged, judgedLater } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
-import { type Ended, notifyEnds, withdrawalsOf } from './invitation-ends.ts'
+import type { Ground } from '../context.ts'
+import { type Ended, receiversOf } from './invitation-ends.ts'
 import {
   endUnseenOf,
   invitedIn,
@@ -32,7 +32,7 @@ import { carryOver } from './replacements.ts'
 import { countEntry, demandShort, opensEpoch } from './roster-limits.ts'
 import { keyLogsOf, present, rosterEntries } from './roster-rows.ts'
 import type { Schema } from '../db/schema.ts'
-import { storedRoster } from '../devices/stored-logs.ts'
+import { storedRoster } from '../accounts/stored-logs.ts'
 
 const placeOf = (entries: readonly string[], seq: number) => ({
   seq,
@@ -40,8 +40,9 @@ const placeOf = (entries: readonly string[], seq: number) => ({
 })
 
 /**
- * Throws Refusal unless the newest entry of a verified roster was made by this device, which is active: what an entry says of its key
- * log may be older than its revocation.
+ * Checks that this device signed the newest entry of a verified roster and is still active. The
+ * place in the key log that the entry names may be older than the revocation of the device.
+ * @throws Refusal
  */
 export function demandSignedBy(
   entry: JsonObject,
@@ -55,14 +56,20 @@ export function demandSignedBy(
   signerAt(log, device, log.seq)
 }
 
-/** Throws AppError `validation_failed` for an epoch whose secret its own maker would not have. */
+/**
+ * Checks that the device that opens an epoch also gave itself an envelope.
+ * @throws AppError `validation_failed`
+ */
 export function demandSealed(sender: Sender, envelopes: readonly Addressed[]): void {
   if (envelopes.some(({ recipient }) => recipient === sender.device)) return
   const message = 'Give an envelope for the device that opens the epoch, and for every other one.'
   throw invalid('body', [{ path: 'envelopes', message }])
 }
 
-/** The invitation by which an account may be taken in. Throws AppError `invalid_state` where there is none. */
+/**
+ * Returns the approved invitation by which an account may be added.
+ * @throws AppError `invalid_state` if there is none
+ */
 async function consentOf(
   trx: Transaction<Schema>,
   { connection, account }: { connection: string; account: string },
@@ -87,8 +94,9 @@ async function consentOf(
 }
 
 /**
- * The account is a member from now on. What it calls the connection: as the one that this replaces,
- * else the inviter, or as that one does where there are others.
+ * Makes the account a member. Its name for the connection is that of the replaced connection, if
+ * there is one. Otherwise it is the name of the inviter, or the inviter's name for the connection
+ * if that has other members.
  */
 async function takeIn(trx: Transaction<Schema>, roster: Roster, account: string, at: number) {
   const { connection, members } = roster
@@ -117,7 +125,10 @@ async function takeIn(trx: Transaction<Schema>, roster: Roster, account: string,
   await carryOver(trx, roster, account)
 }
 
-/** The account is a member no more, and comes back by another approval. */
+/**
+ * Ends the membership of an account, which then needs another approval to join again.
+ * @returns null if the account was deleted before
+ */
 async function letGo(
   trx: Transaction<Schema>,
   { connection, account }: { connection: string; account: string },
@@ -129,7 +140,7 @@ async function letGo(
     .where('account_id', '=', account)
     .returning('name')
     .executeTakeFirst()
-  // The account was deleted, and everything of it with that: whoever stays was told then.
+  // The account was deleted with all its rows, and the other members were notified then.
   if (row === undefined) return null
   const withdrawn = await withdrawAllOf(trx, { connection, account }, at)
   await endUnseenOf(trx, { connection, account })
@@ -143,8 +154,8 @@ async function letGo(
 }
 
 /**
- * The connection is over. Its other members keep it in their lists, as ended, until they delete it;
- * nobody is taken in any more, and no device fetches its secret.
+ * Ends the connection. Its other members keep it in their lists, as ended, until they delete it.
+ * No account can be added any longer, and no device can fetch its secret.
  * @returns the invitations that it withdrew
  */
 async function endFor(trx: Transaction<Schema>, connection: string, at: number) {
@@ -154,21 +165,21 @@ async function endFor(trx: Transaction<Schema>, connection: string, at: number) 
   return withdrawn
 }
 
-/** The ops by which the last member of a connection can go. */
+/** The ops by which the last member of a connection can leave. */
 const ENDS_MEMBERSHIP: ReadonlySet<unknown> = new Set(['remove', 'leave', 'end'])
 
-/** What an entry did beside changing the members. */
+/** The effects of an entry besides the change of members. */
 interface Left {
   readonly withdrawn: readonly Ended[]
-  /** The name that a member who left gave the connection. */
+  /** The name that the former member gave the connection. */
   readonly name: string | null
 }
 
 const NOTHING: Left = { withdrawn: [], name: null }
 
 /**
- * What follows from an entry for who is in the connection, and as what.
- * @returns null where it is no news to the others
+ * Applies an entry to the members of a connection and their roles.
+ * @returns null if the other members need no notification
  */
 async function apply(
   trx: Transaction<Schema>,
@@ -207,6 +218,7 @@ async function apply(
 
 async function store(
   trx: Transaction<Schema>,
+  { events }: Pick<Ground, 'events'>,
   roster: Roster,
   of: {
     said: JsonObject
@@ -219,7 +231,7 @@ async function store(
   const { connection, seq, epoch, entries } = roster
   const entry = entries[seq]!
   await trx.insertInto('roster_entries').values({ connection_id: connection, seq, entry }).execute()
-  // Before envelopes go, as when a key log grows: in another order the two would wait for each other.
+  // Before envelopes are deleted, as when a key log grows: another order could deadlock.
   await touchConnection(trx, connection, at)
   const left = await apply(trx, roster, of)
   if (opensEpoch(said)) {
@@ -228,15 +240,27 @@ async function store(
   }
   await storeEnvelopes(trx, { roster, sender: sender.device }, envelopes)
   if (left === null) return
-  await tellOfEntry(trx, { connection, said, name: left.name }, at)
-  await notifyEnds(trx, await withdrawalsOf(trx, left.withdrawn), at)
+  const member = said.get('member')
+  await events.publish(trx, {
+    type: 'roster.appended',
+    connection,
+    op: said.get('op') as string,
+    actor: said.get('actor') as string,
+    member: typeof member === 'string' ? member : null,
+    name: left.name,
+    at,
+  })
+  if (left.withdrawn.length > 0) {
+    const receivers = await receiversOf(trx, left.withdrawn)
+    await events.publish(trx, { type: 'invitation.withdrawn', receivers, at })
+  }
   if (ENDS_MEMBERSHIP.has(said.get('op')))
     await deleteAbandoned(trx).where('id', '=', connection).execute()
 }
 
-/** Add an entry to a roster. */
+/** Appends an entry to a roster. */
 export const appendTo =
-  ({ db, now }: Ground): Service['rosters']['append'] =>
+  ({ db, events, now }: Ground): Service['rosters']['append'] =>
   async ({ connection, body: { entry, envelopes } }, session) => {
     demandId(PREFIX, connection, 'connection')
     const { account } = session
@@ -246,13 +270,13 @@ export const appendTo =
       demandShort(entry, parsed.payload)
       return parsed
     })
-    return db.transaction().execute(async (trx) => {
+    return events.transaction(async (trx) => {
       await holdApproved(trx, session)
-      // Before the connection is held, in the order in which key logs grow.
+      // Before the connection is locked, in the same order as when key logs grow.
       await countEntry(trx, { account, connection, op: said.get('op') }, now())
       await holdConnection(trx, connection)
       const entries = await rosterEntries(trx, connection)
-      // A device that did not hear the answer sends the same again, perhaps the entry by which it left.
+      // A device that lost the response sends the entry again, perhaps the one by which it left.
       const seen = entries.indexOf(entry)
       if (seen >= 0 && said.get('actor') === account) return placeOf(entries, seen)
       await demandMember(trx, account, connection)
@@ -270,7 +294,7 @@ export const appendTo =
         addressed(envelopes, { sender, roster: there, keyLogs, newest: head }),
       )
       if (opensEpoch(said)) demandSealed(sender, sealed)
-      await store(trx, after, { said, sender, envelopes: sealed, at: now() })
+      await store(trx, { events }, after, { said, sender, envelopes: sealed, at: now() })
       return placeOf(after.entries, after.seq)
     })
   }

@@ -1,4 +1,7 @@
-/** How much an account may put into a roster, which every member of the connection reads and verifies. */
+/**
+ * Limits how much an account may put into a roster: every member of the connection reads and
+ * verifies it.
+ */
 import type { Transaction } from 'kysely'
 import type { JsonObject } from '../../crypto/encoding/json.ts'
 import { demand } from '../../crypto/refusal.ts'
@@ -7,8 +10,8 @@ import type { Schema } from '../db/schema.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 
 /**
- * Of one account in one connection. An owner who adds 199 members, changes the role of each and
- * rotates for each stays below it.
+ * The most entries of one account in one connection within a period. An owner who adds 199
+ * members, changes the role of each and rotates for each stays below it.
  */
 const ENTRIES: Brake = {
   what: 'roster',
@@ -17,26 +20,30 @@ const ENTRIES: Brake = {
   told: 'This account changed this connection 1,000 times in a day. Removing members, leaving and ending the connection go on.',
 }
 
-/** What ends access is never held up. */
+/** Entries that end access are never limited. */
 const UNCOUNTED: readonly unknown[] = ['leave', 'remove', 'end']
 
 /**
- * The longest entries, in characters. One that opens an epoch names a place in the key log of each
- * other member: with 199 of them it has 30,000. Of the others `add` is the longest, with 1,700.
+ * The longest entries, in characters. One that opens an epoch names a place in the key log of
+ * each other member: with 199 of them it has 30,000. Of the others `add` is the longest, with
+ * 1,700.
  */
 const MOST = { opensEpoch: 40_960, other: 4096 }
 
-/** Whether an entry opens an epoch, by its payload. */
+/** Returns whether an entry opens an epoch, by its payload. */
 export const opensEpoch = (payload: JsonObject): boolean => payload.has('k_commit')
 
-/** Throws Refusal `too_large` for an entry that white space makes long. */
+/**
+ * Checks the length of an entry, which white space could extend.
+ * @throws Refusal `too_large`
+ */
 export function demandShort(entry: string, payload: JsonObject): void {
   const most = MOST[opensEpoch(payload) ? 'opensEpoch' : 'other']
   demand(entry.length <= most, 'too_large', `this server takes such entries of ${most} characters`)
 }
 
 /**
- * Counts an entry, as far as the transaction is kept.
+ * Counts an entry; a rollback of the transaction also undoes the count.
  * @param at Unix milliseconds
  * @throws AppError `rate_limited`, with Retry-After
  */

@@ -1,12 +1,13 @@
-/** Rosters as the tables have them, and the key logs that they rest on. */
+/** Rows of rosters, and the key logs that verify them. */
 import type { Kysely } from 'kysely'
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import type { KeyLogs, Roster } from '../../crypto/logs/roster.ts'
-import { departedLogs, departedOf } from './deleted-members.ts'
+import { departedOf } from './deleted-members.ts'
+import { departedLogs } from '../accounts/deleted-accounts.ts'
 import type { Schema } from '../db/schema.ts'
-import { storedKeyLog } from '../devices/stored-logs.ts'
+import { storedKeyLog } from '../accounts/stored-logs.ts'
 
-/** The entries of a roster, in order; none where there is no such connection. */
+/** Returns the entries of a roster, in order; an empty list if the connection does not exist. */
 export async function rosterEntries(db: Kysely<Schema>, connection: string): Promise<string[]> {
   const rows = await db
     .selectFrom('roster_entries')
@@ -17,7 +18,7 @@ export async function rosterEntries(db: Kysely<Schema>, connection: string): Pro
   return rows.map(({ entry }) => entry)
 }
 
-/** The newest entry of the roster of a connection that exists. */
+/** Returns the newest entry of the roster of a connection that exists. */
 export async function newestRosterEntry(db: Kysely<Schema>, connection: string): Promise<string> {
   const { entry } = await db
     .selectFrom('roster_entries')
@@ -30,8 +31,8 @@ export async function newestRosterEntry(db: Kysely<Schema>, connection: string):
 }
 
 /**
- * The key logs of accounts as entries, each in order, those included of accounts that were deleted and that the roster of this connection
- * names; an account that has none is not among them.
+ * Returns the entries of accounts' key logs, each in order. It includes deleted accounts that the
+ * roster of this connection names, and omits accounts without a key log.
  */
 export async function logEntries(
   db: Kysely<Schema>,
@@ -56,7 +57,7 @@ export async function logEntries(
   return new Map([...logs, ...(await departedLogs(db, connection, missing))])
 }
 
-/** The same, as `storedKeyLog` reads them. */
+/** Returns the verified key logs, as `storedKeyLog` reads them. */
 export async function keyLogsOf(
   db: Kysely<Schema>,
   connection: string,
@@ -68,7 +69,10 @@ export async function keyLogsOf(
   return keyLogs
 }
 
-/** A roster without the members whose accounts were deleted: nothing is sealed to them, nor by them. */
+/**
+ * Returns a roster without the members with deleted accounts: no envelope is sealed to or by
+ * them.
+ */
 export async function present(db: Kysely<Schema>, roster: Roster): Promise<Roster> {
   const { connection, members } = roster
   const accounts = members.map(({ account }) => account)

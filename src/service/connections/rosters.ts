@@ -1,7 +1,7 @@
 /**
- * Rosters and the envelopes that come with them. The server checks what it can: that each entry is a valid one, signed by the device
- * that brings it, and that each envelope is addressed as the roster says. What is inside an envelope it cannot see, and members check
- * all of it again.
+ * Rosters and the envelopes that come with them. The server checks that each entry is valid and
+ * signed by the device that sends it, and that each envelope is addressed as the roster requires.
+ * It cannot read the contents of an envelope. Members verify everything again.
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../../api/port.ts'
@@ -11,44 +11,47 @@ import { AppError } from '../../errors.ts'
 import { PREFIX, demandMember } from './connection-rows.ts'
 import { readConnection } from './connections.ts'
 import { departedLengths, noteNamed } from './deleted-members.ts'
-import { demandApproved, holdApproved } from '../devices/device-rows.ts'
+import { demandApproved, holdApproved } from '../accounts/device-rows.ts'
 import { type Addressed, type Sender, addressed, storeEnvelopes } from './envelope-rows.ts'
 import { demandId, judged } from '../db/faults.ts'
 import { hasBegun } from './first-contacts.ts'
-import type { Ground } from '../db/context.ts'
-import { sendAll } from './invitation-letters.ts'
+import type { Ground } from '../context.ts'
 import { invite } from './inviting.ts'
-import { profilesOf, readKeyLog } from '../devices/key-log-rows.ts'
-import { isLast, rosterPage } from '../devices/log-pages.ts'
-import type { Message } from '../mail/mailer.ts'
-import { approveBy } from '../guests/open-link-requests.ts'
-import { noteOwn } from '../organisations/activities.ts'
+import { profilesOf, readKeyLog } from '../accounts/key-log-rows.ts'
+import { isLast, rosterPage } from '../db/log-pages.ts'
 import { carryOver, forkOf, noteReplaces, requireFork } from './replacements.ts'
 import { inviterIn, presetFor, tagByPreset } from './preset-rows.ts'
 import { appendTo, demandSealed, demandSignedBy } from './roster-entries.ts'
 import { demandShort } from './roster-limits.ts'
 import { rosterEntries } from './roster-rows.ts'
 import type { Schema } from '../db/schema.ts'
-import { storedKeyLog } from '../devices/stored-logs.ts'
+import { storedKeyLog } from '../accounts/stored-logs.ts'
 
 type Body = Parameters<Service['rosters']['open']>[0]['body']
 
 export const rosters = (ground: Ground): Service['rosters'] => {
-  const { db, now, background, mail } = ground
+  const { db, events, now } = ground
 
-  /** Keep what was judged. Answers the mails to those who are invited. */
+  /** Stores the verified connection and sends its invitations. */
   async function store(
     trx: Transaction<Schema>,
     { account, device }: Sender,
     body: Body,
     of: { roster: Roster; envelopes: readonly Addressed[] },
-  ): Promise<Message[]> {
+  ): Promise<void> {
     const { connection, name, entry, invite: invitees, preset_id } = body
     const { open_link_request = null } = body
     const { roster, envelopes } = of
     const named = { connection_id: connection }
     if (open_link_request !== null)
-      await approveBy(trx, { account, id: open_link_request, connection, invite: invitees })
+      await events.publish(trx, {
+        type: 'open_link.approved',
+        account,
+        request: open_link_request,
+        connection,
+        invite: invitees,
+        at: now(),
+      })
     const preset = await presetFor(trx, account, preset_id)
     await trx
       .insertInto('memberships')
@@ -72,12 +75,7 @@ export const rosters = (ground: Ground): Service['rosters'] => {
     await noteNamed(trx, connection, account)
     await storeEnvelopes(trx, { roster, sender: device }, envelopes)
     const inviter = await inviterIn(trx, account, connection)
-    const letters: Message[] = []
-    for (const invitee of invitees) {
-      const { letter } = await invite(trx, ground, inviter, invitee)
-      if (letter !== null) letters.push(letter)
-    }
-    return letters
+    for (const invitee of invitees) await invite(trx, ground, inviter, invitee)
   }
 
   return {
@@ -98,7 +96,7 @@ export const rosters = (ground: Ground): Service['rosters'] => {
       )
       demandSealed(sender, envelopes)
       judged('fork', () => requireFork(roster, body.fork))
-      const letters = await db.transaction().execute(async (trx) => {
+      await events.transaction(async (trx) => {
         await holdApproved(trx, session)
         const made = await trx
           .insertInto('connections')
@@ -107,21 +105,23 @@ export const rosters = (ground: Ground): Service['rosters'] => {
           .executeTakeFirst()
         if (made.numInsertedOrUpdatedRows !== 1n) {
           await demandSame(trx, body)
-          return []
+          return
         }
-        const mails = await store(trx, sender, body, { roster, envelopes })
-        const activity = { event: 'connection_created', target: body.connection } as const
-        await noteOwn(trx, session, [activity], now(), ground)
-        return mails
+        await store(trx, sender, body, { roster, envelopes })
+        const { connection } = body
+        await events.publish(trx, {
+          type: 'connection.created',
+          by: session,
+          connection,
+          at: now(),
+        })
       })
-      // It is kept already: a relay that is away must not say otherwise.
-      if (letters.length > 0) background.run(() => sendAll(mail, letters))
       return readConnection(ground, account, body.connection)
     },
 
     read: async ({ connection, from = 0 }, { account }) => {
       demandId(PREFIX, connection, 'connection')
-      // A first contact binds the roster, before its invitee is a member.
+      // The invitee of an open first contact reads the roster before it is a member.
       if (!(await hasBegun(db, { account, connection, at: now() })))
         await demandMember(db, account, connection)
       const page = await rosterPage(db, ground.logPages, { connection, from })
@@ -137,7 +137,7 @@ export const rosters = (ground: Ground): Service['rosters'] => {
   }
 }
 
-/** How long key logs are, the seq of the newest entry of each, and the signed profiles. */
+/** Returns the lengths of key logs, as the seq of the newest entry, and the signed profiles. */
 async function lengthsOf(db: Kysely<Schema>, accounts: readonly string[]) {
   const rows = await db
     .selectFrom('key_log_entries')
@@ -153,7 +153,11 @@ async function lengthsOf(db: Kysely<Schema>, accounts: readonly string[]) {
   })
 }
 
-/** A device that did not hear the answer asks again with the same entry; any other entry comes too late. */
+/**
+ * Checks that a connection with this id was opened by the same entry: a device that lost the
+ * response sends it again.
+ * @throws AppError `conflict` for another entry
+ */
 async function demandSame(trx: Transaction<Schema>, { connection, entry }: Body) {
   const first = await trx
     .selectFrom('roster_entries')
@@ -161,7 +165,8 @@ async function demandSame(trx: Transaction<Schema>, { connection, entry }: Body)
     .where('connection_id', '=', connection)
     .where('seq', '=', 0)
     .executeTakeFirst()
-  // The entry names and is signed by its account, so the same entry is the same account's.
+  // The entry names its account and is signed by it, so an equal entry comes from the same
+  // account.
   if (first?.entry !== entry)
     throw new AppError('conflict', 'This connection was opened by another entry: make a new one.')
 }

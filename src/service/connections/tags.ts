@@ -1,4 +1,6 @@
-/** Tags, by which an account sorts its connections. No other member of a connection sees them. */
+/**
+ * Tags, by which an account sorts its connections. Other members of a connection do not see them.
+ */
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
@@ -9,15 +11,15 @@ import { arranging, demandFewer, demandNewName } from '../accounts/labels.ts'
 import { PREFIX as CONNECTION, later } from './connection-rows.ts'
 import { readConnection } from './connections.ts'
 import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
 const PREFIX = 'tag_'
-/** Of whom a name is new. */
+/** The beginning of the error for a name that is taken. */
 const WHO = 'You have a tag'
 
-/** An account has so many at most. */
+/** The most tags of an account. */
 const MOST = 200
 
 const seenBy = (db: Kysely<Schema>, account: string) =>
@@ -41,7 +43,10 @@ const resource = ({ connection_count, created_at, ...row }: Row): Tag => ({
   created_at: timeAt(created_at),
 })
 
-/** A tag of the account. Throws AppError `not_found`. */
+/**
+ * Returns a tag of the account.
+ * @throws AppError `not_found`
+ */
 async function readTag(db: Kysely<Schema>, account: string, id: string): Promise<Tag> {
   demandId(PREFIX, id, 'tag')
   const row = await seenBy(db, account).where('id', '=', id).executeTakeFirst()
@@ -55,7 +60,7 @@ const namesOf = (trx: Transaction<Schema>, account: string): Promise<Named[]> =>
   trx.selectFrom('tags').select(['id', 'name']).where('account_id', '=', account).execute()
 
 /**
- * The account's side of a connection has changed, and stays until the transaction ends.
+ * Sets the time of change of the account's membership, which locks it until the transaction ends.
  * @throws AppError `not_found` unless it is a member
  */
 async function touch(
@@ -103,7 +108,8 @@ export const tags = (ground: Ground): Service['tags'] => {
         return { ...before, name, color }
       }),
 
-    // Of the connections, their times stay: the devices would fetch them all again.
+    // The times of change of the connections stay: otherwise the devices would fetch them all
+    // again.
     delete: ({ id }, { account }) =>
       arranging(db, account, async (trx) => {
         await readTag(trx, account, id)

@@ -1,16 +1,16 @@
 /**
- * How many writes a device or an account may make in a minute, over all replicas. A replica takes
- * blocks of them from the database and counts the writes of a block in memory, so that one write of
- * many pays for a query.
+ * Limits the writes of a device or an account in a minute, over all replicas. A replica takes
+ * blocks of writes from the database and counts the writes of a block in memory, so that only one
+ * of many writes needs a query.
  */
 import { hash } from 'node:crypto'
 import { AppError } from '../../errors.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 
 const MINUTE_MS = 60_000
 const BLOCK = 100
 
-/** What this replica holds for a device or an account in the present minute. */
+/** The writes that this replica has left for a device or an account in the current minute. */
 interface Held {
   left: number
   /** The first block that may be free. */
@@ -22,9 +22,8 @@ export interface WriteAllowance {
   /**
    * Counts a write.
    * @param subject the id of a device, a token or an account
-   * @param most how many it may make in a minute, a multiple of 100; always the same for one
-   *   subject
-   * @throws AppError `rate_limited`, with Retry-After, where it has made so many in this minute
+   * @param most the limit in a minute, a multiple of 100; always the same for one subject
+   * @throws AppError `rate_limited`, with Retry-After, above the limit
    */
   take(subject: string, most: number): Promise<void>
 }
@@ -56,7 +55,7 @@ export function newWriteAllowance({ db, now }: Pick<Ground, 'db' | 'now'>): Writ
     held: Held,
     { subject, most, minute }: { subject: string; most: number; minute: number },
   ): Promise<void> {
-    // A hash: the row may outlive an account that is deleted meanwhile, and must not name it.
+    // A hash, since the row may outlive a deleted account and must not name it.
     const hashed = hash('sha256', subject, 'hex')
     while (held.next * BLOCK < most) {
       const id = `writes ${hashed} ${minute} ${held.next++}`

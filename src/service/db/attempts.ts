@@ -1,8 +1,7 @@
 /** What an account may do only so often in a while, counted where all replicas see it. */
-import type { Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
-import type { Ground } from './context.ts'
 import { lockAccount } from './locks.ts'
 import type { Schema } from './schema.ts'
 
@@ -62,7 +61,7 @@ export async function countTryIn(
 
 /** The same for a try that counts whatever becomes of it: not inside the caller's transaction, whose roll-back would give it back. */
 export const countTry = (
-  { db, now }: Pick<Ground, 'db' | 'now'>,
+  { db, now }: { db: Kysely<Schema>; now: () => number },
   account: string,
   brake: Brake,
 ): Promise<void> => db.transaction().execute(async (trx) => countTryIn(trx, account, brake, now()))

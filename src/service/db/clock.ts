@@ -1,8 +1,13 @@
 /** The server's time, by which devices measure how far off their own clock is, and where links point. */
 import { timeAt } from '../../api/fields.ts'
 import type { Open } from '../../api/port.ts'
-import type { Ground } from './context.ts'
 
-export const clock = ({ now, publicUrl }: Ground): Open['clock'] => ({
+export const clock = ({
+  now,
+  publicUrl,
+}: {
+  now: () => number
+  publicUrl: () => string
+}): Open['clock'] => ({
   read: async () => ({ now: timeAt(now()), public_url: publicUrl() }),
 })

@@ -3,6 +3,7 @@
  * that whatever ends the program leaves both or neither, and every replica sees the same.
  */
 import { createHash } from 'node:crypto'
+import type { Kysely } from 'kysely'
 import { AppError, statusOf } from '../../errors.ts'
 import {
   KEPT_MS,
@@ -12,8 +13,10 @@ import {
   mismatch,
   newAct,
 } from '../../storage/idempotency.ts'
+import type { Background } from './background.ts'
 import type { Engine } from './engine.ts'
-import type { Ground } from './context.ts'
+import type { ReceiptKey } from './receipt-key.ts'
+import type { Schema } from './schema.ts'
 
 /** How often what is too old is cleared away. */
 const SWEEP_MS = 600_000
@@ -31,9 +34,13 @@ const nameOf = ({ caller, key }: Keyed): bigint =>
  * A refusal is not kept, so that it can be mended and sent again under the same key; what the answer had written for good
  * before it refused (a counted try, the evidence of a fork) stays, as it does without a key. After any other failure nothing stays.
  */
-export function onceOver(
-  of: { engine: Engine } & Pick<Ground, 'db' | 'receiptKey' | 'background' | 'now'>,
-): Once {
+export function onceOver(of: {
+  engine: Engine
+  db: Kysely<Schema>
+  receiptKey: () => Promise<ReceiptKey>
+  background: Background
+  now: () => number
+}): Once {
   const { engine, db, receiptKey, background, now } = of
   const running = new Set<bigint>()
   let swept = 0

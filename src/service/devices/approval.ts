@@ -8,12 +8,12 @@ import type { Service } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { hashOf } from '../../crypto/jose/jws.ts'
 import { AppError } from '../../errors.ts'
-import { approvedAt, unapprovedDevice } from './device-rows.ts'
+import { approvedAt, unapprovedDevice } from '../accounts/device-rows.ts'
 import { demandId, deviceOf, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
-import { readKeyLog } from './key-log-rows.ts'
+import type { Ground } from '../context.ts'
+import { readKeyLog } from '../accounts/key-log-rows.ts'
 import type { Schema } from '../db/schema.ts'
-import { storedKeyLog } from './stored-logs.ts'
+import { storedKeyLog } from '../accounts/stored-logs.ts'
 
 const LIFETIME_MS = 15 * 60_000
 

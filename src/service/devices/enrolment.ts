@@ -12,10 +12,15 @@ import { parseJws } from '../../crypto/jose/jws.ts'
 import { demand } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import { primaryAddress } from '../accounts/account-record.ts'
-import { demandNeverUsed } from '../connections/deleted-members.ts'
-import { addDevice, endOtherDevices, forgetWaiting, holdDevices, taken } from './device-rows.ts'
-import { claimCode, refusedCode } from '../accounts/enrolment-codes.ts'
-import { tellOfReset } from '../mail/event-notices.ts'
+import { demandNeverUsed } from '../accounts/deleted-accounts.ts'
+import {
+  addDevice,
+  endOtherDevices,
+  forgetWaiting,
+  holdDevices,
+  taken,
+} from '../accounts/device-rows.ts'
+import { claimCode, refusedCode } from './enrolment-codes.ts'
 import { judged } from '../db/faults.ts'
 import {
   admitFurther,
@@ -24,16 +29,14 @@ import {
   nobodyApproves,
   revoked,
 } from './further-device.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { storeEntry } from './key-log-entries.ts'
-import { entriesOf } from './key-log-rows.ts'
+import { entriesOf } from '../accounts/key-log-rows.ts'
 import { lockAccount } from '../db/locks.ts'
-import { resetMessage } from '../mail/messages.ts'
-import { joinInvited } from '../organisations/joining.ts'
-import { switchOff } from '../guests/public-code-rows.ts'
+import { switchOff } from '../accounts/public-code-rows.ts'
 import type { Schema } from '../db/schema.ts'
-import { openSession } from '../accounts/sessions.ts'
-import { type Credential, present } from '../accounts/sign-ins.ts'
+import { openSession } from './sessions.ts'
+import { type Credential, present } from './sign-ins.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 
 type Body = Parameters<Open['enrolment']['create']>[0]['body']
@@ -52,7 +55,7 @@ interface Place {
 }
 
 export const enrolment = (ground: Ground): Open['enrolment'] => {
-  const { db, now } = ground
+  const { db, events, now } = ground
 
   /** What `admit` lets in gets a session, in the same transaction. */
   async function enrol(
@@ -60,7 +63,7 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
     { place, within = false }: { place: Place; within?: boolean | undefined },
     admit: (trx: Transaction<Schema>, opens: boolean) => Promise<void>,
   ) {
-    const made = await db.transaction().execute(async (trx) => {
+    const made = await events.transaction(async (trx) => {
       const opens = await claim(trx, credential, place)
       if (opens) {
         await holdDevices(trx, place.account)
@@ -74,9 +77,9 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
         .select('approved_at')
         .where('id', '=', place.device)
         .executeTakeFirstOrThrow()
+      await events.publish(trx, { type: 'account.signed_in', account: place.account, at: now() })
       return { session, approved: approved_at !== null }
     })
-    await joinInvited(ground, place.account)
     const receipt_key = (await ground.receiptKey()).jwk
     return { account_id: place.account, device_id: place.device, receipt_key, ...made }
   }
@@ -85,8 +88,7 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
     create: async ({ body }, { within }) => {
       const credential = await present(ground, body)
       const place = judged('entry', () => placeOf(body.entry))
-      let lost: Parameters<typeof resetMessage>[0] | null = null
-      const enrolled = await enrol(credential, { place, within }, async (trx, opens) => {
+      return enrol(credential, { place, within }, async (trx, opens) => {
         const { entries } = await entriesOf(trx, place.account)
         const owner = entries.length === 0 ? null : place.account
         if (owner !== null && !opens) throw taken()
@@ -95,7 +97,7 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
         const first = payload.get('op') === 'add'
         if (first && owner !== null) throw begunAlready()
         if (!first) await demandPrimary(trx, place.account, credential)
-        const log = await begin(trx, { place, body, credential, entries, at: now() })
+        const log = await begin(trx, ground, { place, body, credential, entries, at: now() })
         if (first) return
         // `begin` has verified the signature of a recovery key.
         const withKey = payload.has('recovery_sig')
@@ -105,15 +107,14 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
         await countTryIn(trx, place.account, RESETS, now(), about)
         await endOtherDevices(trx, place, now())
         await switchOff(trx, place.account)
-        const of = { deviceName: body.device_name, withKey }
-        const to = await primaryAddress(trx, place.account)
-        lost = to === null ? null : { ...of, to, publicUrl: ground.publicUrl() }
-        await tellOfReset(trx, { ...place, ...of }, now())
+        await events.publish(trx, {
+          type: 'account.reset',
+          ...place,
+          deviceName: body.device_name,
+          withKey,
+          at: now(),
+        })
       })
-      const message = lost === null ? null : resetMessage(lost)
-      // It is done already: a relay that is away must not say otherwise.
-      if (message !== null) ground.background.run(() => ground.mail.send(message))
-      return enrolled
     },
 
     further: async ({ body }) => {
@@ -196,12 +197,14 @@ interface Beginning {
 /** Keep the entry that begins an account or takes it over, with its device. */
 async function begin(
   trx: Transaction<Schema>,
+  ground: Pick<Ground, 'events'>,
   { place, body, credential, entries, at }: Beginning,
 ): Promise<KeyLog> {
   const { account, device } = place
   await demandNeverUsed(trx, account)
   const isNew = await makeAccount(trx, credential, account, body.display_name)
-  const log = await storeEntry(trx, { account, entries, entry: body.entry, at }, () => undefined)
+  const of = { account, entries, entry: body.entry, at }
+  const log = await storeEntry(trx, ground, of, () => undefined)
   const { keys } = log.devices.get(device)!
   demandSealKey(body.seal_key, keys.seal)
   const { device_name: name, platform, seal_key } = body

@@ -10,11 +10,11 @@ import { jwkBytes, thumbprint } from '../../crypto/jose/jwk.ts'
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import { demand } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
-import { addDevice, taken } from './device-rows.ts'
+import { addDevice, taken } from '../accounts/device-rows.ts'
 import { judged } from '../db/faults.ts'
-import { entriesOf } from './key-log-rows.ts'
+import { entriesOf } from '../accounts/key-log-rows.ts'
 import type { Schema } from '../db/schema.ts'
-import { storedKeyLog } from './stored-logs.ts'
+import { storedKeyLog } from '../accounts/stored-logs.ts'
 
 type Body = Parameters<Open['enrolment']['further']>[0]['body']
 

@@ -10,8 +10,6 @@ import { hashOf, parseJws } from '../../crypto/jose/jws.ts'
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import { demand } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
-import { touchConnectionsOf } from '../connections/connection-rows.ts'
-import { primaryAddress } from '../accounts/account-record.ts'
 import {
   approvedAt,
   demandApproved,
@@ -22,16 +20,13 @@ import {
   markLogged,
   renewSealKey,
   waitingDevice,
-} from './device-rows.ts'
-import { tellOfDevice, tellOfRecoveryKey } from '../mail/event-notices.ts'
+} from '../accounts/device-rows.ts'
 import { deviceOf, judged, judgedLater } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
-import { readKeyLog } from './key-log-rows.ts'
-import type { Message } from '../mail/mailer.ts'
-import { deviceAddedMessage, recoveryKeyMessage } from '../mail/messages.ts'
-import { switchOff } from '../guests/public-code-rows.ts'
+import type { Ground } from '../context.ts'
+import { readKeyLog } from '../accounts/key-log-rows.ts'
+import { switchOff } from '../accounts/public-code-rows.ts'
 import type { Schema } from '../db/schema.ts'
-import { storedKeyLog } from './stored-logs.ts'
+import { storedKeyLog } from '../accounts/stored-logs.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 
 /**
@@ -55,6 +50,7 @@ const MOST_CHARACTERS = 4096
  */
 export async function storeEntry(
   trx: Transaction<Schema>,
+  { events }: Pick<Ground, 'events'>,
   of: { account: string; entries: readonly string[]; entry: string; at: number },
   permit: (log: KeyLog) => void,
 ): Promise<KeyLog> {
@@ -76,8 +72,7 @@ export async function storeEntry(
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow()
   if (stored !== 1n) throw cameFirst()
-  // Whoever is connected with the account checks its log.
-  await touchConnectionsOf(trx, account, at)
+  await events.publish(trx, { type: 'key_log.appended', account, at })
   return log
 }
 
@@ -86,19 +81,20 @@ const cameFirst = () =>
 
 type Body = Parameters<Service['keyLogs']['append']>[0]['body']
 
-/** The place of the entry, and the letter that reports it to the person. */
+/** Verifies and stores an entry that a device signed. Returns its place in the log. */
 async function append(
-  { db, now, publicUrl }: Ground,
+  ground: Ground,
   { entry, seal_key }: Body,
   session: Session,
-): Promise<{ seq: number; letter: Message | null }> {
+): Promise<number> {
+  const { events, now } = ground
   const { account } = session
   const by = deviceOf(session)
   const { payload } = judged('entry', () => parseJws(entry, 'keylog+jws'))
   const [op, named] = [payload.get('op'), payload.get('device')]
   // Verified before it is used for anything but looking.
   const device = typeof named === 'string' ? named : ''
-  return db.transaction().execute(async (trx) => {
+  return events.transaction(async (trx) => {
     await holdDevice(trx, { account, device })
     // Should the device be revoked from here on, the log has that entry, and takes no other in its place. One that the log names
     // and that gives up before its own check of the log may leave it, and nothing else.
@@ -106,11 +102,11 @@ async function append(
     const { entries } = await readKeyLog(trx, account)
     // A device that did not hear the answer sends the same entry again.
     const seen = entries.indexOf(entry)
-    if (seen >= 0) return { seq: seen, letter: null }
+    if (seen >= 0) return seen
     const at = now()
     if (op === 'renew' || op === 'recovery') await countTryIn(trx, account, CHANGES, at)
     const waiting = op === 'add' ? await waitingDevice(trx, { account, device }, at) : null
-    const log = await storeEntry(trx, { account, entries, entry, at }, (after) => {
+    const log = await storeEntry(trx, ground, { account, entries, entry, at }, (after) => {
       demand(op !== 'reset', 'bad_op', 'a reset is a new enrolment')
       demand(payload.get('by') === by, 'unknown_signer', 'signed by another device')
       const given = seal_key === undefined ? null : sealKeyId(decodeBase64url(seal_key))
@@ -127,36 +123,33 @@ async function append(
     })
     if (op === 'renew') {
       await renewSealKey(trx, device, seal_key!)
-      return { seq: log.seq, letter: null }
+      return log.seq
     }
-    const to = await primaryAddress(trx, account)
-    const letterOf = (message: typeof deviceAddedMessage, deviceName: string) =>
-      to === null ? null : message({ to, deviceName, publicUrl: publicUrl() })
     if (op === 'recovery') {
       const name = await deviceName(trx, by)
-      await tellOfRecoveryKey(trx, { account, device: by, name }, at)
-      return { seq: log.seq, letter: letterOf(recoveryKeyMessage, name) }
+      await events.publish(trx, { type: 'recovery_key.changed', account, device: by, name, at })
+      return log.seq
     }
     if (waiting === null) {
       await endDevices(trx, [device], at)
       // Also of a device that revokes itself: a thief can sign it out, and keeps what it knew.
       await switchOff(trx, account)
       await forgetClaims(trx, account)
-      await tellOfDevice(trx, { account, device, op: 'revoked' }, at)
-      return { seq: log.seq, letter: null }
+      const name = await deviceName(trx, device)
+      await events.publish(trx, { type: 'device.revoked', account, device, name, at })
+      return log.seq
     }
     if (!(await markLogged(trx, device))) throw cameFirst()
-    await tellOfDevice(trx, { account, device, op: 'added' }, at)
-    return { seq: log.seq, letter: letterOf(deviceAddedMessage, waiting.name) }
+    const { name } = waiting
+    await events.publish(trx, { type: 'device.added', account, device, name, at })
+    return log.seq
   })
 }
 
-/** Keep an entry that a device signed, and tell the person of a new device or recovery key. */
+/** Stores an entry that a device signed. */
 export const appendTo =
   (ground: Ground): Service['keyLogs']['append'] =>
   async ({ body }, session) => {
-    const { seq, letter } = await append(ground, body, session)
-    // The entry is stored already: a relay that is away must not say otherwise.
-    if (letter !== null) ground.background.run(() => ground.mail.send(letter))
+    const seq = await append(ground, body, session)
     return { seq, head: encodeBase64url(hashOf(body.entry)) }
   }

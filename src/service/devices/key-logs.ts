@@ -2,11 +2,11 @@
  * Key logs are public to whoever is signed in: everybody checks everybody's. They are passed on as they were received.
  */
 import type { Service } from '../../api/port.ts'
-import { departedLogFor } from '../connections/deleted-members.ts'
+import { departedLogFor } from '../accounts/deleted-accounts.ts'
 import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
-import { keyLogPage, pageOf } from './log-pages.ts'
-import { sealKeysOf, profilesOf } from './key-log-rows.ts'
+import type { Ground } from '../context.ts'
+import { keyLogPage, pageOf } from '../db/log-pages.ts'
+import { sealKeysOf, profilesOf } from '../accounts/key-log-rows.ts'
 
 export const keyLogs = (ground: Ground): Service['keyLogs'] => ({
   read: async ({ account, from = 0 }, session) => {

@@ -12,9 +12,8 @@ import { newId } from '../../crypto/encoding/id.ts'
 import { newToken } from '../../crypto/token.ts'
 import { AppError } from '../../errors.ts'
 import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { activeMachines } from './machines.ts'
-import { type Post, noteOwn } from '../organisations/activities.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
@@ -175,16 +174,9 @@ async function endOf(trx: Transaction<Schema>, token: string, at: number): Promi
   return row.expires_at
 }
 
-/** Tell the organisation. Those from the token endpoint come by the hour, and tell nobody anything new. */
-const noteToken = (
-  ground: Needs & Post,
-  trx: Transaction<Schema>,
-  session: Session,
-  event: 'token_created' | 'token_revoked',
-  target: string,
-) => noteOwn(trx, session, [{ event, target }], ground.now(), ground)
-
-export const machineTokens = (ground: Needs & Post): Service['machineTokens'] => ({
+export const machineTokens = (
+  ground: Needs & Pick<Ground, 'events'>,
+): Service['machineTokens'] => ({
   list: async (page, { account }) => {
     await demandMachine(ground, account)
     const rows = await pageRows(
@@ -204,11 +196,17 @@ export const machineTokens = (ground: Needs & Post): Service['machineTokens'] =>
     const { account, token } = session
     await demandMachine(ground, account)
     const { name, scope, label = null, expires_in = null } = body
-    return ground.db.transaction().execute(async (trx) => {
+    return ground.events.transaction(async (trx) => {
       const latest = token === null ? null : await endOf(trx, token, ground.now())
       const of = { name, scope, label, expires_in, latest, granted: 0 } as const
       const made = await mintMachineToken({ ...ground, db: trx }, account, of)
-      await noteToken(ground, trx, session, 'token_created', made.id)
+      // The token endpoint publishes no event: its clients get a token every hour.
+      await ground.events.publish(trx, {
+        type: 'token.created',
+        by: session,
+        token: made.id,
+        at: ground.now(),
+      })
       return made
     })
   },
@@ -216,7 +214,7 @@ export const machineTokens = (ground: Needs & Post): Service['machineTokens'] =>
     const { account } = session
     await demandMachine(ground, account)
     demandId(PREFIX, id, 'token')
-    await ground.db.transaction().execute(async (trx) => {
+    await ground.events.transaction(async (trx) => {
       const { numUpdatedRows: revoked } = await trx
         .updateTable('machine_tokens')
         .set({ revoked_at: ground.now() })
@@ -224,7 +222,10 @@ export const machineTokens = (ground: Needs & Post): Service['machineTokens'] =>
         .where('account_id', '=', account)
         .where('revoked_at', 'is', null)
         .executeTakeFirst()
-      if (revoked === 1n) return noteToken(ground, trx, session, 'token_revoked', id)
+      if (revoked === 1n) {
+        const at = ground.now()
+        return ground.events.publish(trx, { type: 'token.revoked', by: session, token: id, at })
+      }
       const known = await trx
         .selectFrom('machine_tokens')
         .select('id')

@@ -1,17 +1,11 @@
 /**
- * Machine accounts. One is an account of an organisation whose owner is a key, not a mailbox: whoever holds the key signs in
- * with assertions (see assertions.ts). A key belongs to one machine, so the key names the machine it made when a creation is
- * repeated.
+ * Machine accounts. Each is an account of an organisation, and its owner is a key instead of a
+ * mailbox: the owner of the key signs in with assertions (`assertions.ts`).
  */
 import type { Kysely } from 'kysely'
-import type { Service } from '../../api/port.ts'
-import { PREFIX, isId, newId } from '../../crypto/encoding/id.ts'
-import { jwkBytes, thumbprint, type PublicJwk } from '../../crypto/jose/jwk.ts'
+import { PREFIX, isId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
-import { judged } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
-import { type Post, noteActivities } from '../organisations/activities.ts'
-import { demandManager, demandRoom, holdOrganisation } from '../organisations/organisations.ts'
+import type { Ground } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 
 /** Where assertions are exchanged for tokens, a URL. */
@@ -45,72 +39,6 @@ export async function demandActiveMachine(db: Kysely<Schema>, account: string): 
     )
 }
 
-interface Wanted {
-  readonly organisation_id: string
-  readonly name: string
-  readonly key: PublicJwk
-}
-
-/**
- * Make the machine and its membership. Its account has the same id until its first device enrols,
- * since account ids follow from keys. null, and no change, when the key is another machine's
- * already.
- */
-async function make(
-  db: Kysely<Schema>,
-  { organisation_id, name, key }: Wanted,
-  creator: string,
-  at: number,
-): Promise<string | null> {
-  const id = newId(PREFIX.machine, at)
-  await db.insertInto('accounts').values({ id, kind: 'machine', display_name: name }).execute()
-  const { numInsertedOrUpdatedRows: made } = await db
-    .insertInto('machines')
-    .values({
-      id,
-      account_id: id,
-      organisation_id,
-      kid: thumbprint(key),
-      key: JSON.stringify(key),
-      created_by: creator,
-      created_at: at,
-    })
-    .onConflict((conflict) => conflict.column('kid').doNothing())
-    .executeTakeFirstOrThrow()
-  if (made !== 1n) {
-    // Not by a roll-back: the transaction goes on and reads whose the key is.
-    await db.deleteFrom('accounts').where('id', '=', id).execute()
-    return null
-  }
-  await db
-    .insertInto('organisation_members')
-    .values({
-      organisation_id,
-      account_id: id,
-      role: 'member',
-      state: 'active',
-      joined_at: at,
-      member_id: newId('mem_', at),
-    })
-    .execute()
-  return id
-}
-
-/** The machine that an earlier, equal request made. Throws AppError `conflict` when the key is anybody else's. */
-async function madeBefore(db: Kysely<Schema>, { organisation_id, name, key }: Wanted) {
-  const row = await db
-    .selectFrom('machines')
-    .innerJoin('accounts', 'accounts.id', 'machines.account_id')
-    .select('machines.id')
-    .where('kid', '=', thumbprint(key))
-    .where('organisation_id', '=', organisation_id)
-    .where('display_name', '=', name)
-    .executeTakeFirst()
-  if (row === undefined)
-    throw new AppError('conflict', 'This key is in use by another machine: make a new key.')
-  return row.id
-}
-
 /**
  * The accounts of ids that may be those of machines, in the same order: a machine's account has an
  * id of its own once its first device is there. Ids of other kinds stay as they are.
@@ -122,27 +50,3 @@ export async function accountsOf(db: Kysely<Schema>, ids: readonly string[]): Pr
   const known = new Map((await query.execute()).map(({ id, account_id }) => [id, account_id]))
   return ids.map((id) => known.get(id) ?? id)
 }
-
-export const machines = (ground: Post & Pick<Ground, 'now'>): Service['machines'] => ({
-  create: async ({ body }, { account }) => {
-    judged('key', () => jwkBytes(body.key))
-    const id = await ground.db.transaction().execute(async (db) => {
-      // One that ends at this moment is gone first, or ends with this machine.
-      await holdOrganisation(db, body.organisation_id)
-      await demandManager(db, body.organisation_id, account)
-      const at = ground.now()
-      const made = await make(db, body, account, at)
-      if (made === null) return madeBefore(db, body)
-      await demandRoom(db, body.organisation_id, 0)
-      const activity = { event: 'machine_created', actor: account, target: made } as const
-      await noteActivities(db, body.organisation_id, [activity], at, ground)
-      return made
-    })
-    return {
-      machine_id: id,
-      organisation_id: body.organisation_id,
-      name: body.name,
-      token_endpoint: tokenEndpoint(ground),
-    }
-  },
-})

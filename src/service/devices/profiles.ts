@@ -8,9 +8,9 @@ import type { Service } from '../../api/port.ts'
 import type { PublicKey } from '../../api/rest/profiles.ts'
 import { thumbprint } from '../../crypto/jose/jwk.ts'
 import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
-import { readKeyLog, sealKeysOf } from './key-log-rows.ts'
-import { storedKeyLog } from './stored-logs.ts'
+import type { Ground } from '../context.ts'
+import { readKeyLog, sealKeysOf } from '../accounts/key-log-rows.ts'
+import { storedKeyLog } from '../accounts/stored-logs.ts'
 
 export const profiles = ({ db }: Ground): Service['profiles'] => ({
   read: async ({ id }) => {

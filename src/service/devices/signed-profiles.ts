@@ -10,13 +10,12 @@ import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import { type Profile, replaceProfile } from '../../crypto/logs/profile.ts'
 import { demand, Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
-import { touchConnectionsOf } from '../connections/connection-rows.ts'
-import { demandApproved, holdApproved } from './device-rows.ts'
+import { demandApproved, holdApproved } from '../accounts/device-rows.ts'
 import { judged } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
-import { readKeyLog } from './key-log-rows.ts'
+import type { Ground } from '../context.ts'
+import { readKeyLog } from '../accounts/key-log-rows.ts'
 import type { Schema } from '../db/schema.ts'
-import { storedKeyLog } from './stored-logs.ts'
+import { storedKeyLog } from '../accounts/stored-logs.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -61,11 +60,11 @@ async function profileOf(trx: Transaction<Schema>, account: string): Promise<str
   return profile
 }
 
-export const signedProfiles = ({ db, now }: Ground): Service['signedProfiles'] => ({
+export const signedProfiles = ({ db, events, now }: Ground): Service['signedProfiles'] => ({
   give: async ({ body: { profile: jws } }, session) => {
     const { account } = session
     await demandApproved(db, session)
-    await db.transaction().execute(async (trx) => {
+    await events.transaction(async (trx) => {
       await holdApproved(trx, session)
       const kept = await profileOf(trx, account)
       // A device that did not hear the answer sends the same again.
@@ -78,7 +77,7 @@ export const signedProfiles = ({ db, now }: Ground): Service['signedProfiles'] =
         .set({ profile: jws, display_name: name })
         .where('id', '=', account)
         .execute()
-      await touchConnectionsOf(trx, account, now())
+      await events.publish(trx, { type: 'profile.signed', account, at: now() })
     })
   },
 })

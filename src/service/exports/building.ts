@@ -1,5 +1,6 @@
 /**
- * The building of exports: in the background, one at a time in each server, and between two pages everybody else has their turn.
+ * Builds exports in the background, one at a time in each server process. The builder yields to
+ * other requests between pages.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Account } from '../../api/port.ts'
@@ -8,18 +9,22 @@ import type { Log } from '../../log.ts'
 import { type Job, Lost, newLeases } from './leases.ts'
 import { deleteParts } from './parts.ts'
 import { type Step, zipOf } from './zip.ts'
-import type { Ground } from '../db/context.ts'
-import { notify } from '../mail/notices.ts'
+import type { Ground } from '../context.ts'
 
-/** How often the lease is renewed at least, and how often progress is written at most. */
+/**
+ * The longest time between renewals of the lease, and the shortest between writes of progress.
+ */
 const RENEWS_MS = 10_000
 const TELLS_MS = 500
-/** How long the file is kept. */
+/** How long the file is stored. */
 const KEPT_MS = 7 * 24 * 3_600_000
-/** When to look again: the clocks of replicas differ, and a timer has an end. */
+/**
+ * Bounds of the delay before the next run: the clocks of replicas differ, and timers have a
+ * maximum.
+ */
 const SOONEST_MS = 1_000
 const LATEST_MS = 24 * 3_600_000
-/** After the database was out of reach. */
+/** The delay after an outage of the database. */
 const RETRY_MS = 30_000
 
 const UNBUILT =
@@ -27,26 +32,31 @@ const UNBUILT =
   'log says why.'
 
 export interface Exporter {
-  /** Take up what is queued or was left by others, and delete the files that have expired. Nobody waits for it. */
+  /**
+   * Starts a run in the background: builds queued and abandoned exports and deletes expired
+   * files.
+   */
   wake(): void
 }
 
-/** The server is being closed. */
+/** The server is shutting down. */
 class Closing extends Error {}
 
 /**
- * @param of `accountOf`: what a caller without a device is answered; `isAway`: whether an error is an outage of the database;
- *   `signal`: that the server is being closed, so that what is built is left to the next
+ * Returns the exporter of a server.
+ * @param of `accountOf`: the account operations for a caller without a device; `isAway`: whether
+ *   an error is an outage of the database; `signal`: aborts when the server shuts down, which
+ *   leaves unfinished exports to the next server
  */
 export function newExporter(of: {
-  ground: Pick<Ground, 'db' | 'background' | 'now'>
+  ground: Pick<Ground, 'db' | 'events' | 'background' | 'now'>
   accountOf: (id: string) => Account
   isAway: (error: unknown) => boolean
   log: Log
   signal: AbortSignal
 }): Exporter {
   const { ground, accountOf, isAway, log, signal } = of
-  const { db, background, now } = ground
+  const { db, events, background, now } = ground
   const leases = newLeases(ground)
   let running = false
   let again = false
@@ -73,7 +83,7 @@ export function newExporter(of: {
     }
   }
 
-  /** Make the file and keep it. Gives its size in bytes. */
+  /** Builds the file and stores it in parts. Returns its size in bytes. */
   async function store(job: Job): Promise<number> {
     const source = { db, id: job.account, account: accountOf(job.account), now }
     let seq = 0
@@ -90,38 +100,28 @@ export function newExporter(of: {
   }
 
   const finish = (job: Job, size: number) =>
-    db.transaction().execute(async (trx) => {
+    events.transaction(async (trx) => {
       const at = now()
       const expires = at + KEPT_MS
       const file = { size_bytes: size, finished_at: at, expires_at: expires }
       await leases.end(trx, job, { state: 'ready', progress: 100, ...file })
-      const note = {
-        kind: 'export_ready',
-        title: 'Your export is ready',
-        body: `It can be downloaded until ${new Date(expires).toISOString().slice(0, 10)}.`,
-        data: { export_id: job.id },
-      } as const
-      await notify(trx, job.account, note, at)
+      const { account, id } = job
+      await events.publish(trx, { type: 'export.ready', account, export: id, expires, at })
     })
 
   async function fail(job: Job): Promise<void> {
-    await db.transaction().execute(async (trx) => {
+    await events.transaction(async (trx) => {
       const at = now()
       await leases.end(trx, job, { state: 'failed', error: UNBUILT, finished_at: at })
-      const note = {
-        kind: 'export_failed',
-        title: 'Your export could not be built',
-        body: UNBUILT,
-        data: { export_id: job.id },
-      } as const
-      await notify(trx, job.account, note, at)
+      const { account, id } = job
+      await events.publish(trx, { type: 'export.failed', account, export: id, reason: UNBUILT, at })
     })
     await deleteParts(db, job.id)
   }
 
   async function giveUp(job: Job, cause: unknown): Promise<void> {
     if (cause instanceof Lost) return
-    // The next server does not have to wait for the end of the lease.
+    // The next server need not wait for the end of the lease.
     if (cause instanceof Closing) return leases.end(db, job, { state: 'queued' })
     const isOutage = cause instanceof AppError && cause.code === 'backend_unavailable'
     if (isOutage || isAway(cause)) throw cause
@@ -134,13 +134,13 @@ export function newExporter(of: {
       await finish(job, await store(job))
     } catch (cause) {
       await giveUp(job, cause).catch((error: unknown) => {
-        // It was deleted, or its account was: there is nobody to be told.
+        // The export or its account was deleted: there is no state to update.
         if (!(error instanceof Lost)) throw error
       })
     }
   }
 
-  /** Expired exports stay listed; their files go. */
+  /** Marks expired exports and deletes their files. The exports stay in the list. */
   async function sweep(): Promise<void> {
     const expired = await db
       .selectFrom('exports')
@@ -154,7 +154,7 @@ export function newExporter(of: {
     }
   }
 
-  /** Come back, without being asked, when the lease of another ends or a file expires. */
+  /** Schedules the next run for when another builder's lease ends or a file expires. */
   async function plan(): Promise<void> {
     const lease = await db
       .selectFrom('exports')

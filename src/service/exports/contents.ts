@@ -1,4 +1,7 @@
-/** What an export holds: a JSON file for each thing that the account server has of an account. */
+/**
+ * The contents of an export: one JSON file for each kind of data that the server has of an
+ * account.
+ */
 import { setImmediate } from 'node:timers/promises'
 import { timeAt } from '../../api/fields.ts'
 import {
@@ -13,32 +16,32 @@ import {
   stamps,
   trustCards,
 } from './rows.ts'
-import { profilesOf } from '../devices/key-log-rows.ts'
+import { profilesOf } from '../accounts/key-log-rows.ts'
 
-/** Tables that may have so many rows of an account that they are counted beforehand, for the progress. */
+/** Tables that may have so many rows that they are counted beforehand, to report the progress. */
 type Counted = 'guest_codes' | 'stamps' | 'verifications'
 
 interface File {
   readonly file: string
-  /** For whoever reads the export. */
+  /** A description for the reader of the export. */
   readonly about: string
 }
 
-/** One object, as the route answers it. */
+/** A file with one object, as the route returns it. */
 interface One extends File {
   readonly one: (of: Source) => Promise<unknown>
 }
 
-/** An array, in pages that are small enough to be made at once. */
+/** A file with an array, in pages that are each built without yielding. */
 interface Many extends File {
   readonly pages: (of: Source) => AsyncIterable<readonly unknown[]>
   readonly counted?: Counted
 }
 
-/** What is counted at once. */
+/** The number of rows that one query counts. */
 const COUNTED = 20_000
 
-/** In the order in which they stand in the file. */
+/** The files, in their order in the ZIP. */
 export const CONTENTS: readonly (One | Many)[] = [
   {
     file: 'profile.json',
@@ -170,7 +173,7 @@ export const CONTENTS: readonly (One | Many)[] = [
   },
 ]
 
-/** How many rows of a table an account has. */
+/** Returns the number of rows of a table that belong to an account. */
 async function rowsOf(table: Counted, { db, id }: Pick<Source, 'db' | 'id'>): Promise<number> {
   let rows = 0
   for (let last = ''; ;) {
@@ -192,7 +195,7 @@ async function rowsOf(table: Counted, { db, id }: Pick<Source, 'db' | 'id'>): Pr
   }
 }
 
-/** How many steps the building takes: one for each file, and one for each row that is counted. */
+/** Returns the number of steps of a build: one for each file, and one for each counted row. */
 export async function stepsOf(of: Pick<Source, 'db' | 'id'>): Promise<number> {
   let steps = CONTENTS.length
   for (const content of CONTENTS)
@@ -201,7 +204,10 @@ export async function stepsOf(of: Pick<Source, 'db' | 'id'>): Promise<number> {
   return steps
 }
 
-/** The text that lies beside the files. `at`: Unix milliseconds */
+/**
+ * Returns the text of the file `README.txt`.
+ * @param at Unix milliseconds
+ */
 export function readme(id: string, at: number): string {
   const width = Math.max(...CONTENTS.map(({ file }) => file.length))
   const lines = CONTENTS.map(({ file, about }) => `  ${file.padEnd(width)}  ${about}`)

@@ -1,22 +1,22 @@
 /**
- * Links to the files of exports. A link alone opens the file, so it states until when it is good
- * and for which API token it was made, and it is signed with a secret that only the servers of this
- * database have. It ends with its token.
+ * Links to the files of exports. A link alone opens the file. It therefore states when it expires
+ * and for which API token it was made, and it is signed with a secret that only the servers of
+ * this database have. A link ends with its token.
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { DOWNLOAD_LINK_MS } from '../../api/device/downloads.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { machineTokenState } from '../devices/machine-tokens.ts'
 import { newServerSecret } from '../db/server-secrets.ts'
 
-/** A link may still be made by a request that began before its token ended. */
+/** How long the end of a token is stored: a request that began earlier may still make a link. */
 const ENDED_MS = 2 * DOWNLOAD_LINK_MS
 
 /** The parts of a link. */
 export interface Signed {
   /** The id of the export. */
   readonly id: string
-  /** Until when the link is good: Unix seconds, in digits. */
+  /** When the link expires: Unix seconds, in digits. */
   readonly expires: string
   /** The id of the API token that asked for the link; empty for a session. */
   readonly holder: string
@@ -36,9 +36,9 @@ export interface DownloadLinks {
     holder: string | null
     until: number
   }) => Promise<{ url: string; expires: number }>
-  /** Whether a link was made here and has not expired. */
+  /** Returns whether a link has a valid signature and has not expired. */
   readonly isGood: (link: Signed) => Promise<boolean>
-  /** Whether the token that a link was made for has ended. */
+  /** Returns whether the token of a link has ended. */
   readonly hasEnded: (account: string, holder: string) => Promise<boolean>
   /** Ends the links of a daemon's token of this account. */
   readonly end: (account: string, holder: string) => Promise<void>
@@ -73,7 +73,7 @@ export function newDownloadLinks({
     },
 
     isGood: async ({ id, expires, holder, signature }) => {
-      // As text: two spellings of one number or of the same bytes are not the same link.
+      // Compared as text: another spelling of the same number or bytes is not the same link.
       const expected = Buffer.from(await sign(id, expires, holder))
       const given = Buffer.from(signature)
       if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false

@@ -1,6 +1,7 @@
 /**
- * Exports: all that the account server has of an account, as one file. Asking for one answers at once; it is built in the background,
- * kept for a week, and fetched by a link that is good for five minutes.
+ * Exports: all data that the account server has of an account, in one file. The request for an
+ * export returns at once. The server builds the file in the background, stores it for a week, and
+ * serves it by a link that is good for five minutes.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
@@ -13,7 +14,7 @@ import { newDownloadLinks } from './download-links.ts'
 import type { Exporter } from './building.ts'
 import { deleteParts } from './parts.ts'
 import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
 import { machineTokenExpiry } from '../devices/machine-tokens.ts'
 import { pageRows } from '../db/page-rows.ts'
@@ -21,7 +22,7 @@ import type { Schema } from '../db/schema.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 
 const PREFIX = 'exp_'
-/** What an account may keep. */
+/** The most exports of an account. */
 const MOST = 20
 
 const BRAKE: Brake = {
@@ -49,7 +50,7 @@ const resource = (row: Row, now: number): Export => ({
   created_at: timeAt(row.created_at),
 })
 
-/** Why there is nothing to download yet, or any more. */
+/** Returns the error for an export without a file, by its state. */
 const notReady = (state: Export['state']) => {
   const why = {
     queued: 'This export waits to be built: ask again in a while.',
@@ -61,7 +62,10 @@ const notReady = (state: Export['state']) => {
   return new AppError('export_not_ready', why, { details: { state } })
 }
 
-/** Throws AppError `conflict` while one is being built, and for more than may be kept. */
+/**
+ * Checks that an account may request another export.
+ * @throws AppError `conflict` while one is being built or when the account has the most allowed
+ */
 async function demandRoom(trx: Transaction<Schema>, account: string): Promise<void> {
   const rows = await trx
     .selectFrom('exports')
@@ -78,9 +82,10 @@ async function demandRoom(trx: Transaction<Schema>, account: string): Promise<vo
     throw new AppError('conflict', `${MOST} exports are kept at most: delete them first.`)
 }
 
-/** Delete an export and its file. Gives how many that were: one, or none where another was faster. */
+/** Deletes an export and its file. Returns 1, or 0 if another request deleted it first. */
 async function removed(db: Kysely<Schema>, id: string): Promise<number> {
-  // Nobody builds it and nobody is sent it from now on, also where what follows is cut off.
+  // From now on no builder writes it and no link opens it, even if the steps below are
+  // interrupted.
   await db
     .updateTable('exports')
     .set({
@@ -125,7 +130,10 @@ async function linkTo(
   return { url, expires_at: timeAt(expires) }
 }
 
-/** @param exporter builds what is asked for */
+/**
+ * Returns the export operations of accounts.
+ * @param exporter builds the requested exports
+ */
 export const exports = (ground: Ground, exporter: Exporter): Service['exports'] => {
   const { db, now } = ground
   return {
@@ -136,7 +144,7 @@ export const exports = (ground: Ground, exporter: Exporter): Service['exports'] 
         PREFIX,
       )
       const at = now()
-      // Whoever built it may be gone without a word.
+      // A builder may have stopped unnoticed: the exporter then starts again.
       if (rows.some(({ state }) => state === 'queued' || state === 'building')) exporter.wake()
       return pageOf(
         rows.map((row) => resource(row, at)),
@@ -147,7 +155,7 @@ export const exports = (ground: Ground, exporter: Exporter): Service['exports'] 
     create: async (_, { account }) => {
       const id = await db.transaction().execute(async (trx) => {
         const at = now()
-        // Of two at the same moment, the second sees the first.
+        // Of two requests at the same moment, the second sees the first.
         await lockAccount(trx, account)
         await demandRoom(trx, account)
         await countTryIn(trx, account, BRAKE, at)
@@ -182,7 +190,7 @@ export const exports = (ground: Ground, exporter: Exporter): Service['exports'] 
   }
 }
 
-/** Links for the API tokens of a daemon, which this server does not know. */
+/** Links for the API tokens of a daemon. This server has no table of those tokens. */
 export const downloads = (ground: Ground): Service['downloads'] => ({
   create: ({ body }, { account }) => {
     const { export_id: id, token_id: holder, token_expires_at: expiry } = body

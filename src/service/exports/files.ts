@@ -1,20 +1,28 @@
-/** The file of an export, for whoever has a link that is good: piece by piece, as fast as it is taken. */
+/**
+ * The file of an export for a caller with a valid link, streamed part by part as the client reads
+ * it.
+ */
 import type { Kysely } from 'kysely'
 import type { Open } from '../../api/port.ts'
 import { isId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { newDownloadLinks } from './download-links.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** A link that is wrong, too old, or of a file that is gone: nobody is told which. */
+/**
+ * One error for a link that is wrong or expired and for a deleted file: it does not reveal which.
+ */
 const noSuchFile = () =>
   new AppError(
     'not_found',
     'There is no such file: the link is wrong or not good any more, or the export was deleted. Ask for a new link.',
   )
 
-/** Throws AppError `not_found` where the file goes away meanwhile: what was sent until then is no whole file. */
+/**
+ * Yields the file of an export, part by part.
+ * @throws AppError `not_found` if the file is deleted meanwhile: the response is then incomplete
+ */
 async function* piecesOf(db: Kysely<Schema>, id: string, size: number): AsyncGenerator<Uint8Array> {
   let sent = 0
   for (let seq = 0; sent < size; seq++) {

@@ -1,27 +1,28 @@
 /**
- * Who builds an export. Whoever takes one holds it by a lease; when its server dies, another takes it up from the start. Every
- * write asks whether the lease is still held, so of two that build the same, one has no effect.
+ * Leases of exports. A builder takes an export by a lease. When its server stops, another builder
+ * starts the export again from the beginning. Every write checks that the lease is still valid,
+ * so of two builders of one export only one has an effect.
  */
 import type { ExpressionBuilder, Kysely } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
 import { deleteParts } from './parts.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** A builder that wrote nothing for this long is gone. */
+/** A builder without a write for this long counts as gone. */
 const LEASE_MS = 30_000
 
-/** What is being built, and by whom: each attempt has an id of its own. */
+/** An export that is being built. Each attempt has its own builder id. */
 export interface Job {
   readonly id: string
   readonly account: string
   readonly builder: string
 }
 
-/** The lease is not held any more: the export was deleted, or another builds it. */
+/** The lease is lost: the export was deleted, or another builder has it. */
 export class Lost extends Error {}
 
-/** What nobody builds. */
+/** Returns a condition for exports that have no builder. */
 const isFree = (at: number) => (of: ExpressionBuilder<Schema, 'exports'>) =>
   of.or([
     of('state', '=', 'queued'),
@@ -29,15 +30,24 @@ const isFree = (at: number) => (of: ExpressionBuilder<Schema, 'exports'>) =>
   ])
 
 export interface Leases {
-  /** The oldest that nobody builds, taken; null when there is none. What an earlier attempt left of it is deleted. */
+  /**
+   * Takes the oldest export without a builder and deletes the parts of an earlier attempt.
+   * Returns null when there is none.
+   */
   readonly take: () => Promise<Job | null>
-  /** Write of an export what only its builder may, and go on holding it. Throws Lost. */
+  /**
+   * Writes to an export and renews the lease.
+   * @throws Lost
+   */
   readonly hold: (db: Kysely<Schema>, job: Job, progress?: number) => Promise<void>
-  /** The same for the last time. Throws Lost. */
+  /**
+   * Writes to an export for the last time and ends the lease.
+   * @throws Lost
+   */
   readonly end: (db: Kysely<Schema>, job: Job, values: End) => Promise<void>
 }
 
-/** What becomes of an export whose builder is done with it. */
+/** The final values of an export. */
 type End = Pick<Schema['exports'], 'state'> & Partial<Schema['exports']>
 
 export function newLeases({ db, now }: Pick<Ground, 'db' | 'now'>): Leases {
@@ -51,7 +61,7 @@ export function newLeases({ db, now }: Pick<Ground, 'db' | 'now'>): Leases {
     if (held !== 1n) throw new Lost('The lease of an export is not held any more.')
   }
 
-  /** Of several that try at once, one takes it. */
+  /** Takes an export. Of several builders at once, one succeeds and gets true. */
   async function isTaken({ id, builder }: Job, at: number) {
     const { numUpdatedRows: taken } = await db
       .updateTable('exports')
@@ -76,7 +86,7 @@ export function newLeases({ db, now }: Pick<Ground, 'db' | 'now'>): Leases {
         if (found === undefined) return null
         const job = { ...found, builder: newId('', at) }
         if (!(await isTaken(job, at))) continue
-        // Whoever left it can write no more.
+        // The previous builder can no longer write.
         await deleteParts(db, job.id)
         return job
       }

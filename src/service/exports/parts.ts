@@ -1,4 +1,4 @@
-/** The pieces in which the file of an export is kept. */
+/** The parts in which the file of an export is stored. */
 import { setImmediate } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Schema } from '../db/schema.ts'
@@ -6,10 +6,10 @@ import type { Schema } from '../db/schema.ts'
 /** In bytes. */
 export const PIECE_BYTES = 64 * 1024
 
-/** So many are deleted at once: of more, everybody else would notice. */
+/** The number of parts that one query deletes: more would delay other requests noticeably. */
 const AT_ONCE = 16
 
-/** Delete the file of an export that nobody builds, a little at a time. */
+/** Deletes the file of an export that has no builder, a few parts at a time. */
 export async function deleteParts(db: Kysely<Schema>, id: string): Promise<void> {
   for (;;) {
     const rows = await db

@@ -1,26 +1,27 @@
 /**
- * What an export is made of, in pages that are small enough to be made at once: lists as the account's own answers give them, and
- * what is on no route, read from the tables as it was received.
+ * The data of an export, in pages that are each built without yielding: lists as the account's
+ * own routes return them, and data that is on no route, read from the tables as the server
+ * received it.
  */
 import type { Kysely } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
 import type { Account } from '../../api/port.ts'
 import type { Schema } from '../db/schema.ts'
-import { sessionPage } from '../accounts/session-list.ts'
+import { sessionPage } from '../devices/session-list.ts'
 
-/** Whose export it is. */
+/** The account of the export, and where its data comes from. */
 export interface Source {
   readonly db: Kysely<Schema>
   readonly id: string
-  /** What a caller without a device is answered. */
+  /** The account operations for a caller without a device. */
   readonly account: Account
   /** Unix milliseconds. */
   readonly now: () => number
 }
 
-/** What is read or made at once: so many rows that nobody else's request waits noticeably. */
+/** The rows read or built at once: few enough that other requests do not wait noticeably. */
 const PAGE = 50
-/** Of rows that may be long. */
+/** The same for rows that may be long. */
 const SHORT_PAGE = 20
 
 interface Page<T> {
@@ -29,7 +30,7 @@ interface Page<T> {
 }
 type List<T> = (query: { limit: number; cursor?: string }) => Promise<Page<T>>
 
-/** The pages of a list route, to its end. */
+/** Yields the pages of a list route, to its end. */
 export async function* listed<T>(list: List<T>): AsyncGenerator<readonly T[]> {
   let query: { limit: number; cursor?: string } = { limit: PAGE }
   for (;;) {
@@ -40,7 +41,10 @@ export async function* listed<T>(list: List<T>): AsyncGenerator<readonly T[]> {
   }
 }
 
-/** The pages of a table: `behind` gives the rows that come behind one in order, or the first, `size` at most. */
+/**
+ * Yields the pages of a table.
+ * @param behind returns at most `size` rows: those after the given one in order, or the first
+ */
 async function* paged<T>(
   size: number,
   behind: (last: T | null) => Promise<readonly T[]>,
@@ -53,7 +57,7 @@ async function* paged<T>(
   }
 }
 
-/** The pages of a table whose rows have an id and belong to an account, newest first. */
+/** Yields the rows of an account in a table with an id column, newest first. */
 const newestFirst = <T extends 'chat_turns' | 'feedback' | 'stamps'>(
   table: T,
   size: number,
@@ -71,12 +75,12 @@ const newestFirst = <T extends 'chat_turns' | 'feedback' | 'stamps'>(
     return rows as unknown as (Schema[T] & { id: string })[]
   })
 
-/** The same in other words. */
+/** Maps each row of the pages. */
 async function* told<T, U>(pages: AsyncIterable<readonly T[]>, tell: (row: T) => U) {
   for await (const rows of pages) yield rows.map(tell)
 }
 
-/** Each with its history beside what the route answers. */
+/** Yields the trust cards as the route returns them, each with its history. */
 export async function* trustCards({ account }: Source) {
   for await (const cards of listed((query) => account.trustCards.list(query)))
     for (const card of cards) {
@@ -89,12 +93,13 @@ export async function* trustCards({ account }: Source) {
 }
 
 /**
- * Also that of the daemon in the server's own process, which is listed to itself alone otherwise.
+ * Yields the sessions, with that of the daemon in the server's own process. The route lists that
+ * session only to itself.
  */
 export const sessions = ({ db, id: account, now }: Source) =>
   listed((query) => sessionPage({ db, now }, query, { account, current: null, within: true }))
 
-/** The account server makes tokens for machine accounts only. */
+/** Yields the API tokens. The account server makes tokens for machine accounts only. */
 export async function* apiTokens({ account }: Source) {
   const { user } = await account.context.read({})
   if (user.kind === 'machine') yield* listed((query) => account.machineTokens.list(query))

@@ -1,4 +1,7 @@
-/** The file of an export: a ZIP that is made as it is read, page by page, so that none of it is in memory as a whole. */
+/**
+ * The file of an export: a ZIP that is built while it is read, page by page, so that it is never
+ * in memory as a whole.
+ */
 import { Readable } from 'node:stream'
 import { CONTENTS, readme, stepsOf } from './contents.ts'
 import type { Source } from './rows.ts'
@@ -6,10 +9,16 @@ import { PIECE_BYTES } from './parts.ts'
 
 type Content = (typeof CONTENTS)[number]
 
-/** Called between pages with how far it is, in per cent below 100. What it throws ends the building. */
+/**
+ * Called between pages with the progress in per cent, below 100. An error that it throws ends the
+ * build.
+ */
 export type Step = (percent: number) => Promise<void>
 
-/** The JSON of a file, a page at a time. `done` is told of rows that were counted. */
+/**
+ * Yields the JSON of a file, a page at a time.
+ * @param done is called with the number of counted rows
+ */
 async function* jsonOf(content: Content, of: Source, done: (rows: number) => Promise<void>) {
   if ('one' in content) {
     yield Buffer.from(`${JSON.stringify(await content.one(of), null, 2)}\n`)
@@ -28,8 +37,8 @@ async function* jsonOf(content: Content, of: Source, done: (rows: number) => Pro
 }
 
 /**
- * The bytes of an export, in pieces of one size; the last is what is left.
- * @param of `at`: when it is made, Unix milliseconds
+ * Yields the bytes of an export in pieces of one size; the last piece may be shorter.
+ * @param at when it is built, Unix milliseconds
  */
 export async function* zipOf(
   source: Source,
@@ -50,7 +59,7 @@ export async function* zipOf(
   for (const content of CONTENTS)
     zip.addReadStreamLazy(content.file, options, (give) => {
       reading = Readable.from(jsonOf(content, source, done), { objectMode: false })
-      // The library passes bytes on, not failures.
+      // The library forwards bytes, not errors.
       reading.once('error', (error) => out.destroy(error))
       give(null, reading)
     })

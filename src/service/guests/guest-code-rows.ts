@@ -5,17 +5,20 @@ import type { Schema } from '../db/schema.ts'
 export const PREFIX = 'gst_'
 
 type Row = Schema['guest_codes'] & {
-  /** The name of the external member; null for a code that is for none. */
+  /** The name of the external member; null for a code without an external member. */
   readonly external_member_name: string | null
 }
 
-/** Revoked decides before expired: it is what the owner did. */
+/**
+ * Returns the state of a guest code. `revoked` comes before `expired`, since the owner revoked
+ * it.
+ */
 export function guestCodeState(row: Pick<Row, 'revoked_at' | 'expires_at'>, now: number) {
   if (row.revoked_at !== null) return 'revoked'
   return row.expires_at <= now ? 'expired' : 'active'
 }
 
-/** A guest code as it is answered; what only its device knows is the device's to say. */
+/** Returns a guest code as a resource. The device adds the secret, which only it stores. */
 export const resource = (row: Row, now: number): GuestCode => ({
   id: row.id,
   label: row.label,

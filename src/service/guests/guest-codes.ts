@@ -1,6 +1,7 @@
 /**
- * Guest codes. The device made the secret and keeps it; the server knows only that the code exists, until when, and whether
- * its page was opened. A revoked code stays listed, so that its owner sees what became of it.
+ * Guest codes. The device makes and stores the secret. The server stores only that the code
+ * exists, when it expires and whether its page was opened. A revoked code stays in the list, so
+ * that its owner sees what happened to it.
  */
 import type { ExpressionBuilder, Kysely } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
@@ -10,12 +11,12 @@ import type { GuestCode } from '../../api/rest/guest-codes.ts'
 import { AppError } from '../../errors.ts'
 import { holdExternalMember } from '../connections/external-members.ts'
 import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 import { PREFIX, resource } from './guest-code-rows.ts'
 
-/** Guest codes, each with the name of whom it is for. */
+/** Selects guest codes, each with the name of its external member. */
 const guestCodeRows = (db: Kysely<Schema>) =>
   db
     .selectFrom('guest_codes')
@@ -28,7 +29,7 @@ const guestCodeRows = (db: Kysely<Schema>) =>
         .as('external_member_name'),
     )
 
-/** The same as a condition. */
+/** Returns a condition for guest codes in a state, equal to `guestCodeState`. */
 const isInState = (
   of: ExpressionBuilder<Schema, 'guest_codes'>,
   state: GuestCode['state'],
@@ -94,7 +95,7 @@ export const deviceGuestCodes = (ground: Ground): Service['deviceGuestCodes'] =>
         })
         .onConflict((conflict) => conflict.doNothing())
         .execute()
-      // A device that did not hear the answer asks again, and finds what it made.
+      // A device that lost the response sends the request again and gets the stored code.
       return guestCodeRows(trx)
         .where('id', '=', id)
         .where('account_id', '=', account)

@@ -1,6 +1,7 @@
 /**
- * Mailing the link of a guest code, which its device asks for. The link holds the guest's secret: it is in the mail and nowhere else
- * here, and the mail is written once its try is counted for good.
+ * Mails the link of a guest code at the request of its device. The link contains the guest's
+ * secret, which the server puts into the mail and stores nowhere. The mail is composed after the
+ * transaction that counts the attempt.
  */
 import { createHash } from 'node:crypto'
 import type { Kysely } from 'kysely'
@@ -9,7 +10,7 @@ import type { Service } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
 import { displayName, primaryAddress } from '../accounts/account-record.ts'
 import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { PREFIX, guestCodeState, resource } from './guest-code-rows.ts'
 import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
 import { guestCodeMessage } from '../mail/messages-from-others.ts'
@@ -32,7 +33,7 @@ const SENT_TO_ONE: Brake = {
   told: 'Too many guest codes were mailed to this address: 5 an hour is the most.',
 }
 
-/** Whoever has them sent: the mailbox may be a stranger's. */
+/** Mails to one mailbox from all accounts: the owner of the mailbox may be a stranger. */
 const MAILS: Allowance = { what: 'guest mail', most: 10, periodMs: HOUR_MS }
 
 const crowded = () =>
@@ -42,10 +43,15 @@ const crowded = () =>
     { headers: { 'Retry-After': String(HOUR_MS / 1000) } },
   )
 
-/** The mailbox of an address among the tries, hashed: the address itself is not needed. */
+/**
+ * Returns the mailbox of an address as SHA-256 in hex, for counting attempts without the address.
+ */
 const tagOf = (address: string) => createHash('sha256').update(mailboxOf(address)).digest('hex')
 
-/** The guest code, with the address of whom it is for. Throws AppError `not_found`. */
+/**
+ * Returns a guest code with the address of its external member.
+ * @throws AppError `not_found`
+ */
 async function guestCodeOf(db: Kysely<Schema>, { account, id }: { account: string; id: string }) {
   demandId(PREFIX, id, 'guest code')
   const row = await db
@@ -65,7 +71,7 @@ const nowhere = () =>
     { path: 'to', message: 'Give an address: this guest code is for nobody who has one.' },
   ])
 
-/** Mail the link of a guest code; the mail goes out after the answer. */
+/** Mails the link of a guest code. The mail is sent after the response. */
 export const sendBy =
   ({ db, now, mail, background, publicUrl }: Ground): Service['deviceGuestCodes']['send'] =>
   async ({ id, body }, { account }) => {

@@ -1,6 +1,7 @@
 /**
- * The public code (protocol, section 6): the account server has its secret, since it resolves words to accounts for strangers. It
- * could therefore pretend to be the code's owner, in this and in nothing else.
+ * The public code (protocol, section 6). The account server stores the secret of the code, since
+ * it resolves words to accounts for strangers. The server could therefore impersonate the owner
+ * of the code, but only with this code.
  */
 import type { Kysely } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
@@ -10,10 +11,10 @@ import { decodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { codeOf } from '../../crypto/code.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
 import { stampFragment } from '../../crypto/stamp.ts'
-import { demandApproved, holdApproved } from '../devices/device-rows.ts'
+import { demandApproved, holdApproved } from '../accounts/device-rows.ts'
 import { judged } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
-import { activeCodes, keepCode } from './public-code-rows.ts'
+import type { Ground } from '../context.ts'
+import { activeCodes, keepCode } from '../accounts/public-code-rows.ts'
 import { newPublicWords } from './public-words.ts'
 import type { Schema } from '../db/schema.ts'
 import { type Brake, countTry } from '../db/attempts.ts'
@@ -34,7 +35,9 @@ export const publicCode = ({ db }: Ground): Service['publicCode'] => ({
     })
   },
 
-  /** null unless it is active: what was switched off, or never on, is to be made anew. */
+  /**
+   * Returns null unless the code is active: a device makes a new secret to switch the code on.
+   */
   read: async (_, session) => {
     await demandApproved(db, session)
     const row = await activeCodes(db)
@@ -44,7 +47,7 @@ export const publicCode = ({ db }: Ground): Service['publicCode'] => ({
   },
 })
 
-/** The public profiles of accounts, by id. */
+/** Returns the public profiles of accounts, by account id. */
 async function profilesOf(db: Kysely<Schema>, accounts: readonly string[]) {
   if (accounts.length === 0) return new Map()
   const rows = await db
@@ -55,7 +58,7 @@ async function profilesOf(db: Kysely<Schema>, accounts: readonly string[]) {
   return new Map(rows.map((row) => [row.id, { ...row }]))
 }
 
-/** The time in a signed structure that was checked when it was stored, Unix seconds. */
+/** Returns a time in Unix seconds from a signed structure that was checked when it was stored. */
 const timeIn = (jws: string, typ: 'stamp+jws' | 'receipt+jws', member: string) =>
   timeAt(Number(parseJws(jws, typ).payload.get(member)) * 1000)
 
@@ -85,7 +88,7 @@ export const lookups = (ground: Ground): Service['lookups'] => {
     create: async ({ body }, { account }) => {
       await countTry(ground, account, LOOK_UPS)
       const all = await words.find(body.words)
-      // One's own words, repeated back, are no evidence of anybody.
+      // The caller's own words are an echo and prove nothing about another account.
       const found = all.filter((one) => one.account !== account)
       const profiles = await profilesOf(
         db,

@@ -1,24 +1,28 @@
 /**
- * Whose public code three words are (protocol, section 6): the words of every active code, of this minute and the ones beside it, in
- * memory. They are worked out when somebody asks, in slices, and follow the table: what changed since is asked for each time. What is
- * found is a candidate; the row decides.
+ * Finds the account with a public code that shows three given words (protocol, section 6). The
+ * words of every active code, for the current minute and the adjacent ones, are in memory. They
+ * are computed on demand, in slices, and follow the table: each call first reads the rows that
+ * changed. A match in memory is a candidate, which the row then confirms.
  */
 import { setImmediate } from 'node:timers/promises'
 import { decodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { LABEL, ZERO_HEAD, acceptedAt, codeKey, codeOf, codeReader } from '../../crypto/code.ts'
 import { PREFIX, parseId } from '../../crypto/encoding/id.ts'
-import type { Ground } from '../db/context.ts'
-import { activeCodes, codes } from './public-code-rows.ts'
+import type { Ground } from '../context.ts'
+import { activeCodes, codes } from '../accounts/public-code-rows.ts'
 
-/** So many keys or words are worked out before others get a turn: a few milliseconds. */
+/** Computes this many keys or words before yielding to the event loop: a few milliseconds. */
 const SLICE = 200
-/** So many rows are asked for at once. */
+/** The number of rows that one query reads. */
 const BATCH = 1000
 
-/** What an owner says in a window, as a number. */
+/** Returns the words of an account in a window, as one number. */
 type Says = (window: number) => number
 
-/** The same, by the secret as the table has it. */
+/**
+ * Returns the function that computes the words of an account.
+ * @param k the secret of the code in base64url, as in the table
+ */
 function saysOf(account: string, k: string): Says {
   const subject = parseId(PREFIX.account, account)
   const key = decodeBase64url(k)
@@ -32,20 +36,26 @@ export interface Found {
 }
 
 export interface PublicWords {
-  /** The accounts whose active public code has these words, by their indices, now. */
+  /**
+   * Returns the accounts with an active public code that shows these words now.
+   * @param indices the words by their indices
+   */
   find(indices: readonly number[]): Promise<Found[]>
 }
 
-/** The words of the active public codes of a database. */
+/** Returns the words of the active public codes of a database. */
 export function newPublicWords({ db, now }: Pick<Ground, 'db' | 'now'>): PublicWords {
-  /** Who has an active code. */
+  /** The accounts with an active code. */
   const speakers = new Map<string, Says>()
-  /** By window and words, who said them once; who switched it off since stays in a window until that is over. */
+  /**
+   * Accounts by window and words. An account that switched its code off stays until the window
+   * ends.
+   */
   const windows = new Map<number, Map<number, string[]>>()
   let seen = 0
   let worked = 0
 
-  /** Let others have a turn after each slice. */
+  /** Yields to the event loop after each slice. */
   async function breathe(): Promise<void> {
     if (++worked % SLICE === 0) await setImmediate()
   }
@@ -58,7 +68,7 @@ export function newPublicWords({ db, now }: Pick<Ground, 'db' | 'now'>): PublicW
     if (!others.includes(account)) said.set(words, [...others, account])
   }
 
-  /** Learn what changed since the turn that was seen last; answers whether there may be more. */
+  /** Reads the rows that changed after the last `turn`. Returns whether there may be more. */
   async function follow(): Promise<boolean> {
     const changed = await codes(db).where('turn', '>', seen).orderBy('turn').limit(BATCH).execute()
     for (const { account_id: account, k, public_code, turn } of changed) {
@@ -74,7 +84,7 @@ export function newPublicWords({ db, now }: Pick<Ground, 'db' | 'now'>): PublicW
     return changed.length === BATCH
   }
 
-  /** Have the words of the minutes that count now, and of no others. */
+  /** Computes the words of the accepted windows and deletes those of the others. */
   async function turnTo(accepted: readonly number[]): Promise<void> {
     for (const window of windows.keys()) if (!accepted.includes(window)) windows.delete(window)
     for (const window of accepted) {
@@ -95,7 +105,10 @@ export function newPublicWords({ db, now }: Pick<Ground, 'db' | 'now'>): PublicW
   let running: Promise<void> | null = null
   let next: Promise<void> | null = null
 
-  /** Up to date as of this call: a run that has begun may have asked the table before. */
+  /**
+   * Brings the words up to date as of this call. A refresh that is already running may have read
+   * the table before the call, so the call waits for the next one.
+   */
   function refreshed(): Promise<void> {
     if (running === null)
       return (running = refresh().finally(() => {
@@ -108,7 +121,7 @@ export function newPublicWords({ db, now }: Pick<Ground, 'db' | 'now'>): PublicW
     return (next ??= running.then(joined, joined))
   }
 
-  /** Whether an account has these words in a window, as its row says now. */
+  /** Returns the candidates with stored codes that still show these words. */
   async function confirmed(found: Found[], words: number): Promise<Found[]> {
     if (found.length === 0) return []
     const rows = await activeCodes(db)

@@ -31,3 +31,11 @@ export const composed = (
   disableFileAccess: true,
   disableUrlAccess: true,
 })
+
+/** Sends letters, one after the other. After a failure it sends the others, then throws the first error. */
+export async function sendAll(mail: Mail, letters: readonly Message[]): Promise<void> {
+  const failed: unknown[] = []
+  for (const letter of letters)
+    await mail.send(letter).catch((error: unknown) => void failed.push(error))
+  if (failed.length > 0) throw failed[0]
+}

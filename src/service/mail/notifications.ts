@@ -1,10 +1,9 @@
 /** The notifications of an account: what happened while nobody looked. Ids that are not its own count as nothing. */
+import type { Kysely } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import type { Notification } from '../../api/rest/notifications.ts'
-import type { Ground } from '../db/context.ts'
-import { noteExpired } from '../connections/invitation-ends.ts'
 import { PREFIX } from './notices.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -19,9 +18,13 @@ const resource = (row: Schema['notifications']): Notification => ({
   created_at: timeAt(row.created_at),
 })
 
-export const notifications = ({ db, now }: Ground): Service['notifications'] => ({
+/** @param markExpired called before a list is read: marks the expired invitations of the account */
+export const notifications = (
+  { db, now }: { db: Kysely<Schema>; now: () => number },
+  markExpired: (account: string) => Promise<void>,
+): Service['notifications'] => ({
   list: async ({ unread, ...page }, { account }) => {
-    await noteExpired({ db, now }, account)
+    await markExpired(account)
     const rows = await pageRows(
       db
         .selectFrom('notifications')

@@ -1,4 +1,4 @@
-/** Who may do what in the organisation that is active for the caller. */
+/** Access checks for the organisation that is active for the caller. */
 import type { Kysely } from 'kysely'
 import type { Session } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
@@ -6,7 +6,7 @@ import { type ActiveOrganisation, activeOrganisation } from '../accounts/active-
 import type { Schema } from '../db/schema.ts'
 
 /**
- * The organisation in which the caller acts: any active member may read.
+ * Returns the active organisation of the caller. Any active member may read.
  * @throws AppError `no_active_organisation`
  */
 export async function demandActing(
@@ -22,7 +22,7 @@ export async function demandActing(
 }
 
 /**
- * The same for who changes something: an owner or admin.
+ * Returns the active organisation of a caller who may change it: an owner or admin.
  * @throws AppError `no_active_organisation`, `forbidden`
  */
 export async function demandManaging(

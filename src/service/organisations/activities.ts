@@ -1,6 +1,7 @@
 /**
- * Activity of organisations: what an act that concerns one leaves there, in the transaction of that act. It is counted as it is written,
- * so that no summary reads the history.
+ * Activity of organisations. An operation that concerns an organisation stores its activity in
+ * its own transaction. The counts are updated in the same transaction, so that no summary reads
+ * the history.
  */
 import type { Transaction } from 'kysely'
 import type { Session } from '../../api/port.ts'
@@ -12,10 +13,11 @@ import type { Schema } from '../db/schema.ts'
 export type { Activity, Post }
 
 /**
- * Write what happened in an organisation, and fire the alerts that wait for it. At the very end of a transaction: nobody who holds what
- * is written here waits for anything else. A transaction that concerns several organisations does so in the order of their ids.
+ * Stores activities of an organisation and fires the alerts for their events. Call it at the very
+ * end of a transaction: a transaction with locks on these rows must not wait for another lock. A
+ * transaction that concerns several organisations calls it in the order of their ids.
  * @param now Unix milliseconds
- * @param post what the mails of alerts go out with
+ * @param post sends the mails of alerts
  */
 export async function noteActivities(
   trx: Transaction<Schema>,
@@ -26,13 +28,17 @@ export async function noteActivities(
 ): Promise<void> {
   if (activities.length === 0) return
   const times = timesOf(activities, now)
-  // Whoever changes an alert holds it and then writes that it did: here too the alert comes before what is written.
+  // The change of an alert locks the alert before it stores its activity. The order here is the
+  // same.
   const due = await holdDue(trx, organisation, times)
   await writeActivities(trx, organisation, activities, now)
   await fireAlerts(trx, organisation, { due, times, now }, post)
 }
 
-/** Since when a session acts in the organisation that is active for it; null where it has not chosen, as a machine account's. */
+/**
+ * Returns when a session chose its active organisation, in Unix milliseconds. Returns null if it
+ * did not choose one, as for a machine account.
+ */
 async function actsSince(
   trx: Transaction<Schema>,
   { account, session }: Session,
@@ -47,8 +53,8 @@ async function actsSince(
 }
 
 /**
- * The same for what a session did of its own, in the organisation that it acts in; nothing where it acts in none. What it did before it
- * chose that one was not done there.
+ * Stores the activities of a session in its active organisation, if it has one. Activities from
+ * before the session chose that organisation are skipped.
  * @param now Unix milliseconds
  */
 export async function noteOwn(

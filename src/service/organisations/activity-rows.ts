@@ -1,6 +1,6 @@
 /**
- * What happened in an organisation as rows: one for each activity, and the counts that every answer but the list reads instead. All in
- * one order, whatever happened, so that no two transactions that write here wait for each other.
+ * Rows of activities: one for each activity, and the counts that every response except the list
+ * is built from. All rows are written in one order, so that no two transactions deadlock here.
  */
 import type { Transaction } from 'kysely'
 import type { OrgEvent } from '../../api/rest/org.ts'
@@ -10,36 +10,39 @@ import type { Schema } from '../db/schema.ts'
 export const PREFIX = 'act_'
 export const DAY_MS = 24 * 3_600_000
 export const MINUTE_MS = 60_000
-/** What is a month and a day old when it is heard of is counted and listed, and no alert fires for it. */
+/** The age above which an activity fires no alert: 31 days. It is still counted and listed. */
 export const JUDGED_MS = 31 * DAY_MS
-/** No window of an alert that is judged begins before the minutes that are kept: the longest has thirty days. */
+/**
+ * The minutes for which counts are stored. No judged window begins earlier: the longest has 30
+ * days.
+ */
 const KEPT_MINUTES = (JUDGED_MS + 31 * DAY_MS) / MINUTE_MS
-/** So many are written by one query. */
+/** The number of rows that one query inserts. */
 const AT_ONCE = 200
 
-/** What happened. */
+/** An activity to store. */
 export interface Activity {
   readonly event: OrgEvent
-  /** The account that did it; null for nobody. */
+  /** The account that caused it; null if no account did. */
   readonly actor: string | null
-  /** The id of what it is about. */
+  /** The id of its subject. */
   readonly target?: string | null
-  /** Texts by name: no secret and no words. */
+  /** Texts by name, without secrets and words. */
   readonly data?: Readonly<Record<string, string>>
-  /** When it happened, Unix milliseconds; unless told, with the act that writes it. */
+  /** When it happened, Unix milliseconds; by default when it is stored. */
   readonly at?: number
 }
 
-/** One that says when. */
+/** An activity with a time. */
 type Dated = Activity & { readonly at: number }
 
-/** The day of a time in Unix milliseconds, counted from 1970 in UTC. */
+/** Returns the day of a time in Unix milliseconds, counted from 1970 in UTC. */
 export const dayOf = (at: number): number => Math.floor(at / DAY_MS)
 
-/** The minute of a time in Unix milliseconds, counted from 1970. */
+/** Returns the minute of a time in Unix milliseconds, counted from 1970. */
 export const minuteOf = (at: number): number => Math.floor(at / MINUTE_MS)
 
-/** Each of several things once, with how often it is there: in one order, whichever they are. */
+/** Returns each distinct object once with its number of occurrences, in a fixed order. */
 function counted<T extends object>(things: readonly T[]): (T & { count: number })[] {
   const groups = Map.groupBy(things, (thing) => Object.values(thing).join(' '))
   return [...groups]
@@ -47,12 +50,15 @@ function counted<T extends object>(things: readonly T[]): (T & { count: number }
     .map(([, same]) => ({ ...(same[0] as T), count: same.length }))
 }
 
-/** Do something with each few of them, one after the other. */
+/** Calls `work` with slices of the list, one after the other. */
 async function fewAtOnce<T>(all: readonly T[], work: (few: T[]) => Promise<unknown>) {
   for (let from = 0; from < all.length; from += AT_ONCE) await work(all.slice(from, from + AT_ONCE))
 }
 
-/** Count activities, each when it happened: of all time by event, by day and event, by minute and event, by day and actor. */
+/**
+ * Counts activities by the time of each: in total by event, by day and event, by minute and
+ * event, and by day and actor.
+ */
 async function count(
   trx: Transaction<Schema>,
   organisation_id: string,
@@ -122,8 +128,8 @@ async function count(
 }
 
 /**
- * Write activities and count them, and nothing else: no alert hears of them. They are listed in the order in which the server hears of
- * them, whenever they happened.
+ * Stores and counts activities without firing alerts. The list has them in the order in which the
+ * server received them, not by the time at which they happened.
  * @param now Unix milliseconds
  */
 export async function writeActivities(

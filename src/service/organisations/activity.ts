@@ -1,19 +1,22 @@
-/** Activity of the organisation that the caller acts in: the list, newest first, and how much of it there was of each. */
+/**
+ * Activity of the caller's active organisation: the list, newest first, and the summary with
+ * counts by event and by actor.
+ */
 import { pageOf } from '../../api/cursor.ts'
 import { spanOf } from '../../api/days.ts'
 import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import type { OrgActivity, OrgEvent } from '../../api/rest/org.ts'
 import { firstIdAt } from '../../crypto/encoding/id.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { DAY_MS, PREFIX } from './activity-rows.ts'
 import { badFrom, readDays } from './days.ts'
 import { demandActing } from './access-level.ts'
 import { pageRows } from '../db/page-rows.ts'
 
-/** A summary is of a year at most, and a leap year is one. */
+/** A summary covers a year at most; a leap year has 366 days. */
 const MOST_DAYS = 366
-/** So many of the busiest are shown. */
+/** The number of actors in a summary, the most active first. */
 const MOST_ACTORS = 100
 
 const actorOf = (user_id: string | null, display_name: string | null) =>
@@ -29,7 +32,7 @@ export const orgActivity = ({ db, now }: Pick<Ground, 'db' | 'now'>): Service['o
         .leftJoin('accounts', 'accounts.id', 'activity.actor_id')
         .select(['activity.id', 'at', 'actor_id', 'display_name', 'event', 'target', 'data'])
         .where('organisation_id', '=', acting.id)
-        // It may have been heard of later than it happened, never sooner.
+        // The server may receive an activity later than it happened, never earlier.
         .where('activity.id', '>=', firstIdAt(PREFIX, since))
         .where('at', '>=', since)
         .where('at', '<', until),

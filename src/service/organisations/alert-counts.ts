@@ -1,6 +1,7 @@
 /**
- * How many activities there were in the windows of alerts. The days and minutes that a window has whole are counted already; of the
- * minute in which it begins no more activities are looked at than it takes.
+ * Counts the activities in the windows of alerts. Stored counts cover the whole days and minutes
+ * of a window. For the minute in which a window begins, the query reads at most as many
+ * activities as the threshold needs.
  */
 import type { Transaction } from 'kysely'
 import { DAY_MS, MINUTE_MS, dayOf, minuteOf } from './activity-rows.ts'
@@ -8,19 +9,25 @@ import type { Schema } from '../db/schema.ts'
 
 const MINUTES_OF_DAY = DAY_MS / MINUTE_MS
 
-/** What an alert looks at. In Unix milliseconds. */
+/** The window of an alert, in Unix milliseconds. */
 export interface Window {
   readonly event: string
-  /** It begins after this. */
+  /** The window begins after this time. */
   readonly since: number
-  /** It ends with the minute of this. */
+  /** The window ends with the minute of this time. */
   readonly until: number
 }
 
-/** How many there were in the minutes of a day, from one until before another: counted from 1970, as all minutes. */
+/**
+ * Returns the number of activities in the minutes from `from` to before `to`, on one day. Minutes
+ * are counted from 1970.
+ */
 type Minutes = (from: number, to: number) => number
 
-/** Whoever pushes what is weeks old asks for many windows of one day. */
+/**
+ * Returns the counts in minutes of a day, by prefix sums. A device that pushes entries that are
+ * weeks old causes many windows on one day.
+ */
 function minutesIn(
   day: number,
   rows: readonly Pick<Schema['organisation_event_minutes'], 'minute' | 'count'>[],
@@ -36,7 +43,7 @@ function minutesIn(
 const sum = (rows: readonly { count: number }[]) =>
   rows.reduce((total, { count }) => total + Number(count), 0)
 
-/** The minutes of each day from which on they are asked for, by event and day. */
+/** Returns the first minute that the windows need of each day, by event and day. */
 function beginnings(windows: readonly Window[]): Map<string, number> {
   const lowest = new Map<string, number>()
   const need = (event: string, minute: number) => {
@@ -51,9 +58,9 @@ function beginnings(windows: readonly Window[]): Map<string, number> {
 }
 
 /**
- * Read how many activities there were on the days of these windows, at once.
- * @param windows one at least
- * @returns whether in one of them there were so many
+ * Reads the counts for the days of these windows in one query.
+ * @param windows at least one
+ * @returns a function that checks whether a window has at least `threshold` activities
  */
 export async function countsIn(
   trx: Transaction<Schema>,
@@ -79,7 +86,7 @@ export async function countsIn(
   const inDays = (event: string, from: number, to: number) =>
     sum((byEvent.get(event) ?? []).filter(({ day }) => day >= from && day <= to))
 
-  /** Those of a day that any of the windows asks for. */
+  /** Returns the counts of the minutes of a day that the windows need. */
   async function minutesOf(event: string, day: number): Promise<Minutes> {
     const key = `${event} ${day}`
     const known = read.get(key)
@@ -97,7 +104,10 @@ export async function countsIn(
     return counted
   }
 
-  /** Whether there were so many in what a window has of the minute in which it begins. */
+  /**
+   * Returns whether the first minute of a window has at least `count` activities that are in the
+   * window.
+   */
   async function areInFirstMinute({ event, since }: Window, count: number): Promise<boolean> {
     const last = await trx
       .selectFrom('organisation_activities')

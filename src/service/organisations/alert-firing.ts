@@ -1,6 +1,7 @@
 /**
- * Alerts that fire. A rule says how many activities of an event, in how many minutes, somebody wants to hear of. It is judged as they
- * are written, in the same transaction, at the times at which they happened; after it has fired it says nothing for as many minutes.
+ * The firing of alerts. A rule names an event, a threshold and a window in minutes. The server
+ * judges it in the transaction that stores the activities, at the times at which they happened.
+ * After an alert has fired, it does not fire again for the length of its window.
  */
 import type { Transaction } from 'kysely'
 import type { AlertEvent, OrgEvent } from '../../api/rest/org.ts'
@@ -14,11 +15,11 @@ import type { Schema } from '../db/schema.ts'
 
 export type { Post }
 
-/** By event the times at which alerts are judged, the first first: Unix milliseconds. */
+/** The times at which alerts are judged, by event, in ascending order: Unix milliseconds. */
 export type Times = ReadonlyMap<OrgEvent, readonly number[]>
 
 /**
- * When there is something to judge: of each event and minute, when it happened last.
+ * Returns the times to judge: for each event and minute, the last time at which it happened.
  * @param now Unix milliseconds
  */
 export function timesOf(activities: readonly Activity[], now: number): Times {
@@ -35,8 +36,8 @@ export function timesOf(activities: readonly Activity[], now: number): Times {
 type Timing = Pick<Rule, 'event' | 'window_minutes' | 'last_fired_at'>
 
 /**
- * Those of the times at which an alert had not fired for as long as its window. One that fired far ahead did so by a clock that was
- * wrong.
+ * Returns the times at which an alert had not fired for the length of its window. A last firing
+ * far in the future comes from a wrong clock and does not count.
  */
 const dueTimes = ({ event, window_minutes, last_fired_at }: Timing, times: Times) =>
   (times.get(event as OrgEvent) ?? []).filter(
@@ -44,8 +45,8 @@ const dueTimes = ({ event, window_minutes, last_fired_at }: Timing, times: Times
   )
 
 /**
- * The enabled alerts that wait for one of these events and are due at one of its times. Others do not change them until the transaction
- * ends.
+ * Returns the enabled alerts that are due at one of the times of their event. The rows are locked
+ * until the transaction ends.
  */
 export async function holdDue(
   trx: Transaction<Schema>,
@@ -64,7 +65,8 @@ export async function holdDue(
     .execute()
   const due: Rule[] = []
   for (const { id } of waiting.filter((one) => dueTimes(one, times).length > 0)) {
-    // One by one, so that no two transactions wait for each other. Changes nothing.
+    // Locks the rows one by one in the order of their ids, to avoid deadlocks. The update changes
+    // nothing.
     const rule = await trx
       .updateTable('organisation_alerts')
       .set((of) => ({ name: of.ref('name') }))
@@ -78,14 +80,17 @@ export async function holdDue(
   return due
 }
 
-/** What an alert looks at to judge a time. Of two that write at the same moment, the one that was first may have looked at the clock last. */
+/**
+ * Returns the window of an alert that ends at a time. The window includes the next minute if that
+ * time is now: of two concurrent transactions, the first may have read the clock last.
+ */
 const windowOf = ({ event, window_minutes }: Rule, at: number, now: number): Window => ({
   event,
   since: at - window_minutes * MINUTE_MS,
   until: at === now ? at + MINUTE_MS : at,
 })
 
-/** The alerts for which enough has happened, each with the first of the times at which it had. */
+/** Returns the alerts that reached their threshold, each with the first time at which it did. */
 async function reached(
   trx: Transaction<Schema>,
   organisation: string,
@@ -111,13 +116,16 @@ async function reached(
   return found
 }
 
-/** Note when an alert fires; false when it does not any more. */
+/**
+ * Stores that an alert fires. Returns false if it is no longer enabled or has fired meanwhile.
+ */
 async function fire(
   trx: Transaction<Schema>,
   { id, last_fired_at: before }: Rule,
   { at, now }: { at: number; now: number },
 ): Promise<boolean> {
-  // What is heard of late shortens no rest; what a clock that was ahead has left is no time to keep.
+  // An activity that arrives late does not shorten the pause. A time in the future, from a clock
+  // that was ahead, is replaced.
   const last = before === null || before > now ? at : Math.max(before, at)
   const { numUpdatedRows: fired } = await trx
     .updateTable('organisation_alerts')
@@ -129,7 +137,7 @@ async function fire(
   return fired === 1n
 }
 
-/** Those of an organisation's alerts with whom each tells: its members that are active now. */
+/** Returns the fired alerts, each with the active members that it notifies. */
 async function withAccounts(
   trx: Transaction<Schema>,
   id: string,
@@ -160,7 +168,8 @@ async function withAccounts(
     .where('state', '=', 'active')
     .orderBy('alert_id')
     .orderBy('account')
-    // Whoever deletes their account at this moment holds the row and is not told. Nobody waits for them: they may wait for whoever does.
+    // Skips rows that the deletion of an account has locked: that account gets no notification.
+    // Waiting for the lock could deadlock.
     .forNoKeyUpdate('organisation_alert_notify')
     .skipLocked()
     .execute()
@@ -186,9 +195,10 @@ function noteOf({ rule, organisation }: Fired): Note {
 }
 
 /**
- * Fire those of the alerts of an organisation for which enough has happened, in the transaction that wrote it: each once. Whoever writes
- * the same event at the same moment waits for the counts of it, which are written first: so each sees what came before.
- * @param of `due` as `holdDue` gave them for `times`; `now` in Unix milliseconds
+ * Fires the alerts of an organisation that reached their threshold, each once. It runs in the
+ * transaction that stored the activities. A concurrent transaction with the same event waits for
+ * the counts, which are written first. Each transaction therefore sees the earlier activities.
+ * @param of `due`: the result of `holdDue` for `times`; `now`: Unix milliseconds
  */
 export async function fireAlerts(
   trx: Transaction<Schema>,
@@ -206,7 +216,7 @@ export async function fireAlerts(
     one.accounts.map((account): [string, Note] => [account, noteOf(one)]),
   )
   await notifyAll(trx, notes, of.now)
-  // Last of all, as in every transaction that fires one.
+  // Written last, as in every transaction that fires an alert.
   await writeActivities(
     trx,
     organisation,

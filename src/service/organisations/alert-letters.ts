@@ -1,17 +1,19 @@
 /** The mails about alerts that have fired. */
 import type { AlertEvent } from '../../api/rest/org.ts'
-import type { Ground } from '../db/context.ts'
-import { sendAll } from '../connections/invitation-letters.ts'
+import type { Ground } from '../context.ts'
 import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
-import type { Message } from '../mail/mailer.ts'
+import { type Message, sendAll } from '../mail/mailer.ts'
 import { orgAlertMessage } from '../mail/messages-from-others.ts'
 import { phraseOf } from './event-phrases.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** What the mails of alerts go out with. */
+/** The services that send the mails of alerts. */
 export type Post = Pick<Ground, 'background' | 'db' | 'mail' | 'publicUrl'>
 
-/** Whoever manages an organisation names whom its alerts tell: no mailbox drowns in them. */
+/**
+ * Mails to one mailbox. A manager of an organisation chooses the recipients of its alerts, and
+ * the limit protects them from too many mails.
+ */
 const LETTERS: Allowance = { what: 'org alert', most: 10, periodMs: 3_600_000 }
 
 export type Rule = Pick<
@@ -19,18 +21,18 @@ export type Rule = Pick<
   'id' | 'name' | 'event' | 'threshold' | 'window_minutes' | 'last_fired_at'
 >
 
-/** An alert that has fired, and the accounts that are told. */
+/** An alert that has fired, and the accounts to notify. */
 export interface Fired {
   readonly rule: Rule
-  /** When, Unix milliseconds. */
+  /** When it fired, Unix milliseconds. */
   readonly at: number
   readonly organisation: { readonly id: string; readonly name: string }
   readonly accounts: readonly string[]
 }
 
 /**
- * Mail those of the accounts that have a mailbox and want mail. It may begin before the transaction in which the alert fired is over,
- * and sends nothing about one that was undone.
+ * Mails the accounts that have a mailbox and accept mail. It may start before the transaction in
+ * which the alert fired commits. It sends nothing if that transaction was rolled back.
  * @param now Unix milliseconds
  */
 export async function mailFired(
@@ -39,7 +41,7 @@ export async function mailFired(
   now: number,
 ): Promise<void> {
   const letters = await db.transaction().execute(async (trx): Promise<Message[]> => {
-    // Changes nothing. It waits for whoever fired the alert.
+    // Changes nothing. It waits for the transaction that fired the alert.
     await trx
       .updateTable('organisation_alerts')
       .set((of) => ({ name: of.ref('name') }))

@@ -1,4 +1,7 @@
-/** Alerts of an organisation: the rules, and whom each tells. How they fire is in org-alert-firing.ts. */
+/**
+ * Alerts of an organisation: the rules, and the members that each notifies. `alert-firing.ts`
+ * fires them.
+ */
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
@@ -8,8 +11,7 @@ import type { OrgAlert, OrgEvent } from '../../api/rest/org.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { demandFewer } from '../accounts/labels.ts'
 import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
-import { noteActivities } from './activities.ts'
+import type { Ground } from '../context.ts'
 import { managing, strangersAmong } from './managing.ts'
 import { demandActing } from './access-level.ts'
 import { pageRows } from '../db/page-rows.ts'
@@ -17,7 +19,7 @@ import type { Schema } from '../db/schema.ts'
 
 export const PREFIX = 'alr_'
 
-/** An organisation has so many at most. */
+/** The most alerts of an organisation. */
 const MOST = 100
 
 type Row = Schema['organisation_alerts']
@@ -34,7 +36,9 @@ const resource = (row: Row, notify: readonly string[]): OrgAlert => ({
   created_at: timeAt(row.created_at),
 })
 
-/** The same for several, each with the accounts that it tells, in the order of their ids. */
+/**
+ * Returns rows as resources, each with the accounts that it notifies, in the order of their ids.
+ */
 async function resources(db: Kysely<Schema>, rows: readonly Row[]): Promise<OrgAlert[]> {
   if (rows.length === 0) return []
   const told = await db
@@ -59,7 +63,10 @@ async function resources(db: Kysely<Schema>, rows: readonly Row[]): Promise<OrgA
 const alertsIn = (db: Kysely<Schema>, organisation: string) =>
   db.selectFrom('organisation_alerts').selectAll().where('organisation_id', '=', organisation)
 
-/** An alert of the organisation. Throws AppError `not_found`. */
+/**
+ * Returns an alert of the organisation.
+ * @throws AppError `not_found`
+ */
 async function readAlert(db: Kysely<Schema>, organisation: string, id: string): Promise<OrgAlert> {
   demandId(PREFIX, id, 'alert')
   const row = await alertsIn(db, organisation).where('id', '=', id).executeTakeFirst()
@@ -68,7 +75,10 @@ async function readAlert(db: Kysely<Schema>, organisation: string, id: string): 
   return alert as OrgAlert
 }
 
-/** Say whom an alert tells from now on. Throws AppError `validation_failed` with each that is nobody's in the organisation. */
+/**
+ * Sets the accounts that an alert notifies.
+ * @throws AppError `validation_failed` for each id that is not of a member of the organisation
+ */
 async function tell(
   trx: Transaction<Schema>,
   of: { organisation: string; alert: string; accounts: readonly string[] },
@@ -90,20 +100,27 @@ async function tell(
     .execute()
 }
 
-/** Whether two alerts are the same to whoever looks. */
+/** Returns whether two alerts are equal as resources. */
 const isSame = (a: OrgAlert, b: OrgAlert): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
-  const { db, now } = ground
+  const { db, events, now } = ground
 
-  const note = (
+  const publish = (
     trx: Transaction<Schema>,
     organisation: string,
     of: { event: OrgEvent; actor: string; alert: Pick<OrgAlert, 'id' | 'name'> },
   ): Promise<void> => {
     const { event, actor, alert } = of
-    const activity = { event, actor, target: alert.id, data: { name: alert.name } }
-    return noteActivities(trx, organisation, [activity], now(), ground)
+    return events.publish(trx, {
+      type: 'organisation.alert',
+      organisation,
+      change: event,
+      actor,
+      target: alert.id,
+      data: { name: alert.name },
+      at: now(),
+    })
   }
 
   return {
@@ -114,7 +131,7 @@ export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
     },
 
     create: ({ body: { enabled, notify, ...rule } }, session) =>
-      managing(db, session, async (trx, { id: organisation }) => {
+      managing(events, session, async (trx, { id: organisation }) => {
         const { count } = await trx
           .selectFrom('organisation_alerts')
           .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -136,17 +153,17 @@ export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
           .execute()
         await tell(trx, { organisation, alert: id, accounts: notify })
         const alert = await readAlert(trx, organisation, id)
-        await note(trx, organisation, { event: 'alert_created', actor: session.account, alert })
+        await publish(trx, organisation, { event: 'alert_created', actor: session.account, alert })
         return readAlert(trx, organisation, id)
       }),
 
     update: ({ id, body: { enabled, notify, ...rule } }, session) =>
-      managing(db, session, async (trx, { id: organisation }) => {
+      managing(events, session, async (trx, { id: organisation }) => {
         const before = await readAlert(trx, organisation, id)
         const set = {
           ...rule,
           ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
-          // It never fired for the event that it waits for from now on.
+          // The alert has never fired for its new event.
           ...(rule.event === undefined || rule.event === before.event
             ? {}
             : { last_fired_at: null }),
@@ -160,15 +177,15 @@ export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
         if (notify !== undefined) await tell(trx, { organisation, alert: id, accounts: notify })
         const alert = await readAlert(trx, organisation, id)
         if (isSame(alert, before)) return before
-        await note(trx, organisation, { event: 'alert_updated', actor: session.account, alert })
+        await publish(trx, organisation, { event: 'alert_updated', actor: session.account, alert })
         return readAlert(trx, organisation, id)
       }),
 
     delete: ({ id }, session) =>
-      managing(db, session, async (trx, { id: organisation }) => {
+      managing(events, session, async (trx, { id: organisation }) => {
         const alert = await readAlert(trx, organisation, id)
         await trx.deleteFrom('organisation_alerts').where('id', '=', id).execute()
-        await note(trx, organisation, { event: 'alert_deleted', actor: session.account, alert })
+        await publish(trx, organisation, { event: 'alert_deleted', actor: session.account, alert })
       }),
   }
 }

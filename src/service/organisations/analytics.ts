@@ -1,9 +1,11 @@
-/** Figures of the organisation that the caller acts in, all from counts that were kept as things happened: none reads the history. */
+/**
+ * Figures of the caller's active organisation, all from stored counts: none reads the history.
+ */
 import type { Kysely } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import type { OrgEvent } from '../../api/rest/org.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { DAY_MS } from './activity-rows.ts'
 import { type Days, badFrom, mondayOf, readDays } from './days.ts'
 import { demandActing } from './access-level.ts'
@@ -11,7 +13,10 @@ import type { Schema } from '../db/schema.ts'
 
 const WEEK = 7
 
-/** How many days each bucket has and how many of them a trend has at most: a year of days, ten years of weeks. */
+/**
+ * The length of each bucket in days, and the most buckets of a trend: a year of days or ten years
+ * of weeks.
+ */
 const BUCKETS = {
   day: {
     days: 1,
@@ -26,7 +31,7 @@ const BUCKETS = {
   },
 } as const
 
-/** How many members there are in each state, mailboxes that were invited beside them. */
+/** Returns the number of members in each state, with the invited mailboxes. */
 async function countMembers(db: Kysely<Schema>, organisation: string) {
   const states = await db
     .selectFrom('organisation_members')
@@ -58,7 +63,7 @@ async function countThings(
   return count
 }
 
-/** How often each event happened in all the time. */
+/** Returns how often each event happened since the organisation was created. */
 async function totals(
   db: Kysely<Schema>,
   organisation: string,
@@ -71,7 +76,7 @@ async function totals(
   return new Map(rows.map(({ event, count }) => [event, count]))
 }
 
-/** How often something happened on each day on which it did. */
+/** Returns the number of activities on each day that has any. */
 async function countsByDay(
   db: Kysely<Schema>,
   { organisation, metric }: { organisation: string; metric: string },
@@ -111,7 +116,10 @@ export const orgAnalytics = ({ db, now }: Pick<Ground, 'db' | 'now'>): Service['
     }
   },
 
-  /** A week begins on Monday (ISO 8601). Of the first and the last one only the days that were asked for are counted. */
+  /**
+   * A week begins on Monday (ISO 8601). The first and the last week count only the requested
+   * days.
+   */
   trends: async ({ metric, bucket, ...query }, session) => {
     const acting = await demandActing(db, session)
     const days = readDays(query, now())

@@ -1,27 +1,27 @@
-/** The days that a summary or a trend is asked for. Days are counted from 1970, in UTC. */
+/** The range of days for a summary or a trend. Days are counted from 1970, in UTC. */
 import { invalid } from '../../api/input.ts'
 import { dayOf } from './activity-rows.ts'
 
-/** So many days unless told, the last included. */
+/** The default number of days, the last included. */
 const USUAL_DAYS = 30
 
 export interface Days {
-  /** The first. */
+  /** The first day. */
   readonly from: number
-  /** The last. */
+  /** The last day. */
   readonly to: number
 }
 
-/** A day as the wire has it, which its schema has judged. */
+/** Returns the day of a date on the wire, which its schema has validated. */
 const dayIn = (text: string): number => dayOf(Date.parse(text))
 
-/** The fault of a first day. */
+/** Returns the error for an invalid first day. */
 export const badFrom = (message: string) => invalid('query', [{ path: 'from', message }])
 
 /**
- * The days of a query, with what is not told: until today, and thirty of them.
+ * Returns the days of a query. The default is the thirty days until today.
  * @param at now, Unix milliseconds
- * @throws AppError `validation_failed` at `from`, where it is after the last
+ * @throws AppError `validation_failed` at `from` if it is after the last day
  */
 export function readDays(
   query: { from?: string | undefined; to?: string | undefined },
@@ -38,5 +38,5 @@ export function readDays(
   return { from, to }
 }
 
-/** The Monday of the week of a day (ISO 8601): 1970 began on a Thursday. */
+/** Returns the Monday of the week of a day (ISO 8601): 1970 began on a Thursday. */
 export const mondayOf = (day: number): number => day - ((((day + 3) % 7) + 7) % 7)

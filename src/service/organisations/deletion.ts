@@ -1,4 +1,7 @@
-/** What becomes of organisations when a person's account is deleted: none is left without an owner, and none without anybody. */
+/**
+ * The deletion of a person's account from its organisations. No organisation remains without an
+ * owner or without an active person.
+ */
 import type { Kysely, Transaction } from 'kysely'
 import { AppError } from '../../errors.ts'
 import { holdOrganisation } from './organisations.ts'
@@ -12,8 +15,9 @@ const lastOwner = ({ id, name }: { id: string; name: string }) =>
   )
 
 /**
- * What an account has left must have been held before: else nobody looked whether it was the last owner there.
- * @throws AppError conflict for one that took it in meanwhile
+ * Checks that the organisations that an account left were locked before. Otherwise the check for
+ * the last owner did not cover them.
+ * @throws AppError `conflict` for an organisation that the account joined meanwhile
  */
 export function demandHeld(
   left: readonly { readonly organisation_id: string }[],
@@ -26,7 +30,7 @@ export function demandHeld(
     )
 }
 
-/** The organisations that an account is active in. */
+/** Selects the organisations in which an account is active. */
 const ownOrganisations = (db: Kysely<Schema>, account: string) =>
   db
     .selectFrom('organisation_members')
@@ -40,9 +44,11 @@ const ownOrganisations = (db: Kysely<Schema>, account: string) =>
     .execute()
 
 /**
- * Keep others from the organisations of an account until the transaction ends: of two owners who go at once, one is the last. Also from
- * those where it is not active: two members who go at once write in one organisation, and neither waits for what the other holds.
- * @returns the ids of those
+ * Locks the organisations of an account until the transaction ends. Of two owners who are deleted
+ * at once, the second is then the last owner. It also locks those where the account is not
+ * active: two members who are deleted at once write in the same organisation, and the lock avoids
+ * a deadlock.
+ * @returns the ids of the organisations
  */
 export async function holdOrganisations(
   trx: Transaction<Schema>,
@@ -59,8 +65,9 @@ export async function holdOrganisations(
 }
 
 /**
- * The organisations that end with an account: those in which no other person is active, so that nobody could do anything there any more.
- * @throws AppError invalid_state, `last_owner`, for one that would be left without an owner
+ * Returns the organisations that are deleted with an account: those without another active
+ * person. No one could act in them any longer.
+ * @throws AppError `invalid_state` (`last_owner`) for one that would remain without an owner
  */
 export async function endingWith(db: Kysely<Schema>, account: string): Promise<string[]> {
   const own = await ownOrganisations(db, account)

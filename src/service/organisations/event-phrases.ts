@@ -1,4 +1,7 @@
-/** What happened, as an alert says it: "a stamp was made 3 times or more within 10 minutes". */
+/**
+ * Phrases for events in the texts of alerts: "a stamp was made 3 times or more within 10
+ * minutes".
+ */
 import type { AlertEvent } from '../../api/rest/org.ts'
 
 const PHRASES: Readonly<Record<AlertEvent, string>> = {
@@ -25,5 +28,5 @@ const PHRASES: Readonly<Record<AlertEvent, string>> = {
   stamp: 'a stamp was made',
 }
 
-/** The words for what an alert waits for. */
+/** Returns the phrase for the event of an alert. */
 export const phraseOf = (event: AlertEvent): string => PHRASES[event]

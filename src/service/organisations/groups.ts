@@ -1,4 +1,7 @@
-/** Groups of the members of an organisation. Whoever leaves the organisation leaves its groups; whoever is suspended stays. */
+/**
+ * Groups of the members of an organisation. A member who leaves the organisation leaves its
+ * groups. A suspended member stays in them.
+ */
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
@@ -8,19 +11,18 @@ import type { OrgEvent, OrgGroup } from '../../api/rest/org.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { demandFewer, demandNewName } from '../accounts/labels.ts'
 import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { accountsOf } from '../devices/machines.ts'
-import { noteActivities } from './activities.ts'
 import { managing, strangersAmong } from './managing.ts'
 import { demandActing } from './access-level.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
 export const PREFIX = 'grp_'
-/** Of whom a name is new. */
+/** The beginning of the error for a name that is taken. */
 const WHO = 'The organisation has a group'
 
-/** An organisation has so many at most. */
+/** The most groups of an organisation. */
 const MOST = 1000
 
 const seenIn = (db: Kysely<Schema>, organisation: string) =>
@@ -44,7 +46,10 @@ const resource = ({ member_count, created_at, ...row }: Row): OrgGroup => ({
   created_at: timeAt(created_at),
 })
 
-/** A group of the organisation. Throws AppError `not_found`. */
+/**
+ * Returns a group of the organisation.
+ * @throws AppError `not_found`
+ */
 async function readGroup(db: Kysely<Schema>, organisation: string, id: string): Promise<OrgGroup> {
   demandId(PREFIX, id, 'group')
   const row = await seenIn(db, organisation).where('id', '=', id).executeTakeFirst()
@@ -61,7 +66,10 @@ const namesIn = (trx: Transaction<Schema>, organisation: string): Promise<Named[
     .where('organisation_id', '=', organisation)
     .execute()
 
-/** The accounts that a request names, each once. Throws AppError `validation_failed` with each that is nobody's in the organisation. */
+/**
+ * Returns the accounts that a request names, each once.
+ * @throws AppError `validation_failed` for each id that is not of a member of the organisation
+ */
 async function demandMembers(
   trx: Transaction<Schema>,
   organisation: string,
@@ -73,7 +81,7 @@ async function demandMembers(
   return [...new Set(ids)]
 }
 
-/** Answers how many were not in the group before. */
+/** Adds accounts to a group. Returns how many were not in it before. */
 async function add(
   trx: Transaction<Schema>,
   of: { organisation: string; group: string; accounts: readonly string[] },
@@ -92,7 +100,7 @@ async function add(
   return Number(added)
 }
 
-/** Answers how many were in the group before. */
+/** Removes accounts from a group. Returns how many were in it before. */
 async function remove(
   trx: Transaction<Schema>,
   of: { group: string; accounts: readonly string[] },
@@ -106,22 +114,25 @@ async function remove(
 }
 
 export const orgGroups = (ground: Ground): Service['orgGroups'] => {
-  const { db, now } = ground
+  const { db, events, now } = ground
 
-  const note = (
+  const publish = (
     trx: Transaction<Schema>,
     organisation: string,
     of: { event: OrgEvent; actor: string; group: Named; count?: number },
   ): Promise<void> => {
     const { event, actor, group, count } = of
     const data = { name: group.name, ...(count === undefined ? {} : { count: String(count) }) }
-    return noteActivities(
-      trx,
+    const { id: target } = group
+    return events.publish(trx, {
+      type: 'organisation.group',
       organisation,
-      [{ event, actor, target: group.id, data }],
-      now(),
-      ground,
-    )
+      change: event,
+      actor,
+      target,
+      data,
+      at: now(),
+    })
   }
 
   return {
@@ -132,7 +143,7 @@ export const orgGroups = (ground: Ground): Service['orgGroups'] => {
     },
 
     create: ({ body: { name, description = null } }, session) =>
-      managing(db, session, async (trx, { id: organisation }) => {
+      managing(events, session, async (trx, { id: organisation }) => {
         const names = await namesIn(trx, organisation)
         demandNewName(names, name, { own: null, who: WHO })
         demandFewer(names.length, MOST, 'groups', 'An organisation')
@@ -143,12 +154,12 @@ export const orgGroups = (ground: Ground): Service['orgGroups'] => {
           .values({ id, organisation_id: organisation, name, description, created_at: at })
           .execute()
         const actor = session.account
-        await note(trx, organisation, { event: 'group_created', actor, group: { id, name } })
+        await publish(trx, organisation, { event: 'group_created', actor, group: { id, name } })
         return readGroup(trx, organisation, id)
       }),
 
     update: ({ id, body }, session) =>
-      managing(db, session, async (trx, { id: organisation }) => {
+      managing(events, session, async (trx, { id: organisation }) => {
         const before = await readGroup(trx, organisation, id)
         const { name = before.name, description = before.description } = body
         if (name === before.name && description === before.description) return before
@@ -159,36 +170,36 @@ export const orgGroups = (ground: Ground): Service['orgGroups'] => {
           .where('id', '=', id)
           .execute()
         const actor = session.account
-        await note(trx, organisation, { event: 'group_updated', actor, group: { id, name } })
+        await publish(trx, organisation, { event: 'group_updated', actor, group: { id, name } })
         return { ...before, name, description }
       }),
 
     delete: ({ id }, session) =>
-      managing(db, session, async (trx, { id: organisation }) => {
+      managing(events, session, async (trx, { id: organisation }) => {
         const group = await readGroup(trx, organisation, id)
         await trx.deleteFrom('organisation_groups').where('id', '=', id).execute()
-        await note(trx, organisation, { event: 'group_deleted', actor: session.account, group })
+        await publish(trx, organisation, { event: 'group_deleted', actor: session.account, group })
       }),
 
     addMembers: ({ id, body }, session) =>
-      managing(db, session, async (trx, { id: organisation }) => {
+      managing(events, session, async (trx, { id: organisation }) => {
         const group = await readGroup(trx, organisation, id)
         const accounts = await demandMembers(trx, organisation, body.member_ids)
         const count = await add(trx, { organisation, group: id, accounts })
         if (count === 0) return group
         const actor = session.account
-        await note(trx, organisation, { event: 'group_members_added', actor, group, count })
+        await publish(trx, organisation, { event: 'group_members_added', actor, group, count })
         return readGroup(trx, organisation, id)
       }),
 
     removeMembers: ({ id, body }, session) =>
-      managing(db, session, async (trx, { id: organisation }) => {
+      managing(events, session, async (trx, { id: organisation }) => {
         const group = await readGroup(trx, organisation, id)
         const accounts = await demandMembers(trx, organisation, body.member_ids)
         const count = await remove(trx, { group: id, accounts })
         if (count === 0) return group
         const actor = session.account
-        await note(trx, organisation, { event: 'group_members_removed', actor, group, count })
+        await publish(trx, organisation, { event: 'group_members_removed', actor, group, count })
         return readGroup(trx, organisation, id)
       }),
   }

@@ -1,4 +1,6 @@
-/** What is to become of addresses that somebody invites to an organisation: each is judged alone. */
+/**
+ * Verdicts on addresses that are invited to an organisation: each address is judged separately.
+ */
 import type { Transaction } from 'kysely'
 import { is } from 'valibot'
 import { email as mailbox } from '../../api/fields.ts'
@@ -11,7 +13,10 @@ type BulkInvite = Service['orgMembers']['bulkInvite']
 type Asked = Parameters<BulkInvite>[0]['body']['invites'][number]
 type Reason = Awaited<ReturnType<BulkInvite>>['skipped'][number]['reason']
 
-/** The accounts that have proven some mailboxes, by mailbox, with what they are in the organisation. */
+/**
+ * Returns the accounts that have proven these mailboxes, by mailbox. Each has its state and role
+ * in the organisation.
+ */
 export async function accountsAt(
   trx: Transaction<Schema>,
   organisation: string,
@@ -34,7 +39,7 @@ export async function accountsAt(
 
 export type Accounts = Awaited<ReturnType<typeof accountsAt>>
 
-/** The mailboxes among some that were invited before. */
+/** Returns the open invitations to these mailboxes, by mailbox. */
 export async function waitingAt(
   trx: Transaction<Schema>,
   organisation: string,
@@ -51,13 +56,16 @@ const STATES: Readonly<Record<OrgMember['state'], Reason>> = {
   suspended: 'suspended',
 }
 
-/** What is to become of an address: nothing, a new invitation, or a wider role of the member or invitation that has this id. */
+/**
+ * The verdict on an address: the reason to skip it, or `widens`. `widens` is the id of the member
+ * or invitation that gets the wider role, or null for a new invitation.
+ */
 type Verdict = { readonly reason: Reason } | { readonly widens: string | null }
 
-/** The mailbox that is meant, in lower case. */
+/** Returns the requested mailbox, in lower case. */
 export const addressOf = ({ email }: Asked): string => email.trim().toLowerCase()
 
-/** What is to become of each address, in order. */
+/** Returns the verdict on each address, in order. */
 export function judge(
   asked: readonly Asked[],
   of: { by: Role; accounts: Accounts; waiting: ReadonlyMap<string, Invite> },
@@ -81,7 +89,7 @@ export function judge(
     if (known === null) return { widens: null }
     if (known.state === 'suspended' || !isWider(one.role, known.role))
       return { reason: STATES[known.state] }
-    // By another mailbox of the same account.
+    // Another mailbox of the same account named it before.
     if (seen.has(known.id)) return { reason: 'repeated' }
     seen.add(known.id)
     return { widens: known.id }

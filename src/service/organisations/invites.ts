@@ -1,21 +1,14 @@
 /**
- * Inviting mailboxes to an organisation, many at once: each is judged alone, and what is kept is kept in one transaction. A mailbox that
- * is an account's reads like one that is nobody's, unless that account is in the organisation already.
+ * Invites many mailboxes to an organisation at once. Each is judged separately, and all changes
+ * are stored in one transaction. The mailbox of an account looks the same as one without an
+ * account, unless that account is in the organisation already.
  */
 import type { Transaction } from 'kysely'
 import type { Service } from '../../api/port.ts'
 import { MOST_INVITES, type OrgMember } from '../../api/rest/org.ts'
 import { isId, newId } from '../../crypto/encoding/id.ts'
 import type { ActiveOrganisation } from '../accounts/active-organisation.ts'
-import { displayName, primaryAddress } from '../accounts/account-record.ts'
-import type { Ground } from '../db/context.ts'
-import { sendAll } from '../connections/invitation-letters.ts'
-import { takeInvitationMails } from '../connections/invitation-allowance.ts'
-import type { Allowance } from '../accounts/mail-allowance.ts'
-import type { Message } from '../mail/mailer.ts'
-import { orgInvitationMessage } from '../mail/messages-from-others.ts'
-import { type Note, notifyAll } from '../mail/notices.ts'
-import { noteActivities } from './activities.ts'
+import type { Ground } from '../context.ts'
 import { managing } from './managing.ts'
 import {
   type Invite,
@@ -26,7 +19,6 @@ import {
   members,
   resourcesOf,
 } from './member-rows.ts'
-import { invitedNote, roleNote } from './notices.ts'
 import { changeInvite, widenMember } from './roles.ts'
 import { type Accounts, accountsAt, addressOf, judge, waitingAt } from './invite-verdicts.ts'
 import { demandRoom } from './organisations.ts'
@@ -42,72 +34,53 @@ const INVITED: Brake = {
   told: `Too many people were invited: ${20 * MOST_INVITES} an hour is the most. Nobody of this request was.`,
 }
 
-/** Whoever has them sent: the mailbox may be a stranger's. */
-const MAILS: Allowance = { what: 'org invitation', most: 3, periodMs: HOUR_MS }
-
 type Answer = Awaited<ReturnType<Service['orgMembers']['bulkInvite']>>
 
-/** Keep invitations that may be kept, and tell of them. Answers the mails to send, as far as each mailbox may get any. */
+/** Stores invitations. */
 async function keep(
   trx: Transaction<Schema>,
-  ground: Ground,
+  { events }: Pick<Ground, 'events'>,
   of: {
     by: { account: string; organisation: ActiveOrganisation }
     made: readonly Invite[]
     accounts: Accounts
     at: number
   },
-): Promise<Message[]> {
+): Promise<void> {
   const { by, made, accounts, at } = of
-  const { account, organisation } = by
+  const { account: actor, organisation } = by
   await demandRoom(trx, organisation.id, made.length)
-  await countTryIn(trx, account, INVITED, at, '', made.length)
+  await countTryIn(trx, actor, INVITED, at, '', made.length)
   await trx.insertInto('organisation_invites').values(made).execute()
-  const from = await displayName(trx, account)
-  const fromEmail = await primaryAddress(trx, account)
-  const wanted = made
-    .map(({ email }) => email)
-    .filter((email) => accounts.get(email)?.email_notifications !== 0)
-  const mailed = await takeInvitationMails(trx, { account, toMailbox: MAILS }, wanted, at)
-  const told = made.flatMap(({ email }) => accounts.get(email)?.account ?? [])
-  const note = invitedNote(from, organisation)
-  await notifyAll(trx, new Map(told.map((one) => [one, note])), at)
-  const activities = made.map(({ id: target, role }) => {
-    return { event: 'member_invited', actor: account, target, data: { role } } as const
+  const invites = made.map(({ id, email, role }) => {
+    const known = accounts.get(email)
+    const wantsMail = known?.email_notifications !== 0
+    return { id, email, role, account: known?.account ?? null, wantsMail }
   })
-  await noteActivities(trx, organisation.id, activities, at, ground)
-  const said = { from, fromEmail, organisation: organisation.name, publicUrl: ground.publicUrl() }
-  return mailed.map((to) => orgInvitationMessage({ ...said, to }))
+  await events.publish(trx, { type: 'organisation.invited', organisation, actor, invites, at })
 }
 
-/** Give members and invitations wider roles, and tell those members. */
+/** Gives members and invitations wider roles. */
 async function widen(
   trx: Transaction<Schema>,
-  ground: Ground,
+  { events }: Pick<Ground, 'events'>,
   of: {
     by: { account: string; organisation: ActiveOrganisation }
     wider: readonly { id: string; role: Role }[]
     at: number
   },
 ): Promise<void> {
-  const { by, wider, at } = of
+  const { by, at } = of
   const { account: actor, organisation } = by
+  const wider = of.wider.map((one) => ({ ...one, isMember: !isId(PREFIX, one.id) }))
   await countTryIn(trx, actor, INVITED, at, '', wider.length)
-  const notes: [account: string, note: Note][] = []
-  for (const { id, role } of wider)
-    if (isId(PREFIX, id)) await changeInvite(trx, { id, role })
-    else {
-      await widenMember(trx, { organisation: organisation.id, account: id, role })
-      notes.push([id, roleNote(organisation, role)])
-    }
-  await notifyAll(trx, notes, at)
-  const activities = wider.map(({ id: target, role }) => {
-    return { event: 'member_role_changed', actor, target, data: { role } } as const
-  })
-  await noteActivities(trx, organisation.id, activities, at, ground)
+  for (const { id, role, isMember } of wider)
+    if (isMember) await widenMember(trx, { organisation: organisation.id, account: id, role })
+    else await changeInvite(trx, { id, role })
+  await events.publish(trx, { type: 'organisation.roles_widened', organisation, actor, wider, at })
 }
 
-/** Members and invitations by their ids, in order. */
+/** Returns members and invitations by their ids, in order. */
 async function resourcesBy(
   trx: Transaction<Schema>,
   organisation: string,
@@ -130,14 +103,14 @@ async function resourcesBy(
 }
 
 /**
- * Invite mailboxes to the organisation that is active for the caller; the mails go out after the answer. Whoever is there or invited
- * already, with a role that is narrower, gets the wider one.
+ * Invites mailboxes to the organisation that is active for the caller. A mailbox that is a member
+ * or invited already, with a narrower role, gets the wider one.
  */
 export const bulkInvite =
   (ground: Ground): Service['orgMembers']['bulkInvite'] =>
   async ({ body: { invites: asked } }, session) => {
-    const { db, now, background, mail } = ground
-    return managing(db, session, async (trx, organisation) => {
+    const { events, now } = ground
+    return managing(events, session, async (trx, organisation) => {
       const addresses = [...new Set(asked.map(addressOf))]
       const accounts = await accountsAt(trx, organisation.id, addresses)
       const waiting = await waitingAt(trx, organisation.id, addresses)
@@ -168,10 +141,7 @@ export const bulkInvite =
       }
       const by = { account: session.account, organisation }
       if (wider.length > 0) await widen(trx, ground, { by, wider, at })
-      if (made.length > 0) {
-        const letters = await keep(trx, ground, { by, made, accounts, at })
-        background.run(() => sendAll(mail, letters))
-      }
+      if (made.length > 0) await keep(trx, ground, { by, made, accounts, at })
       return { invited: await resourcesBy(trx, organisation.id, ids), skipped }
     })
   }

@@ -1,19 +1,20 @@
 /**
- * Joining an organisation: whoever proves a mailbox that it invited is a member from then on. Who is active already gets the role that the
- * invitation says where it is wider; no further mailbox of somebody who is suspended lets them in again.
+ * Joining an organisation. An account that proves an invited mailbox becomes a member. An active
+ * member gets the role of the invitation if that is wider. Another mailbox of a suspended member
+ * does not activate that member.
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { OrgEvent } from '../../api/rest/org.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
-import { type Post, noteActivities } from './activities.ts'
 import { type Role, isWider } from './member-rows.ts'
 import { widenMember } from './roles.ts'
 import { holdOrganisation } from './organisations.ts'
 import type { Schema } from '../db/schema.ts'
+import type { Subscriber } from '../events.ts'
 
 type Invite = Schema['organisation_invites']
-/** What waits for an account at the mailboxes that it has proven, the oldest first. */
+/** Selects the open invitations to the proven mailboxes of an account, the oldest first. */
 const invitesOf = (db: Kysely<Schema>, account: string): Promise<Invite[]> =>
   db
     .selectFrom('organisation_invites')
@@ -25,16 +26,17 @@ const invitesOf = (db: Kysely<Schema>, account: string): Promise<Invite[]> =>
     .orderBy('id')
     .execute()
 
-/** What became of an account by its invites. */
+/** The change of an account by its invitations. */
 interface Taken {
   readonly event: Extract<OrgEvent, 'member_joined' | 'member_role_changed'>
   readonly role: Role
 }
 
 /**
- * Make an account a member by its invites to one organisation, whose row is held; the invites are used up.
- * @param invites one at least, the oldest first: of several the widest role counts
- * @returns null for who is a member already, with a role that is as wide
+ * Makes an account a member by its invitations to one organisation and deletes the invitations.
+ * The caller has locked the row of the organisation.
+ * @param invites at least one, the oldest first; the widest role counts
+ * @returns null if the account is a member already and its role does not become wider
  */
 export async function takeIn(
   trx: Transaction<Schema>,
@@ -70,20 +72,20 @@ export async function takeIn(
   return isWidened ? { event: 'member_role_changed', role } : null
 }
 
-/** Make an account a member of every organisation that invited one of the mailboxes it has proven. */
-export async function joinInvited(
-  ground: Post & Pick<Ground, 'now'>,
+/** Makes an account a member of every organisation that invited one of its proven mailboxes. */
+async function joinInvited(
+  ground: Pick<Ground, 'db' | 'events' | 'now'>,
   account: string,
 ): Promise<void> {
-  const { db, now } = ground
+  const { db, events, now } = ground
   const waiting = await invitesOf(db, account)
   if (waiting.length === 0) return
   const held = [...new Set(waiting.map((one) => one.organisation_id))].sort()
-  await db.transaction().execute(async (trx) => {
+  await events.transaction(async (trx) => {
     for (const organisation of held) await holdOrganisation(trx, organisation)
     await lockAccount(trx, account)
     const at = now()
-    // Without those that were used up since; one that came since is for the next time.
+    // Reads the invitations again: used ones are gone, and a new one waits for the next call.
     const invites = Map.groupBy(await invitesOf(trx, account), (one) => one.organisation_id)
     const all: [organisation: string, taken: Taken][] = []
     for (const organisation of held) {
@@ -91,9 +93,24 @@ export async function joinInvited(
       const taken = own === undefined ? null : await takeIn(trx, { account, invites: own, at })
       if (taken !== null) all.push([organisation, taken])
     }
-    for (const [organisation, { event, role }] of all) {
-      const activity = { event, actor: account, target: account, data: { role } }
-      await noteActivities(trx, organisation, [activity], at, ground)
-    }
+    for (const [organisation, { event: change, role }] of all)
+      await events.publish(trx, {
+        type: 'organisation.joined',
+        organisation,
+        account,
+        change,
+        role,
+        at,
+      })
   })
 }
+
+/**
+ * Joins the organisations of an account that signed in or has a new address, after the commit.
+ */
+export const joining =
+  (
+    ground: Pick<Ground, 'db' | 'events' | 'now'>,
+  ): Subscriber<'account.signed_in' | 'email.added'> =>
+  ({ afterCommit }, { account }) =>
+    afterCommit(() => joinInvited(ground, account))

@@ -1,5 +1,8 @@
-/** Changing what is an organisation's, one after the other: how many there are and what they are called stays as it was judged. */
-import type { Kysely, Transaction } from 'kysely'
+/**
+ * Serialises changes to an organisation: limits and unique names are still true when the change
+ * is stored.
+ */
+import type { Transaction } from 'kysely'
 import type { Session } from '../../api/port.ts'
 import { PREFIX, isId } from '../../crypto/encoding/id.ts'
 import type { Issue } from '../../errors.ts'
@@ -8,45 +11,47 @@ import { PREFIX as MEMBER } from './member-rows.ts'
 import { demandActing, demandManaging } from './access-level.ts'
 import { demandManager, holdOrganisation } from './organisations.ts'
 import type { Schema } from '../db/schema.ts'
+import type { Events } from '../events.ts'
 
 /**
- * Change something in a transaction, in which nobody else manages the organisation that is active for the caller.
- * @param work is given that organisation
+ * Runs a change in a transaction while the caller's active organisation is locked.
+ * @param work receives that organisation
  * @throws AppError `no_active_organisation`, `forbidden`
  */
 export const managing = <T>(
-  db: Kysely<Schema>,
+  events: Events,
   session: Session,
   work: (trx: Transaction<Schema>, organisation: ActiveOrganisation) => Promise<T>,
 ): Promise<T> =>
-  db.transaction().execute(async (trx) => {
+  events.transaction(async (trx) => {
     const organisation = await demandManaging(trx, session)
     await holdOrganisation(trx, organisation.id)
-    // Somebody may have suspended them meanwhile.
+    // The caller may have been suspended meanwhile.
     await demandManager(trx, organisation.id, session.account)
     return work(trx, organisation)
   })
 
 /**
- * The same for what any active member may do.
+ * Runs a change that any active member may make, while the organisation is locked.
  * @throws AppError `no_active_organisation`
  */
 export const acting = <T>(
-  db: Kysely<Schema>,
+  events: Events,
   session: Session,
   work: (trx: Transaction<Schema>, organisation: ActiveOrganisation) => Promise<T>,
 ): Promise<T> =>
-  db.transaction().execute(async (trx) => {
+  events.transaction(async (trx) => {
     const organisation = await demandActing(trx, session)
     await holdOrganisation(trx, organisation.id)
     return work(trx, organisation)
   })
 
-/** So many are told of one request, as of any that is not valid. */
+/** The most issues in one error, as in other validation errors. */
 const MOST_ISSUES = 20
 
 /**
- * What is wrong with a list of ids in a body that should all be of accounts in an organisation, suspended ones included.
+ * Returns the issues for ids in a body that are not of accounts in an organisation. Suspended
+ * members are allowed.
  * @param of `path`: the name of the list
  */
 export async function strangersAmong(

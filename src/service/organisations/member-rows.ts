@@ -1,6 +1,6 @@
 /**
- * Members of an organisation as the tables have them: accounts that are in it, and mailboxes that were invited. To whoever lists them
- * they are one list; of a mailbox nothing is told but itself, whether it is an account's or nobody's.
+ * Rows of members of an organisation: accounts in it, and invited mailboxes. Both are in one
+ * list. An invited mailbox does not reveal whether an account has it.
  */
 import type { Kysely } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
@@ -13,7 +13,7 @@ export const PREFIX = 'mem_'
 export type Invite = Schema['organisation_invites']
 export type Role = Invite['role']
 
-/** The accounts in an organisation, each with its names. */
+/** Selects the accounts in an organisation, each with its names. */
 export const members = (db: Kysely<Schema>, organisation: string) =>
   db
     .selectFrom('organisation_members')
@@ -22,7 +22,7 @@ export const members = (db: Kysely<Schema>, organisation: string) =>
     .select((of) => [
       'display_name',
       'kind',
-      // Looked up for each that is shown: joined, PostgreSQL may read the mailboxes of everybody.
+      // A subquery for each listed row: with a join, PostgreSQL may read all mailboxes.
       of
         .selectFrom('emails')
         .select('address')
@@ -33,7 +33,7 @@ export const members = (db: Kysely<Schema>, organisation: string) =>
     ])
     .where('organisation_members.organisation_id', '=', organisation)
 
-/** So many of them, the newest, before one and in one state where that is given; in no order. */
+/** Selects the newest members before one, in a state if one is given; in no order. */
 export const membersBefore = (
   db: Kysely<Schema>,
   organisation: string,
@@ -54,14 +54,14 @@ export const membersBefore = (
 
 export type Member = Awaited<ReturnType<ReturnType<typeof members>['executeTakeFirstOrThrow']>>
 
-/** The mailboxes that an organisation has invited and nobody has joined by. */
+/** Selects the mailboxes that an organisation invited and that have not joined. */
 export const invites = (db: Kysely<Schema>, organisation: string) =>
   db.selectFrom('organisation_invites').selectAll().where('organisation_id', '=', organisation)
 
 /** From the widest. */
 const ROLES: readonly Role[] = ['owner', 'admin', 'member']
 
-/** Whether a role may do more than another. */
+/** Returns whether a role may do more than another. */
 export const isWider = (a: Role, b: Role): boolean => ROLES.indexOf(a) < ROLES.indexOf(b)
 
 const memberResource = (row: Member, group_ids: string[]): OrgMember => ({
@@ -90,10 +90,10 @@ export const inviteResource = ({ id, email, role, state, created_at }: Invite): 
   created_at: timeAt(created_at),
 })
 
-/** Who is meant: an account that is in the organisation, or a mailbox that was invited. */
+/** An account in the organisation, or an invited mailbox. */
 export type Meant = { readonly member: Member } | { readonly invite: Invite }
 
-/** The same as resources, in order, each with the groups that it is in. */
+/** Returns members and invitations as resources, in order, each with its groups. */
 export async function resourcesOf(
   db: Kysely<Schema>,
   organisation: string,
@@ -124,7 +124,10 @@ export async function resourcesOf(
 export const roleOf = (meant: Meant): Role =>
   'invite' in meant ? meant.invite.role : meant.member.role
 
-/** The member or invitation that an id names (of an account, a machine or the list), or null. */
+/**
+ * Returns the member or invitation with an id, or null. The id is that of an account, of a
+ * machine or of the entry in the list.
+ */
 export async function meantBy(
   db: Kysely<Schema>,
   organisation: string,
@@ -133,14 +136,16 @@ export async function meantBy(
   const isListed = isId(PREFIX, id)
   const isMachine = isId('mch_', id)
   if (!isListed && !isMachine && !isId('acc_', id)) return null
-  // Whoever joins in between keeps the id: asked in this order, nobody is missed.
+  // A mailbox that joins between the queries keeps its id: read in this order, no entry is
+  // missed.
   const invite = isListed
     ? await invites(db, organisation).where('id', '=', id).executeTakeFirst()
     : undefined
   if (invite !== undefined) return { invite }
   const all = members(db, organisation)
   const column = isListed ? 'member_id' : 'organisation_members.account_id'
-  // Its key file names a machine so, before and after its first device gave it an account id.
+  // The key file of a machine has this id, before and after its first device gave it an account
+  // id.
   const machine = db.selectFrom('machines').select('account_id').where('id', '=', id)
   const named = all.where(column, '=', isMachine ? machine : id)
   const member = await named.executeTakeFirst()

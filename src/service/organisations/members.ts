@@ -1,7 +1,7 @@
 /**
- * Members of the organisation that is active for the caller. Whoever is suspended keeps their own account and all that is in it; the
- * organisation is as if they were not there, and a machine account, which is the organisation's own, can do nothing until it is activated.
- * Nobody joins by an invitation that is suspended.
+ * Members of the caller's active organisation. A suspended member keeps their own account and its
+ * data, but has no access to the organisation. A machine account belongs to the organisation and
+ * can do nothing while it is suspended. A suspended invitation admits no one.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf, readCursor, rowsFor } from '../../api/cursor.ts'
@@ -12,9 +12,7 @@ import { AppError } from '../../errors.ts'
 import type { ActiveOrganisation } from '../accounts/active-organisation.ts'
 import { accountAt } from '../accounts/account-record.ts'
 import { notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
-import { type Note, notify } from '../mail/notices.ts'
-import { noteActivities } from './activities.ts'
+import type { Ground } from '../context.ts'
 import { takeIn } from './joining.ts'
 import { acting, managing } from './managing.ts'
 import {
@@ -30,7 +28,6 @@ import {
   resourcesOf,
   roleOf,
 } from './member-rows.ts'
-import { activatedNote, roleNote, suspendedNote } from './notices.ts'
 import { demandActing } from './access-level.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -50,7 +47,10 @@ const lastOwner = () =>
     'This is the last active owner of the organisation: invite another owner, or activate one, first.',
   )
 
-/** Throws AppError `last_owner` where no other person who is active owns the organisation, which is held. */
+/**
+ * Checks that another active person owns the organisation, which is locked.
+ * @throws AppError `invalid_state` (`last_owner`)
+ */
 async function demandAnotherOwner(trx: Transaction<Schema>, member: Member): Promise<void> {
   const other = await members(trx, member.organisation_id)
     .where('role', '=', 'owner')
@@ -62,7 +62,10 @@ async function demandAnotherOwner(trx: Transaction<Schema>, member: Member): Pro
   if (other === undefined) throw lastOwner()
 }
 
-/** Throws AppError `forbidden` for an admin who would change an owner. */
+/**
+ * Checks that only an owner changes an owner.
+ * @throws AppError `forbidden` for an admin
+ */
 function demandOver(by: Role, whom: Role): void {
   if (whom === 'owner' && by !== 'owner')
     throw new AppError('forbidden', 'Only an owner may activate or suspend an owner.')
@@ -80,7 +83,7 @@ const setState = (
     .where('account_id', '=', account_id)
     .execute()
 
-/** Say whether somebody may join by an invitation. Answers false for one that says so already. */
+/** Sets the state of an invitation. Returns false if it has that state already. */
 async function setInvite(
   trx: Transaction<Schema>,
   { id }: Invite,
@@ -100,30 +103,26 @@ type Event = Extract<
   'member_joined' | 'member_activated' | 'member_suspended' | 'member_role_changed'
 >
 
-/** What became of whom: an account, or a mailbox that is only invited; null where nothing did. */
+/** The account or invitation that a change affected, and its event; null if nothing changed. */
 interface Move {
   readonly id: string
   readonly event: Event | null
 }
 
-const NOTES: Readonly<Record<Event, (of: ActiveOrganisation, role: Role) => Note>> = {
-  member_joined: activatedNote,
-  member_activated: activatedNote,
-  member_suspended: suspendedNote,
-  member_role_changed: roleNote,
-}
-
 export const orgMembers = (ground: Ground): Service['orgMembers'] => {
-  const { db, now } = ground
+  const { db, events, now } = ground
 
-  /** Whom an id names. Throws AppError `not_found`. */
+  /**
+   * Returns the member or invitation with an id.
+   * @throws AppError `not_found`
+   */
   async function demandMeant(from: Kysely<Schema>, organisation: string, id: string) {
     const meant = await meantBy(from, organisation, id)
     if (meant === null) throw notFound('member')
     return meant
   }
 
-  /** Change a member, write that it was, and tell them. */
+  /** Changes a member or an invitation. */
   async function move(
     trx: Transaction<Schema>,
     organisation: ActiveOrganisation,
@@ -134,11 +133,16 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
     const after = await demandMeant(trx, organisation.id, target)
     const [resource] = await resourcesOf(trx, organisation.id, [after])
     if (event === null) return resource!
-    const at = now()
-    if ('member' in after && after.member.kind === 'person' && target !== actor)
-      await notify(trx, target, NOTES[event](organisation, after.member.role), at)
-    const data = event === 'member_role_changed' ? { role: roleOf(after) } : {}
-    await noteActivities(trx, organisation.id, [{ event, actor, target, data }], at, ground)
+    await events.publish(trx, {
+      type: 'organisation.member_changed',
+      change: event,
+      organisation,
+      actor,
+      target,
+      role: roleOf(after),
+      isNotified: 'member' in after && after.member.kind === 'person' && target !== actor,
+      at: now(),
+    })
     return resource!
   }
 
@@ -150,7 +154,7 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
     return { id, event: 'member_activated' }
   }
 
-  /** Whoever has proven the mailbox is taken in; else it waits again. */
+  /** Makes the owner of a proven mailbox a member. Otherwise the invitation is open again. */
   async function admitted(trx: Transaction<Schema>, invite: Invite, by: Role): Promise<Move> {
     const id = await accountAt(trx, invite.email)
     if (id === null) {
@@ -160,7 +164,7 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
     }
     const taken = await takeIn(trx, { account: id, invites: [invite], at: now() })
     if (taken?.event === 'member_joined') return { id, event: taken.event }
-    // In it already, by another mailbox.
+    // The account is a member already, by another mailbox.
     const meant = await demandMeant(trx, invite.organisation_id, id)
     demandOver(by, roleOf(meant))
     const { event } = await activated(trx, (meant as { member: Member }).member)
@@ -184,10 +188,11 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
   return {
     list: async ({ state, ...page }, session) => {
       const { id: organisation } = await demandActing(db, session)
-      // Whoever joins in between keeps their place: asked in this order, nobody is missed.
+      // A mailbox that joins between the queries keeps its place: read in this order, no entry is
+      // missed.
       const invited = await pageRows(
         invites(db, organisation).$if(state !== undefined, (query) =>
-          // None is active: a mailbox is a member once an account joins by it.
+          // No invitation is active: a mailbox becomes a member once its account joins.
           query.where('state', '=', state as Invite['state']),
         ),
         page,
@@ -216,7 +221,7 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
     },
 
     activate: ({ id }, session) =>
-      managing(db, session, (trx, organisation) => {
+      managing(events, session, (trx, organisation) => {
         const { role: by } = organisation
         const work = async (meant: Meant) => {
           demandOver(by, roleOf(meant))
@@ -227,9 +232,9 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
 
     suspend: ({ id }, session) => {
       const { account: actor } = session
-      // Nobody has to stay where they were taken in.
+      // Every member may suspend their own membership.
       const within = id === actor ? acting : managing
-      return within(db, session, (trx, organisation) => {
+      return within(events, session, (trx, organisation) => {
         const work = async (meant: Meant) => {
           demandOver(organisation.role, roleOf(meant))
           return suspended(trx, meant)

@@ -1,13 +1,17 @@
-/** What people are told of their membership in an organisation. Anybody can make one and give it any name. */
+/**
+ * The notifications about memberships. Any person can create an organisation and give it any
+ * name.
+ */
 import type { OrgRole } from '../../api/rest/org.ts'
-import type { ActiveOrganisation } from '../accounts/active-organisation.ts'
+import { displayName } from '../accounts/account-record.ts'
+import type { EventOf, Subscriber } from '../events.ts'
+import { type Note, notify, notifyAll } from '../mail/notices.ts'
 import { quoted } from '../mail/quoting.ts'
-import type { Note } from '../mail/notices.ts'
 
-type Organisation = Pick<ActiveOrganisation, 'id' | 'name'>
+type Organisation = EventOf<'organisation.invited'>['organisation']
 
-/** Somebody invites a mailbox of theirs. */
-export const invitedNote = (from: string, { id, name }: Organisation): Note => ({
+/** Returns the note about an invitation of one of the account's mailboxes. */
+const invitedNote = (from: string, { id, name }: Organisation): Note => ({
   kind: 'org_invited',
   title: `${quoted(from)} invites you to an organisation`,
   body:
@@ -16,26 +20,64 @@ export const invitedNote = (from: string, { id, name }: Organisation): Note => (
   data: { organisation_id: id },
 })
 
-/** Somebody suspended them. */
-export const suspendedNote = ({ id, name }: Organisation): Note => ({
+/** Returns the note about a suspension. */
+const suspendedNote = ({ id, name }: Organisation): Note => ({
   kind: 'org_suspended',
   title: `You are suspended in ${quoted(name)}`,
   body: `An owner or admin of the organisation ${quoted(name)} suspended you there. You cannot act in it until one of them activates you; nothing of your own account has changed.`,
   data: { organisation_id: id },
 })
 
-/** Somebody took them in, or ended their suspension. */
-export const activatedNote = ({ id, name }: Organisation): Note => ({
+/** Returns the note to an account that an owner or admin made an active member. */
+const activatedNote = ({ id, name }: Organisation): Note => ({
   kind: 'org_activated',
   title: `You are a member of ${quoted(name)}`,
   body: `An owner or admin of the organisation ${quoted(name)} made you an active member of it. Who is in it sees your name and the address that was invited.`,
   data: { organisation_id: id },
 })
 
-/** Somebody gave them a wider role. */
-export const roleNote = ({ id, name }: Organisation, role: OrgRole): Note => ({
+/** Returns the note about a wider role. */
+const roleNote = ({ id, name }: Organisation, role: OrgRole): Note => ({
   kind: 'org_role_changed',
   title: `Your role in ${quoted(name)} is ${role} now`,
   body: `An owner or admin of the organisation ${quoted(name)} gave you the role ${role}.`,
   data: { organisation_id: id },
 })
+
+/** Notifies the accounts of invited mailboxes. */
+export const noticesOfInvites: Subscriber<'organisation.invited'> = async (
+  { trx },
+  { organisation, actor, invites, at },
+) => {
+  const note = invitedNote(await displayName(trx, actor), organisation)
+  const accounts = invites.flatMap(({ account }) => account ?? [])
+  await notifyAll(trx, new Map(accounts.map((one) => [one, note])), at)
+}
+
+/** Notifies members with a wider role. */
+export const noticesOfRoles: Subscriber<'organisation.roles_widened'> = (
+  { trx },
+  { organisation, wider, at },
+) => {
+  const members = wider.filter(({ isMember }) => isMember)
+  const notes = members.map(({ id, role }) => [id, roleNote(organisation, role)] as const)
+  return notifyAll(trx, notes, at)
+}
+
+const NOTES = {
+  member_joined: activatedNote,
+  member_activated: activatedNote,
+  member_suspended: suspendedNote,
+  member_role_changed: roleNote,
+} as const satisfies Record<
+  EventOf<'organisation.member_changed'>['change'],
+  (of: Organisation, role: OrgRole) => Note
+>
+
+/** Notifies a member of a change by another member. */
+export const noticeOfMember: Subscriber<'organisation.member_changed'> = async (
+  { trx },
+  { organisation, change, target, role, isNotified, at },
+) => {
+  if (isNotified) await notify(trx, target, NOTES[change](organisation, role), at)
+}

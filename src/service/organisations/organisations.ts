@@ -1,16 +1,16 @@
-/** Organisations, and who may act for one: what an account may do there is the role of its membership. */
+/** Organisations. The role of a membership decides what an account may do in one. */
 import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../../api/port.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { notFound } from '../db/faults.ts'
-import type { Ground } from '../db/context.ts'
+import type { Ground } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
 
 /**
- * Let only an owner or admin of the organisation pass whose membership is active.
- * @throws AppError `not_found` for an organisation that the account is not in, `forbidden` for another role or state
+ * Checks that an account is an active owner or admin of the organisation.
+ * @throws AppError `not_found` if the account is not in it, `forbidden` for another role or state
  */
 export async function demandManager(
   db: Kysely<Schema>,
@@ -31,12 +31,15 @@ export async function demandManager(
     )
 }
 
-/** Keep others from an organisation, should it exist, until the transaction ends. Before any account of it is held. */
+/**
+ * Locks an organisation, if it exists, until the transaction ends. Call it before any of its
+ * accounts is locked.
+ */
 export async function holdOrganisation(
   trx: Transaction<Schema>,
   organisation: string,
 ): Promise<void> {
-  // Changes nothing. It is how both engines hold a row.
+  // Changes nothing. An update locks the row in both database engines.
   await trx
     .updateTable('organisations')
     .set((of) => ({ name: of.ref('name') }))
@@ -44,10 +47,13 @@ export async function holdOrganisation(
     .execute()
 }
 
-/** So many are in an organisation, machines and invited mailboxes included. */
+/** The most members of an organisation, machines and invited mailboxes included. */
 export const MOST_MEMBERS = 20_000
 
-/** Throws AppError `conflict` where an organisation, which is held, has no room for so many more. */
+/**
+ * Checks that an organisation, which is locked, has room for so many more members.
+ * @throws AppError `conflict`
+ */
 export async function demandRoom(
   trx: Transaction<Schema>,
   organisation: string,
@@ -70,10 +76,16 @@ export async function demandRoom(
     )
 }
 
-/** So many organisations one person makes. Those that others made them an owner of do not count. */
+/**
+ * The most organisations that one person creates. Those of which others made the person an owner
+ * do not count.
+ */
 const MOST_OWNED = 100
 
-/** Throws AppError `conflict` for who made as many as one may. */
+/**
+ * Checks that an account may create another organisation.
+ * @throws AppError `conflict`
+ */
 async function demandFewerOwned(trx: Transaction<Schema>, account: string): Promise<void> {
   await lockAccount(trx, account)
   const { count } = await trx

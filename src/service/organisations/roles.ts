@@ -1,9 +1,12 @@
-/** Roles in an organisation, which is held. They are widened only: whoever is to have less is suspended. */
+/**
+ * Changes roles in an organisation, which is locked. Roles only become wider: suspension replaces
+ * a narrower role.
+ */
 import type { Transaction } from 'kysely'
 import { type Role, isWider } from './member-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** Give an active member a role. Answers false, and changes nothing, for one that is no wider. */
+/** Gives an active member a role. Returns false, without a change, if the role is not wider. */
 export async function widenMember(
   trx: Transaction<Schema>,
   of: { organisation: string; account: string; role: Role },
@@ -25,6 +28,6 @@ export async function widenMember(
   return true
 }
 
-/** Say that whoever joins by an invitation gets another role. */
+/** Changes the role that an invitation gives. */
 export const changeInvite = (trx: Transaction<Schema>, { id, role }: { id: string; role: Role }) =>
   trx.updateTable('organisation_invites').set({ role }).where('id', '=', id).execute()

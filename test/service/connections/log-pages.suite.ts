@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { hashOf } from '../../../src/crypto/jose/jws.ts'
-import type { PageLimits } from '../../../src/service/devices/log-pages.ts'
+import type { PageLimits } from '../../../src/service/db/log-pages.ts'
 import type { Subject } from '../../account/subject.ts'
 import { connected, make } from './connecting.ts'
 import {

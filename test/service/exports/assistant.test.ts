@@ -20,7 +20,7 @@ import { type TestContext, after, before, describe, test } from 'node:test'
 import { inspect } from 'node:util'
 import type { AssistantConfig } from '../../../src/config/assistant.ts'
 import { AppError, type Code } from '../../../src/errors.ts'
-import { PATIENCE, type Patience, newAssistant } from '../../../src/service/exports/assistant.ts'
+import { PATIENCE, type Patience, newAssistant } from '../../../src/service/assistant/assistant.ts'
 import {
   type Endpoint,
   type Speaker,

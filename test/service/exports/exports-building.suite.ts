@@ -9,6 +9,7 @@ import { newBackground } from '../../../src/service/db/background.ts'
 import { newExporter } from '../../../src/service/exports/building.ts'
 import { type ServiceDatabase, openServiceDatabase } from '../database.ts'
 import type { Engine } from '../engines.ts'
+import { withEvents } from '../events.ts'
 import { beside, exportRow, filesOf, newest, partsIn, until } from './exports-subject.ts'
 import { logEntry } from '../log-rows.ts'
 import { enrol, type Person } from '../person.ts'
@@ -40,9 +41,10 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
   ) => {
     const closing = new AbortController()
     const background = newBackground(log)
+    const mail = { send: async () => undefined }
     const account = own()
     const exporter = newExporter({
-      ground: { db: database.db, background, now: () => subject.clock.ms },
+      ground: withEvents({ db: database.db, background, mail, now: () => subject.clock.ms }),
       accountOf: () => ({ ...account, verificationLog: { list } }),
       isAway,
       log,

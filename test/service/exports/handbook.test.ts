@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { handbook, newHandbook, sectionsOf } from '../../../src/service/exports/handbook.ts'
+import { handbook, newHandbook, sectionsOf } from '../../../src/service/assistant/handbook.ts'
 
 describe('sections', () => {
   test('are cut at headings, and named by all that are over them', () => {

@@ -1,0 +1,198 @@
+/**
+ * One question after another, passed on to the assistant that the operator chose, whose answer goes back as it comes; where there is none,
+ * the handbook answers, and says so.
+ */
+import { deltaOf, outcomeOf } from '../../api/chat-events.ts'
+import { EVENT_STREAM, newEventReader } from '../../api/event-stream.ts'
+import type { Service } from '../../api/port.ts'
+import { CONVERSATION_HEADER, TURN_HEADER } from '../../api/rest/assistant.ts'
+import type { Content } from '../../api/route.ts'
+import { AppError } from '../../errors.ts'
+import { type Assistant, type Message, newAssistant } from './assistant.ts'
+import {
+  LONGEST_ANSWER,
+  conversationOf,
+  earlierIn,
+  keepAnswer,
+  keepRating,
+  keepTurn,
+} from './chat-turns.ts'
+import type { Ground } from '../context.ts'
+import { type Handbook, type Section, handbook } from './handbook.ts'
+import { type Brake, countTry } from '../db/attempts.ts'
+
+const TURNS: Brake = {
+  what: 'chat',
+  most: 120,
+  periodMs: 3_600_000,
+  told: 'These are many questions for one hour.',
+}
+
+/** So many answers may be under way for an account; each holds connections. */
+const AT_ONCE = 5
+
+/** So many sections of the handbook go with a question, or are its answer. */
+const SECTIONS = 4
+
+const RULES = `You are the assistant of Countersign, with which people prove on a call who they are by three
+spoken words, and sign files with stamps. Help with its use, briefly, in the language of the question.
+Rely on the sections of its handbook below; where they do not say it, say that you do not know.
+You see nothing of the person's account and do nothing in it. Nobody needs to tell you words, codes,
+tokens, keys or links: ask for none.`
+
+const written = ({ title, source, text }: Section) => `${title} (${source})\n\n${text}`
+
+const systemMessage = (sections: readonly Section[]): Message => ({
+  role: 'system',
+  content: [RULES, ...sections.map((section) => `# ${written(section)}`)].join('\n\n'),
+})
+
+/** What the handbook says to a question. */
+function handbookAnswer({ contents }: Handbook, [best, ...others]: readonly Section[]): string {
+  const from = 'No assistant is set up on this account server, so this is from the handbook'
+  if (best === undefined)
+    return `${from}, and nothing in it matches the question. It speaks of:\n\n${contents.map((line) => `- ${line}`).join('\n')}`
+  const more = [...new Set(others.map(({ title }) => title))].filter((one) => one !== best.title)
+  const also = more.length === 0 ? '' : `\n\nIt says more under: ${more.join('; ')}.`
+  return `${from}.\n\n${written(best)}${also}`
+}
+
+const headersOf = (conversation: string, turn: string) => ({
+  [CONVERSATION_HEADER]: conversation,
+  [TURN_HEADER]: turn,
+})
+
+interface Question {
+  readonly account: string
+  readonly conversation: string
+  readonly message: string
+}
+
+async function fromHandbook(ground: Ground, question: Question): Promise<Content> {
+  const book = handbook()
+  const sections = book.find(question.message, SECTIONS)
+  const answer = handbookAnswer(book, sections)
+  const turn = await keepTurn(ground, { ...question, answer })
+  const ids = { turn_id: turn, conversation_id: question.conversation }
+  return {
+    type: 'application/json',
+    body: JSON.stringify({ ...ids, assistant: 'handbook', answer, sections }),
+    headers: headersOf(question.conversation, turn),
+  }
+}
+
+/** Gathers the text of an answer from the bytes that pass, and whether it is whole. */
+function newListener() {
+  const events = newEventReader()
+  let text = ''
+  let outcome: ReturnType<typeof outcomeOf> = null
+  return {
+    heard: (bytes: Uint8Array): void => {
+      for (const event of events(bytes)) {
+        if (text.length < LONGEST_ANSWER) text += deltaOf(event)
+        if (outcome !== 'failed') outcome = outcomeOf(event) ?? outcome
+      }
+    },
+    whole: () => outcome === 'whole',
+    text: () => text,
+  }
+}
+
+async function fromAssistant(
+  ground: Ground,
+  assistant: Assistant,
+  question: Question,
+  ended: () => void,
+): Promise<Content> {
+  const { db, background } = ground
+  const { account, conversation, message } = question
+  const { heard, whole, text } = newListener()
+  /** The id of the turn, once it is kept; null where it will not be. */
+  const kept = Promise.withResolvers<string | null>()
+  const keep = () => {
+    ended()
+    return new Promise<void>((resolve) => {
+      background.run(async () => {
+        try {
+          const turn = await kept.promise
+          if (turn !== null) await keepAnswer(db, turn, text())
+        } finally {
+          resolve()
+        }
+      })
+    })
+  }
+  const messages = [
+    systemMessage(handbook().find(message, SECTIONS)),
+    ...(await earlierIn(db, account, conversation)),
+    { role: 'user' as const, content: message },
+  ]
+  let cut = () => undefined as void
+  try {
+    const passage = await assistant.ask(messages, { heard, whole, ended: keep })
+    cut = passage.cut
+    const turn = await keepTurn(ground, { ...question, answer: null })
+    kept.resolve(turn)
+    return {
+      type: EVENT_STREAM,
+      body: passage.body,
+      // nginx would gather what comes.
+      headers: { ...headersOf(conversation, turn), 'X-Accel-Buffering': 'no' },
+    }
+  } catch (error) {
+    kept.resolve(null)
+    cut()
+    throw error
+  }
+}
+
+/** Counts what is under way, by account; gives back what ends one. Throws AppError `rate_limited`. */
+function newTurnstile() {
+  const running = new Map<string, number>()
+  return (account: string): (() => void) => {
+    const count = running.get(account) ?? 0
+    if (count >= AT_ONCE)
+      throw new AppError(
+        'rate_limited',
+        `${AT_ONCE} answers are under way. Wait until one has ended.`,
+        { headers: { 'Retry-After': '5' } },
+      )
+    running.set(account, count + 1)
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      const left = (running.get(account) as number) - 1
+      if (left === 0) running.delete(account)
+      else running.set(account, left)
+    }
+  }
+}
+
+export function chat(ground: Ground): Service['chat'] {
+  const assistant = ground.assistant === null ? null : newAssistant(ground.assistant)
+  const enter = newTurnstile()
+  return {
+    async turn({ body: { message, conversation_id } }, { account }) {
+      const conversation = await conversationOf(ground, account, conversation_id)
+      const question = { account, conversation, message }
+      if (assistant === null) {
+        await countTry(ground, account, TURNS)
+        return fromHandbook(ground, question)
+      }
+      const leave = enter(account)
+      try {
+        await countTry(ground, account, TURNS)
+        return await fromAssistant(ground, assistant, question, leave)
+      } catch (error) {
+        leave()
+        throw error
+      }
+    },
+
+    async rate({ body: { turn_id, rating, comment = null } }, { account }) {
+      await keepRating(ground.db, account, turn_id, { rating, comment })
+      return { turn_id, rating, comment }
+    },
+  }
+}

@@ -1,0 +1,22 @@
+/** The account as a whole: deleted, and before that, whether it may be. */
+import type { Service } from '../../api/port.ts'
+import { demandApproved } from '../accounts/device-rows.ts'
+import type { Ground } from '../context.ts'
+import { endingWith } from '../organisations/deletion.ts'
+
+export const account = (ground: Ground): Service['account'] => ({
+  delete: async (_, session) => {
+    const { deleteAccount } = await import('./account-deletion.ts')
+    await deleteAccount(ground, session)
+  },
+})
+
+export const deletion = ({ db, now }: Ground): Service['deletion'] => ({
+  read: async (_, session) => {
+    await demandApproved(db, session)
+    const { requireNoFreshReset } = await import('./deletion-wait.ts')
+    await requireNoFreshReset(db, session.account, now())
+    await endingWith(db, session.account)
+    return { account: session.account }
+  },
+})

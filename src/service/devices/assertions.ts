@@ -1,0 +1,74 @@
+/**
+ * Assertions of machine accounts, judged (RFC 7523 section 3). Whoever is refused is told one thing for every reason, so that
+ * nobody learns which accounts exist; the log is told the reason. Only who has the key hears of a clock.
+ */
+import { hash } from 'node:crypto'
+import { readAssertion, verifyAssertion } from '../../crypto/jose/client-assertion.ts'
+import type { PublicJwk } from '../../crypto/jose/jwk.ts'
+import { LEEWAY_S } from '../../crypto/jose/jwt.ts'
+import { type Reason, Refusal, onRefusalLater } from '../../crypto/refusal.ts'
+import { AppError, type Code } from '../../errors.ts'
+import type { Ground } from '../context.ts'
+import { activeMachines, tokenEndpoint } from './machines.ts'
+
+type Needs = Pick<Ground, 'db' | 'now' | 'publicUrl' | 'seenOnce'>
+
+/** What `verifyAssertion` refuses of times, which it reads after the signature. */
+const OF_TIME: readonly Reason[] = ['expired', 'expires_too_late', 'not_yet_valid']
+
+/** An error as OAuth clients read it (RFC 6749 section 5.2): ASCII, without quotes or backslashes. */
+export const oauthError = (
+  code: Extract<
+    Code,
+    'invalid_client' | 'invalid_request' | 'invalid_scope' | 'unsupported_grant_type'
+  >,
+  message: string,
+  options: { cause?: unknown } = {},
+): AppError => new AppError(code, message, { ...options, details: { error_description: message } })
+
+/** The one answer to an assertion that does not prove a machine account. */
+export const refusedAssertion = (cause: unknown): AppError =>
+  oauthError(
+    'invalid_client',
+    cause instanceof Refusal && OF_TIME.includes(cause.reason)
+      ? "The assertion's times do not fit this server's clock: check yours, and sign one that expires within 5 minutes."
+      : 'The assertion is not accepted: sign a new one for this server with the key of the machine account. One that is suspended in its organisation is refused too.',
+    { cause },
+  )
+
+/**
+ * The machine that an assertion proves; no assertion does so twice, on any replica.
+ * @returns its id, and that of its account, which is the same until its first device enrols
+ * @throws AppError `invalid_client`
+ */
+export async function machineOf(
+  ground: Needs,
+  assertion: string,
+): Promise<{ machine: string; account: string }> {
+  const { machine, account, jti, exp } = await onRefusalLater(
+    () => verified(ground, assertion),
+    refusedAssertion,
+  )
+  // Twice the leeway: the clocks of replicas differ too.
+  const until = (exp + 2 * LEEWAY_S) * 1000
+  const use = hash('sha256', `assertion ${machine} ${jti}`, 'hex')
+  if (!(await ground.seenOnce.first(use, until)))
+    throw refusedAssertion(new Error('This assertion was used before.'))
+  return { machine, account }
+}
+
+async function verified({ db, now, publicUrl }: Needs, assertion: string) {
+  const { machine } = readAssertion(assertion)
+  const row = await activeMachines(db)
+    .select(['key', 'machines.account_id'])
+    .where('machines.id', '=', machine)
+    .executeTakeFirst()
+  if (row === undefined)
+    throw refusedAssertion(new Error(`${machine} is no machine, or a suspended one.`))
+  const verified = await verifyAssertion(assertion, {
+    publicKey: JSON.parse(row.key) as PublicJwk,
+    audiences: [publicUrl(), tokenEndpoint({ publicUrl })],
+    now: Math.floor(now() / 1000),
+  })
+  return { ...verified, account: row.account_id }
+}

@@ -1,0 +1,32 @@
+/** What a bearer's token is: a daemon asks this of a token that it did not make. */
+import { timeAt } from '../../api/fields.ts'
+import type { Service } from '../../api/port.ts'
+import { AppError } from '../../errors.ts'
+import type { Ground } from '../context.ts'
+import { invalidToken } from './machine-tokens.ts'
+import { activeMachines } from './machines.ts'
+
+export const bearer = ({ db }: Pick<Ground, 'db'>): Service['bearer'] => ({
+  read: async (_, { account, token }) => {
+    if (token === null)
+      throw new AppError(
+        'forbidden',
+        'This tells of the token of a machine account, and the request came with a session.',
+      )
+    const row = await activeMachines(db)
+      .innerJoin('machine_tokens', 'machine_tokens.account_id', 'machines.account_id')
+      .select(['scope', 'expires_at'])
+      .where('machine_tokens.id', '=', token)
+      .where('machines.account_id', '=', account)
+      .executeTakeFirst()
+    // It was good a moment ago: its machine went, or was suspended.
+    if (row === undefined) throw invalidToken()
+    const { scope, expires_at } = row
+    return {
+      account_id: account,
+      token_id: token,
+      scope,
+      expires_at: expires_at === null ? null : timeAt(expires_at),
+    }
+  },
+})

@@ -1,0 +1,271 @@
+/**
+ * Enrolment codes: proof that a person may have an account here. Sixteen characters; four name the code, so that wrong guesses
+ * are counted against it, and twelve (60 bits) prove it, too many to be found from the hash while the code lives. Five wrong
+ * guesses end it. A code serves one device of one account: the account it was made for or whose address it was sent to, else
+ * the one that the first device makes.
+ */
+import { hash, randomBytes } from 'node:crypto'
+import type { Kysely, Transaction } from 'kysely'
+import { AppError } from '../../errors.ts'
+import { accountAt } from '../accounts/account-record.ts'
+import type { Ground } from '../context.ts'
+import { domainOf, mailboxOf } from '../accounts/mailboxes.ts'
+import type { Schema } from '../db/schema.ts'
+import { acquireLock } from '../db/locks.ts'
+
+export const LIFETIME_MS = 15 * 60_000
+const TRIES = 5
+/**
+ * How many mailed codes may live at once: to one address, to all tagged addresses of one mailbox,
+ * and of the whole server, so that it floods no strangers' mailboxes.
+ */
+const LIVE_OF_ADDRESS = 5
+const LIVE_OF_TAGS = 5
+const LIVE_OF_SERVER = 1000
+/** How many names are tried for a new code: of a million, few are taken. */
+const NAMES = 20
+/** In the place of a hash: no code opens this row. */
+const WITHHELD = ''
+const LOCATOR = 4
+const LENGTH = 16
+
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const FORM = new RegExp(`^[${ALPHABET}]{${LENGTH}}$`)
+
+const hashed = (text: string) => hash('sha256', text, 'hex')
+const randomText = () =>
+  Array.from(randomBytes(LENGTH), (byte) => ALPHABET.charAt(byte & 31)).join('')
+
+/** As typed by people: any case, with or without hyphens, and the letters that look like digits (Crockford base32). */
+const normal = (code: string) =>
+  code.toUpperCase().replace(/[\s-]/g, '').replace(/O/g, '0').replace(/[IL]/g, '1')
+
+/** The one answer to a code that does not open what was asked. */
+export const refusedCode = (): AppError =>
+  new AppError('invalid_token', 'This enrolment code is wrong, used or expired: ask for a new one.')
+
+type Needs = Pick<Ground, 'db' | 'now'>
+
+interface NewCode {
+  readonly locator: string
+  /** As people type it. */
+  readonly code: string
+  /** Unix milliseconds. */
+  readonly expiresAt: number
+}
+
+/**
+ * @param of `isWithheld`: the code is counted, and opens nothing
+ * @throws AppError `rate_limited` where no name is free
+ */
+async function makeCode(
+  { db, now }: Needs,
+  of: { account: string | null; email: string | null; isWithheld: boolean },
+): Promise<NewCode> {
+  const at = now()
+  await db.deleteFrom('enrolment_codes').where('expires_at', '<=', at).execute()
+  for (let tried = 0; tried < NAMES; tried++) {
+    const text = randomText()
+    const locator = text.slice(0, LOCATOR)
+    const expiresAt = at + LIFETIME_MS
+    const { numInsertedOrUpdatedRows: made } = await db
+      .insertInto('enrolment_codes')
+      .values({
+        locator,
+        secret_hash: of.isWithheld ? WITHHELD : hashed(text.slice(LOCATOR)),
+        account_id: of.account,
+        email: of.email,
+        device_id: null,
+        tries: 0,
+        expires_at: expiresAt,
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirst()
+    // Another live code may have the same name.
+    if (made === 1n) return { locator, code: text.replace(/(.{4})(?!$)/g, '$1-'), expiresAt }
+  }
+  throw tooMany('This account server has no room for another code: try again', 60_000)
+}
+
+const dropCode = (db: Kysely<Schema>, locator: string) =>
+  db.deleteFrom('enrolment_codes').where('locator', '=', locator).execute()
+
+/**
+ * Make a code. A power of the operator; whoever holds the code may enrol.
+ * @param account the only account it serves; without one, the first that uses it
+ */
+export const newEnrolmentCode = async (needs: Needs, account: string | null): Promise<string> =>
+  (await makeCode(needs, { account, email: null, isWithheld: false })).code
+
+/**
+ * Make a code for a mailbox and have it sent there. A code that was not sent does not count. Where
+ * the tagged addresses of a mailbox have as many as they may, the code is withheld: counted for its
+ * address, and neither sent nor good. So the answers do not tell which of the addresses has an
+ * account.
+ * @param address in lower case
+ * @param send sends the code
+ * @returns when it expires, Unix milliseconds
+ * @throws AppError `rate_limited` while five live ones were asked for there, or a thousand
+ *   anywhere; what `send` throws
+ */
+export async function sendEnrolmentCode(
+  needs: Needs,
+  address: string,
+  send: (code: string) => Promise<void>,
+): Promise<number> {
+  const { db, now } = needs
+  const { locator, code, expiresAt, isWithheld } = await db.transaction().execute(async (trx) => {
+    // Of many at the same moment, exactly as many as there is room for are made.
+    await acquireLock(trx, 'turn of mailed codes')
+    await demandRoom({ db: trx, now }, address)
+    const isWithheld = await areTagsFull(trx, address, now())
+    const made = await makeCode({ db: trx, now }, { account: null, email: address, isWithheld })
+    return { ...made, isWithheld }
+  })
+  if (isWithheld) return expiresAt
+  try {
+    await send(code)
+  } catch (error) {
+    await dropCode(db, locator)
+    throw error
+  }
+  return expiresAt
+}
+
+/** Throws AppError `rate_limited`, until the oldest ends, while more mailed codes live than may. */
+async function demandRoom({ db, now }: Needs, address: string): Promise<void> {
+  const at = now()
+  if ((await lackOfRoom(db, at, address)) === null) return
+  // What was made when the clock was far ahead takes none: replicas differ by less than a lifetime.
+  await db
+    .deleteFrom('enrolment_codes')
+    .where('expires_at', '>', at + 2 * LIFETIME_MS)
+    .execute()
+  const lack = await lackOfRoom(db, at, address)
+  if (lack !== null) throw lack
+}
+
+/** Why no other code may be mailed now, or null. */
+async function lackOfRoom(db: Needs['db'], at: number, address: string): Promise<AppError | null> {
+  const live = db
+    .selectFrom('enrolment_codes')
+    .select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('expires_at').as('first')])
+    .where('expires_at', '>', at)
+  const there = await live.where('email', '=', address).executeTakeFirstOrThrow()
+  if (there.count >= LIVE_OF_ADDRESS)
+    return tooMany(
+      'Too many codes were sent to this address: use the newest if it was not used yet, or try again',
+      there.first - at,
+      // Whoever reads its mail has a good one.
+      { state: 'code_sent' },
+    )
+  const anywhere = await live.where('email', 'is not', null).executeTakeFirstOrThrow()
+  return anywhere.count >= LIVE_OF_SERVER
+    ? tooMany(
+        'This account server has sent as many codes as it may for now: use one that you have, or try again',
+        anywhere.first - at,
+      )
+    : null
+}
+
+/**
+ * Whether a tagged address that no account has proven gets no code, since those of its mailbox have
+ * as many as they may. The addresses of accounts count by themselves: no stranger keeps them from
+ * signing in.
+ */
+async function areTagsFull(
+  trx: Transaction<Schema>,
+  address: string,
+  at: number,
+): Promise<boolean> {
+  const mailbox = mailboxOf(address)
+  if (mailbox === address || (await accountAt(trx, address)) !== null) return false
+  const local = mailbox.slice(0, mailbox.lastIndexOf('@'))
+  const { count } = await trx
+    .selectFrom('enrolment_codes')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('expires_at', '>', at)
+    .where('secret_hash', '!=', WITHHELD)
+    // From the plus sign to the character after it; the alphabet of domains has no wildcard.
+    .where('email', '>=', `${local}+`)
+    .where('email', '<', `${local},`)
+    .where('email', 'like', `%@${domainOf(mailbox)}`)
+    .executeTakeFirstOrThrow()
+  return Number(count) >= LIVE_OF_TAGS
+}
+
+function tooMany(what: string, waitMs: number, details: { state?: string } = {}): AppError {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000))
+  const minutes = Math.ceil(seconds / 60)
+  return new AppError(
+    'rate_limited',
+    `${what} in ${minutes === 1 ? 'a minute' : `${minutes} minutes`}.`,
+    { details, headers: { 'Retry-After': String(seconds) } },
+  )
+}
+
+export interface PresentedCode {
+  readonly locator: string
+  /** The mailbox it was sent to. */
+  readonly email: string | null
+  /** The only account that it opens; null while it may make one. */
+  readonly account: string | null
+}
+
+/**
+ * Check a code that somebody presents; a wrong one is counted against the code that it names. Throws AppError `invalid_token`.
+ * Not inside the caller's transaction: a roll-back there must not give the try back.
+ */
+export async function presentCode({ db, now }: Needs, code: string): Promise<PresentedCode> {
+  const text = normal(code)
+  if (!FORM.test(text)) throw refusedCode()
+  const secretHash = hashed(text.slice(LOCATOR))
+  // Counted and compared in one statement: many at the same moment get no further guess.
+  const row = await db
+    .updateTable('enrolment_codes')
+    .set((of) => ({
+      tries: of
+        .case()
+        .when('secret_hash', '=', secretHash)
+        .then(of.ref('tries'))
+        .else(of('tries', '+', 1))
+        .end(),
+    }))
+    .where('locator', '=', text.slice(0, LOCATOR))
+    .where('tries', '<', TRIES)
+    .where('expires_at', '>', now())
+    .returning(['locator', 'secret_hash', 'account_id', 'email'])
+    .executeTakeFirst()
+  if (row?.secret_hash !== secretHash) throw refusedCode()
+  const { locator, email } = row
+  const account = row.account_id ?? (email === null ? null : await accountAt(db, email))
+  return { locator, email, account }
+}
+
+/**
+ * Bind a presented code to the device that uses it. Answers whether it was that device's before. Throws AppError
+ * `invalid_token` when it serves another device or account.
+ */
+export async function claimCode(
+  trx: Transaction<Schema>,
+  { locator }: PresentedCode,
+  { account, device }: { account: string; device: string },
+): Promise<boolean> {
+  const { numUpdatedRows: claimed } = await trx
+    .updateTable('enrolment_codes')
+    .set({ account_id: account, device_id: device })
+    .where('locator', '=', locator)
+    .where('device_id', 'is', null)
+    .where((where) => where('account_id', 'is', null).or('account_id', '=', account))
+    .executeTakeFirst()
+  if (claimed === 1n) return false
+  const row = await trx
+    .selectFrom('enrolment_codes')
+    .select('locator')
+    .where('locator', '=', locator)
+    .where('account_id', '=', account)
+    .where('device_id', '=', device)
+    .executeTakeFirst()
+  if (row === undefined) throw refusedCode()
+  return true
+}

@@ -1,0 +1,92 @@
+/**
+ * The sessions of an account, and the end of one. A session that nobody has proven the device's key for is nobody's yet, and not
+ * among them. The daemon in the server's own process needs no proof: its session is listed to itself alone, and ends with its device.
+ */
+import { pageOf } from '../../api/cursor.ts'
+import { type Page, timeAt } from '../../api/fields.ts'
+import type { Service } from '../../api/port.ts'
+import { AppError } from '../../errors.ts'
+import { organisationOfMachine, organisationsOf } from '../accounts/active-organisation.ts'
+import { demandId, notFound } from '../db/faults.ts'
+import type { Ground } from '../context.ts'
+import { pageRows } from '../db/page-rows.ts'
+
+const PREFIX = 'ses_'
+
+type Listed = Awaited<ReturnType<Service['sessions']['list']>>
+
+/**
+ * A page of the sessions of an account.
+ * @param of `current` is the session that asks, null for none; `within`: whether the session of the
+ *   daemon in the server's own process is listed to others than itself
+ */
+export async function sessionPage(
+  { db, now }: Pick<Ground, 'db' | 'now'>,
+  page: Page,
+  of: { account: string; current: string | null; within: boolean },
+): Promise<Listed> {
+  const { account, current: session, within } = of
+  const at = now()
+  const own = await organisationOfMachine(db, account)
+  const active = new Set((await organisationsOf(db, account).execute()).map(({ id }) => id))
+  const rows = await pageRows(
+    db
+      .selectFrom('sessions')
+      .innerJoin('devices', 'devices.id', 'device_id')
+      .select(['sessions.id', 'device_id', 'sessions.created_at', 'last_seen_at'])
+      .select('active_organisation_id')
+      .where('sessions.account_id', '=', account)
+      .where('revoked_at', 'is', null)
+      .where((is) =>
+        is.or([is('proven', 'in', within ? [1, 2] : [1]), is('sessions.id', '=', session)]),
+      ),
+    page,
+    PREFIX,
+    'sessions.id',
+  )
+  const items = rows.map((row) => {
+    const current = row.id === session
+    const chosen = own ?? row.active_organisation_id
+    return {
+      id: row.id,
+      device_id: row.device_id,
+      current,
+      last_seen_at: timeAt(current ? at : row.last_seen_at),
+      active_organisation_id: chosen !== null && active.has(chosen) ? chosen : null,
+      created_at: timeAt(row.created_at),
+    }
+  })
+  return pageOf(items, page)
+}
+
+export const sessions = (ground: Ground): Service['sessions'] => ({
+  list: (page, { account, session: current }) =>
+    sessionPage(ground, page, { account, current, within: false }),
+
+  delete: async ({ id }, { account, session }) => {
+    demandId(PREFIX, id, 'session')
+    if (id === session)
+      throw new AppError(
+        'invalid_state',
+        'The session that asks is not ended so. A device that signed in leaves with "countersignd logout"; the embedded account needs no sign-in.',
+        { details: { state: 'current' } },
+      )
+    // Its access tokens go with it, and its refresh token is nobody's then.
+    await ground.db.transaction().execute(async (trx) => {
+      const ended = await trx
+        .deleteFrom('sessions')
+        .where('id', '=', id)
+        .where('account_id', '=', account)
+        .where('proven', '=', 1)
+        .returning(['device_id', 'last_seen_at'])
+        .executeTakeFirst()
+      if (ended === undefined) throw notFound('session')
+      // Whoever asks which device to revoke is to see when it was last there.
+      await trx
+        .updateTable('devices')
+        .set({ seen_before_at: ended.last_seen_at })
+        .where('id', '=', ended.device_id)
+        .execute()
+    })
+  },
+})

@@ -1,0 +1,68 @@
+/**
+ * Sign-ins: how somebody comes to prove who they are, before there is a device. Who asks for a code learns nothing about the
+ * address: known or not, it gets the same mail and the asker the same answer.
+ */
+import { timeAt } from '../../api/fields.ts'
+import { invalid } from '../../api/input.ts'
+import type { Open } from '../../api/port.ts'
+import { machineOf } from './assertions.ts'
+import {
+  LIFETIME_MS,
+  type PresentedCode,
+  presentCode,
+  sendEnrolmentCode,
+} from './enrolment-codes.ts'
+import type { Ground } from '../context.ts'
+import { keyLogPage } from '../db/log-pages.ts'
+import { codeMessage } from '../mail/messages.ts'
+
+/** What opens an account: a person's code, or a machine account's assertion. */
+export interface Credential {
+  /** The only account that it opens; null while it may make one. */
+  readonly account: string | null
+  /** The machine that it proves, where that has no account yet. */
+  readonly machine: string | null
+  /** null for an assertion, which was good for this once. */
+  readonly code: PresentedCode | null
+}
+
+/**
+ * Check what was presented.
+ * @throws AppError `validation_failed` unless it is one of the two; `invalid_token` for a code, `invalid_client` for an assertion
+ */
+export async function present(
+  ground: Ground,
+  { code, assertion }: { code?: string | undefined; assertion?: string | undefined },
+): Promise<Credential> {
+  if ((code === undefined) === (assertion === undefined))
+    throw invalid('body', [{ path: '', message: 'Give either a code or an assertion.' }])
+  if (assertion !== undefined) {
+    const { machine, account } = await machineOf(ground, assertion)
+    return account === machine
+      ? { account: null, machine, code: null }
+      : { account, machine: null, code: null }
+  }
+  const presented = await presentCode(ground, code as string)
+  return { account: presented.account, machine: null, code: presented }
+}
+
+export const signIns = (ground: Ground): Open['signIns'] => ({
+  create: async ({ body }) => {
+    const email = body.email.toLowerCase()
+    const publicUrl = ground.publicUrl()
+    const minutes = LIFETIME_MS / 60_000
+    const expiresAt = await sendEnrolmentCode(ground, email, (code) =>
+      ground.mail.send(codeMessage({ to: email, code, minutes, publicUrl })),
+    )
+    return { email, expires_at: timeAt(expiresAt) }
+  },
+
+  read: async ({ body }) => {
+    const { account, code } = await present(ground, body)
+    const email = code?.email ?? null
+    if (account === null) return { account_id: null, key_log: [], key_log_seq: null, email }
+    const { db, logPages } = ground
+    const { entries, seq } = await keyLogPage(db, logPages, { account, from: body.from ?? 0 })
+    return { account_id: account, key_log: entries, key_log_seq: seq < 0 ? null : seq, email }
+  },
+})

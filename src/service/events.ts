@@ -1,0 +1,326 @@
+/**
+ * Domain events: what changed, as plain data. The code that makes a change publishes its event in
+ * the transaction of the change. `subscribers.ts` lists what follows from each event:
+ * notifications, letters, the history of trust cards, activity and alerts of organisations.
+ */
+import type { Kysely, Transaction } from 'kysely'
+import type { Session } from '../api/port.ts'
+import type { Invitee } from '../api/rest/connections.ts'
+import type { OrgEvent, OrgRole } from '../api/rest/org.ts'
+import type { LogEntry } from '../api/rest/verify.ts'
+import type { Background } from './db/background.ts'
+import type { Schema } from './db/schema.ts'
+import { type Mail, type Message, sendAll } from './mail/mailer.ts'
+
+/** An account, and the time of the change in Unix milliseconds. */
+interface OfAccount {
+  readonly account: string
+  readonly at: number
+}
+
+/** A change that a session made, for the organisation in which the session acts. */
+interface OfSession {
+  readonly by: Session
+  readonly at: number
+}
+
+/** A change in an organisation. */
+interface InOrganisation {
+  readonly organisation: { readonly id: string; readonly name: string }
+  readonly actor: string
+  readonly at: number
+}
+
+/** An account and its keys. */
+type AccountEvent =
+  /** A device of the account enrolled, or renewed its session. */
+  | ({ readonly type: 'account.signed_in' } & OfAccount)
+  /** A mailbox was confirmed. `primary`: the primary address before; null for none. */
+  | ({
+      readonly type: 'email.added'
+      readonly email: string
+      readonly address: string
+      readonly primary: string | null
+    } & OfAccount)
+  /** The key log has one entry more. */
+  | ({ readonly type: 'key_log.appended' } & OfAccount)
+  /** A device signed a new name of the account. */
+  | ({ readonly type: 'profile.signed' } & OfAccount)
+  /** Another device approved this one. */
+  | ({ readonly type: 'device.added'; readonly device: string; readonly name: string } & OfAccount)
+  /** The device signed out, or another one revoked it. */
+  | ({
+      readonly type: 'device.revoked'
+      readonly device: string
+      readonly name: string
+    } & OfAccount)
+  | ({
+      readonly type: 'recovery_key.changed'
+      readonly device: string
+      readonly name: string
+    } & OfAccount)
+  /** A new device replaced all others. `withKey`: whether a recovery key signed that. */
+  | ({
+      readonly type: 'account.reset'
+      readonly device: string
+      readonly deviceName: string
+      readonly withKey: boolean
+    } & OfAccount)
+  | ({
+      readonly type: 'token.created' | 'token.revoked'
+      readonly token: string
+    } & OfSession)
+
+/** An account that received an invitation, after the end of it. */
+export interface Receiver {
+  readonly account: string
+  readonly invitation: string
+  readonly connection: string
+  readonly connectionName: string
+  /** The display name of the inviter. */
+  readonly from: string
+  /** Whether the list of the account had the invitation. */
+  readonly isListed: boolean
+}
+
+/** Connections and invitations to them. */
+type ConnectionEvent =
+  | ({ readonly type: 'connection.created'; readonly connection: string } & OfSession)
+  /** A verified entry of a roster. `name`: the removed member's name for the connection. */
+  | {
+      readonly type: 'roster.appended'
+      readonly connection: string
+      readonly op: string
+      readonly actor: string
+      readonly member: string | null
+      readonly name: string | null
+      readonly at: number
+    }
+  /** The account is about to be deleted, and is no longer a member. */
+  | ({ readonly type: 'member.deleted'; readonly connection: string } & OfAccount)
+  /** `email`: in lower case. One of `account` and `email` of the target is null. */
+  | {
+      readonly type: 'invitation.sent'
+      readonly invitation: string
+      readonly by: {
+        readonly account: string
+        readonly connection: string
+        readonly name: string
+        readonly message: string | null
+        readonly goodForMs: number
+      }
+      readonly target: { readonly account: string | null; readonly email: string | null }
+      readonly at: number
+    }
+  | {
+      readonly type: 'invitation.answered'
+      readonly answer: 'approved' | 'declined'
+      /** The account that answered. */
+      readonly by: string
+      readonly invitation: string
+      readonly connection: string
+      readonly connectionName: string
+      /** The account that invited. */
+      readonly from: string
+      readonly to: {
+        readonly account: string | null
+        readonly email: string | null
+        readonly name: string | null
+      }
+      readonly at: number
+    }
+  | {
+      readonly type: 'invitation.withdrawn'
+      readonly receivers: readonly Receiver[]
+      readonly at: number
+    }
+  | {
+      readonly type: 'invitation.expired'
+      readonly invitation: string
+      readonly connection: string
+      readonly connectionName: string
+      /** The account that invited. */
+      readonly from: string
+      readonly to: { readonly account: string | null; readonly email: string | null }
+      /** Whether the account approved it, and no device of the inviter added it in time. */
+      readonly isApproved: boolean
+      readonly receivers: readonly Receiver[]
+      readonly at: number
+    }
+
+/** Guest codes, open links, trust cards, verifications, exports and stamps. */
+type OtherEvent =
+  /** The page of a guest code was opened for the first time. */
+  | ({
+      readonly type: 'guest_code.opened'
+      readonly code: string
+      readonly label: string
+    } & OfAccount)
+  /** A request at an open link of the account was confirmed by mail. */
+  | ({
+      readonly type: 'open_link.requested'
+      readonly link: string
+      readonly request: string
+      readonly name: string
+      readonly email: string
+    } & OfAccount)
+  /** A connection is opened for a request at an open link. Only a request that waits allows that. */
+  | ({
+      readonly type: 'open_link.approved'
+      readonly request: string
+      readonly connection: string
+      readonly invite: readonly Invitee[]
+    } & OfAccount)
+  | ({ readonly type: 'trust_card.created'; readonly watched: string } & OfAccount)
+  | ({
+      readonly type: 'trust_card.changed'
+      readonly watched: string
+      readonly isConfirmed: boolean
+      readonly isNoted: boolean
+    } & OfAccount)
+  /** `accepted`: the ids of the entries that are new. */
+  | ({
+      readonly type: 'verification.logged'
+      readonly entries: readonly LogEntry[]
+      readonly accepted: readonly string[]
+    } & OfSession)
+  /** `expires`: until when the file is kept, Unix milliseconds. */
+  | ({
+      readonly type: 'export.ready'
+      readonly export: string
+      readonly expires: number
+    } & OfAccount)
+  | ({
+      readonly type: 'export.failed'
+      readonly export: string
+      readonly reason: string
+    } & OfAccount)
+  | ({ readonly type: 'stamp.created'; readonly stamp: string } & OfSession)
+
+/** Organisations, their members and what belongs to them. */
+type OrganisationEvent =
+  | {
+      readonly type: 'machine.created'
+      readonly organisation: string
+      readonly machine: string
+      readonly actor: string
+      readonly at: number
+    }
+  /** `account`: the account of the mailbox; null for none. `wantsMail`: what its owner chose. */
+  | ({
+      readonly type: 'organisation.invited'
+      readonly invites: readonly {
+        readonly id: string
+        readonly email: string
+        readonly role: OrgRole
+        readonly account: string | null
+        readonly wantsMail: boolean
+      }[]
+    } & InOrganisation)
+  /** `isMember`: an account; otherwise an invitation. */
+  | ({
+      readonly type: 'organisation.roles_widened'
+      readonly wider: readonly {
+        readonly id: string
+        readonly role: OrgRole
+        readonly isMember: boolean
+      }[]
+    } & InOrganisation)
+  /** `target`: an account or an invitation. `isNotified`: a person, and not the actor. */
+  | ({
+      readonly type: 'organisation.member_changed'
+      readonly change:
+        'member_joined' | 'member_activated' | 'member_suspended' | 'member_role_changed'
+      readonly target: string
+      readonly role: OrgRole
+      readonly isNotified: boolean
+    } & InOrganisation)
+  /** An account used the invitations to its mailboxes. */
+  | ({
+      readonly type: 'organisation.joined'
+      readonly organisation: string
+      readonly change: 'member_joined' | 'member_role_changed'
+      readonly role: OrgRole
+    } & OfAccount)
+  /** An account was deleted. `member`: its id in the organisation. */
+  | {
+      readonly type: 'organisation.left'
+      readonly organisation: string
+      readonly member: string
+      readonly at: number
+    }
+  | {
+      readonly type: 'organisation.group' | 'organisation.alert'
+      readonly organisation: string
+      readonly change: OrgEvent
+      readonly actor: string
+      readonly target: string
+      readonly data: Readonly<Record<string, string>>
+      readonly at: number
+    }
+
+export type DomainEvent = AccountEvent | ConnectionEvent | OtherEvent | OrganisationEvent
+export type EventType = DomainEvent['type']
+/** The event of a type. */
+export type EventOf<T extends EventType> = DomainEvent & { readonly type: T }
+
+/** The transaction of an event, and what can follow its commit. */
+export interface Scope {
+  readonly trx: Transaction<Schema>
+  /** Sends a letter in the background once the transaction is committed. */
+  readonly send: (letter: Message) => void
+  /** Runs work once the transaction is committed, before the caller's request is answered. */
+  readonly afterCommit: (work: () => Promise<void>) => void
+}
+
+export type Subscriber<T extends EventType> = (
+  scope: Scope,
+  event: EventOf<T>,
+) => Promise<void> | void
+
+/** What follows from each event, in this order. */
+export type Subscribers = { readonly [T in EventType]: readonly Subscriber<T>[] }
+
+export interface Events {
+  /** Runs a transaction that publishes events. */
+  readonly transaction: <R>(work: (trx: Transaction<Schema>) => Promise<R>) => Promise<R>
+  /**
+   * Runs the subscribers of an event, one after the other. They write notifications, alerts and
+   * activity, which no transaction may lock before other rows: publish at the end of a transaction,
+   * and events of several organisations in the order of their ids.
+   * @param trx a transaction of `transaction`
+   */
+  readonly publish: (trx: Transaction<Schema>, event: DomainEvent) => Promise<void>
+}
+
+/** @param subscribers called when the first event is published */
+export function newEvents(
+  { db, background, mail }: { db: Kysely<Schema>; background: Background; mail: Mail },
+  subscribers: () => Promise<Subscribers>,
+): Events {
+  const scopes = new WeakMap<Transaction<Schema>, Scope>()
+  return {
+    transaction: async (work) => {
+      const letters: Message[] = []
+      const after: (() => Promise<void>)[] = []
+      const result = await db.transaction().execute(async (trx) => {
+        const send = (letter: Message) => void letters.push(letter)
+        scopes.set(trx, { trx, send, afterCommit: (next) => void after.push(next) })
+        return work(trx)
+      })
+      // The change is committed: an unreachable mail relay must not fail the request.
+      if (letters.length > 0) background.run(() => sendAll(mail, letters))
+      for (const next of after) await next()
+      return result
+    },
+
+    publish: async (trx, event) => {
+      const scope = scopes.get(trx)
+      if (scope === undefined) throw new Error('Publish events in a transaction of theirs.')
+      const all = await subscribers()
+      // The type of an event selects the subscribers of that type.
+      const own = all[event.type] as readonly Subscriber<EventType>[]
+      for (const subscriber of own) await subscriber(scope, event)
+    },
+  }
+}

@@ -1,0 +1,20 @@
+import type { Subscriber } from '../events.ts'
+import { notify } from '../mail/notices.ts'
+import { named } from '../mail/quoting.ts'
+
+/** Notifies the owner of an open link of a request whose mailbox is confirmed. */
+export const noticeOfRequest: Subscriber<'open_link.requested'> = (
+  { trx },
+  { account, link, request, name, email, at },
+) =>
+  notify(
+    trx,
+    account,
+    {
+      kind: 'open_link_request',
+      title: 'Somebody asks to connect',
+      body: `${named(name)} at ${email} came by an open link. The mailbox is proven; anybody can write any name.`,
+      data: { open_link_id: link, open_link_request_id: request },
+    },
+    at,
+  )

@@ -1,0 +1,126 @@
+/**
+ * Approval requests, as the owner of an open link sees and answers them. One whose mailbox nobody has confirmed is not there. Approving
+ * is what a device does that opens a connection: the server keeps both together, or neither.
+ */
+import type { Kysely, Transaction } from 'kysely'
+import { pageOf } from '../../api/cursor.ts'
+import { timeAt } from '../../api/fields.ts'
+import { invalid } from '../../api/input.ts'
+import type { Service } from '../../api/port.ts'
+import type { OpenLinkRequest } from '../../api/rest/open-links.ts'
+import { AppError } from '../../errors.ts'
+import { demandId, notFound } from '../db/faults.ts'
+import type { Ground } from '../context.ts'
+import type { Subscriber } from '../events.ts'
+import { keepNewest } from '../db/newest.ts'
+import { pageRows } from '../db/page-rows.ts'
+import type { Schema } from '../db/schema.ts'
+
+export const PREFIX = 'req_'
+
+type State = OpenLinkRequest['state']
+type Row = Schema['open_link_requests'] & { state: State }
+
+const ANSWERED: Readonly<Record<Exclude<State, 'pending'>, string>> = {
+  approved:
+    'This request was approved, and a connection is what came of it: end that connection instead.',
+  declined: 'This request was declined: whoever asked may ask again.',
+}
+
+/** What is told of a request that was answered in another way before. */
+const answered = (state: Exclude<State, 'pending'>) =>
+  new AppError('invalid_state', ANSWERED[state], { details: { state } })
+
+/** The requests that an account sees. */
+const requestsOf = (db: Kysely<Schema>, account: string) =>
+  db
+    .selectFrom('open_link_requests')
+    .selectAll()
+    .where('account_id', '=', account)
+    .where('state', '!=', 'unconfirmed')
+    .$narrowType<{ state: State }>()
+
+const resource = (row: Row): OpenLinkRequest => ({
+  id: row.id,
+  open_link_id: row.open_link_id,
+  requester: { display_name: row.display_name, email: row.email },
+  message: row.message,
+  state: row.state,
+  connection_id: row.connection_id,
+  created_at: timeAt(row.created_at),
+})
+
+/** Throws AppError `not_found`. */
+async function read(db: Kysely<Schema>, account: string, id: string): Promise<OpenLinkRequest> {
+  demandId(PREFIX, id, 'request')
+  const row = await requestsOf(db, account).where('id', '=', id).executeTakeFirst()
+  if (row === undefined) throw notFound('request')
+  return resource(row)
+}
+
+/** Answer a request that waits: of two answers at the same moment, one. Whether it was this one. */
+async function settle(
+  trx: Transaction<Schema>,
+  of: { id: string; account: string },
+  set: { state: 'approved' | 'declined'; connection_id?: string },
+): Promise<boolean> {
+  const { numUpdatedRows: settled } = await trx
+    .updateTable('open_link_requests')
+    .set(set)
+    .where('id', '=', of.id)
+    .where('account_id', '=', of.account)
+    .where('state', '=', 'pending')
+    .executeTakeFirst()
+  if (settled !== 1n) return false
+  const only = { column: 'state', values: ['approved', 'declined'] } as const
+  await keepNewest(trx, 'open_link_requests', of.account, MOST_ANSWERED, only)
+  return true
+}
+
+/** Delete what nobody has confirmed in time. */
+export const dropUnconfirmed = ({ db, now }: Pick<Ground, 'db' | 'now'>) =>
+  db
+    .deleteFrom('open_link_requests')
+    .where('state', '=', 'unconfirmed')
+    .where('expires_at', '<=', now())
+    .execute()
+
+/** So many that were answered are kept of an account, the newest. */
+const MOST_ANSWERED = 1000
+
+export const openLinkRequests = ({ db, now, background }: Ground): Service['openLinkRequests'] => ({
+  list: async ({ state, ...page }, { account }) => {
+    background.run(() => dropUnconfirmed({ db, now }))
+    const those = requestsOf(db, account).$if(state !== undefined, (query) =>
+      query.where('state', '=', state!),
+    )
+    const rows = await pageRows(those, page, PREFIX)
+    return pageOf(rows.map(resource), page)
+  },
+
+  decline: async ({ id }, { account }) => {
+    demandId(PREFIX, id, 'request')
+    await db.transaction().execute((trx) => settle(trx, { id, account }, { state: 'declined' }))
+    const request = await read(db, account, id)
+    if (request.state === 'approved') throw answered('approved')
+    return request
+  },
+})
+
+export const openLinkApprovals = ({ db }: Ground): Service['openLinkApprovals'] => ({
+  read: ({ id }, { account }) => read(db, account, id),
+})
+
+/**
+ * Approves a request by the connection that is opened for it.
+ * @throws AppError `not_found`, `invalid_state` with the state unless it waits, `validation_failed` where the requester is not invited
+ */
+export const approveRequest: Subscriber<'open_link.approved'> = async ({ trx }, event) => {
+  const { account, request: id, connection, invite } = event
+  const set = { state: 'approved', connection_id: connection } as const
+  const settled = await settle(trx, { id, account }, set)
+  const { state, requester } = await read(trx, account, id)
+  if (!settled) throw answered(state as Exclude<State, 'pending'>)
+  if (!invite.some((one) => 'email' in one && one.email.toLowerCase() === requester.email))
+    throw invalid('body', [{ path: 'invite', message: 'Invite the mailbox of who asked.' }])
+}

@@ -1,0 +1,63 @@
+/**
+ * An account in this process, asked as part of an act: what a repeated or interrupted act asks again is done once, as it is over
+ * HTTP under an Idempotency-Key.
+ */
+import { createHash, hash } from 'node:crypto'
+import { signedIn } from '../api/device/index.ts'
+import type { Account, Session } from '../api/port.ts'
+import { rest } from '../api/rest/index.ts'
+import type { Route, Table } from '../api/route.ts'
+import type { Act } from '../storage/idempotency.ts'
+import type { AccountServer } from './service.ts'
+
+type Input = Readonly<Record<string, unknown>>
+type Call = (input: Input) => Promise<unknown>
+type Groups = Readonly<Record<string, Readonly<Record<string, Call>>>>
+
+const table: Table = { ...rest, ...signedIn }
+
+const isDoneOnce = (route: Route | undefined): route is Route =>
+  route !== undefined && route.method === 'POST' && !route.repeats
+
+/** The path of a call, its parameters filled in. */
+const pathOf = ({ path }: Route, input: Input) =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) => String(input[name]))
+
+/**
+ * The account of a session, and the same as part of an act.
+ * @param server its answers, and how it does things once
+ */
+export function actingAccount(
+  server: Pick<AccountServer, 'as' | 'once'>,
+  who: Session,
+): Account & { readonly acting: (act: Act) => Account } {
+  const account = server.as(who)
+  // An id says what it is of. Not the session: a device that signed in again is the same caller.
+  const caller = who.token ?? who.device ?? who.account
+
+  const once = (act: Act, route: Route, call: Call): Call => {
+    return async (input) => {
+      const path = pathOf(route, input)
+      const key = createHash('sha256').update(act.id).update(`${route.method} ${path}`)
+      const fingerprint = hash('sha256', JSON.stringify([path, input]), 'hex')
+      const { value } = await server.once(
+        { caller, key: key.digest('base64url'), fingerprint },
+        async () => ({ value: await call(input) }),
+      )
+      return value
+    }
+  }
+
+  /** The mapped types have counted the calls; these have the same rows. */
+  const acting = (act: Act): Account => {
+    const groups = Object.entries(account as unknown as Groups).map(([group, calls]) => {
+      const rows = Object.entries(calls).map(([name, call]) => {
+        const route = table[group]?.[name]
+        return [name, isDoneOnce(route) ? once(act, route, call) : call] as const
+      })
+      return [group, Object.fromEntries(rows)] as const
+    })
+    return Object.fromEntries(groups) as unknown as Account
+  }
+  return { ...account, acting }
+}

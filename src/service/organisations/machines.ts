@@ -1,0 +1,115 @@
+/**
+ * Creates the machine accounts of an organisation. A key belongs to one machine, so the server
+ * recognises a repeated request by its key.
+ */
+import type { Kysely } from 'kysely'
+import type { Service } from '../../api/port.ts'
+import { PREFIX, newId } from '../../crypto/encoding/id.ts'
+import { type PublicJwk, jwkBytes, thumbprint } from '../../crypto/jose/jwk.ts'
+import { AppError } from '../../errors.ts'
+import type { Ground } from '../context.ts'
+import { judged } from '../db/faults.ts'
+import type { Schema } from '../db/schema.ts'
+import { tokenEndpoint } from '../devices/machines.ts'
+import { demandManager, demandRoom, holdOrganisation } from './organisations.ts'
+
+interface Wanted {
+  readonly organisation_id: string
+  readonly name: string
+  readonly key: PublicJwk
+}
+
+/**
+ * Creates the machine and its membership. Its account has the same id until its first device
+ * enrols, since account ids follow from keys. Returns null, without a change, if another machine
+ * has the key.
+ */
+async function make(
+  db: Kysely<Schema>,
+  { organisation_id, name, key }: Wanted,
+  creator: string,
+  at: number,
+): Promise<string | null> {
+  const id = newId(PREFIX.machine, at)
+  await db.insertInto('accounts').values({ id, kind: 'machine', display_name: name }).execute()
+  const { numInsertedOrUpdatedRows: made } = await db
+    .insertInto('machines')
+    .values({
+      id,
+      account_id: id,
+      organisation_id,
+      kid: thumbprint(key),
+      key: JSON.stringify(key),
+      created_by: creator,
+      created_at: at,
+    })
+    .onConflict((conflict) => conflict.column('kid').doNothing())
+    .executeTakeFirstOrThrow()
+  if (made !== 1n) {
+    // No rollback: the transaction goes on and reads which machine has the key.
+    await db.deleteFrom('accounts').where('id', '=', id).execute()
+    return null
+  }
+  await db
+    .insertInto('organisation_members')
+    .values({
+      organisation_id,
+      account_id: id,
+      role: 'member',
+      state: 'active',
+      joined_at: at,
+      member_id: newId('mem_', at),
+    })
+    .execute()
+  return id
+}
+
+/**
+ * Returns the machine that an earlier, equal request created.
+ * @throws AppError `conflict` if the key belongs to another machine
+ */
+async function madeBefore(db: Kysely<Schema>, { organisation_id, name, key }: Wanted) {
+  const row = await db
+    .selectFrom('machines')
+    .innerJoin('accounts', 'accounts.id', 'machines.account_id')
+    .select('machines.id')
+    .where('kid', '=', thumbprint(key))
+    .where('organisation_id', '=', organisation_id)
+    .where('display_name', '=', name)
+    .executeTakeFirst()
+  if (row === undefined)
+    throw new AppError('conflict', 'This key is in use by another machine: make a new key.')
+  return row.id
+}
+
+export const machines = (
+  ground: Pick<Ground, 'events' | 'now' | 'publicUrl'>,
+): Service['machines'] => ({
+  create: async ({ body }, { account }) => {
+    judged('key', () => jwkBytes(body.key))
+    const id = await ground.events.transaction(async (trx) => {
+      // A concurrent deletion of the organisation ends before this lock, or deletes this machine
+      // too.
+      await holdOrganisation(trx, body.organisation_id)
+      await demandManager(trx, body.organisation_id, account)
+      const at = ground.now()
+      const made = await make(trx, body, account, at)
+      if (made === null) return madeBefore(trx, body)
+      await demandRoom(trx, body.organisation_id, 0)
+      await ground.events.publish(trx, {
+        type: 'machine.created',
+        organisation: body.organisation_id,
+        machine: made,
+        actor: account,
+        at,
+      })
+      return made
+    })
+    return {
+      machine_id: id,
+      organisation_id: body.organisation_id,
+      name: body.name,
+      token_endpoint: tokenEndpoint(ground),
+    }
+  },
+})

@@ -1,0 +1,28 @@
+/**
+ * The page of links that were mailed: whoever follows one confirms the mailbox that it went to. Scanners open links too, so opening
+ * the page changes nothing, and a button does. What is unknown, served or too old reads the same.
+ */
+import type { Open } from '../../api/port.ts'
+import { hashOf } from '../accounts/confirmation-links.ts'
+import { confirmClaim, findClaim } from '../accounts/email-claims.ts'
+import type { Ground } from '../context.ts'
+import { confirmAsk, findAsk } from '../links/open-link-confirmations.ts'
+import { confirmPage, confirmedPage, endedPage } from './confirm-page.ts'
+
+export const confirmationPages = (ground: Ground): Open['confirmationPages'] => {
+  const { db, now } = ground
+  return {
+    read: async ({ token }) => {
+      const of = hashOf(token)
+      const said = (await findAsk(db, of, now())) ?? (await findClaim(db, of, now()))
+      if (said === null) return endedPage()
+      return said.settled === true ? confirmedPage(said) : confirmPage({ ...said, token })
+    },
+
+    confirm: async ({ token }) => {
+      const of = hashOf(token)
+      const said = (await confirmAsk(ground, of)) ?? (await confirmClaim(ground, of))
+      return said === null ? endedPage() : confirmedPage(said)
+    },
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * The public pages of the account server. Links to them travel by mail and chat, where scanners open them too: reading a page
+ * changes nothing.
+ */
+import type { Open } from '../../api/port.ts'
+import { asset } from '../../runtime/assets.ts'
+import { isId } from '../../crypto/encoding/id.ts'
+import { AppError } from '../../errors.ts'
+import { demandId, notFound } from '../db/faults.ts'
+import type { Ground } from '../context.ts'
+import { guestCodeState } from '../guests/guest-code-rows.ts'
+import { readKeyLog } from '../accounts/key-log-rows.ts'
+import { guestPage } from './guest-page.ts'
+import { homePage } from './home-page.ts'
+import { stampPage } from './stamp-page.ts'
+
+/** What asks for readiness asks again in seconds, and takes silence for death. */
+const READY_MS = 2_000
+
+/** Wait for an answer of the database. Throws AppError `backend_unavailable` when it takes too long. */
+async function soon(answer: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const error = new AppError('backend_unavailable', 'The database does not answer in time.')
+    timer = setTimeout(() => reject(error), READY_MS)
+  })
+  try {
+    await Promise.race([answer, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+export const siteHealth = ({ db, version, started, now }: Ground): Open['siteHealth'] => {
+  const read: Open['siteHealth']['read'] = async () => ({
+    status: 'ok',
+    version,
+    uptime_s: Math.max(0, Math.floor((now() - started) / 1000)),
+  })
+  return {
+    read,
+    ready: async (input, visitor) => {
+      await soon(db.selectFrom('receipt_key').select('id').executeTakeFirst())
+      return read(input, visitor)
+    },
+  }
+}
+
+const UNKNOWN = { accountId: '', ownerName: '', guestName: null, state: 'unknown' } as const
+
+export const guestPages = ({ db, events, now }: Ground): Open['guestPages'] => ({
+  read: async ({ id }) => {
+    const at = now()
+    const row = isId('gst_', id)
+      ? await db
+          .selectFrom('guest_codes')
+          .innerJoin('accounts', 'accounts.id', 'guest_codes.account_id')
+          .leftJoin('external_members', 'external_members.id', 'external_member_id')
+          .select([
+            'guest_codes.account_id as accountId',
+            'accounts.display_name as ownerName',
+            'external_members.display_name as guestName',
+            'expires_at',
+            'revoked_at',
+          ])
+          .where('guest_codes.id', '=', id)
+          .executeTakeFirst()
+      : undefined
+    if (row === undefined) return guestPage({ ...UNKNOWN, id, now: at })
+    const { accountId, ownerName, guestName } = row
+    const state = guestCodeState(row, at)
+    return guestPage({ id, accountId, ownerName, guestName, state, now: at })
+  },
+
+  opened: async ({ id }) => {
+    demandId('gst_', id, 'guest code')
+    const at = now()
+    const row = await db
+      .selectFrom('guest_codes')
+      .select(['account_id', 'label', 'revoked_at', 'expires_at'])
+      .where('id', '=', id)
+      .executeTakeFirst()
+    if (row === undefined) throw notFound('guest code')
+    // The page of a code that has ended shows nothing to open.
+    if (guestCodeState(row, at) !== 'active') return
+    const opening = { last_opened_at: at }
+    await events.transaction(async (trx) => {
+      const { numUpdatedRows: first } = await trx
+        .updateTable('guest_codes')
+        .set(opening)
+        .where('id', '=', id)
+        .where('last_opened_at', 'is', null)
+        .executeTakeFirst()
+      if (first === 1n) {
+        const { account_id: account, label } = row
+        return events.publish(trx, { type: 'guest_code.opened', account, code: id, label, at })
+      }
+      await trx.updateTable('guest_codes').set(opening).where('id', '=', id).execute()
+    })
+  },
+})
+
+export const stampPages = ({ db, now, receiptKey }: Ground): Open['stampPages'] => {
+  const find = async (id: string) =>
+    isId('stm_', id)
+      ? await db
+          .selectFrom('stamps')
+          .select(['account_id', 'stamp', 'receipt'])
+          .where('id', '=', id)
+          .executeTakeFirst()
+      : undefined
+  return {
+    read: async ({ id }) => stampPage({ id, known: (await find(id)) !== undefined, now: now() }),
+    file: async ({ id }) => {
+      const row = await find(id)
+      if (row === undefined) throw notFound('stamp')
+      const { entries } = await readKeyLog(db, row.account_id)
+      return {
+        stamp: row.stamp,
+        key_log: entries,
+        receipt: row.receipt,
+        receipt_key: (await receiptKey()).jwk,
+      }
+    },
+  }
+}
+
+export const home = (): Open['home'] => ({ read: async () => homePage() })
+
+/** Exactly what is served; a name from a path never becomes one of a file. */
+const ASSETS: ReadonlyMap<string, string> = new Map([
+  ['guest.js', 'text/javascript; charset=utf-8'],
+  ['stamp.js', 'text/javascript; charset=utf-8'],
+  ['style.css', 'text/css; charset=utf-8'],
+])
+
+export const assets = (): Open['assets'] => ({
+  read: async ({ name }) => {
+    const type = ASSETS.get(name)
+    if (type === undefined) throw notFound('file')
+    return { type, body: asset(`pages/${name}`) }
+  },
+})

@@ -1,0 +1,102 @@
+/**
+ * Stamps: the server takes note of what a device signed and says when it came and whether the key was good then. Words lead to
+ * one stamp on a server; when they are taken, the device signs again under a new id.
+ */
+import type { Kysely } from 'kysely'
+import type { Service, Session } from '../../api/port.ts'
+import { parseJws } from '../../crypto/jose/jws.ts'
+import { demand, Refusal } from '../../crypto/refusal.ts'
+import {
+  type ReceiptPayload,
+  signReceipt,
+  stampIndices,
+  verifyingStamp,
+} from '../../crypto/stamp.ts'
+import { AppError } from '../../errors.ts'
+import { inSlices } from '../../slices.ts'
+import { activeOrganisation, organisationOfMachine } from '../accounts/active-organisation.ts'
+import { primaryAddress } from '../accounts/account-record.ts'
+import { judgedLater } from '../db/faults.ts'
+import type { Ground } from '../context.ts'
+import { readKeyLog } from '../accounts/key-log-rows.ts'
+import type { Schema } from '../db/schema.ts'
+
+export const stamps = (ground: Ground): Service['stamps'] => ({
+  create: async ({ body: { stamp } }, session) => {
+    const { db, events, now, receiptKey } = ground
+    const { account } = session
+    const { entries } = await readKeyLog(db, account)
+    const { jti, keyStatus } = await judgedLater('stamp', () => verified(stamp, account, entries))
+    // The server's own judgement, whatever the stamp claims.
+    const seen = {
+      received_at: Math.floor(now() / 1000),
+      key_status: keyStatus,
+      assurance: await assuranceOf(db, session),
+    } as const
+    const { kid, seed } = await receiptKey()
+    const receipt = signReceipt(stamp, seen, kid, seed)
+    const row = { id: jti, account_id: account, words: wordNumber(stamp), stamp, receipt }
+    const isNew = await events.transaction(async (trx) => {
+      const made = await trx
+        .insertInto('stamps')
+        .values(row)
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst()
+      if (made.numInsertedOrUpdatedRows !== 1n) return false
+      await events.publish(trx, { type: 'stamp.created', by: session, stamp: jti, at: now() })
+      return true
+    })
+    if (isNew) return { receipt }
+    // A device that did not hear the answer asks again: the first receipt stands.
+    const kept = await db
+      .selectFrom('stamps')
+      .select('receipt')
+      .where('id', '=', jti)
+      .where('stamp', '=', stamp)
+      .executeTakeFirst()
+    if (kept === undefined)
+      throw new AppError(
+        'conflict',
+        'The id or the words of this stamp are taken: sign again with a new jti.',
+      )
+    return { receipt: kept.receipt }
+  },
+})
+
+/**
+ * What the server knows of who signs: that they act in an organisation where they are active, or have proven a mailbox, or neither. Anybody
+ * can make an organisation: a person without a mailbox is no better known by one.
+ */
+async function assuranceOf(
+  db: Kysely<Schema>,
+  session: Session,
+): Promise<ReceiptPayload['assurance']> {
+  const { account } = session
+  const isKnown =
+    (await primaryAddress(db, account)) !== null ||
+    (await organisationOfMachine(db, account)) !== null
+  if (!isKnown) return 'device'
+  return (await activeOrganisation(db, session)) === null ? 'verified_email' : 'organisation'
+}
+
+/** The three words as one number of 36 bits. */
+const wordNumber = (stamp: string) =>
+  stampIndices(stamp).reduce((sum, index) => sum * 4096 + index, 0)
+
+/** A stamp of this account, and what became of its key since. Throws Refusal. */
+async function verified(stamp: string, account: string, entries: readonly string[]) {
+  const { payload } = parseJws(stamp, 'stamp+jws')
+  demand(payload.get('iss') === account, 'wrong_account', 'a stamp of another account')
+  const jti = payload.get('jti')
+  demand(typeof jti === 'string', 'bad_value', 'jti is an id')
+  try {
+    // The log was verified entry by entry before it was stored.
+    await inSlices(verifyingStamp({ stamp, key_log: entries }, { remembered: () => entries }))
+    return { jti, keyStatus: 'active' } as const
+  } catch (error) {
+    // Judged last of all: everything else about the stamp is right, and the receipt says that it came too late.
+    if (error instanceof Refusal && error.reason === 'revoked_key')
+      return { jti, keyStatus: 'revoked' } as const
+    throw error
+  }
+}

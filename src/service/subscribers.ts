@@ -1,0 +1,77 @@
+/**
+ * What follows from each event, in this order: letters, notifications, then activity of
+ * organisations. `events.ts` explains the order.
+ */
+import { letterOfEmail, noticeOfEmail } from './accounts/notices.ts'
+import { touchContacts } from './connections/connection-rows.ts'
+import { letterOfInvitation } from './connections/invitation-letters.ts'
+import {
+  noticeOfAnswer,
+  noticeOfInvitation,
+  noticesOfDeletion,
+  noticesOfEntry,
+  noticesOfExpiry,
+  noticesOfWithdrawal,
+} from './connections/notices.ts'
+import type { Ground } from './context.ts'
+import { letterOfDevice, letterOfRecoveryKey, letterOfReset } from './devices/letters.ts'
+import {
+  noticeOfDevice,
+  noticeOfRecoveryKey,
+  noticeOfRevocation,
+  noticesOfReset,
+} from './devices/notices.ts'
+import type { Subscribers } from './events.ts'
+import { noticeOfExport, noticeOfFailure } from './exports/notices.ts'
+import { noticeOfOpening } from './guests/notices.ts'
+import { noticeOfRequest } from './links/notices.ts'
+import { approveRequest } from './links/open-link-requests.ts'
+import { activity, ownActivity } from './organisations/event-activities.ts'
+import { joining } from './organisations/joining.ts'
+import { lettersOfInvites } from './organisations/letters.ts'
+import { noticeOfMember, noticesOfInvites, noticesOfRoles } from './organisations/notices.ts'
+import { historyOfCard, historyOfChange, historyOfVerifications } from './trust/history.ts'
+
+export const subscribers = (ground: Ground): Subscribers => ({
+  'account.signed_in': [joining(ground)],
+  'account.reset': [letterOfReset(ground), noticesOfReset],
+  'email.added': [letterOfEmail(ground), noticeOfEmail, joining(ground)],
+  'key_log.appended': [touchContacts],
+  'profile.signed': [touchContacts],
+  'device.added': [letterOfDevice(ground), noticeOfDevice],
+  'device.revoked': [noticeOfRevocation],
+  'recovery_key.changed': [letterOfRecoveryKey(ground), noticeOfRecoveryKey],
+  'token.created': [ownActivity(ground, 'token.created')],
+  'token.revoked': [ownActivity(ground, 'token.revoked')],
+
+  'connection.created': [ownActivity(ground, 'connection.created')],
+  'roster.appended': [noticesOfEntry],
+  'member.deleted': [noticesOfDeletion],
+  'invitation.sent': [letterOfInvitation(ground), noticeOfInvitation],
+  'invitation.answered': [noticeOfAnswer],
+  'invitation.withdrawn': [noticesOfWithdrawal],
+  'invitation.expired': [noticesOfExpiry],
+
+  'guest_code.opened': [noticeOfOpening],
+  'open_link.requested': [noticeOfRequest],
+  'open_link.approved': [approveRequest],
+  'trust_card.created': [historyOfCard],
+  'trust_card.changed': [historyOfChange],
+  'verification.logged': [historyOfVerifications, ownActivity(ground, 'verification.logged')],
+  'export.ready': [noticeOfExport],
+  'export.failed': [noticeOfFailure],
+  'stamp.created': [ownActivity(ground, 'stamp.created')],
+
+  'machine.created': [activity(ground, 'machine.created')],
+  'organisation.invited': [
+    lettersOfInvites(ground),
+    noticesOfInvites,
+    activity(ground, 'organisation.invited'),
+  ],
+  'organisation.joined': [activity(ground, 'organisation.joined')],
+  'organisation.left': [activity(ground, 'organisation.left')],
+  'organisation.member_changed': [noticeOfMember, activity(ground, 'organisation.member_changed')],
+  'organisation.roles_widened': [noticesOfRoles, activity(ground, 'organisation.roles_widened')],
+  'organisation.group': [activity(ground, 'organisation.group')],
+  'organisation.alert': [activity(ground, 'organisation.alert')],
+})

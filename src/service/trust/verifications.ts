@@ -1,0 +1,69 @@
+/**
+ * The verification log of an account, stored as its devices wrote it. It does not contain the
+ * words.
+ */
+import { pageOf } from '../../api/cursor.ts'
+import { spanOf } from '../../api/days.ts'
+import type { Service } from '../../api/port.ts'
+import type { LogEntry } from '../../api/rest/verify.ts'
+import { firstIdAt } from '../../crypto/encoding/id.ts'
+import type { Ground } from '../context.ts'
+import { pageRows } from '../db/page-rows.ts'
+
+export const verifications = ({
+  events,
+  now,
+}: Pick<Ground, 'events' | 'now'>): Service['verifications'] => ({
+  /**
+   * Stores entries. `accepted` counts the new ones: a device that lost the response pushes them
+   * again.
+   */
+  push: async ({ body: { items } }, session) => {
+    if (items.length === 0) return { accepted: 0 }
+    const { account } = session
+    return events.transaction(async (trx) => {
+      const rows = await trx
+        .insertInto('verifications')
+        .values(
+          items.map((entry) => ({
+            account_id: account,
+            id: entry.id,
+            entry: JSON.stringify(entry),
+          })),
+        )
+        .onConflict((conflict) => conflict.doNothing())
+        .returning('id')
+        .execute()
+      const accepted = rows.map(({ id }) => id)
+      await events.publish(trx, {
+        type: 'verification.logged',
+        by: session,
+        entries: items,
+        accepted,
+        at: now(),
+      })
+      return { accepted: accepted.length }
+    })
+  },
+})
+
+export const verificationLog = ({ db }: Ground): Service['verificationLog'] => ({
+  /** Lists entries. The id of an entry begins with the time of the check. */
+  list: async (page, { account }) => {
+    const { since, until } = spanOf(page)
+    const rows = await pageRows(
+      db
+        .selectFrom('verifications')
+        .select('entry')
+        .where('account_id', '=', account)
+        .where('id', '>=', firstIdAt('ver_', since))
+        .where('id', '<', firstIdAt('ver_', until)),
+      page,
+      'ver_',
+    )
+    return pageOf(
+      rows.map((row) => JSON.parse(row.entry) as LogEntry),
+      page,
+    )
+  },
+})
