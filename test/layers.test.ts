@@ -68,11 +68,16 @@ function moduleOf(file: string): string | null {
   return MODULES.find((module) => name === module || name.startsWith(`${module}/`)) ?? null
 }
 
+/** The comments of a source; a URL in a string is none. */
+const COMMENTS = /\/\*[\s\S]*?\*\/|(?<!\S)\/\/.*$/gm
+
 /** The import specifiers of a source text: of values and types, static and dynamic. */
 const importsOf = (text: string): string[] =>
-  [...text.matchAll(/\b(?:from\s*|(?:import|require)\s*\(?\s*)(['"`])(.*?)\1/g)].map(
-    ([, , name]) => name as string,
-  )
+  [
+    ...text
+      .replaceAll(COMMENTS, '')
+      .matchAll(/\b(?:from\s*|(?:import|require)\s*\(?\s*)(['"`])(.*?)\1/g),
+  ].map(([, , name]) => name as string)
 
 /** The forbidden imports of a file, named from `src`, one message each. */
 function faults(file: string, text: string): string[] {
@@ -222,6 +227,12 @@ const planted: [name: string, file: string, text: string, fault: RegExp | null][
     /imports pages/,
   ],
   ['a new folder', 'utils/x.ts', '', /belongs to no module/],
+  [
+    'a comment',
+    'crypto/x.ts',
+    "/** See '../state/x.ts', from 'valibot'. */\n// from 'valibot'",
+    null,
+  ],
   ['a lower layer', 'daemon/x.ts', "import { a } from '../http/server.ts'", null],
   ['the same module', 'state/x.ts', "import { a } from './state.ts'", null],
   ['noble in crypto', 'crypto/x.ts', "import { a } from '@noble/hashes/sha2.js'", null],
