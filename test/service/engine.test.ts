@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { after, before, test, type TestContext } from 'node:test'
 import { sql } from 'kysely'
+import { AppError } from '../../src/errors.ts'
 import { queriesOver } from '../../src/service/db/database.ts'
 import { postgresql } from '../../src/service/db/engine.ts'
 import { newReach } from '../../src/service/db/outage.ts'
@@ -99,4 +100,27 @@ test('of two transactions in each other’s way, the one that PostgreSQL ends ma
     failed.map(({ reason }: { reason: { code: string } }) => reason.code),
     ['backend_unavailable'],
   )
+})
+
+test('a role without a free connection (SQLSTATE 53300) is an outage, and ends', async (t) => {
+  const url = await postgres.newDatabase()
+  const owner = await postgresql(url, 3000)
+  t.after(() => owner.close())
+  const admin = await queriesOver(owner)
+  await sql`create role limited login password 'limited' connection limit 0`.execute(admin)
+  await sql`grant all on schema public to limited`.execute(admin)
+  const engine = await postgresql(url.replace(/\/\/[^@]*@/, '//limited:limited@'), 3000)
+  t.after(() => engine.close())
+  const { reaching } = newReach(engine.isAway)
+  const db = await queriesOver(engine)
+  await assert.rejects(
+    reaching(() => one.execute(db)),
+    (error: unknown) => {
+      assert(error instanceof AppError && error.code === 'backend_unavailable')
+      assert.equal((error.cause as { code?: unknown }).code, '53300')
+      return true
+    },
+  )
+  await sql`alter role limited connection limit -1`.execute(admin)
+  assert.equal((await reaching(() => one.execute(db))).rows.length, 1)
 })
