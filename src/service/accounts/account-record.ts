@@ -24,7 +24,8 @@ export async function displayName(db: Kysely<Schema>, account: string): Promise<
 }
 
 /**
- * Returns the display name of an account, quoted for a text. Throws if the account does not exist.
+ * Returns the display name of an account, quoted for a text. Throws if the account does not
+ * exist.
  */
 export const quotedName = async (db: Kysely<Schema>, account: string): Promise<string> =>
   named(await displayName(db, account))

@@ -1,7 +1,7 @@
 /**
  * The key logs of deleted accounts. Rosters contain their signatures, which every new device of a
- * member checks from the first entry on. So the server keeps their key logs for those members only,
- * under the hash of the account id.
+ * member checks from the first entry on. So the server keeps their key logs for those members
+ * only, under the hash of the account id.
  */
 import { hash } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'

@@ -62,8 +62,8 @@ export async function approvedAt(db: Kysely<Schema>, device: string): Promise<nu
 }
 
 /**
- * Returns the device of the session if it is approved. For operations whose path alone does not
- * show that read access is insufficient.
+ * Returns the device of the session if it is approved. Used where the path of an operation does
+ * not show that read access is insufficient.
  * @throws AppError `no_device`, `invalid_token`, `forbidden` while it waits for approval
  */
 export async function demandApproved(db: Kysely<Schema>, session: Session): Promise<string> {
@@ -169,7 +169,9 @@ export async function forgetWaiting(db: Kysely<Schema>, at: number): Promise<voi
     .execute()
 }
 
-/** Records that the key log names the device. Returns false if it was rejected in the meantime. */
+/**
+ * Records that the key log names the device. Returns false if it was rejected in the meantime.
+ */
 export async function markLogged(trx: Transaction<Schema>, id: string): Promise<boolean> {
   const { numUpdatedRows: marked } = await trx
     .updateTable('devices')

@@ -1,8 +1,8 @@
 /**
  * Claims: addresses that an account added, until the link in a mail confirms them. The database
- * stores only the SHA-256 of the link's token. The server evaluates a claim when it is confirmed: a
- * mailbox that belongs to an account by then stays with that account. Only the page behind the link
- * reveals this, so only the reader of that mailbox sees it.
+ * stores only the SHA-256 of the link's token. The server evaluates a claim when it is confirmed:
+ * a mailbox that belongs to an account by then stays with that account. Only the page behind the
+ * link reveals this, so only the reader of that mailbox sees it.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { accountAt, displayName, primaryAddress } from './account-record.ts'

@@ -36,8 +36,8 @@ const ASKED: Brake = {
 const FURTHER: Allowance = { what: 'address', most: 9, periodMs: HOUR_MS }
 
 /**
- * Mails of all accounts in their first day together, because one attacker can create many accounts
- * at once.
+ * Mails of all accounts in their first day together, because one attacker can create many
+ * accounts at once.
  */
 const OF_YOUNG: Allowance = { what: 'address of young accounts', most: 3, periodMs: HOUR_MS }
 
@@ -84,8 +84,8 @@ const claimsOf = (db: Kysely<Schema>, account: string, at: number) =>
   db.selectFrom('email_claims').where('account_id', '=', account).where('expires_at', '>', at)
 
 /**
- * Throws AppError `forbidden` for a machine account: it signs in with its key, and a mailbox would
- * be a second credential.
+ * Throws AppError `forbidden` for a machine account: it signs in with its key, and a mailbox
+ * would be a second credential.
  */
 async function demandPerson(db: Kysely<Schema>, account: string): Promise<void> {
   const { kind } = await db
@@ -180,8 +180,8 @@ export const emails = (ground: Ground): Service['emails'] => {
 
   return {
     list: async (page, { account }) => {
-      // Claims before addresses: an address that is confirmed in between is then in both lists, not
-      // in neither.
+      // Claims before addresses: an address that is confirmed in between is then in both lists,
+      // not in neither.
       const want = await pageRows(
         claimsOf(db, account, now()).select(['id', 'address', 'created_at']),
         page,

@@ -22,7 +22,8 @@ export function demandFewer(count: number, most: number, what: string, who = 'An
 }
 
 /**
- * Returns a name for comparison: names that differ only in case, spaces or normal form look alike.
+ * Returns a name for comparison: names that differ only in case, spaces or normal form look
+ * alike.
  */
 const folded = (name: string) => name.normalize('NFC').trim().toLowerCase()
 

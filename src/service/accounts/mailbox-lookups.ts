@@ -1,7 +1,7 @@
 /**
- * Look-ups by mailbox, which reveal whether a mailbox has an account. One account may make a number
- * of them an hour, and all accounts of the server together another number, since a domain that
- * accepts any address can open any number of accounts.
+ * Look-ups by mailbox, which reveal whether a mailbox has an account. One account may make a
+ * number of them an hour, and all accounts of the server together another number, since a domain
+ * that accepts any address can open any number of accounts.
  */
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'

@@ -26,8 +26,8 @@ export const codes = (db: Kysely<Schema>) =>
     .select(['public_codes.account_id', 'k', 'turn', 'public_code'])
 
 /**
- * Selects the active codes: the server has the secret, and the owner has not switched the code off
- * (docs/protocol.md section 6).
+ * Selects the active codes: the server has the secret, and the owner has not switched the code
+ * off (docs/protocol.md section 6).
  */
 export const activeCodes = (db: Kysely<Schema>) =>
   codes(db).where('k', 'is not', null).where('public_code', '=', 1).$narrowType<{ k: string }>()
@@ -45,7 +45,9 @@ export async function keepCode(
     .execute()
 }
 
-/** Switches the code of an account off, as its owner can. A revoked device still has the secret. */
+/**
+ * Switches the code of an account off, as its owner can. A revoked device still has the secret.
+ */
 export async function switchOff(trx: Transaction<Schema>, account: string): Promise<void> {
   await endCode(trx, account, await nextTurn(trx))
   await trx

@@ -1,7 +1,7 @@
 /**
- * Key logs and rosters from entries in this database. Each entry was verified in full before it was
- * stored, so these functions verify no stored signature again; they check every other rule. They
- * read in slices, because the logs of 200 members are long.
+ * Key logs and rosters from entries in this database. Each entry was verified in full before it
+ * was stored, so these functions verify no stored signature again; they check every other rule.
+ * They read in slices, because the logs of 200 members are long.
  */
 import { lastPlace } from '../../crypto/logs/chain.ts'
 import { type KeyLog, verifyingKeyLog } from '../../crypto/logs/key-log.ts'
