@@ -73,7 +73,7 @@ export const noticeOfRevocation: Subscriber<'device.revoked'> = (
   return notify(trx, account, note, at)
 }
 
-/** Notifies the account that a device put a recovery key in force. */
+/** Notifies the account that a device set a new recovery key. */
 export const noticeOfRecoveryKey: Subscriber<'recovery_key.changed'> = (
   { trx },
   { account, device, name, at },
