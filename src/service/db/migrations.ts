@@ -91,11 +91,11 @@ async function versionIn(query: Query): Promise<number> {
 
 /**
  * Migrates the database from any supported version to the version of this program. An older
- * database in a file is copied first. In PostgreSQL each version is atomic, in a file all
- * versions together are.
+ * database in a file is copied first. Each version is applied completely or not at all; in a
+ * file, all versions together are.
+ * @param log receives a message for a migration
  * @throws StartError `stateOlder` for a database of protocol 1, `stateNewer` for one of a newer
  *   program, `failed` if the copy cannot be made; and the errors of the database
- * @param log receives a message for a migration
  */
 export const migrate = (engine: Engine, log?: Log): Promise<void> =>
   engine.session(async (query) => {
