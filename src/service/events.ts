@@ -278,7 +278,7 @@ export type Subscriber<T extends EventType> = (
   event: EventOf<T>,
 ) => Promise<void> | void
 
-/** What follows from each event, in this order. */
+/** The subscribers of each event, in their order. */
 export type Subscribers = { readonly [T in EventType]: readonly Subscriber<T>[] }
 
 export interface Events {

@@ -1,5 +1,5 @@
 /**
- * What follows from each event, in this order: letters, notifications, then activity of
+ * The subscribers of each event in their order: letters, notifications, then activity of
  * organisations. `events.ts` explains the order.
  */
 import { letterOfEmail, noticeOfEmail } from './accounts/notices.ts'
