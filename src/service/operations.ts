@@ -1,5 +1,5 @@
 /**
- * An account in this process, called as part of an operation: a call that a repeated or
+ * An account in this process, called as part of an operation. A call that a repeated or
  * interrupted operation makes again is executed once, as over HTTP with an Idempotency-Key.
  */
 import { createHash, hash } from 'node:crypto'

@@ -39,8 +39,8 @@ export interface AccountServer {
   /** For the dispatcher of the public routes. */
   readonly open: Open
   /**
-   * Returns the caller of a request with an access token and its proof (RFC 9449), or with a
-   * machine account's token.
+   * Returns the caller of a request with a token. The token is an access token with its proof
+   * (RFC 9449), or that of a machine account.
    * @throws AppError `invalid_token` with a challenge
    */
   readonly authenticate: (of: { token: string; proof: Proof | null }) => Promise<Session & Standing>
@@ -55,7 +55,7 @@ export interface AccountServer {
   /** The nonce that proofs should carry now (RFC 9449 section 8). */
   readonly nonce: () => Promise<string>
   /**
-   * Runs operations under an Idempotency-Key: the operation and its answer are stored together or
+   * Runs operations under an Idempotency-Key. The operation and its answer are stored together or
    * not at all.
    */
   readonly once: Once
@@ -112,8 +112,8 @@ export async function openService(of: {
   const mail = openMail({ place: of.mail, from: of.from, now })
   const operator = /<([^<>]+)>$/.exec(of.from)?.[1] ?? of.from
   /**
-   * Made for the first group of answers: the query builder takes as long to load as everything
-   * before it.
+   * Made for the first group of answers, because the query builder takes as long to load as all
+   * else.
    */
   const ground = onceMade(makeGround)
   async function makeGround(): Promise<Ground> {

@@ -33,8 +33,7 @@ export async function departedLogs(
 }
 
 /**
- * Returns the key log of a deleted account for a member of a connection that names it, else an
- * empty list.
+ * Returns the key log of a deleted account for a member of a connection that names it, else none.
  */
 export async function departedLogFor(
   db: Kysely<Schema>,

@@ -1,7 +1,7 @@
 /**
- * The device rows of accounts: pending and approved devices, and the rows that are deleted with a
- * device. The row of a pending device contains its keys. Once the key log names the device, the
- * keys are in the log.
+ * The device rows of accounts: pending and approved devices, and the rows that end with a device.
+ * The row of a pending device contains its keys. Once the key log names the device, the keys are
+ * in the log.
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { Session } from '../../api/port.ts'
@@ -140,8 +140,8 @@ export async function waitingDevice(
 }
 
 /**
- * Returns a device of an account that is not approved yet, whether or not the key log names it;
- * null if there is none.
+ * Returns a device of an account that is not approved yet, or null. The key log may name it
+ * already.
  */
 export async function unapprovedDevice(
   db: Kysely<Schema>,

@@ -37,8 +37,7 @@ const taken = (address: string): Said => ({
 })
 
 /**
- * Returns what a link would confirm; null if it is not a link for an address, or the claim is not
- * pending.
+ * Returns what a link would confirm; null unless it belongs to a pending claim.
  * @param tokenHash SHA-256 of the link's token, lower-case hex
  * @param now Unix milliseconds
  */

@@ -36,15 +36,15 @@ const ASKED: Brake = {
 const FURTHER: Allowance = { what: 'address', most: 9, periodMs: HOUR_MS }
 
 /**
- * Mails of all accounts in their first day together, because one attacker can create many
- * accounts at once.
+ * Mails of all accounts in their first day together: one attacker can create many accounts at
+ * once.
  */
 const OF_YOUNG: Allowance = { what: 'address of young accounts', most: 3, periodMs: HOUR_MS }
 
 /**
- * Returns whether the link is mailed: three an hour for each account and mailbox, of which the
- * first is always sent for an account that is older than a day. So requests by strangers for the
- * same address cannot keep its owner from confirming it.
+ * Returns whether the link is mailed. Three an hour are mailed for each account and mailbox. The
+ * first of them is always sent if the account is older than a day, so that requests by strangers
+ * for the same address cannot keep its owner from confirming it.
  */
 async function takeMail(
   trx: Transaction<Schema>,
@@ -84,7 +84,7 @@ const claimsOf = (db: Kysely<Schema>, account: string, at: number) =>
   db.selectFrom('email_claims').where('account_id', '=', account).where('expires_at', '>', at)
 
 /**
- * Throws AppError `forbidden` for a machine account: it signs in with its key, and a mailbox
+ * Throws AppError `forbidden` for a machine account. It signs in with its key, and a mailbox
  * would be a second credential.
  */
 async function demandPerson(db: Kysely<Schema>, account: string): Promise<void> {

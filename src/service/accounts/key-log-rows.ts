@@ -3,8 +3,8 @@ import { demandId, notFound } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 
 /**
- * Returns the entries of an account's log in order, with the time each was stored; none if there
- * is no such account.
+ * Returns the entries of an account's key log in order, with the time each was stored. There are
+ * none if there is no such account.
  */
 export async function entriesOf(db: Kysely<Schema>, account: string) {
   const rows = await db

@@ -1,6 +1,6 @@
 /**
- * Whether the recovery key of an account links its current keys to earlier ones (docs/protocol.md
- * section 3).
+ * Whether an account's recovery key links its current keys to earlier ones.
+ * @see docs/protocol.md section 3
  */
 import type { Kysely } from 'kysely'
 import { generationAt, isLinked } from '../../crypto/logs/key-log.ts'

@@ -1,5 +1,5 @@
 /**
- * The limit of mails of one kind to one mailbox in a period, for all senders together: strangers
+ * The limit of mails of one kind to one mailbox in a period, for all senders together. Strangers
  * name the mailbox, and its reader has not agreed to any mail yet. Each mail takes one of a
  * number of places, which is free again after the period. The table `seen_once` stores the
  * mailbox as a hash, shared by all replicas.

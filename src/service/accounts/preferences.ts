@@ -97,8 +97,9 @@ export const preferences = ({ db }: Ground): Service['preferences'] => ({
 })
 
 /**
- * Records that the code is on. Throws AppError `invalid_state` unless a device has shared its
- * secret.
+ * Requires that a device has shared the secret of the public code, and stores the turn of the
+ * change.
+ * @throws AppError `invalid_state`
  */
 async function demandShared(db: Kysely<Schema>, account: string, turn: number): Promise<void> {
   const { numUpdatedRows: shared } = await db

@@ -26,8 +26,8 @@ export const codes = (db: Kysely<Schema>) =>
     .select(['public_codes.account_id', 'k', 'turn', 'public_code'])
 
 /**
- * Selects the active codes: the server has the secret, and the owner has not switched the code
- * off (docs/protocol.md section 6).
+ * Selects the active codes (docs/protocol.md section 6). The server has their secret, and the
+ * owner has not switched them off.
  */
 export const activeCodes = (db: Kysely<Schema>) =>
   codes(db).where('k', 'is not', null).where('public_code', '=', 1).$narrowType<{ k: string }>()

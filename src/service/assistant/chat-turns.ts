@@ -49,8 +49,8 @@ export async function conversationOf(
 }
 
 /**
- * Returns the previous messages of a conversation for the assistant: the newest turns with an
- * answer, in order.
+ * Returns the previous messages of a conversation for the assistant, in order. These are the
+ * newest turns with an answer.
  */
 export async function earlierIn(db: Db, account: string, conversation: string): Promise<Message[]> {
   const turns = await db
@@ -99,10 +99,7 @@ export const keepTurn = (
     return id
   })
 
-/**
- * Stores the answer to a turn, as far as it was received, without characters that a database
- * rejects in text.
- */
+/** Stores the received part of an answer, without characters that a database rejects in text. */
 export async function keepAnswer(db: Db, id: string, answer: string): Promise<void> {
   const text = answer.slice(0, LONGEST_ANSWER).replaceAll('\0', '').toWellFormed()
   if (text !== '')

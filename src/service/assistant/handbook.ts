@@ -16,7 +16,7 @@ export interface Section {
 
 export interface Handbook {
   /**
-   * Returns the sections that share the most distinctive words with a question, best first; any
+   * Returns the sections that share the most distinctive words with a question, best first. Any
    * text is a valid question.
    */
   find(question: string, most: number): Section[]
@@ -25,8 +25,8 @@ export interface Handbook {
 }
 
 /**
- * A section is split at the end of a paragraph after `LONG` characters, and within a long table
- * or list after `LONGEST`.
+ * Where sections are split: at the end of a paragraph after `LONG` characters, and within a long
+ * table or list after `LONGEST`.
  */
 const LONG = 700
 const LONGEST = 1500

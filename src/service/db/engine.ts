@@ -45,7 +45,7 @@ export interface Engine {
   /** Returns the dialect for the query builder, which is loaded at the first query. */
   dialect(): Promise<Dialect>
   /**
-   * Runs work atomically: each query that `work` makes through `db`, and each transaction that it
+   * Runs work atomically. Each query that `work` makes through `db`, and each transaction that it
    * begins, is part of one transaction, which is rolled back if `work` throws.
    * @param db the query builder over `dialect`
    */
@@ -62,8 +62,8 @@ export interface Engine {
 }
 
 /**
- * Marks a file as a Countersign database (sqlite.org/pragma.html#pragma_application_id), which
- * also makes it non-empty from the start.
+ * Marks a file as a Countersign database, which also makes it non-empty from the start.
+ * @see https://sqlite.org/pragma.html#pragma_application_id
  */
 const MARK = 'pragma application_id = 0x43736163'
 
@@ -210,8 +210,9 @@ export async function postgresql(url: string, silenceMs = SILENCE_MS): Promise<E
 }
 
 /**
- * Errors of the network, and of PostgreSQL when it stops, starts, has no free connection, or
- * ended one of two transactions in a conflict (PostgreSQL manual, appendix A).
+ * Error codes of an outage or a conflict. They come from the network, and from PostgreSQL when it
+ * stops, starts, has no free connection, or ended one of two conflicting transactions (PostgreSQL
+ * manual, appendix A).
  */
 const OUTAGE =
   /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|57P0[123]|25P03|53300|40001|40P01)$/

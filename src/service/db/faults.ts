@@ -9,12 +9,12 @@ import { type Refusal, onRefusal, onRefusalLater } from '../../crypto/refusal.ts
 import { AppError } from '../../errors.ts'
 
 /**
- * Returns the error for a resource that does not exist or belongs to another account; callers
+ * Returns the error for a resource that does not exist or belongs to another account. Callers
  * cannot distinguish the two.
  */
 export const notFound = (what: string) => new AppError('not_found', `There is no such ${what}.`)
 
-/** Returns the error for a request whose account was deleted while it was running. */
+/** Returns the error for a request that was running when its account was deleted. */
 export const accountGone = () => new AppError('invalid_token', 'This account was deleted.')
 
 /** Throws `not_found` for a text that cannot be an id, so that it never reaches a query. */

@@ -1,5 +1,5 @@
 /**
- * Idempotency-Key support of the account server: one transaction stores the operation and the
+ * Idempotency-Key support of the account server. One transaction stores the operation and the
  * record of its answer, so that a crash leaves both or neither, and every replica sees the same.
  */
 import { createHash } from 'node:crypto'

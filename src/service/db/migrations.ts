@@ -18,7 +18,10 @@ import { tenth } from './migrations/version-10.ts'
 import { eleventh } from './migrations/version-11.ts'
 import { first, second } from './migrations/versions.ts'
 
-/** The statements of each version. @param id the SQL type of ids for the engine */
+/**
+ * The statements of each version.
+ * @param id the SQL type of ids for the engine
+ */
 const VERSIONS: readonly ((id: string) => readonly string[])[] = [
   first,
   second,

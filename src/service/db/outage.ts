@@ -1,6 +1,6 @@
 /**
- * Maps errors of the database: an outage, after which callers may try again and devices keep
- * their data until then, and a violated reference to a row that another request deleted.
+ * Maps database errors to errors of the API. After an outage callers may try again, and devices
+ * keep their data until then. A reference to a row that another request deleted is a conflict.
  */
 import { AppError } from '../../errors.ts'
 
@@ -8,8 +8,8 @@ type Answer = (...given: readonly unknown[]) => Promise<unknown>
 type Answers = Readonly<Record<string, Readonly<Record<string, Answer>>>>
 
 /**
- * Returns whether a row to be written refers to one that another request has just deleted (23503;
- * SQLITE_CONSTRAINT_FOREIGNKEY).
+ * Returns whether a row to be written refers to one that another request has just deleted. The
+ * codes are 23503 (PostgreSQL) and 787 (SQLITE_CONSTRAINT_FOREIGNKEY).
  */
 function isOrphaned(error: unknown): boolean {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }

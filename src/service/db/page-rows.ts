@@ -5,8 +5,8 @@ import type { Page } from '../../api/fields.ts'
 import { isId } from '../../crypto/encoding/id.ts'
 
 /**
- * Returns the rows of `query` after the page's cursor, newest first: one more than the page
- * shows, as `pageOf` expects.
+ * Returns the rows of `query` after the page's cursor, newest first. There is one more than the
+ * page shows, as `pageOf` expects.
  * @param prefix of the ids, which are in `column`
  * @throws AppError `bad_request` for a cursor that is not such an id
  */

@@ -1,6 +1,6 @@
 /**
- * The key that signs receipts: one for a server and all its replicas, made by the first of them
- * that needs it. Devices pin it when they enrol, so it is stored in the database and kept as
+ * The key that signs receipts, one for a server and all its replicas. The first of them that
+ * needs it makes it. Devices pin it when they enrol, so it is stored in the database and kept as
  * long.
  */
 import type { Kysely } from 'kysely'

@@ -34,8 +34,8 @@ export interface Schema {
     /** 32 bytes, base64url; null once the owner switched the code off. */
     k: string | null
     /**
-     * Increases with every change of any public code, so that caches can query the changes since
-     * their last turn.
+     * Increases with every change of any public code. Caches query the changes since their last
+     * turn.
      */
     turn: number
   }
@@ -257,8 +257,8 @@ export interface Schema {
     data: string
   }
   /**
-   * Activity counts, updated at each write, so that no query grows with the history: over all
-   * time, by day and event, by day and actor.
+   * Activity counts: over all time, by day and event, by day and actor. They are updated at each
+   * write, so that no query grows with the history.
    */
   organisation_totals: {
     organisation_id: string
@@ -308,8 +308,8 @@ export interface Schema {
     label: string | null
     scope: 'read' | 'write' | 'full'
     /**
-     * 1: from the token endpoint, where clients get one every hour; such a token is deleted after
-     * it expires.
+     * 1: made by the token endpoint. Its clients get one every hour, so it is deleted after it
+     * expires.
      */
     granted: 0 | 1
     created_at: number
@@ -484,7 +484,7 @@ export interface Schema {
     account_id: string
     conversation_id: string
     message: string
-    /** As far as it was received; null for none. */
+    /** The received part; null for none. */
     answer: string | null
     rating: 'up' | 'down' | null
     comment: string | null
@@ -513,9 +513,9 @@ export interface Schema {
      */
     state: 'pending' | 'approved' | 'declined' | 'withdrawn' | 'expired'
     /**
-     * Whether owners may add the account: 1 after it approved, which their devices are notified
-     * of; 2 once it was added; 0 again after it left or was removed. 2 while pending: the account
-     * of the mailbox was a member and has left since, so the invitation is used.
+     * Whether owners may add the account. 1: it approved, and their devices are notified. 2: it
+     * was added. 0 again after it left or was removed. 2 while pending: the account of the
+     * mailbox was a member and has left since, so the invitation is used.
      */
     consent: 0 | 1 | 2
     /** The consent that a device of the invited account signed (docs/protocol.md section 4). */

@@ -1,6 +1,5 @@
 /**
- * Values that are accepted once across all replicas: proofs of possession and assertions, until
- * they expire.
+ * Values that are accepted once across all replicas, until they expire: proofs and assertions.
  */
 import type { Kysely } from 'kysely'
 import type { Background } from './background.ts'

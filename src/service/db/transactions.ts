@@ -57,8 +57,8 @@ interface Act {
 const acts = new AsyncLocalStorage<Act>()
 
 /**
- * Runs work after the commit of the surrounding operation, outside of it; never after a rollback,
- * and immediately if there is no operation. Waits for outer operations too.
+ * Runs work after the commit of the surrounding operation, outside of it. After a rollback it
+ * never runs, and without an operation it runs immediately. Waits for outer operations too.
  */
 export function afterwards(work: () => void): void {
   const act = acts.getStore()

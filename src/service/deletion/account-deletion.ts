@@ -76,8 +76,8 @@ async function dropLoose(
 }
 
 /**
- * Removes the id of the account from the notifications of others, also those of previous members
- * and of connections that no longer exist.
+ * Removes the id of the account from the notifications of others. Also from those of previous
+ * members and of connections that no longer exist.
  */
 async function unlink(trx: Transaction<Schema>, account: string): Promise<void> {
   const told = `"user_id":${JSON.stringify(account)}`

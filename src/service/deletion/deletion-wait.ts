@@ -22,8 +22,8 @@ const tooEarly = (reset: number) =>
   )
 
 /**
- * Requires that an account was not reset without its recovery key in the last 14 days, by the
- * time at which this server stored the reset. A later reset with the key cancels that one.
+ * Requires that an account was not reset without its recovery key in the last 14 days. The time
+ * is that at which this server stored the reset. A later reset with the key cancels that one.
  * @param at Unix milliseconds
  * @throws AppError `invalid_state`
  */

@@ -19,7 +19,7 @@ export const LIFETIME_MS = 15 * 60_000
 const TRIES = 5
 /**
  * How many mailed codes may be valid at once: for one address, for all tagged addresses of one
- * mailbox, and for the whole server, which limits mail to strangers.
+ * mailbox, and for the whole server. The last limits mail to strangers.
  */
 const LIVE_OF_ADDRESS = 5
 const LIVE_OF_TAGS = 5
@@ -139,8 +139,7 @@ export async function sendEnrolmentCode(
 }
 
 /**
- * Throws AppError `rate_limited`, until the oldest code expires, while too many mailed codes are
- * valid.
+ * Throws AppError `rate_limited` while too many mailed codes are valid, until the oldest expires.
  */
 async function demandRoom({ db, now }: Needs, address: string): Promise<void> {
   const at = now()
@@ -179,9 +178,9 @@ async function lackOfRoom(db: Needs['db'], at: number, address: string): Promise
 }
 
 /**
- * Returns whether a tagged address that no account has proven gets no code, because the tagged
- * addresses of its mailbox have their maximum. Proven addresses count by themselves, so that
- * strangers cannot keep their owners from signing in.
+ * Returns whether the limit of tagged addresses withholds a code from this address. Proven
+ * addresses count by themselves, so that strangers cannot keep their owners from signing in. The
+ * other tagged addresses of a mailbox have one limit together.
  */
 async function areTagsFull(
   trx: Transaction<Schema>,

@@ -52,8 +52,8 @@ export function demandSealKey(sealKey: string, id: string): void {
 }
 
 /**
- * Admits a device of the account that its credential proves: a known one in its current state, a
- * new one as pending. The caller holds the lock on the key log.
+ * Admits a device of the account that its credential proves. A known one keeps its state, a new
+ * one is pending. The caller holds the lock on the key log.
  * @throws AppError `invalid_state` for a revoked device; `conflict` if its id is taken or no
  *   device could approve it
  */

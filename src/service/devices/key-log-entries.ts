@@ -1,6 +1,6 @@
 /**
- * Appending to key logs: one valid entry at a time, each following the newest entry that its
- * signer had. In a module separate from reading, which needs no elliptic curve code.
+ * Appends to key logs one valid entry at a time. Each follows the newest entry that its signer
+ * had. This module is separate from reading, which needs no elliptic curve code.
  */
 import type { Transaction } from 'kysely'
 import type { Service, Session } from '../../api/port.ts'

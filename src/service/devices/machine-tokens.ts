@@ -125,9 +125,9 @@ export async function machineTokenExpiry(
 }
 
 /**
- * Returns the state of a token for its machine account, apart from expiry: `ended` if the token
- * is revoked or the account is suspended, `unknown` if the account has no such token, for example
- * for a token of its daemon.
+ * Returns the state of a token for its machine account, apart from expiry. `ended`: the token is
+ * revoked or the account is suspended. `unknown`: the account has no such token, for example for
+ * a token of its daemon.
  */
 export async function machineTokenState(
   db: Kysely<Schema>,
@@ -161,8 +161,8 @@ async function demandMachine({ db }: Needs, account: string): Promise<void> {
 }
 
 /**
- * Returns the expiry time of a token that makes another, and locks it: its revocation waits until
- * the transaction ends.
+ * Locks a token that makes another, and returns its expiry time. Its revocation waits until the
+ * transaction ends.
  * @throws AppError `invalid_token` if the token is no longer valid
  */
 async function endOf(trx: Transaction<Schema>, token: string, at: number): Promise<number | null> {

@@ -1,6 +1,6 @@
 /**
- * The token endpoint (RFC 6749 section 4.4): exchanges a machine account's assertion for a `csm_`
- * token of one hour. Its errors are those of OAuth, because OAuth libraries call it.
+ * The token endpoint (RFC 6749 section 4.4). It exchanges a machine account's assertion for a
+ * `csm_` token of one hour. Its errors are those of OAuth, because OAuth libraries call it.
  */
 import type { Open } from '../../api/port.ts'
 import { machineOf, oauthError, refusedAssertion } from './assertions.ts'

@@ -1,6 +1,6 @@
 /**
- * What an account shows to others: a name, which proves nothing, and the public keys of its
- * active devices, read from the key log that proves them.
+ * What an account shows to others: its name and the public keys of its active devices. The name
+ * proves nothing; the keys are read from the key log that proves them.
  */
 import { pageOf, readCursor, rowsFor } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'

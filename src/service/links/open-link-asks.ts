@@ -1,5 +1,5 @@
 /**
- * Requests at open links before the owner sees them: a request stays unconfirmed until the link
+ * Requests at open links before the owner sees them. A request stays unconfirmed until the link
  * that was sent to its mailbox is used. The requester learns nothing about that mailbox. The
  * database stores only the SHA-256 of the link's token.
  */
@@ -17,7 +17,7 @@ import type { Schema } from '../db/schema.ts'
 const HOUR_MS = 3_600_000
 const LIFETIME_HOURS = 24
 /**
- * The maximum of requests at the links of one owner in an hour: each causes a mail to an address
+ * The maximum of requests at the links of one owner in an hour. Each causes a mail to an address
  * that a stranger entered.
  */
 const MOST_AN_HOUR = 100

@@ -29,8 +29,8 @@ const unconfirmed = (db: Kysely<Schema>, tokenHash: string, at: number) =>
     .where('request.expires_at', '>', at)
 
 /**
- * Returns a name for a sentence, isolated from its writing direction by Unicode's first strong
- * isolate. Names contain no isolates themselves.
+ * Isolates the writing direction of a name in a sentence, by Unicode's first strong isolate.
+ * Names contain no isolates themselves.
  */
 const isolated = (name: string) => `\u2068${name}\u2069`
 
@@ -42,8 +42,7 @@ const marked = (message: string) =>
     .join('\n')
 
 /**
- * Returns what a link would confirm; null if it is not a link of a request, or the request is not
- * unconfirmed.
+ * Returns what a link would confirm; null unless it belongs to an unconfirmed request.
  * @param tokenHash SHA-256 of the link's token, lower-case hex
  * @param at Unix milliseconds
  */

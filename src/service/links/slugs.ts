@@ -34,8 +34,8 @@ const SPELLED: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the slug of a name with as many of its words as fit: a-z, 0-9 and single hyphens; empty
- * for a name in another script.
+ * Returns the slug of a name with as many of its words as fit. It has a-z, 0-9 and single
+ * hyphens, and is empty for a name in another script.
  */
 function spelled(name: string, longest: number): string {
   const letters = name

@@ -6,8 +6,8 @@ import type { Mail } from './mailer.ts'
 import { relayOf } from '../../config/relay.ts'
 
 /**
- * The destination of mail: a folder, or the URL of a relay (see `relayOf`), which may contain a
- * password.
+ * The destination of mail: a folder, or the URL of a relay, which may contain a password.
+ * @see relayOf
  */
 export type MailPlace = { readonly dir: string } | { readonly smtp: string }
 

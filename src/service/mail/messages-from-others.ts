@@ -15,7 +15,7 @@ function lasting(ms: number): string {
 }
 
 /**
- * Returns an invitation to a connection, in the same words whether or not the address has an
+ * Returns an invitation to a connection. The text is the same whether or not the address has an
  * account.
  * @param of `from`, `connection` and `message` were written by the inviter; `fromEmail` is
  *   proven, null for an inviter without a mailbox
@@ -54,8 +54,8 @@ happens.
 })
 
 /**
- * Returns an invitation to an organisation, in the same words whether or not the address has an
- * account.
+ * Returns an invitation to an organisation. The text is the same whether or not the address has
+ * an account.
  * @param of `from` and `organisation` were written by others; `fromEmail` is proven, null for an
  *   inviter without a mailbox
  */
@@ -92,7 +92,7 @@ nothing happens.
 })
 
 /**
- * Returns the mail with the link that confirms a request of an open link, in the same words
+ * Returns the mail with the link that confirms a request of an open link. The text is the same
  * whether or not the address has an account.
  * @param of `name` was written by the requester; `owner` is the display name of the link's owner
  */

@@ -6,7 +6,7 @@ import type { Message } from './mailer.ts'
 import { addressText, hostOf, quoted } from './quoting.ts'
 
 /**
- * Returns the mail with a sign-in code, in the same words whether or not the address has an
+ * Returns the mail with a sign-in code. The text is the same whether or not the address has an
  * account.
  */
 export const codeMessage = (of: {
@@ -116,8 +116,8 @@ With the 24 words of your recovery key, add --recovery-key.
 })
 
 /**
- * Returns the mail with the link that confirms an address, in the same words whether or not the
- * address has an account.
+ * Returns the mail with the link that confirms an address. The text is the same whether or not
+ * the address has an account.
  * @param of `name` was written by the account; `primary` is proven, null for an account without a
  *   mailbox
  */

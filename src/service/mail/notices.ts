@@ -11,8 +11,8 @@ import type { Schema } from '../db/schema.ts'
 export const PREFIX = 'ntf_'
 
 /**
- * How many notifications are kept of an account: the newest of those that strangers can cause
- * without limit, and separately the newest of the others.
+ * How many notifications are kept of an account. The newest of those that strangers can cause
+ * without limit are kept, and separately the newest of the others.
  */
 const MOST = 500
 const BY_STRANGERS: readonly NotificationKind[] = [

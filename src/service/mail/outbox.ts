@@ -5,8 +5,8 @@ import { isMissing } from '../../keychain/private-file.ts'
 import type { MailPlace } from './mail.ts'
 
 /**
- * Returns the recipient of a letter, as `composed` writes it (RFC 5322 section 3.6.3): one
- * address, in lower case.
+ * Returns the recipient of a letter as `composed` writes it: one address, in lower case.
+ * @see RFC 5322 section 3.6.3
  */
 const recipientOf = (letter: string): string | null =>
   /^to:\s*<?([^\s<>]+)>?\s*$/im.exec(letter.split('\r\n\r\n', 1)[0]!)?.[1]?.toLowerCase() ?? null

@@ -1,6 +1,6 @@
 /**
- * Quoting of text by other people in a mail, so that it cannot pass for text of the server, and
- * no mail program makes a link of it. All such text goes through one of these functions: `quoted`
+ * Quoting of text by other people in a mail. Quoted text cannot pass for text of the server, and
+ * mail programs make no link of it. All such text goes through one of these functions: `quoted`
  * for a name, `quotedText` for a message, `addressText` for an address. Only feedback is not
  * changed, because the operator asked for it.
  */
@@ -75,8 +75,8 @@ export const addressText = (address: string): string =>
   PLAIN_ADDRESS.test(address) ? address : quoted(address)
 
 /**
- * Returns a name for texts outside of mail, such as notifications: unchanged except that it is
- * one short line.
+ * Returns a name for texts outside of mail, such as notifications. It is one short line, and
+ * unchanged otherwise.
  */
 export const named = (text: string): string =>
   short(

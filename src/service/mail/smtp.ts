@@ -68,8 +68,8 @@ function notSent(error: unknown, cause: string): AppError {
 const SHORTEST = 8
 
 /**
- * Removes text that a relay quotes from the mail, in the lines into which it was broken (RFC 2045
- * section 6.7), because the mail contains codes and links.
+ * Removes text of the mail that a relay quotes, because the mail contains codes and links. The
+ * relay quotes lines of the encoded mail (RFC 2045 section 6.7).
  */
 const withoutMail = (said: string, { text }: Message): string =>
   said
@@ -78,8 +78,8 @@ const withoutMail = (said: string, { text }: Message): string =>
     .join('')
 
 /**
- * Returns a function that converts an error to a line for the log without credentials, which a
- * relay may quote. The stack is left out, because it points into the library.
+ * Returns a function that converts an error to a line for the log. It removes credentials, which
+ * a relay may quote. The stack is left out, because it points into the library.
  */
 function newCensor({ auth }: Relay): (error: unknown) => string {
   const plain = auth === null ? [] : [auth.user, auth.pass]

@@ -1,6 +1,5 @@
 /**
- * The pages of a mailed link: a button that confirms it, the result, and the page of a link that
- * is no longer valid.
+ * The pages of a mailed link: its confirmation, the result, and a link that is no longer valid.
  */
 import type { Content } from '../../api/route.ts'
 import type { Said } from '../accounts/email-claims.ts'

@@ -20,8 +20,8 @@ export type GuestPage = {
 }
 
 /**
- * Returns the page of a guest code in any state: status 404 for an unknown code and 410 for one
- * that no longer works. Neither shows words. Names are escaped.
+ * Returns the page of a guest code in any state. The status is 404 for an unknown code and 410
+ * for one that no longer works. Neither shows words. Names are escaped.
  */
 export function guestPage(of: GuestPage): Content {
   const script = '/assets/guest.js'

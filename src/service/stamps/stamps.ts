@@ -1,7 +1,7 @@
 /**
- * Stamps: the server records a signature of a device, and signs a receipt with its time and the
- * state of the key. Words identify one stamp on a server; if they are taken, the device signs
- * again under a new id.
+ * Stamps: the server records a signature of a device and signs a receipt for it. The receipt has
+ * the time and the state of the key. Words identify one stamp on a server; if they are taken, the
+ * device signs again under a new id.
  */
 import type { Kysely } from 'kysely'
 import type { Service, Session } from '../../api/port.ts'
@@ -65,9 +65,9 @@ export const stamps = (ground: Ground): Service['stamps'] => ({
 })
 
 /**
- * Returns the assurance of the signer: acting in an organisation with an active membership,
- * having a proven mailbox, or neither. Any account can make an organisation, so one without a
- * mailbox gets no higher assurance from it.
+ * Returns the assurance of the signer. The levels are acting in an organisation with an active
+ * membership, having a proven mailbox, and neither. Any account can make an organisation, so one
+ * without a mailbox gets no higher assurance from it.
  */
 async function assuranceOf(
   db: Kysely<Schema>,

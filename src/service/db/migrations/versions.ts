@@ -103,8 +103,8 @@ export const first = (id: string) => [
 ]
 
 /**
- * Several devices per account: mailboxes, proofs of keys, machine accounts, and answers kept for
- * repeated requests.
+ * Version 2 of the schema: several devices per account, mailboxes, machine accounts. Also proofs
+ * of keys, and answers kept for repeated requests.
  * @param id the SQL type of ids for the engine
  */
 export const second = (id: string) => [
