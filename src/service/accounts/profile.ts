@@ -19,8 +19,8 @@ async function read(db: Kysely<Schema>, account: string): Promise<Profile> {
 }
 
 /**
- * Requires a free handle. A lock across all replicas makes of two concurrent requests only one
- * succeed.
+ * Requires a free handle. A lock across all replicas lets only one of two concurrent requests for
+ * the same handle succeed.
  * @throws AppError `conflict`
  */
 async function demandFree(

@@ -25,8 +25,8 @@ export interface Handbook {
 }
 
 /**
- * Where sections are split: at the end of a paragraph after `LONG` characters, and within a long
- * table or list after `LONGEST`.
+ * A section is split at the end of a paragraph after 700 characters. Within a long table or list
+ * it is split after 1,500.
  */
 const LONG = 700
 const LONGEST = 1500

@@ -58,7 +58,7 @@ const acts = new AsyncLocalStorage<Act>()
 
 /**
  * Runs work after the commit of the surrounding operation, outside of it. After a rollback it
- * never runs, and without an operation it runs immediately. Waits for outer operations too.
+ * never runs, and without an operation it runs immediately. It waits for outer operations too.
  */
 export function afterwards(work: () => void): void {
   const act = acts.getStore()
@@ -168,8 +168,8 @@ export function newTransactions(single: boolean): Transactions {
         const surrounding = joined.get(connection)
         if (surrounding !== undefined) {
           surrounding.part = Symbol('part')
-          // The query builder runs the callback after this, in the same asynchronous context; the
-          // caller's own code is outside of it.
+          // The query builder runs the callback after this, in the same asynchronous context. The
+          // caller's own code continues in another one.
           parts.enterWith(surrounding.part)
           return say(connection, PART.begin)
         }

@@ -18,8 +18,8 @@ import { acquireLock } from '../db/locks.ts'
 export const LIFETIME_MS = 15 * 60_000
 const TRIES = 5
 /**
- * How many mailed codes may be valid at once: for one address, for all tagged addresses of one
- * mailbox, and for the whole server. The last limits mail to strangers.
+ * How many mailed codes may be valid at once for one address. The next two limits are for all
+ * tagged addresses of one mailbox, and for the whole server, which limits mail to strangers.
  */
 const LIVE_OF_ADDRESS = 5
 const LIVE_OF_TAGS = 5

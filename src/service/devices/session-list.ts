@@ -72,7 +72,8 @@ export const sessions = (ground: Ground): Service['sessions'] => ({
         'The session that asks is not ended so. A device that signed in leaves with "countersignd logout"; the embedded account needs no sign-in.',
         { details: { state: 'current' } },
       )
-    // Deletes its access tokens with it, and makes its refresh token invalid.
+    // The deletion includes the access tokens of the session, and makes its refresh token
+    // invalid.
     await ground.db.transaction().execute(async (trx) => {
       const ended = await trx
         .deleteFrom('sessions')

@@ -1,6 +1,7 @@
 /**
  * Notifications of accounts. A notification is stored in the transaction of the change that it
- * reports, so either both are stored or neither. The account that made the change gets none.
+ * reports, so either both are stored or neither. The account that made a change gets none, except
+ * for changes to its own devices, keys and addresses.
  */
 import type { Transaction } from 'kysely'
 import { NotificationKind } from '../../api/rest/notifications.ts'
