@@ -198,8 +198,8 @@ export interface Schema {
     /** Made at the invitation or when the member joined; the sort key of lists. */
     member_id: string
     /**
-     * null for members without an invitation, the founder and machines. So is the invited
-     * mailbox, in lower case.
+     * null for members without an invitation: the founder and machines. `email`, the invited
+     * mailbox in lower case, is null for them too.
      */
     invited_at: number | null
     email: string | null
@@ -514,8 +514,8 @@ export interface Schema {
     state: 'pending' | 'approved' | 'declined' | 'withdrawn' | 'expired'
     /**
      * Whether owners may add the account. 1: it approved, and their devices are notified. 2: it
-     * was added. 0 again after it left or was removed. 2 while pending: the account of the
-     * mailbox was a member and has left since, so the invitation is used.
+     * was added. 0 again: it left or was removed. 2 while the state is pending: the account of
+     * the mailbox was a member and has left since, so the invitation is used.
      */
     consent: 0 | 1 | 2
     /** The consent that a device of the invited account signed (docs/protocol.md section 4). */
