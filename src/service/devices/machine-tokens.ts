@@ -59,8 +59,8 @@ const resource = (row: Row, now: number): ApiToken => ({
 
 /**
  * Makes a token of a machine account. Only the answer contains the token itself.
- * @param of `expires_in` in seconds, null for a token without expiry; `latest` the latest expiry
- *   time in Unix milliseconds, which overrides `expires_in`
+ * @param of `expires_in` in seconds, null for a token without expiry; `latest`: the latest
+ *   allowed expiry time, Unix milliseconds
  */
 export async function mintMachineToken(
   { db, now }: Needs,

@@ -126,8 +126,8 @@ If it was not you, ignore this mail: then nothing happens.
 })
 
 /**
- * Returns the mail with the link of a guest code. It is the only mail with a secret, which only
- * this text contains.
+ * Returns the mail with the link of a guest code. The link contains the secret of the guest,
+ * which the server keeps in no other place.
  * @param of `from` was written by the owner of the code; `fromEmail` is proven, null for an owner
  *   without a mailbox; `until`: Unix milliseconds
  */

@@ -32,8 +32,8 @@ const BY_OTHERS = NotificationKind.options.filter((kind) => !BY_STRANGERS.includ
 const AT_ONCE = 200
 
 /**
- * Titles and bodies are texts of the server. Text written by others is in them as `quoted`
- * returns it. They contain no link and no secret.
+ * Titles and bodies are texts of the server. Text written by others is in them as `quoted` or
+ * `named` returns it. They contain no link and no secret.
  */
 export interface Note {
   readonly kind: NotificationKind
