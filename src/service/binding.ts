@@ -1,6 +1,7 @@
 /**
- * Answers as calls: a context is bound to them, and every input is parsed by its row as the wire would, so that defaults are
- * filled in and faults are told alike whether an account server is in this process or far away.
+ * Answers as function calls with a bound context. Each input is parsed by its route, as over
+ * HTTP, so defaults and errors are the same for an account server in this process and a remote
+ * one.
  */
 import { parse } from '../api/input.ts'
 import type { Route, Table } from '../api/route.ts'
@@ -9,7 +10,10 @@ type Input = Readonly<Record<string, unknown>>
 type Answer = (input: Input, context: unknown) => Promise<unknown>
 type Answers = Readonly<Record<string, Readonly<Record<string, Answer>>>>
 
-/** The rows of `table` that have an answer, as a caller in `context` sees them. The caller of this knows their types. */
+/**
+ * Returns the calls of `table` that have an answer, bound to `context`. The caller adds their
+ * types.
+ */
 export function bind(table: Table, answers: object, context: unknown): object {
   const calls = Object.entries(table).map(([group, routes]) => {
     const rows = Object.entries(routes).flatMap(([name, route]) => {
@@ -23,7 +27,9 @@ export function bind(table: Table, answers: object, context: unknown): object {
   return Object.fromEntries(calls.filter(([, rows]) => Object.keys(rows).length > 0))
 }
 
-/** The input of one row: path parameters as they are, query and body by their schemas. */
+/**
+ * Parses the input of one route: query and body by their schemas; path parameters are unchanged.
+ */
 function parsed(route: Route, { body, ...rest }: Input): Input {
   const params = new Set([...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
   const part = (ofPath: boolean) =>

@@ -1,4 +1,7 @@
-/** What every group of answers stands on. Nothing here is state: several replicas may answer for one database. */
+/**
+ * The shared services of all groups of answers. They hold no state of accounts, so several
+ * replicas can use one database.
+ */
 import type { Kysely } from 'kysely'
 import type { AssistantConfig } from '../config/assistant.ts'
 import type { Background } from './db/background.ts'
@@ -16,18 +19,19 @@ export interface Ground {
   readonly events: Events
   /** The operator's address, which is also the sender's. */
   readonly operator: string
-  /** Whom questions are passed on to; null means that the handbook answers. */
+  /** The assistant that gets the questions; null if the handbook answers. */
   readonly assistant: AssistantConfig | null
   readonly background: Background
-  /** What one answer holds of a key log or a roster. */
+  /** The limits of one answer for a key log or a roster. */
   readonly logPages: PageLimits
   readonly seenOnce: SeenOnce
   /**
-   * Leave nothing readable of rows that were deleted, and no letter to these mailboxes (in lower case). With `isLast` nobody is left
-   * at this server: no letter stays in a folder that only it writes to.
+   * Removes the content of deleted rows, and the letters to these mailboxes (in lower case). With
+   * `isLast` no account is left on this server: it deletes all letters, if it alone writes to the
+   * folder.
    */
   readonly scrub: (of: { mailboxes: readonly string[]; isLast: boolean }) => Promise<void>
-  /** What links begin with, without a slash. Known only once the server listens. */
+  /** Returns the base URL of links, without a slash. Available once the server listens. */
   readonly publicUrl: () => string
   readonly version: string
   /** When the server was opened, Unix milliseconds. */

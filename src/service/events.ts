@@ -164,7 +164,7 @@ type OtherEvent =
       readonly name: string
       readonly email: string
     } & OfAccount)
-  /** A connection is opened for a request at an open link. Only a request that waits allows that. */
+  /** A connection is opened for a request at an open link. The request must be pending. */
   | ({
       readonly type: 'open_link.approved'
       readonly request: string
@@ -278,7 +278,7 @@ export type Subscriber<T extends EventType> = (
   event: EventOf<T>,
 ) => Promise<void> | void
 
-/** What follows from each event, in this order. */
+/** The subscribers of each event, in their order. */
 export type Subscribers = { readonly [T in EventType]: readonly Subscriber<T>[] }
 
 export interface Events {
@@ -286,8 +286,8 @@ export interface Events {
   readonly transaction: <R>(work: (trx: Transaction<Schema>) => Promise<R>) => Promise<R>
   /**
    * Runs the subscribers of an event, one after the other. They write notifications, alerts and
-   * activity, which no transaction may lock before other rows: publish at the end of a transaction,
-   * and events of several organisations in the order of their ids.
+   * activity, which no transaction may lock before other rows: publish at the end of a
+   * transaction, and events of several organisations in the order of their ids.
    * @param trx a transaction of `transaction`
    */
   readonly publish: (trx: Transaction<Schema>, event: DomainEvent) => Promise<void>

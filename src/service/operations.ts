@@ -1,6 +1,6 @@
 /**
- * An account in this process, asked as part of an act: what a repeated or interrupted act asks again is done once, as it is over
- * HTTP under an Idempotency-Key.
+ * An account in this process, called as part of an operation. A call that a repeated or
+ * interrupted operation makes again is executed once, as over HTTP with an Idempotency-Key.
  */
 import { createHash, hash } from 'node:crypto'
 import { signedIn } from '../api/device/index.ts'
@@ -19,20 +19,21 @@ const table: Table = { ...rest, ...signedIn }
 const isDoneOnce = (route: Route | undefined): route is Route =>
   route !== undefined && route.method === 'POST' && !route.repeats
 
-/** The path of a call, its parameters filled in. */
+/** Returns the path of a call with its parameters filled in. */
 const pathOf = ({ path }: Route, input: Input) =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => String(input[name]))
 
 /**
- * The account of a session, and the same as part of an act.
- * @param server its answers, and how it does things once
+ * Returns the account of a session, and a function for the same account as part of an operation.
+ * @param server its answers, and its Idempotency-Key support
  */
 export function actingAccount(
   server: Pick<AccountServer, 'as' | 'once'>,
   who: Session,
 ): Account & { readonly acting: (act: Act) => Account } {
   const account = server.as(who)
-  // An id says what it is of. Not the session: a device that signed in again is the same caller.
+  // The prefix of an id shows its kind. Not the session id: a device that signed in again is the
+  // same caller.
   const caller = who.token ?? who.device ?? who.account
 
   const once = (act: Act, route: Route, call: Call): Call => {
@@ -48,7 +49,9 @@ export function actingAccount(
     }
   }
 
-  /** The mapped types have counted the calls; these have the same rows. */
+  /**
+   * The result has the same groups and calls as `account`, which its mapped type cannot express.
+   */
   const acting = (act: Act): Account => {
     const groups = Object.entries(account as unknown as Groups).map(([group, calls]) => {
       const rows = Object.entries(calls).map(([name, call]) => {

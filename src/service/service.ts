@@ -1,6 +1,7 @@
 /**
- * The account server without its HTTP: the answers of every row that an account answers, over one database. The daemon has one
- * in its own process; the same code serves many daemons from PostgreSQL, in as many replicas as one likes.
+ * The account server without HTTP: the answers of all its routes, over one database. The daemon
+ * embeds one in its own process. The same code serves many daemons from PostgreSQL, in any number
+ * of replicas.
  */
 import { entrance, signedIn } from '../api/device/index.ts'
 import type { Account, Door, Open, Service, Session, Visitor } from '../api/port.ts'
@@ -23,48 +24,56 @@ import { newReach } from './db/outage.ts'
 import { lazyReceiptKey } from './db/receipt-key.ts'
 import { newSeenOnce } from './db/seen-once.ts'
 
-/** What a request was let in with. */
+/** The access level of a request. */
 export interface Standing {
-  /** `session`: an approved device. `device`: one that waits for approval. Else the scope of a machine account's token. */
+  /**
+   * `session`: an approved device. `device`: a pending one. Else the scope of a machine account's
+   * token.
+   */
   readonly scope: 'session' | 'device' | 'read' | 'write' | 'full'
 }
 
 export interface AccountServer {
-  /** For the dispatcher of the signed-in rows. */
+  /** For the dispatcher of the routes for signed-in callers. */
   readonly answers: Service
-  /** For the dispatcher of the rows that anybody may call. */
+  /** For the dispatcher of the public routes. */
   readonly open: Open
   /**
-   * Who sends a request with an access token and its proof (RFC 9449), or with a machine account's token.
-   * @throws AppError `invalid_token` with the challenge that says what to do
+   * Returns the caller of a request with a token. The token is an access token with its proof
+   * (RFC 9449), or that of a machine account.
+   * @throws AppError `invalid_token` with a challenge
    */
   readonly authenticate: (of: { token: string; proof: Proof | null }) => Promise<Session & Standing>
   /**
-   * Who sends a request without a token, by the proof that it carries. That it came is noted once it opened something.
-   * @throws AppError `invalid_token` for a proof that is not good
+   * Returns the anonymous caller of a request without a token, by its proof. The proof is
+   * recorded as used once it gave access.
+   * @throws AppError `invalid_token` for an invalid proof
    */
   readonly visitor: (proof: Proof) => Promise<Visitor>
   /** Counts a write; see `WriteAllowance`. Throws AppError `rate_limited`. */
   readonly takeWrite: (subject: string, most: number) => Promise<void>
   /** The nonce that proofs should carry now (RFC 9449 section 8). */
   readonly nonce: () => Promise<string>
-  /** Acts under an Idempotency-Key: the act and its answer are kept together or not at all. */
+  /**
+   * Runs operations under an Idempotency-Key. The operation and its answer are stored together or
+   * not at all.
+   */
   readonly once: Once
   /**
-   * A one-time enrolment code, for whoever the operator gives it to.
+   * Returns a one-time enrolment code, for the operator to give to a user.
    * @param account the only account that may use it; without one, the first that does
    */
   readonly newEnrolmentCode: (account?: string) => Promise<string>
-  /** The account of a session, in this process. */
+  /** Returns the account of a session, in this process. */
   as(session: Session): Account
-  /** What a device may ask before it has a session, in this process. */
+  /** Returns the calls of a device without a session, in this process. */
   door(visitor: Visitor): Door
   close(): Promise<void>
 }
 
 const inside = { ...rest, ...signedIn }
 
-/** What is made when it is first needed; an attempt that failed is made anew. */
+/** Makes a value at the first use and caches it; after a failure it tries again. */
 function onceMade<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | null = null
   return () =>
@@ -75,10 +84,12 @@ function onceMade<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 /**
- * Open the account server.
- * @param of `url` and `file`: see `openEngine`; `publicUrl` is asked at each use, since the port may be known late;
- *   `now` gives Unix milliseconds; `mail` says where mail goes, `ownsMail` whether that folder is nobody else's, and `from` who sends it, an address or `Name <address>`;
- *   `assistant` who answers questions, the built-in handbook where there is none; `logPages` is lower in tests
+ * Opens the account server.
+ * @param of `url` and `file`: see `openEngine`; `publicUrl` is called at each use, since the port
+ *   may be assigned later; `now` returns Unix milliseconds; `mail`: the destination of mail;
+ *   `ownsMail`: whether only this server writes to that folder; `from`: the sender, an address or
+ *   `Name <address>`; `assistant`: the endpoint for questions, without one the built-in handbook
+ *   answers; `logPages` is lower in tests
  * @throws StartError as `openEngine` does
  */
 export async function openService(of: {
@@ -100,7 +111,10 @@ export async function openService(of: {
   const background = newBackground(log)
   const mail = openMail({ place: of.mail, from: of.from, now })
   const operator = /<([^<>]+)>$/.exec(of.from)?.[1] ?? of.from
-  /** Made when the first group of answers is: the query builder takes as long to load as everything before it. */
+  /**
+   * Made for the first group of answers, because the query builder takes as long to load as all
+   * else.
+   */
   const ground = onceMade(makeGround)
   async function makeGround(): Promise<Ground> {
     const db = await queriesOver(engine)
@@ -129,7 +143,9 @@ export async function openService(of: {
       bind(inside, answers, { account: id, device: null, session: null, token: null }) as Account
     return newExporter({ ground: await ground(), accountOf, isAway, log, signal: closing.signal })
   })
-  /** What another run of the server, or another server, has left. */
+  /**
+   * Continues the exports that another run of the server, or another replica, left unfinished.
+   */
   async function resumeExports(db: Ground['db']): Promise<void> {
     const left = await db
       .selectFrom('exports')
@@ -274,7 +290,8 @@ export async function openService(of: {
           account ?? null,
         ),
       ),
-    // The mapped types have counted the answers; what is bound to them has the same rows.
+    // The bound calls have the same groups and names as their types, which TypeScript cannot
+    // check.
     as: (who) => bind(inside, answers, who) as Account,
     door: (visitor) => bind(entrance, open, visitor) as Door,
     close: async () => {

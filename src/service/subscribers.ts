@@ -1,6 +1,6 @@
 /**
- * What follows from each event, in this order: letters, notifications, then activity of
- * organisations. `events.ts` explains the order.
+ * The subscribers of each event in order: letters, notifications, then activity of organisations.
+ * `events.ts` explains the order.
  */
 import { letterOfEmail, noticeOfEmail } from './accounts/notices.ts'
 import { touchContacts } from './connections/connection-rows.ts'

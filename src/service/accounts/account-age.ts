@@ -1,12 +1,12 @@
-/** How old an account is, for limits that are lower while it is new. */
+/** The age of an account, for limits that are lower while the account is new. */
 import type { Transaction } from 'kysely'
 import type { Schema } from '../db/schema.ts'
 
 const YOUNG_MS = 24 * 3_600_000
 
 /**
- * Whether an account began within the last day, by the time at which the server stored its first
- * key log entry: a device chooses the time in the account's id.
+ * Returns whether an account began within the last day. The start is the time at which the server
+ * stored the first key log entry, because the device chooses the time in the account id.
  * @param at Unix milliseconds
  */
 export async function isYoung(

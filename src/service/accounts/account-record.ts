@@ -1,4 +1,4 @@
-/** Who the account is, and which organisation it acts in. */
+/** The account of the caller and its active organisation. */
 import type { Kysely } from 'kysely'
 import type { Service, Session } from '../../api/port.ts'
 import type { Context } from '../../api/rest/context.ts'
@@ -13,7 +13,7 @@ import type { Ground } from '../context.ts'
 import { named } from '../mail/quoting.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** What an account calls itself. Throws when there is none. */
+/** Returns the display name of an account. Throws if the account does not exist. */
 export async function displayName(db: Kysely<Schema>, account: string): Promise<string> {
   const { display_name: name } = await db
     .selectFrom('accounts')
@@ -23,11 +23,17 @@ export async function displayName(db: Kysely<Schema>, account: string): Promise<
   return name
 }
 
-/** The display name of an account, quoted for a text. Throws when there is no such account. */
+/**
+ * Returns the display name of an account, quoted for a text. Throws if the account does not
+ * exist.
+ */
 export const quotedName = async (db: Kysely<Schema>, account: string): Promise<string> =>
   named(await displayName(db, account))
 
-/** Where the server writes to a person; null for a machine, and for somebody who never proved a mailbox. */
+/**
+ * Returns the primary address; null for a machine account and for a person without a proven
+ * mailbox.
+ */
 export async function primaryAddress(db: Kysely<Schema>, account: string): Promise<string | null> {
   const row = await db
     .selectFrom('emails')
@@ -38,7 +44,10 @@ export async function primaryAddress(db: Kysely<Schema>, account: string): Promi
   return row?.address ?? null
 }
 
-/** The account that has proven to be at a mailbox, in lower case; null for nobody. */
+/**
+ * Returns the account that proved a mailbox, or null.
+ * @param email in lower case
+ */
 export async function accountAt(db: Kysely<Schema>, email: string): Promise<string | null> {
   const row = await db
     .selectFrom('emails')
@@ -67,7 +76,9 @@ async function contextOf(db: Kysely<Schema>, session: Session): Promise<Context>
   }
 }
 
-/** Throws AppError `not_found` for an organisation in which the account is not active. */
+/**
+ * Throws AppError `not_found` for an organisation in which the account has no active membership.
+ */
 async function demandActive(
   db: Kysely<Schema>,
   account: string,
@@ -79,7 +90,10 @@ async function demandActive(
   if (row === undefined) throw notFound('organisation')
 }
 
-/** A machine account has nothing to choose. Throws AppError `not_found`, `invalid_state`. */
+/**
+ * Rejects a choice by a machine account, which belongs to one organisation.
+ * @throws AppError `not_found`, `invalid_state`
+ */
 function demandOwn(own: string, organisation: string | null): void {
   if (organisation === null)
     throw new AppError(
@@ -90,7 +104,11 @@ function demandOwn(own: string, organisation: string | null): void {
   if (organisation !== own) throw notFound('organisation')
 }
 
-/** Throws AppError `not_signed_in` for a session that has ended: the token of whoever asks behind a daemon is as good as before. */
+/**
+ * Sets the active organisation of a session; null for none.
+ * @throws AppError `not_signed_in` for a session that has ended. A caller behind a daemon has a
+ *   valid token, so the error is not `invalid_token`.
+ */
 async function choose(
   { db, now }: Pick<Ground, 'db' | 'now'>,
   { account, session }: Session,
@@ -106,7 +124,7 @@ async function choose(
           ? null
           : of
               .case()
-              // Chosen once more, it is active for as long as it was.
+              // Choosing the same organisation again keeps the start time.
               .when('active_organisation_id', '=', organisation)
               .then(of.ref('active_since'))
               .else(at)

@@ -1,6 +1,7 @@
 /**
- * The organisation that a caller acts in. A session chooses its own, so that another device keeps its; a machine account is of one
- * organisation, and acts in that. Either way the membership must be active now, whatever it was when it was chosen.
+ * The active organisation of a caller. Each session has its own choice, so other devices keep
+ * theirs. A machine account belongs to one organisation, which is always active for it. In both
+ * cases the membership must be active at the time of the request.
  */
 import type { Kysely } from 'kysely'
 import type { Session } from '../../api/port.ts'
@@ -9,11 +10,11 @@ import type { Schema } from '../db/schema.ts'
 export interface ActiveOrganisation {
   readonly id: string
   readonly name: string
-  /** Of the account, there. */
+  /** The role of the account in this organisation. */
   readonly role: Schema['organisation_members']['role']
 }
 
-/** The organisations in which the membership of an account is active. */
+/** Selects the organisations in which the membership of an account is active. */
 export const organisationsOf = (db: Kysely<Schema>, account: string) =>
   db
     .selectFrom('organisation_members')
@@ -22,7 +23,7 @@ export const organisationsOf = (db: Kysely<Schema>, account: string) =>
     .where('account_id', '=', account)
     .where('state', '=', 'active')
 
-/** The organisation that a machine account is of; null for a person. */
+/** Returns the organisation of a machine account; null for a person. */
 export async function organisationOfMachine(
   db: Kysely<Schema>,
   account: string,
@@ -35,7 +36,10 @@ export async function organisationOfMachine(
   return row?.organisation_id ?? null
 }
 
-/** The organisation in which whoever asks acts; null for none, and for one where the membership is not active any more. */
+/**
+ * Returns the active organisation of the caller; null without one or if its membership is not
+ * active.
+ */
 export async function activeOrganisation(
   db: Kysely<Schema>,
   { account, session }: Session,

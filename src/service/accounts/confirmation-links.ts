@@ -1,10 +1,13 @@
-/** Links that are mailed, to be followed by whoever reads the mailbox. Of a link only the SHA-256 of its token is kept. */
+/**
+ * Links that are sent by mail for the reader of the mailbox. The database stores only the SHA-256
+ * of a link's token.
+ */
 import { hash, randomBytes } from 'node:crypto'
 
-/** What is kept of a token, in hex. */
+/** Returns the stored form of a token: SHA-256 in hex. */
 export const hashOf = (token: string): string => hash('sha256', token, 'hex')
 
-/** A new link, of 32 random bytes in base64url, and what is kept of it. */
+/** Returns a new link and the hash of its token, which is 32 random bytes in base64url. */
 export function newLink(publicUrl: string): { link: string; tokenHash: string } {
   const token = randomBytes(32).toString('base64url')
   return { link: `${publicUrl}/confirm/${token}`, tokenHash: hashOf(token) }

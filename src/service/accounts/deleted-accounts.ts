@@ -1,17 +1,17 @@
 /**
- * The key logs of deleted accounts. Rosters carry their signatures, which every new device of a
- * member checks from the first entry on. So their key logs stay for those members only, under the
- * hash of the account's id.
+ * The key logs of deleted accounts. Rosters contain their signatures, which every new device of a
+ * member checks from the first entry on. So the server keeps their key logs for those members
+ * only, under the hash of the account id.
  */
 import { hash } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
 import { taken } from './device-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** What tells an account here: SHA-256 of its id, hex. */
+/** Returns the identifier of an account in this table: SHA-256 of its id, in hex. */
 export const pseudonymOf = (account: string): string => hash('sha256', account, 'hex')
 
-/** The key logs of deleted accounts that the roster of a connection rests on, each in order, by account. */
+/** Returns the key logs of deleted accounts that the roster of a connection needs, by account. */
 export async function departedLogs(
   db: Kysely<Schema>,
   connection: string,
@@ -32,7 +32,9 @@ export async function departedLogs(
   )
 }
 
-/** The key log of a deleted account as a member of a connection that names it may read it; empty for anybody else. */
+/**
+ * Returns the key log of a deleted account for a member of a connection that names it, else none.
+ */
 export async function departedLogFor(
   db: Kysely<Schema>,
   asking: string,
@@ -50,7 +52,10 @@ export async function departedLogFor(
   return (await departedLogs(db, shared.connection_id, [account])).get(account) ?? []
 }
 
-/** Throws AppError `conflict` for the id of an account that was deleted: whoever took it would sign in its name. */
+/**
+ * Throws AppError `conflict` for the id of a deleted account. A new account of that id could sign
+ * in its name.
+ */
 export async function demandNeverUsed(trx: Transaction<Schema>, account: string): Promise<void> {
   const row = await trx
     .selectFrom('departed_key_logs')

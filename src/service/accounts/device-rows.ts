@@ -1,6 +1,7 @@
 /**
- * The devices of accounts as the tables have them: who waits, who is approved, and what ends with a device. A device waits with
- * its keys in its row; once the key log names it, they stand there.
+ * The device rows of accounts: pending and approved devices, and the rows that end with a device.
+ * The row of a pending device contains its keys. Once the key log names the device, the keys are
+ * in the log.
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { Session } from '../../api/port.ts'
@@ -11,14 +12,14 @@ import type { Schema } from '../db/schema.ts'
 
 type Row = Schema['devices']
 
-/** A device that nobody adds to the key log for so long has been given up. */
+/** A pending device that is not added to the key log within this time is deleted. */
 const WAITING_MS = 7 * 24 * 3_600_000
 
-/** The account or device is somebody's already, and says no more than that. */
+/** The error for an account or device id that exists already. It reveals nothing else. */
 export const taken = (): AppError =>
   new AppError('conflict', 'This account or device is enrolled already: make new keys and ids.')
 
-/** Keep a new device. Throws AppError `conflict` when its id is taken. */
+/** Stores a new device. Throws AppError `conflict` if its id is taken. */
 export async function addDevice(
   trx: Transaction<Schema>,
   of: Pick<
@@ -35,13 +36,16 @@ export async function addDevice(
   if (made !== 1n) throw taken()
 }
 
-/** What a device is called; its id where it is not there any more. */
+/** Returns the name of a device, or its id if the device no longer exists. */
 export async function deviceName(db: Kysely<Schema>, id: string): Promise<string> {
   const query = db.selectFrom('devices').select('name').where('id', '=', id)
   return (await query.executeTakeFirst())?.name ?? id
 }
 
-/** When a device was approved, null while it waits. Throws AppError `invalid_token` for one that was revoked. */
+/**
+ * Returns the approval time of a device, or null while it is pending.
+ * @throws AppError `invalid_token` for a revoked device
+ */
 export async function approvedAt(db: Kysely<Schema>, device: string): Promise<number | null> {
   const row = await db
     .selectFrom('devices')
@@ -58,7 +62,8 @@ export async function approvedAt(db: Kysely<Schema>, device: string): Promise<nu
 }
 
 /**
- * The device that asks, approved. It is asked for where the path alone does not say that reading is not enough.
+ * Returns the device of the session if it is approved. Used where the path of an operation does
+ * not show that read access is insufficient.
  * @throws AppError `no_device`, `invalid_token`, `forbidden` while it waits for approval
  */
 export async function demandApproved(db: Kysely<Schema>, session: Session): Promise<string> {
@@ -72,11 +77,11 @@ export async function demandApproved(db: Kysely<Schema>, session: Session): Prom
 }
 
 /**
- * The same, inside a transaction that writes for the device: its revocation waits until that ends, so a device that was revoked
- * before writes nothing any more.
+ * Requires an approved device inside a transaction that writes for it, and locks its row. The
+ * revocation of the device waits until the transaction ends, so a revoked device cannot write.
  */
 export async function holdApproved(trx: Transaction<Schema>, session: Session): Promise<void> {
-  // Changes nothing. It is how both engines hold a row.
+  // Changes nothing: an update is the row lock that both engines support.
   await trx
     .updateTable('devices')
     .set({ revoked_at: null })
@@ -87,8 +92,9 @@ export async function holdApproved(trx: Transaction<Schema>, session: Session): 
 }
 
 /**
- * Let what a device of an account is writing end, before a transaction that may end the device goes on. Whoever writes holds the row of
- * the device first (`holdApproved`), then that of a connection, then that of an account; in another order two would wait for each other.
+ * Waits for transactions that write for a device, before the caller may end the device.
+ * Transactions lock the row of the device first (`holdApproved`), then that of a connection, then
+ * that of an account. Another order could deadlock.
  */
 export async function holdDevice(
   trx: Transaction<Schema>,
@@ -103,7 +109,7 @@ export async function holdDevice(
     .execute()
 }
 
-/** The same of all devices of an account, always in the same order. */
+/** Locks all devices of an account, always in the same order. */
 export async function holdDevices(trx: Transaction<Schema>, account: string): Promise<void> {
   const devices = await trx
     .selectFrom('devices')
@@ -115,7 +121,7 @@ export async function holdDevices(trx: Transaction<Schema>, account: string): Pr
   for (const { id } of devices) await holdDevice(trx, { account, device: id })
 }
 
-/** A device that waits and stands in no key log yet, with its keys; null where there is none. */
+/** Returns a pending device that is in no key log yet, with its keys, or null. */
 export async function waitingDevice(
   trx: Transaction<Schema>,
   { account, device }: { account: string; device: string },
@@ -134,8 +140,8 @@ export async function waitingDevice(
 }
 
 /**
- * A device of an account that is not approved yet, whether or not the key log names it already;
- * null where there is none.
+ * Returns a device of an account that is not approved yet, or null. The key log may name it
+ * already.
  */
 export async function unapprovedDevice(
   db: Kysely<Schema>,
@@ -154,7 +160,7 @@ export async function unapprovedDevice(
   return row ?? null
 }
 
-/** Forget those that were given up, with their sessions. */
+/** Deletes the pending devices that waited too long, with their sessions. */
 export async function forgetWaiting(db: Kysely<Schema>, at: number): Promise<void> {
   await db
     .deleteFrom('devices')
@@ -163,7 +169,9 @@ export async function forgetWaiting(db: Kysely<Schema>, at: number): Promise<voi
     .execute()
 }
 
-/** The key log names it now. Answers false when it was turned away meanwhile. */
+/**
+ * Records that the key log names the device. Returns false if it was rejected in the meantime.
+ */
 export async function markLogged(trx: Transaction<Schema>, id: string): Promise<boolean> {
   const { numUpdatedRows: marked } = await trx
     .updateTable('devices')
@@ -174,7 +182,7 @@ export async function markLogged(trx: Transaction<Schema>, id: string): Promise<
   return marked === 1n
 }
 
-/** Keep the newest sealing key of a device, 1,216 bytes in base64url. */
+/** Stores the newest sealing key of a device, 1,216 bytes in base64url. */
 export async function renewSealKey(
   trx: Transaction<Schema>,
   id: string,
@@ -184,8 +192,9 @@ export async function renewSealKey(
 }
 
 /**
- * Devices are revoked: their sessions end, and nothing stays that was sealed to them, nor what they sealed and might not have been opened
- * yet, which members would refuse.
+ * Marks devices as revoked and deletes their sessions and the envelopes sealed to them. Envelopes
+ * that they sealed are deleted too, because members would reject those that they have not opened
+ * yet.
  */
 export async function endDevices(
   trx: Transaction<Schema>,
@@ -203,18 +212,21 @@ export async function endDevices(
   await trx.deleteFrom('envelopes').where('sender', 'in', devices).execute()
 }
 
-/** Whoever had a device that is gone may have asked for an address of their own: what waits to be confirmed is forgotten. */
+/**
+ * Deletes the pending address claims of an account. A user of a revoked device may have added an
+ * address of their own.
+ */
 export async function forgetClaims(trx: Transaction<Schema>, account: string): Promise<void> {
   await trx.deleteFrom('email_claims').where('account_id', '=', account).execute()
 }
 
-/** All devices of an account but one are lost. */
+/** Ends all devices of an account except one. */
 export async function endOtherDevices(
   trx: Transaction<Schema>,
   { account, device }: { account: string; device: string },
   at: number,
 ): Promise<void> {
-  // Nobody will approve those that wait.
+  // No device is left that could approve the pending ones.
   await trx
     .deleteFrom('devices')
     .where('account_id', '=', account)

@@ -1,7 +1,8 @@
 /**
- * Addresses that an account wants to have, until the link in a mail proves that it may. Of the link's token only SHA-256 is kept. What
- * a claim is worth is judged when it is confirmed: a mailbox that is an account's by then stays that one's, and the page says so to
- * whoever reads that mailbox, and to nobody else.
+ * Claims: addresses that an account added, until the link in a mail confirms them. The database
+ * stores only the SHA-256 of the link's token. The server evaluates a claim when it is confirmed:
+ * a mailbox that belongs to an account by then stays with that account. Only the page behind the
+ * link reveals this, so only the reader of that mailbox sees it.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { accountAt, displayName, primaryAddress } from './account-record.ts'
@@ -10,7 +11,7 @@ import { lockAccount } from '../db/locks.ts'
 import { quoted } from '../mail/quoting.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** What a page says of a confirmation, as plain text. */
+/** The result of a confirmation for a page, as plain text. */
 export interface Said {
   readonly title: string
   readonly text: string
@@ -20,7 +21,7 @@ export interface Said {
 
 type Claim = Schema['email_claims']
 
-/** The claim whose link holds a token, while it waits. */
+/** Returns the pending claim of a token. */
 const waiting = (db: Kysely<Schema>, tokenHash: string, at: number): Promise<Claim | undefined> =>
   db
     .selectFrom('email_claims')
@@ -36,7 +37,7 @@ const taken = (address: string): Said => ({
 })
 
 /**
- * What following a link will confirm; null when it is no link of an address, or none that waits.
+ * Returns what a link would confirm; null unless it belongs to a pending claim.
  * @param tokenHash SHA-256 of the link's token, lower-case hex
  * @param now Unix milliseconds
  */
@@ -58,7 +59,10 @@ export async function findClaim(
   }
 }
 
-/** A claim ends, and no other: what others claimed tells them nothing of who has the address. Answers false for one that is gone. */
+/**
+ * Deletes one claim. Claims of other accounts for the address stay, so that they reveal nothing
+ * about its owner. Returns false if the claim is gone.
+ */
 async function end(trx: Transaction<Schema>, id: string): Promise<boolean> {
   const { numDeletedRows: ended } = await trx
     .deleteFrom('email_claims')
@@ -67,7 +71,10 @@ async function end(trx: Transaction<Schema>, id: string): Promise<boolean> {
   return ended === 1n
 }
 
-/** The account has the address from now on. Answers null when it is another account's; else where the account was written to before. */
+/**
+ * Adds the address to the account. Returns null if another account has it, else the previous
+ * primary address.
+ */
 async function give(
   trx: Transaction<Schema>,
   { id, account_id: account, address, created_at }: Claim,
@@ -90,7 +97,8 @@ async function give(
 }
 
 /**
- * Confirm an address: from then on it is its account's, which is told, at its earlier address as well. Null as in `findClaim`.
+ * Confirms an address: the account gets it and a notification, also at its previous primary
+ * address. Returns null as `findClaim` does.
  * @param tokenHash SHA-256 of the link's token, lower-case hex
  */
 export async function confirmClaim(ground: Ground, tokenHash: string): Promise<Said | null> {
@@ -100,10 +108,10 @@ export async function confirmClaim(ground: Ground, tokenHash: string): Promise<S
     const seen = await waiting(trx, tokenHash, at)
     if (seen === undefined) return null
     const { account_id: account, address } = seen
-    // Two that follow the link at once: the second finds what the first did.
+    // For two requests with the same link at once: the second finds the result of the first.
     await lockAccount(trx, account)
     const claim = await waiting(trx, tokenHash, at)
-    // One that is being forgotten with a device is waited for.
+    // Waits for a transaction that deletes the claim together with a device.
     if (claim === undefined || !(await end(trx, claim.id))) return null
     const given = await give(trx, claim, at)
     if (given === null) return taken(address)

@@ -1,6 +1,7 @@
 /**
- * The e-mail addresses of an account: those that it has proven, and those for which a link was mailed. Whether an address is somebody
- * else's is told to nobody who does not read it: the answer and the mail are the same.
+ * The e-mail addresses of an account: the proven ones and those with a pending confirmation link.
+ * The answer and the mail are the same whether or not another account has an address, so only the
+ * reader of the mailbox learns that.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
@@ -23,7 +24,7 @@ import { type Brake, countTryIn } from '../db/attempts.ts'
 const PREFIX = 'eml_'
 const HOUR_MS = 3_600_000
 const LIFETIME_HOURS = 24
-/** Of an account, those included that wait. */
+/** Per account, pending addresses included. */
 const MOST = 20
 const ASKED: Brake = {
   what: 'mailbox',
@@ -31,16 +32,19 @@ const ASKED: Brake = {
   periodMs: HOUR_MS,
   told: 'Too many addresses were added: 10 an hour is the most.',
 }
-/** Further mails of all accounts together: who reads the mailbox may never have asked for any. */
+/** Further mails of all accounts together: the mailbox reader may not have requested any. */
 const FURTHER: Allowance = { what: 'address', most: 9, periodMs: HOUR_MS }
 
-/** Mails of all accounts in their first day together: many accounts are made at once. */
+/**
+ * Mails of all accounts in their first day together: one attacker can create many accounts at
+ * once.
+ */
 const OF_YOUNG: Allowance = { what: 'address of young accounts', most: 3, periodMs: HOUR_MS }
 
 /**
- * Whether the link is mailed: three an hour for each account and mailbox, of which the first always
- * goes out for an account that is older than a day. So no stranger who asks for the same address
- * keeps its owner from confirming it.
+ * Returns whether the link is mailed. Three an hour are mailed for each account and mailbox. The
+ * first of them is always sent if the account is older than a day, so that requests by strangers
+ * for the same address cannot keep its owner from confirming it.
  */
 async function takeMail(
   trx: Transaction<Schema>,
@@ -79,7 +83,10 @@ const proven = (row: Schema['emails']): Email => ({
 const claimsOf = (db: Kysely<Schema>, account: string, at: number) =>
   db.selectFrom('email_claims').where('account_id', '=', account).where('expires_at', '>', at)
 
-/** A machine account signs in with its key: a mailbox would be a second way in. Throws AppError `forbidden`. */
+/**
+ * Throws AppError `forbidden` for a machine account. It signs in with its key, and a mailbox
+ * would be a second credential.
+ */
 async function demandPerson(db: Kysely<Schema>, account: string): Promise<void> {
   const { kind } = await db
     .selectFrom('accounts')
@@ -90,7 +97,7 @@ async function demandPerson(db: Kysely<Schema>, account: string): Promise<void> 
     throw new AppError('forbidden', 'A machine account signs in with its key and has no addresses.')
 }
 
-/** Throws AppError `conflict` when the account has as many addresses as it may, and this would be one more. */
+/** Throws AppError `conflict` if the account has its maximum of addresses and this one is new. */
 async function demandRoom(
   trx: Transaction<Schema>,
   account: string,
@@ -113,7 +120,7 @@ async function demandRoom(
     )
 }
 
-/** A claim that is over is none: the next one of the same address is new. */
+/** Deletes an expired claim, so that the next claim of the same address is new. */
 async function dropExpired(
   trx: Transaction<Schema>,
   account: string,
@@ -128,7 +135,7 @@ async function dropExpired(
     .execute()
 }
 
-/** Keep a claim. One that waits stays as it is, and gets another link when there is one. */
+/** Stores a claim. A pending claim stays, and gets the new link if a mail is sent. */
 async function claim(
   trx: Transaction<Schema>,
   of: { account: string; address: string; tokenHash: string; goesOut: boolean },
@@ -140,7 +147,7 @@ async function claim(
     .insertInto('email_claims')
     .values({ id: newId(PREFIX, at), account_id, address, created_at: at, ...link })
     .onConflict((conflict) =>
-      // Without a mail, the link that was mailed before stays the good one.
+      // Without a mail, the link of the previous mail stays valid.
       conflict.columns(['account_id', 'address']).doUpdateSet(goesOut ? link : { address }),
     )
     .returning(['id', 'address', 'created_at'])
@@ -173,7 +180,8 @@ export const emails = (ground: Ground): Service['emails'] => {
 
   return {
     list: async (page, { account }) => {
-      // In this order: one that is confirmed meanwhile is in both, and not in neither.
+      // Claims before addresses: an address that is confirmed in between is then in both lists,
+      // not in neither.
       const want = await pageRows(
         claimsOf(db, account, now()).select(['id', 'address', 'created_at']),
         page,
@@ -199,7 +207,7 @@ export const emails = (ground: Ground): Service['emails'] => {
       const server = publicUrl()
       const { link, tokenHash } = newLink(server)
       const made = await db.transaction().execute(async (trx) => {
-        // What a device that is revoked meanwhile has asked for is forgotten with it.
+        // The lock keeps the revocation of the device waiting, which then deletes this claim too.
         if (session.device !== null) await holdApproved(trx, session)
         await demandPerson(trx, account)
         await countTryIn(trx, account, ASKED, at)
@@ -213,7 +221,7 @@ export const emails = (ground: Ground): Service['emails'] => {
         return { email, letter: goesOut ? await letterTo(trx, of) : null }
       })
       const { email, letter } = made
-      // It is kept already: a relay that is away must not say otherwise.
+      // The claim is stored already, so a relay failure must not turn the answer into an error.
       if (letter !== null) background.run(() => mail.send(letter))
       background.run(forgetExpired(at))
       return email

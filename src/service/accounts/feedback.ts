@@ -1,4 +1,4 @@
-/** What people tell the operator: kept, and mailed there. */
+/** Feedback of users to the operator: stored, and mailed to the operator. */
 import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import { newId } from '../../crypto/encoding/id.ts'
@@ -15,7 +15,7 @@ const SENT: Brake = {
   told: 'This is much feedback for one hour. Thank you.',
 }
 
-/** So much is kept of an account, the newest. */
+/** The number of newest messages that are kept per account. */
 const MOST = 500
 
 export const feedback = (ground: Ground): Service['feedback'] => ({

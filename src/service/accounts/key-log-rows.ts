@@ -2,7 +2,10 @@ import type { Kysely } from 'kysely'
 import { demandId, notFound } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** The entries of an account's log, in order, with the time each came; none where there is no such account. */
+/**
+ * Returns the entries of an account's key log in order, with the time each was stored. There are
+ * none if there is no such account.
+ */
 export async function entriesOf(db: Kysely<Schema>, account: string) {
   const rows = await db
     .selectFrom('key_log_entries')
@@ -13,7 +16,7 @@ export async function entriesOf(db: Kysely<Schema>, account: string) {
   return { entries: rows.map((row) => row.entry), storedAt: rows.map((row) => row.stored_at) }
 }
 
-/** The same; throws AppError `not_found` where there is none. */
+/** Returns the entries as `entriesOf` does. Throws AppError `not_found` if there are none. */
 export async function readKeyLog(db: Kysely<Schema>, account: string) {
   demandId('acc_', account, 'account')
   const log = await entriesOf(db, account)
@@ -21,7 +24,7 @@ export async function readKeyLog(db: Kysely<Schema>, account: string) {
   return log
 }
 
-/** The newest sealing keys of the devices that the log of an account has as active. */
+/** Selects the newest sealing keys of the active devices in an account's key log. */
 export const sealKeysOf = (db: Kysely<Schema>, account: string) =>
   db
     .selectFrom('devices')
@@ -32,7 +35,7 @@ export const sealKeysOf = (db: Kysely<Schema>, account: string) =>
     .orderBy('id')
     .execute()
 
-/** The signed profiles of accounts, by account id, of those that have one. */
+/** Returns the signed profiles of the accounts that have one, by account id. */
 export async function profilesOf(
   db: Kysely<Schema>,
   accounts: readonly string[],

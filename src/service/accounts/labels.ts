@@ -1,10 +1,10 @@
-/** What an account arranges for itself: tags and presets. Whatever changes some of it waits for whatever else does. */
+/** The labels of an account: tags and presets. Changes to them run one at a time per account. */
 import type { Kysely, Transaction } from 'kysely'
 import { AppError } from '../../errors.ts'
 import { lockAccount } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** Change something in a transaction, in which nobody else changes what the account has arranged. */
+/** Runs a change in a transaction with a lock on the account's labels. */
 export const arranging = <T>(
   db: Kysely<Schema>,
   account: string,
@@ -15,18 +15,21 @@ export const arranging = <T>(
     return work(trx)
   })
 
-/** Throws AppError `conflict` where an account, or whoever else is named, has as many of something as it may. */
+/** Throws AppError `conflict` if the owner named by `who` has the maximum number of items. */
 export function demandFewer(count: number, most: number, what: string, who = 'An account'): void {
   if (count >= most)
     throw new AppError('conflict', `${who} has at most ${most} ${what}: delete one first.`)
 }
 
-/** As people read a name: two that differ in nothing else would be taken for each other. */
+/**
+ * Returns a name for comparison: names that differ only in case, spaces or normal form look
+ * alike.
+ */
 const folded = (name: string) => name.normalize('NFC').trim().toLowerCase()
 
 /**
- * Throws AppError `conflict` where one of these, other than `own`, has the name.
- * @param who has the others, and with what verb: "You have a tag"
+ * Throws AppError `conflict` if an entry with another id than `own` has the name.
+ * @param who the owner of the others and a verb: "You have a tag"
  */
 export function demandNewName(
   names: readonly { readonly id: string; readonly name: string }[],

@@ -1,11 +1,17 @@
-/** Whether the recovery key of an account links its keys of now to earlier ones (protocol, section 3). */
+/**
+ * Whether an account's recovery key links its current keys to earlier ones.
+ * @see docs/protocol.md section 3
+ */
 import type { Kysely } from 'kysely'
 import { generationAt, isLinked } from '../../crypto/logs/key-log.ts'
 import { entriesOf } from './key-log-rows.ts'
 import type { Schema } from '../db/schema.ts'
 import { storedKeyLog } from './stored-logs.ts'
 
-/** Whether the newest generation is linked to that of a time, Unix milliseconds. */
+/**
+ * Returns whether the newest generation is linked to the generation at `since`.
+ * @param since Unix milliseconds
+ */
 export async function isLinkedSince(
   db: Kysely<Schema>,
   account: string,

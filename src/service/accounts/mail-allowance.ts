@@ -1,7 +1,8 @@
 /**
- * How many mails of a kind go to one mailbox in a while, whoever has them sent: strangers name it, and whoever reads it has not said
- * yet that they want any. Each mail takes one of so many places, which is free again when the while is over; that mailbox is kept as a
- * hash, among what replicas note once.
+ * The limit of mails of one kind to one mailbox in a period, for all senders together. Strangers
+ * name the mailbox, and its reader has not agreed to any mail yet. Each mail takes one of a
+ * number of places, which is free again after the period. The table `seen_once` stores the
+ * mailbox as a hash, shared by all replicas.
  */
 import { hash } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
@@ -9,18 +10,18 @@ import { mailboxOf } from './mailboxes.ts'
 import type { Schema } from '../db/schema.ts'
 
 export interface Allowance {
-  /** What the mails are about. */
+  /** The subject of the mails. */
   readonly what: string
   readonly most: number
   readonly periodMs: number
 }
 
 /**
- * Take a place for each of some addresses in a transaction: they are taken as far as that is kept.
+ * Takes a place for each address in a transaction. The places stay taken only if it commits.
  * Addresses of one mailbox share its places.
  * @param addresses in lower case, each once
  * @param at Unix milliseconds
- * @returns those that there was a place for
+ * @returns the addresses that got a place
  */
 export async function takePlaces(
   trx: Transaction<Schema>,
@@ -33,7 +34,7 @@ export async function takePlaces(
     hash('sha256', `${what} ${mailboxOf(address)}`, 'hex'),
   )
   const taken: string[] = []
-  // Always from the first on, and in one order: whoever waits for a place holds none that another waits for.
+  // In one order, from the first place on, so that two waiting transactions cannot deadlock.
   for (let place = 0; place < most && left.size > 0; place++) {
     const rows = [...left.keys()].sort().map((mailbox) => `${what} ${mailbox} ${place}`)
     const made = await trx
@@ -63,7 +64,7 @@ export async function takePlaces(
   return taken
 }
 
-/** The same for one address. Answers false when there is no place. */
+/** Takes a place for one address. Returns false if there is none. */
 export const takePlace = async (
   trx: Transaction<Schema>,
   allowance: Allowance,
@@ -71,7 +72,7 @@ export const takePlace = async (
   at: number,
 ): Promise<boolean> => (await takePlaces(trx, allowance, [address], at)).length > 0
 
-/** Forget the places that are free again. */
+/** Deletes the places that are free again. */
 export async function forgetPlaces(db: Kysely<Schema>, at: number): Promise<void> {
   await db.deleteFrom('seen_once').where('expires_at', '<=', at).execute()
 }

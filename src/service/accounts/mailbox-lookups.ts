@@ -1,7 +1,7 @@
 /**
- * Look-ups by mailbox, which tell whether a mailbox has an account: so many an hour for one
- * account, and so many for all accounts of the server together, since a domain that takes any
- * address opens any number of accounts.
+ * Look-ups by mailbox, which reveal whether a mailbox has an account. One account may make a
+ * number of them an hour, and all accounts of the server together another number, since a domain
+ * that accepts any address can open any number of accounts.
  */
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
@@ -20,15 +20,15 @@ const OF_ACCOUNT: Brake = {
   told: 'Too many people were looked up by their mailbox: 30 an hour is the most.',
 }
 
-/** What the ids of counted look-ups begin with, and the first text after all of them. */
+/** The prefix of the ids of counted look-ups, and the first text after all of them. */
 const PREFIX = 'look-up by mailbox '
 const AFTER = 'look-up by mailbox!'
 
-/** Throws AppError `rate_limited` while all accounts together made too many. */
+/** Counts a look-up. Throws AppError `rate_limited` if all accounts together made too many. */
 const countForServer = ({ db, now }: Pick<Ground, 'db' | 'now'>): Promise<void> =>
   db.transaction().execute(async (trx) => {
     const at = now()
-    // Of many at the same moment, exactly as many as may are let through.
+    // The lock makes the limit exact for concurrent requests.
     await acquireLock(trx, 'turn of look-ups by mailbox')
     const { count, first } = await trx
       .selectFrom('seen_once')
@@ -36,8 +36,8 @@ const countForServer = ({ db, now }: Pick<Ground, 'db' | 'now'>): Promise<void> 
       .where('id', '>=', PREFIX)
       .where('id', '<', AFTER)
       .where('expires_at', '>', at)
-      // What was counted when the clock was far ahead does not count: replicas differ by less than
-      // a period.
+      // Rows counted while the clock was far ahead are left out: replicas differ by less than a
+      // period.
       .where('expires_at', '<=', at + 2 * HOUR_MS)
       .executeTakeFirstOrThrow()
     if (Number(count) >= MOST_OF_SERVER) {
@@ -55,8 +55,8 @@ const countForServer = ({ db, now }: Pick<Ground, 'db' | 'now'>): Promise<void> 
   })
 
 /**
- * The account that has proven a mailbox, unless it does not want to be found by it.
- * @param asking the account that looks; counted whether or not there is one
+ * Returns the account that proved a mailbox, unless its owner does not want to be found by it.
+ * @param asking the account of the caller, against which the look-up is counted in every case
  * @throws AppError `not_found`, in the same words for both; `rate_limited`
  */
 export async function accountBehind(

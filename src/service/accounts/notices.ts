@@ -3,7 +3,7 @@ import type { Subscriber } from '../events.ts'
 import { emailAddedMessage } from '../mail/messages.ts'
 import { notify } from '../mail/notices.ts'
 
-/** Notifies the account of an address that was confirmed. */
+/** Notifies the account that an address was confirmed. */
 export const noticeOfEmail: Subscriber<'email.added'> = (
   { trx },
   { account, email, address, at },
@@ -20,7 +20,7 @@ export const noticeOfEmail: Subscriber<'email.added'> = (
     at,
   )
 
-/** Writes to the earlier primary address, if there is one. */
+/** Writes to the previous primary address, if there is one. */
 export const letterOfEmail =
   ({ publicUrl }: { publicUrl: () => string }): Subscriber<'email.added'> =>
   ({ send }, { address, primary }) => {

@@ -1,4 +1,4 @@
-/** Preferences: what was chosen, and a default for what was not. */
+/** Preferences: the chosen values, and defaults for the others. */
 import type { Kysely } from 'kysely'
 import { invalid } from '../../api/input.ts'
 import type { Service } from '../../api/port.ts'
@@ -37,7 +37,7 @@ const resource = (row: Row): Preferences => ({
   findable_by_email: row.findable_by_email === 1,
 })
 
-/** Throws AppError `validation_failed` for what nobody could write a time by. */
+/** Throws AppError `validation_failed` for an unknown language tag or time zone. */
 function demandKnown({ locale, time_zone: timeZone }: Changes): void {
   const known = (make: () => unknown, path: string, message: string) => {
     try {
@@ -58,7 +58,7 @@ function demandKnown({ locale, time_zone: timeZone }: Changes): void {
 
 const bit = (value: boolean | undefined) => (value === undefined ? undefined : value ? 1 : 0)
 
-/** The changes as the row has them; what is not mentioned is not in them. */
+/** Returns the changes as columns, without the fields that the body omits. */
 function changes(body: Changes): Partial<Row> {
   const all = {
     locale: body.locale,
@@ -77,7 +77,7 @@ export const preferences = ({ db }: Ground): Service['preferences'] => ({
     demandKnown(body)
     const { account } = session
     return db.transaction().execute(async (trx) => {
-      // Its secret is a device's to make.
+      // Only a device can make the secret of a public code.
       if (body.public_code === true) await demandApproved(trx, session)
       const set = changes(body)
       if (body.public_code !== undefined) {
@@ -96,7 +96,11 @@ export const preferences = ({ db }: Ground): Service['preferences'] => ({
   },
 })
 
-/** Throws AppError `invalid_state` unless a device has shared the secret of the public code. */
+/**
+ * Requires that a device has shared the secret of the public code, and stores the turn of the
+ * change.
+ * @throws AppError `invalid_state`
+ */
 async function demandShared(db: Kysely<Schema>, account: string, turn: number): Promise<void> {
   const { numUpdatedRows: shared } = await db
     .updateTable('public_codes')

@@ -1,4 +1,4 @@
-/** The own profile: what others see of an account, as far as it chooses. */
+/** The profile of the caller's own account, which other accounts see. */
 import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../../api/port.ts'
 import type { Profile } from '../../api/rest/profiles.ts'
@@ -14,11 +14,15 @@ async function read(db: Kysely<Schema>, account: string): Promise<Profile> {
     .select(['display_name', 'handle', 'headline'])
     .where('id', '=', account)
     .executeTakeFirstOrThrow(accountGone)
-  // Its words are a device's to say.
+  // Only a device can compute the words of the public code.
   return { ...row, public_code: null }
 }
 
-/** Handles are taken one at a time, by all replicas together: of two who want the same at the same moment, one gets it. */
+/**
+ * Requires a free handle. A lock across all replicas lets only one of two concurrent requests for
+ * the same handle succeed.
+ * @throws AppError `conflict`
+ */
 async function demandFree(
   trx: Transaction<Schema>,
   account: string,
@@ -35,7 +39,7 @@ async function demandFree(
     throw new AppError('conflict', `The handle "${handle}" is taken: choose another.`)
 }
 
-/** Throws AppError `no_device` where a device signed the name: only a device can change it then. */
+/** Throws AppError `no_device` if a device signed the name: only a device can then change it. */
 async function demandUnsigned(trx: Transaction<Schema>, account: string): Promise<void> {
   const { profile } = await trx
     .selectFrom('accounts')

@@ -1,8 +1,14 @@
-/** The secrets of public codes as the table has them. Every change takes the next turn, by which replicas learn of it. */
+/**
+ * The secrets of public codes in the database. Each change takes the next turn number, by which
+ * replicas find changes.
+ */
 import type { Kysely, Transaction } from 'kysely'
 import type { Schema } from '../db/schema.ts'
 
-/** The next turn. Whoever takes it holds it until the transaction ends, so that none is seen before an earlier one. */
+/**
+ * Returns the next turn. The row stays locked until the transaction ends, so no turn is visible
+ * before an earlier one.
+ */
 export async function nextTurn(trx: Transaction<Schema>): Promise<number> {
   const { turn } = await trx
     .updateTable('public_code_turns')
@@ -12,18 +18,21 @@ export async function nextTurn(trx: Transaction<Schema>): Promise<number> {
   return turn
 }
 
-/** All that ever were, and what their owners prefer now. */
+/** Selects all public codes, ended ones included, with the current preference of their owners. */
 export const codes = (db: Kysely<Schema>) =>
   db
     .selectFrom('public_codes')
     .leftJoin('preferences', 'preferences.account_id', 'public_codes.account_id')
     .select(['public_codes.account_id', 'k', 'turn', 'public_code'])
 
-/** Those that are active: the server has their secret, and their owners have not switched them off (section 6). */
+/**
+ * Selects the active codes (docs/protocol.md section 6). The server has their secret, and the
+ * owner has not switched them off.
+ */
 export const activeCodes = (db: Kysely<Schema>) =>
   codes(db).where('k', 'is not', null).where('public_code', '=', 1).$narrowType<{ k: string }>()
 
-/** Keep the secret of an account's public code, in place of the one before. */
+/** Stores the secret of an account's public code in place of the previous one. */
 export async function keepCode(
   trx: Transaction<Schema>,
   of: { account_id: string; k: string },
@@ -36,7 +45,9 @@ export async function keepCode(
     .execute()
 }
 
-/** Switch the code of an account off, as its owner does: whoever has a device that is revoked knows its secret. */
+/**
+ * Switches the code of an account off, as its owner can. A revoked device still has the secret.
+ */
 export async function switchOff(trx: Transaction<Schema>, account: string): Promise<void> {
   await endCode(trx, account, await nextTurn(trx))
   await trx
@@ -46,7 +57,7 @@ export async function switchOff(trx: Transaction<Schema>, account: string): Prom
     .execute()
 }
 
-/** Forget the secret; the row stays to tell of it. */
+/** Deletes the secret. The row stays, so that replicas find the change. */
 export async function endCode(
   trx: Transaction<Schema>,
   account: string,

@@ -1,7 +1,7 @@
 /**
- * Key logs and rosters of entries that this database holds. Each entry was verified in full before
- * it was stored, so that reading them verifies no signature again; every other rule is checked. They
- * are read in slices, since the logs of 200 members are long.
+ * Key logs and rosters from entries in this database. Each entry was verified in full before it
+ * was stored, so these functions verify no stored signature again; they check every other rule.
+ * They read in slices, because the logs of 200 members are long.
  */
 import { lastPlace } from '../../crypto/logs/chain.ts'
 import { type KeyLog, verifyingKeyLog } from '../../crypto/logs/key-log.ts'
@@ -9,7 +9,7 @@ import { type KeyLogs, type Roster, verifyingRoster } from '../../crypto/logs/ro
 import { inSlices } from '../../slices.ts'
 
 /**
- * The key log of an account from its stored entries, at least one.
+ * Returns the key log of an account from its stored entries, at least one.
  * @param next entries that are not stored yet, which are verified in full
  * @throws Refusal for the first rule that `next` breaks
  */
@@ -19,7 +19,7 @@ export const storedKeyLog = (
   next: readonly string[] = [],
 ): Promise<KeyLog> => inSlices(verifyingKeyLog(account, [...entries, ...next], lastPlace(entries)))
 
-/** The roster of a connection from its stored entries. As `storedKeyLog`. */
+/** Returns the roster of a connection from its stored entries, as `storedKeyLog` does. */
 export const storedRoster = (
   connection: string,
   { entries, keyLogs }: { entries: readonly string[]; keyLogs: KeyLogs },

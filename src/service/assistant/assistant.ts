@@ -1,6 +1,7 @@
 /**
- * The client of the assistant: an endpoint that speaks the interface of OpenAI. Its key goes to its own address and nowhere else, and
- * what it says of a failure reaches neither caller nor log, since it may quote both key and question.
+ * The client of the assistant: an endpoint with the OpenAI API. Its key is sent only to its own
+ * address. Its error messages reach neither caller nor log, since they may quote both key and
+ * question.
  */
 import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -17,11 +18,12 @@ export interface Message {
 }
 
 export interface Patience extends Bounds {
-  /** How long it may take until an answer begins, in milliseconds. */
+  /** The time-out until an answer begins, in milliseconds. */
   readonly firstMs: number
 }
 
-// Proxies cut what is silent for a minute: this side should be the first to say why.
+// Proxies cut connections that are silent for a minute. This client times out first, so that the
+// caller gets the reason.
 export const PATIENCE: Patience = {
   firstMs: 50_000,
   silenceMs: 50_000,
@@ -31,9 +33,11 @@ export const PATIENCE: Patience = {
 
 export interface Assistant {
   /**
-   * Ask for the next answer of a conversation. Resolves when it begins.
-   * @param of see `passage`: without chunks an end says nothing (RFC 9112 section 6.3); `ended` is also called where no answer begins, unless nothing of it came at all
-   * @throws AppError `backend_error`, `backend_unavailable` or `backend_timeout` where none begins
+   * Requests the next answer of a conversation. Resolves when it begins.
+   * @param of see `passage`: without chunked encoding, the end of the stream does not show that
+   *   the answer is complete (RFC 9112 section 6.3); `ended` is also called if no answer begins,
+   *   unless nothing was received at all
+   * @throws AppError `backend_error`, `backend_unavailable` or `backend_timeout` if none begins
    */
   ask(
     messages: readonly Message[],
@@ -45,7 +49,7 @@ export interface Assistant {
   ): Promise<Passage>
 }
 
-/** What a caller is told, and what the log is. */
+/** Returns an error with the message for the caller and the cause for the log. */
 const failed = (code: Code, what: string, cause: unknown) =>
   new AppError(code, `The assistant ${what}`, { cause })
 
@@ -56,7 +60,7 @@ const cannot = (cause: unknown) =>
     cause,
   )
 
-/** What an answer must be, and who hears of it. */
+/** The requirements for an answer, and the callbacks for its data. */
 interface Hearing {
   readonly accept: string
   readonly isType: (type: string | undefined) => boolean
@@ -65,7 +69,7 @@ interface Hearing {
   readonly ended?: () => Promise<unknown>
 }
 
-/** An answer that is none. Whose fault it is says the status. */
+/** Returns the error for a response that is no answer. The status decides its code. */
 function refused(status: number): AppError {
   const cause = `The endpoint of the assistant answered ${status}.`
   if (status >= 300 && status < 400) return cannot(`${cause} Redirects are not followed.`)
@@ -78,7 +82,7 @@ function refused(status: number): AppError {
   return cannot(`${cause} See to SVC_ASSISTANT_URL and SVC_ASSISTANT_MODEL.`)
 }
 
-/** What is wrong with the head of an answer; null for nothing. */
+/** Returns the error for the head of a response; null if it is valid. */
 function faultOf({ statusCode = 0, headers }: IncomingMessage, isType: Hearing['isType']) {
   if (statusCode !== 200) return refused(statusCode)
   if ((headers['content-encoding'] ?? 'identity') !== 'identity')
@@ -88,7 +92,7 @@ function faultOf({ statusCode = 0, headers }: IncomingMessage, isType: Hearing['
     : cannot('The endpoint of the assistant does not answer with an event stream.')
 }
 
-/** Of a failure of the network only the code is told: its message may hold the address. */
+/** Reports only the code of a network failure: its message may contain the address. */
 const unreachable = ({ code = 'no code' }: NodeJS.ErrnoException) =>
   code.startsWith('HPE_')
     ? cannot(`The endpoint of the assistant does not speak HTTP/1.1 (${code}).`)
@@ -112,7 +116,9 @@ const broken = (why: Break, cause?: Error) => {
 
 const late = () => failed('backend_timeout', 'did not answer in time. Try again later.', undefined)
 
-/** The key, read anew each time so that it can be changed; null for an endpoint without one. */
+/**
+ * Reads the key for each request, so that it can be changed; null for an endpoint without one.
+ */
 function keyIn(file: string | null): string | null {
   if (file === null) return null
   let text: string | null
@@ -123,7 +129,7 @@ function keyIn(file: string | null): string | null {
   }
   if (text === null) throw cannot('The file that SVC_ASSISTANT_KEY_FILE names is not there.')
   const key = text.trim()
-  // RFC 6750 section 2.1: what may stand in the header.
+  // RFC 6750 section 2.1: the characters allowed in the header.
   if (!/^[\x21-\x7e]{1,4096}$/.test(key))
     throw cannot('The file that SVC_ASSISTANT_KEY_FILE names does not hold a key alone.')
   return key
@@ -133,16 +139,16 @@ const Models = v.object({
   data: v.looseTuple([v.object({ id: v.pipe(v.string(), v.minLength(1), v.maxLength(200)) })]),
 })
 
-/** Open the client; it connects when it is asked. */
+/** Returns a client, which connects for each request. */
 export function newAssistant(
   { url, keyFile, model: chosen }: AssistantConfig,
   patience: Patience = PATIENCE,
 ): Assistant {
   const request = url.startsWith('https:') ? httpsRequest : httpRequest
-  /** Asked for once. */
+  /** The first model of the endpoint's list, cached. */
   let first: string | null = null
 
-  /** Resolves with what passes of an answer of 200, whose type `isType` knows. */
+  /** Resolves with the relay of a response of status 200, if `isType` accepts its type. */
   const exchange = (
     { signal, path, body }: { signal: AbortSignal; path: string; body?: string },
     { accept, isType, ...hearing }: Hearing,
@@ -151,9 +157,11 @@ export function newAssistant(
       const key = keyIn(keyFile)
       const req = request(url + path, {
         method: body === undefined ? 'GET' : 'POST',
-        // A connection for each: one that was kept may be gone, and a question is not repeated.
+        // A connection for each request: a reused one may be closed, and a question is not
+        // repeated.
         agent: false,
-        // Said here, so that no variable of the environment says otherwise: the key goes to nobody else.
+        // Set explicitly, so that environment variables cannot disable it: the key must not reach
+        // another server.
         rejectUnauthorized: true,
         signal,
         headers: {
@@ -168,11 +176,12 @@ export function newAssistant(
               }),
         },
       })
-      // Stays, because a connection that is cut by this side may complain once more.
+      // Stays attached, because a connection that this side cuts may emit another error.
       req.on('error', (error) => reject(signal.aborted ? late() : unreachable(error)))
       req.once('response', (res) => {
         const fault = faultOf(res, isType)
-        // At once: of an answer that breaks off meanwhile, nobody would hear.
+        // Set up immediately: without a listener, a break of the answer in between would be
+        // missed.
         const told = (why: Break, cause?: Error) => (signal.aborted ? late() : broken(why, cause))
         if (fault === null) {
           resolve(passage(res, { bounds: patience, told, ...hearing }))
@@ -214,7 +223,7 @@ export function newAssistant(
         await answer.begun()
         return answer
       } catch (error) {
-        // It may be that this model is no more.
+        // The cached model may no longer exist.
         first = null
         throw error
       } finally {

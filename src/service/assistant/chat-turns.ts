@@ -1,4 +1,7 @@
-/** What was asked of the assistant and answered, by account. A conversation is no more than the turns that name it. */
+/**
+ * The questions to the assistant and their answers, by account. A conversation consists only of
+ * the turns that name it.
+ */
 import type { Kysely } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
 import { notFound } from '../db/faults.ts'
@@ -11,17 +14,23 @@ import type { Schema } from '../db/schema.ts'
 const PREFIX = 'trn_'
 const CONVERSATION = 'cnv_'
 
-/** So many turns are kept of an account, the newest. */
+/** How many turns are kept of an account, the newest. */
 const MOST = 1000
-/** As many turns of a conversation as its next one is asked with, and as many characters of them. */
+/**
+ * How many previous turns of a conversation are sent with a question, and how many characters of
+ * them.
+ */
 const EARLIER = 10
 const EARLIER_LENGTH = 24_000
-/** As much of an answer is kept, in characters. */
+/** How many characters of an answer are kept. */
 export const LONGEST_ANSWER = 65_536
 
 type Db = Kysely<Schema>
 
-/** A new conversation, or one of the account's. Throws AppError `not_found` for any other. */
+/**
+ * Returns the id of a new conversation, or of an existing one of the account. Throws AppError
+ * `not_found` for any other.
+ */
 export async function conversationOf(
   { db, now }: Pick<Ground, 'db' | 'now'>,
   account: string,
@@ -39,7 +48,10 @@ export async function conversationOf(
   return id
 }
 
-/** What was said before in a conversation, as the assistant is told it: the newest turns that were answered, in order. */
+/**
+ * Returns the previous messages of a conversation for the assistant, in order. These are the
+ * newest turns with an answer.
+ */
 export async function earlierIn(db: Db, account: string, conversation: string): Promise<Message[]> {
   const turns = await db
     .selectFrom('chat_turns')
@@ -64,8 +76,8 @@ export async function earlierIn(db: Db, account: string, conversation: string): 
 }
 
 /**
- * Keep a turn, and of the account no more than the newest. Throws AppError `not_found` for an account that was deleted while the assistant
- * thought.
+ * Stores a turn, and deletes the account's oldest ones. Throws AppError `not_found` if the
+ * account was deleted while the assistant prepared the answer.
  */
 export const keepTurn = (
   { db, now }: Pick<Ground, 'db' | 'now'>,
@@ -87,14 +99,17 @@ export const keepTurn = (
     return id
   })
 
-/** Keep the answer to a turn, as far as it came; what a database takes for no text is left out. */
+/** Stores the received part of an answer, without characters that a database rejects in text. */
 export async function keepAnswer(db: Db, id: string, answer: string): Promise<void> {
   const text = answer.slice(0, LONGEST_ANSWER).replaceAll('\0', '').toWellFormed()
   if (text !== '')
     await db.updateTable('chat_turns').set({ answer: text }).where('id', '=', id).execute()
 }
 
-/** What the account thinks of an answer, in place of what it thought before. Throws AppError `not_found`. */
+/**
+ * Stores the account's rating of an answer in place of a previous one. Throws AppError
+ * `not_found`.
+ */
 export async function keepRating(
   db: Db,
   account: string,

@@ -1,6 +1,6 @@
 /**
- * One question after another, passed on to the assistant that the operator chose, whose answer goes back as it comes; where there is none,
- * the handbook answers, and says so.
+ * Relays questions to the assistant that the operator configured, and streams its answers.
+ * Without an assistant the answer comes from the handbook, and names it as the source.
  */
 import { deltaOf, outcomeOf } from '../../api/chat-events.ts'
 import { EVENT_STREAM, newEventReader } from '../../api/event-stream.ts'
@@ -28,10 +28,10 @@ const TURNS: Brake = {
   told: 'These are many questions for one hour.',
 }
 
-/** So many answers may be under way for an account; each holds connections. */
+/** The maximum number of concurrent answers for an account; each occupies connections. */
 const AT_ONCE = 5
 
-/** So many sections of the handbook go with a question, or are its answer. */
+/** How many sections of the handbook are sent with a question, or are its answer. */
 const SECTIONS = 4
 
 const RULES = `You are the assistant of Countersign, with which people prove on a call who they are by three
@@ -47,7 +47,7 @@ const systemMessage = (sections: readonly Section[]): Message => ({
   content: [RULES, ...sections.map((section) => `# ${written(section)}`)].join('\n\n'),
 })
 
-/** What the handbook says to a question. */
+/** Returns the answer of the handbook to a question. */
 function handbookAnswer({ contents }: Handbook, [best, ...others]: readonly Section[]): string {
   const from = 'No assistant is set up on this account server, so this is from the handbook'
   if (best === undefined)
@@ -81,7 +81,7 @@ async function fromHandbook(ground: Ground, question: Question): Promise<Content
   }
 }
 
-/** Gathers the text of an answer from the bytes that pass, and whether it is whole. */
+/** Collects the text of an answer from the relayed bytes, and whether it is complete. */
 function newListener() {
   const events = newEventReader()
   let text = ''
@@ -107,7 +107,7 @@ async function fromAssistant(
   const { db, background } = ground
   const { account, conversation, message } = question
   const { heard, whole, text } = newListener()
-  /** The id of the turn, once it is kept; null where it will not be. */
+  /** The id of the turn, once it is stored; null if it will not be. */
   const kept = Promise.withResolvers<string | null>()
   const keep = () => {
     ended()
@@ -136,7 +136,7 @@ async function fromAssistant(
     return {
       type: EVENT_STREAM,
       body: passage.body,
-      // nginx would gather what comes.
+      // Stops nginx from buffering the stream.
       headers: { ...headersOf(conversation, turn), 'X-Accel-Buffering': 'no' },
     }
   } catch (error) {
@@ -146,7 +146,10 @@ async function fromAssistant(
   }
 }
 
-/** Counts what is under way, by account; gives back what ends one. Throws AppError `rate_limited`. */
+/**
+ * Counts concurrent answers by account. Returns the function that ends one. Throws AppError
+ * `rate_limited`.
+ */
 function newTurnstile() {
   const running = new Map<string, number>()
   return (account: string): (() => void) => {

@@ -1,6 +1,6 @@
 /**
- * The handbook: what README.md and docs/ say, searched by words. It answers where no assistant does, and tells the assistant what to
- * rely on.
+ * The handbook: README.md and docs/, with a full-text search. It answers questions without an
+ * assistant, and provides the sections that an assistant relies on.
  */
 import { DatabaseSync } from 'node:sqlite'
 import { asset } from '../../runtime/assets.ts'
@@ -15,20 +15,26 @@ export interface Section {
 }
 
 export interface Handbook {
-  /** The sections that share the most telling words with a question, best first; any text is a question. */
+  /**
+   * Returns the sections that share the most distinctive words with a question, best first. Any
+   * text is a valid question.
+   */
   find(question: string, most: number): Section[]
-  /** What it speaks of: a line for each file. */
+  /** The topics of the handbook: one line for each file. */
   readonly contents: readonly string[]
 }
 
-/** A section is cut where a paragraph ends after this many characters, and within a long table or list after so many. */
+/**
+ * A section is split at the end of a paragraph after 700 characters. Within a long table or list
+ * it is split after 1,500.
+ */
 const LONG = 700
 const LONGEST = 1500
 
-/** The words of a question that are told apart. */
+/** How many different words of a question are used. */
 const MOST_WORDS = 32
 
-/** They are in every text, so they find nothing. */
+/** Stop words, which occur in every text. */
 const EVERYWHERE = new Set(
   (
     'a about all also am an and any are as ask at be because been but by can cannot could did do does doing don for from get gets ' +
@@ -39,10 +45,10 @@ const EVERYWHERE = new Set(
   ).split(' '),
 )
 
-/** Pictures say nothing in words. */
+/** Pictures contain no words. */
 const PICTURE = /^ *(!\[|<img )/
 
-/** Cut a text in Markdown into its sections, by headings of the first three levels. */
+/** Splits a Markdown text into sections, at headings of the first three levels. */
 export function sectionsOf(source: string, markdown: string): Section[] {
   const sections: Section[] = []
   const headings: string[] = []
@@ -78,7 +84,7 @@ const wordsOf = (question: string): string[] => {
   return [...new Set(words)].filter((word) => !EVERYWHERE.has(word)).slice(0, MOST_WORDS)
 }
 
-/** The first heading of a file, and those below it. */
+/** Returns the first heading of a file and the headings below it. */
 function contentsOf(sections: readonly Section[]): string {
   const titles = new Set(sections.map(({ title }) => title.split(' › ', 2).join(' › ')))
   const [first = ''] = [...titles][0]?.split(' › ') ?? []
@@ -87,7 +93,10 @@ function contentsOf(sections: readonly Section[]): string {
   return below.length === 0 ? first : `${first}: ${below.join(', ')}`
 }
 
-/** @param texts Markdown by the names of its files */
+/**
+ * Returns a searchable handbook.
+ * @param texts Markdown by the names of its files
+ */
 export function newHandbook(texts: Readonly<Record<string, string>>): Handbook {
   const files = Object.entries(texts).map(([source, text]) => sectionsOf(source, text))
   const sections = files.flat()
@@ -97,7 +106,7 @@ export function newHandbook(texts: Readonly<Record<string, string>>): Handbook {
   )
   const insert = database.prepare('insert into sections (rowid, title, text) values (?, ?, ?)')
   for (const [at, { title, text }] of sections.entries()) insert.run(at, title, text)
-  // A word in a heading says more of a section than one in its text (sqlite.org/fts5.html, section 5.1.1).
+  // A match in a heading weighs more than one in the text (sqlite.org/fts5.html, section 5.1.1).
   const search = database.prepare(
     'select rowid as at from sections where sections match ? order by bm25(sections, 5.0, 1.0), rowid limit ?',
   )
@@ -106,7 +115,8 @@ export function newHandbook(texts: Readonly<Record<string, string>>): Handbook {
     find(question, most) {
       const words = wordsOf(question)
       if (words.length === 0) return []
-      // Quoted, so that none is taken for an operator. What has all of the words comes before what has some.
+      // Quoted, so that no word is parsed as an operator. Sections with all of the words precede
+      // those with some.
       const quoted = words.map((word) => `"${word}"`)
       const found = [' AND ', ' OR '].flatMap((operator) =>
         search.all(quoted.join(operator), most).map((row) => Number(row['at'])),
@@ -118,6 +128,6 @@ export function newHandbook(texts: Readonly<Record<string, string>>): Handbook {
 
 let builtIn: Handbook | null = null
 
-/** The handbook of this program, read when it is first asked. */
+/** Returns the handbook of this program, read at the first use. */
 export const handbook = (): Handbook =>
   (builtIn ??= newHandbook(JSON.parse(asset('handbook.json').toString()) as Record<string, string>))

@@ -1,4 +1,6 @@
-/** What an account may do only so often in a while, counted where all replicas see it. */
+/**
+ * A rate limit of an account for one kind of attempt, counted in the database for all replicas.
+ */
 import type { Kysely, Transaction } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
@@ -7,18 +9,19 @@ import type { Schema } from './schema.ts'
 
 export interface Brake {
   readonly what: Schema['tries']['what']
-  /** So many. */
+  /** The maximum number of attempts in a period. */
   readonly most: number
-  /** In so many milliseconds. */
+  /** The length of the period in milliseconds. */
   readonly periodMs: number
-  /** What is told of it, before "Try again in …". */
+  /** The error message, before "Try again in …". */
   readonly told: string
 }
 
 /**
- * Count a try in a transaction: it counts as far as that is kept. Until it ends, others of the account wait.
- * @param about letters and digits: only tries about the same are counted together
- * @param times for so many tries at once, all or none
+ * Counts an attempt in a transaction; the count stays only if it commits. Until then, other
+ * attempts of the account wait.
+ * @param about letters and digits: only attempts with the same value are counted together
+ * @param times counts this many attempts at once, all or none
  * @throws AppError `rate_limited`, with Retry-After, while there were too many
  */
 export async function countTryIn(
@@ -29,13 +32,14 @@ export async function countTryIn(
   about = '',
   times = 1,
 ): Promise<void> {
-  // Of many at the same moment, exactly as many as may are let through.
+  // The lock makes the limit exact for concurrent requests.
   await lockAccount(trx, account)
   await trx
     .deleteFrom('tries')
     .where('account_id', '=', account)
     .where('what', '=', what)
-    // Nor does one count that was made when the clock was far ahead: replicas differ by less than a period.
+    // Also deletes attempts made while the clock was far ahead: replicas differ by less than a
+    // period.
     .where((of) => of.or([of('expires_at', '<=', at), of('expires_at', '>', at + 2 * periodMs)]))
     .execute()
   const { count, first } = await trx
@@ -59,7 +63,10 @@ export async function countTryIn(
     .execute()
 }
 
-/** The same for a try that counts whatever becomes of it: not inside the caller's transaction, whose roll-back would give it back. */
+/**
+ * Counts an attempt whether or not the operation succeeds. Runs outside the caller's transaction,
+ * because a rollback must not undo the count.
+ */
 export const countTry = (
   { db, now }: { db: Kysely<Schema>; now: () => number },
   account: string,

@@ -1,16 +1,19 @@
-/** What nobody waits for: clearing away, and notices by mail. What fails there has no caller to be told, so the log is. */
+/**
+ * Work that no request waits for, such as clean-up and mail. Failures have no caller, so they go
+ * to the log.
+ */
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { afterwards } from './transactions.ts'
 
 export interface Background {
-  /** Inside an act it begins when the act is kept, and never when it is undone. */
+  /** Runs work now, or inside an operation after its commit, and never after a rollback. */
   run(work: () => Promise<unknown>): void
-  /** Resolves when nothing runs any more. */
+  /** Resolves when no work is running. */
   idle(): Promise<void>
 }
 
-/** What may happen on any day says what it is; a stack is for what should not. */
+/** Returns the log fields of a failure: an expected error without a stack, others with one. */
 const told = (error: unknown) =>
   error instanceof AppError
     ? { error: error.code, cause: error.cause ?? error.message }

@@ -1,4 +1,7 @@
-/** The server's time, by which devices measure how far off their own clock is, and where links point. */
+/**
+ * Returns the server's time, by which devices measure their clock offset, and the base URL of
+ * links.
+ */
 import { timeAt } from '../../api/fields.ts'
 import type { Open } from '../../api/port.ts'
 

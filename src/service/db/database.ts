@@ -1,4 +1,6 @@
-/** The database of the account server, opened and brought to the version of this program, and the query builder over it. */
+/**
+ * Opens the database of the account server, migrates it, and creates the query builder for it.
+ */
 import type { Kysely } from 'kysely'
 import { StartError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
@@ -8,9 +10,11 @@ import { migrate } from './migrations.ts'
 import type { Schema } from './schema.ts'
 
 /**
- * Open the database, and bring it to the version of this program.
- * @param at `url`: a PostgreSQL URL, or null for SQLite in `file`; `log` hears when it is brought to a newer version
- * @throws StartError `stateNewer` for a database of a newer program, `failed` when it cannot be reached or opened
+ * Opens the database and migrates it to the version of this program.
+ * @param at `url`: a PostgreSQL URL, or null for SQLite in `file`; `log` receives a message for a
+ *   migration
+ * @throws StartError `stateNewer` for a database of a newer program, `failed` if it cannot be
+ *   reached or opened
  */
 export async function openEngine(at: {
   url: string | null
@@ -23,7 +27,8 @@ export async function openEngine(at: {
   } catch (error) {
     if (error instanceof StartError) throw error
     if (url === null) throw isDamage(error) ? damaged(file, error) : unopened(file, error)
-    // Only the URL's harmless parts: messages go to terminals and logs, and a URL may carry a password.
+    // Only the parts of the URL without secrets: messages go to terminals and logs, and a URL may
+    // contain a password.
     throw new StartError(
       'failed',
       `The account database cannot be opened (PostgreSQL at ${addressOf(url)}): ${reason(error)}.`,
@@ -43,15 +48,17 @@ async function migrated(engine: Engine, log?: Log): Promise<Engine> {
 }
 
 /**
- * The query builder. It gives SQLite's one connection to one transaction or query at a time, so concurrent callers are safe
- * with both engines.
+ * Returns the query builder. It uses SQLite's one connection for one transaction or query at a
+ * time, so concurrent callers are safe with both engines.
  */
 export async function queriesOver(engine: Engine): Promise<Kysely<Schema>> {
   const { Kysely } = await import('kysely')
   return new Kysely<Schema>({ dialect: await engine.dialect() })
 }
 
-/** Why an attempt failed; a host with several addresses fails with one reason for each. */
+/**
+ * Returns why an attempt failed. A host with several addresses fails with one reason for each.
+ */
 function reason(error: unknown): string {
   const causes = error instanceof AggregateError ? error.errors : [error]
   return causes.map((cause) => (cause instanceof Error ? cause.message : String(cause))).join('; ')

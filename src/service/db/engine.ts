@@ -1,6 +1,6 @@
 /**
- * The two engines an account server may stand on: SQLite in a file, or PostgreSQL when a URL names one. What they say
- * differently is said here; nothing above this file asks which it is.
+ * The two database engines: SQLite in a file, or PostgreSQL if a URL names one. The differences
+ * between them are in this module; the modules above do not depend on the engine.
  */
 import { Socket } from 'node:net'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
@@ -15,53 +15,61 @@ import { type Transactions, newTransactions } from './transactions.ts'
 /** How long to wait for another program's lock, or for a connection. */
 const PATIENCE_MS = 5000
 
-/** How long PostgreSQL may say nothing while it is asked something: it, or the way to it, is gone without a word. */
+/** How long PostgreSQL may take to respond before the connection counts as lost. */
 const SILENCE_MS = 15_000
 
-/** How long a transaction that has claimed something may wait for its own program. */
+/** How long a transaction with a claim may wait for its own program. */
 const IDLE_MS = 30_000
 
 /** The object id of PostgreSQL's 64-bit integer. */
 const INT8 = 20
 
-/** Runs one statement and gives back its rows. */
+/** Runs one statement and returns its rows. */
 export type Query = (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
 
 export interface Engine {
-  /** The type of ids. They are compared byte by byte, whatever the locale of the database: their order is that of time. */
+  /**
+   * The SQL type of ids, which compares byte by byte in every locale, so that ids sort by time.
+   */
   readonly idType: string
-  /** Where a copy goes before the schema changes; null where whoever runs the database keeps one. */
+  /**
+   * Makes a copy before the schema changes; null if the operator of the database makes backups.
+   */
   readonly copies: VersionCopies | null
-  /** Begins a transaction that no other migrating program can be inside of. */
+  /** The statements that begin a transaction which excludes other migrating programs. */
   readonly lock: readonly string[]
-  /** Do something on one connection. */
+  /** Runs work on one connection. */
   session<T>(work: (query: Query) => Promise<T>): Promise<T>
-  /** Whether a query failed for what passes, such as a database out of reach, and not for what it asked. */
+  /** Returns whether a query failed with a transient error, such as an unreachable database. */
   readonly isAway: (error: unknown) => boolean
-  /** For the query builder, which is loaded when there is something to query. */
+  /** Returns the dialect for the query builder, which is loaded at the first query. */
   dialect(): Promise<Dialect>
   /**
-   * Do something whole or not at all: every query that `work` makes through `db`, and every transaction that it begins, is part
-   * of one transaction, and when it throws, nothing of it stays.
+   * Runs work atomically. Each query that `work` makes through `db`, and each transaction that it
+   * begins, is part of one transaction, which is rolled back if `work` throws.
    * @param db the query builder over `dialect`
    */
   readonly atomically: Transactions['atomically']
   /**
-   * Keep others from what has this name until the transaction around this is over; false when somebody has it already.
-   * @param name a whole number of 64 bits
+   * Claims a name until the surrounding transaction ends. Returns false if another claim of it
+   * exists.
+   * @param name an integer of 64 bits
    */
   claim(db: Kysely<Schema>, name: bigint): Promise<boolean>
-  /** Leave nothing readable, in the files that this program writes, of rows that were deleted. */
+  /** Removes the content of deleted rows from the files that this program writes. */
   scrub(db: Kysely<Schema>): Promise<void>
   close(): Promise<void>
 }
 
-/** Marks a file as ours (sqlite.org/pragma.html#pragma_application_id), so that from its first moment on it is not empty. */
+/**
+ * Marks a file as a Countersign database, which also makes it non-empty from the start.
+ * @see https://sqlite.org/pragma.html#pragma_application_id
+ */
 const MARK = 'pragma application_id = 0x43736163'
 
 /**
- * Open SQLite in a file, made with mode 0600 where it is missing.
- * @throws StartError for a file that is cut short; what node:sqlite and node:fs throw
+ * Opens SQLite in a file, which is created with mode 0600 if it is missing.
+ * @throws StartError for a truncated file; the errors of node:sqlite and node:fs
  */
 export function sqlite(file: string): Engine {
   prepareFile(file, {
@@ -72,12 +80,13 @@ export function sqlite(file: string): Engine {
     timeout: PATIENCE_MS,
     enableForeignKeyConstraints: true,
   })
-  // An answer that was given outlives a power cut (sqlite.org/pragma.html#pragma_synchronous).
-  // What is deleted or overwritten is gone from the file as well (sqlite.org/pragma.html#pragma_secure_delete).
+  // Committed data survives a power cut (sqlite.org/pragma.html#pragma_synchronous). Deleted and
+  // overwritten data is removed from the file (sqlite.org/pragma.html#pragma_secure_delete).
   database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma secure_delete = on')
-  // Whoever fills the log waits for it to be written back, and everybody else with them: a mebibyte at a time.
+  // The transaction that fills the log waits for its checkpoint, and all others with it: one
+  // mebibyte at a time keeps that short.
   database.exec('pragma wal_autocheckpoint = 256')
-  // Nor may the write-ahead log hold it after a crash.
+  // The write-ahead log may hold deleted data after a crash.
   database.exec('pragma wal_checkpoint(truncate)')
   const query: Query = async (text) => database.prepare(text).all()
   const copies = versionCopies(database, file)
@@ -87,7 +96,7 @@ export function sqlite(file: string): Engine {
     copies,
     lock: ['begin immediate'],
     session: (work) => work(query),
-    // It is in this process.
+    // It runs in this process.
     isAway: () => false,
     dialect: async () => {
       const [{ SqliteDialect }, { newCompiler }] = await Promise.all([
@@ -100,7 +109,7 @@ export function sqlite(file: string): Engine {
     atomically,
     // There is one transaction at a time.
     claim: async () => true,
-    // The write-ahead log still holds the rows as they were written, and a copy those of its day.
+    // The write-ahead log still holds the deleted rows, and so do the copies.
     scrub: async (db) => {
       const { sql } = await import('kysely')
       await sql`pragma wal_checkpoint(truncate)`.execute(db)
@@ -125,7 +134,10 @@ const shim = (database: DatabaseSync): SqliteDatabase => ({
   },
 })
 
-/** A connection that nothing comes from ends with an error: the driver's own time-out would leave it in the pool, still waiting. */
+/**
+ * Returns a socket that fails after a time without data. The driver's own time-out would leave
+ * the connection in the pool, still waiting.
+ */
 function listening(silenceMs: number): Socket {
   const socket = new Socket()
   return socket.setTimeout(silenceMs, () =>
@@ -134,8 +146,8 @@ function listening(silenceMs: number): Socket {
 }
 
 /**
- * Open a pool of connections to PostgreSQL. Nothing is asked of the server yet.
- * @param url holds the password, so it is in no message
+ * Opens a pool of connections to PostgreSQL. It connects at the first query.
+ * @param url contains the password, so no message includes it
  * @param silenceMs how long the answer to a query may take to begin
  */
 export async function postgresql(url: string, silenceMs = SILENCE_MS): Promise<Engine> {
@@ -152,18 +164,19 @@ export async function postgresql(url: string, silenceMs = SILENCE_MS): Promise<E
     },
   }
   const pool = new pg.Pool({ ...options, stream: () => listening(silenceMs) })
-  // A connection that breaks fails its query, if it has one, and leaves the pool by itself. It also says so in an event, as the
-  // pool's while idle and its own while in use; without a listener either would end the process.
+  // A broken connection fails its query, if any, and leaves the pool by itself. It also emits an
+  // error event, on the pool while idle and on itself while in use. Without a listener, either
+  // would end the process.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
   const { joining, atomically } = newTransactions(false)
   return {
     idType: 'text collate "C"',
     copies: null,
-    // Any number will do, as long as every replica takes the same.
+    // An arbitrary number, the same in every replica.
     lock: ['begin', 'select pg_advisory_xact_lock(7215489033114)'],
     session: async (work) => {
-      // Not of the pool: what is done here, a migration, may take its time.
+      // Outside the pool, because a migration may take longer than the time-outs of the pool.
       const client = new pg.Client(options)
       client.on('error', () => undefined)
       await client.connect()
@@ -183,21 +196,23 @@ export async function postgresql(url: string, silenceMs = SILENCE_MS): Promise<E
     atomically,
     claim: async (db, name) => {
       const { sql } = await import('kysely')
-      // A replica whose machine lost its power does not say so: its transaction, and what it claimed, ends by itself.
+      // If the host of a replica loses power, its connection does not close. The time-out ends
+      // its transaction and claims.
       const { rows } = await sql<{ claimed: boolean }>`
         select pg_try_advisory_xact_lock(${name.toString()}::bigint) as claimed,
           set_config('idle_in_transaction_session_timeout', ${String(IDLE_MS)}, true)`.execute(db)
       return rows[0]?.claimed === true
     },
-    // Its files are the operator's: it cleans up after itself.
+    // The database files belong to PostgreSQL, which cleans up after itself.
     scrub: async () => undefined,
     close: () => pool.end(),
   }
 }
 
 /**
- * What the network says, and PostgreSQL when it stops, starts, has no room for one more, or ended one of two transactions that
- * stood in each other's way (its manual, appendix A).
+ * Error codes of an outage or a conflict. They come from the network, and from PostgreSQL when it
+ * stops, starts, has no free connection, or ended one of two conflicting transactions (PostgreSQL
+ * manual, appendix A).
  */
 const OUTAGE =
   /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|57P0[123]|25P03|53300|40001|40P01)$/
@@ -211,7 +226,7 @@ function isOutage(error: unknown): boolean {
   return typeof code === 'string' ? OUTAGE.test(code) : OUTAGE_SAID.test(error.message)
 }
 
-/** Host, port and database of a URL: its harmless parts, for messages. */
+/** Returns host, port and database of a URL, the parts without secrets, for messages. */
 export function addressOf(url: string): string {
   if (!URL.canParse(url))
     throw new StartError('failed', 'The URL of the account database is not a URL.')

@@ -1,6 +1,6 @@
 /**
- * What was done under an Idempotency-Key, at the account server: the act and the record of its answer are one transaction, so
- * that whatever ends the program leaves both or neither, and every replica sees the same.
+ * Idempotency-Key support of the account server. One transaction stores the operation and the
+ * record of its answer, so that a crash leaves both or neither, and every replica sees the same.
  */
 import { createHash } from 'node:crypto'
 import type { Kysely } from 'kysely'
@@ -18,10 +18,10 @@ import type { Engine } from './engine.ts'
 import type { ReceiptKey } from './receipt-key.ts'
 import type { Schema } from './schema.ts'
 
-/** How often what is too old is cleared away. */
+/** How often old records are deleted. */
 const SWEEP_MS = 600_000
 
-/** A name of 64 bits for a key and whose it is. */
+/** Returns a 64-bit name for a key and its caller. */
 const nameOf = ({ caller, key }: Keyed): bigint =>
   createHash('sha256')
     .update(JSON.stringify([caller, key]))
@@ -29,10 +29,11 @@ const nameOf = ({ caller, key }: Keyed): bigint =>
     .readBigInt64BE()
 
 /**
- * Acts under a key, over the database of the account server.
+ * Returns a function that runs operations under a key, over the account server's database.
  *
- * A refusal is not kept, so that it can be mended and sent again under the same key; what the answer had written for good
- * before it refused (a counted try, the evidence of a fork) stays, as it does without a key. After any other failure nothing stays.
+ * A refusal is not stored, so that the caller can correct the request and send it again under the
+ * same key. What the operation wrote permanently before it refused (a counted attempt, the
+ * evidence of a fork) stays, as it does without a key. Any other failure is rolled back.
  */
 export function onceOver(of: {
   engine: Engine
@@ -56,7 +57,7 @@ export function onceOver(of: {
     )
   }
 
-  /** The answer; null for a refusal, which is left in `told`. */
+  /** Returns the answer; null for a refusal, which is stored in `told`. */
   async function attempt<A extends object>(
     keyed: Keyed,
     work: () => Promise<A>,
@@ -81,7 +82,7 @@ export function onceOver(of: {
       await db
         .insertInto('idempotency')
         .values({ caller, key, ...kept })
-        // One that is too old and was not cleared away yet.
+        // Replaces a record that is too old and was not deleted yet.
         .onConflict((conflict) => conflict.columns(['caller', 'key']).doUpdateSet(kept))
         .execute()
       return answer
@@ -94,19 +95,22 @@ export function onceOver(of: {
 
   return async (keyed, work) => {
     const name = nameOf(keyed)
-    // On SQLite the second would wait for the first, and in a pool take one of few connections to learn the same.
+    // On SQLite the second would wait for the first. With a pool it would occupy one of few
+    // connections for the same result.
     if (running.has(name)) throw inProgress()
     running.add(name)
     const told: { refusal?: AppError } = {}
     try {
-      // What is made once and kept in memory is made before: inside the transaction it could be undone, or wait for itself.
+      // The receipt key is made once and cached, so it is made before the transaction. Inside it
+      // could be rolled back, or deadlock with itself.
       await receiptKey()
       const act = newAct(now())
       const answer = await engine.atomically(db, () => attempt(keyed, () => work(act), told))
       if (answer === null) throw told.refusal
       return answer
     } catch (error) {
-      // PostgreSQL keeps nothing where the refusal came of a query that failed by itself; it is no less a refusal.
+      // PostgreSQL aborts the transaction if the refusal came from a failed query. The caller
+      // still gets the refusal.
       throw told.refusal ?? error
     } finally {
       running.delete(name)

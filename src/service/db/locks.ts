@@ -1,8 +1,8 @@
-/** What is done one at a time, by all replicas together. */
+/** Locks that all replicas share. */
 import type { Transaction } from 'kysely'
 import type { Schema } from './schema.ts'
 
-/** Wait for the turn, and hold it until the transaction ends: both engines hold a row that was written. */
+/** Acquires a named lock until the transaction ends: both engines lock a row that was written. */
 export async function acquireLock(
   trx: Transaction<Schema>,
   name: Exclude<Schema['server_secrets']['name'], 'nonce' | 'download links'>,
@@ -14,9 +14,9 @@ export async function acquireLock(
     .execute()
 }
 
-/** Keep others from the log of an account, should it exist, until the transaction ends. */
+/** Locks the key log of an account, if the account exists, until the transaction ends. */
 export async function lockAccount(trx: Transaction<Schema>, account: string): Promise<void> {
-  // Changes nothing. It is how both engines hold a row.
+  // Changes nothing: an update is the row lock that both engines support.
   await trx
     .updateTable('accounts')
     .set((of) => ({ display_name: of.ref('display_name') }))

@@ -1,25 +1,25 @@
-/** Pages of key logs and rosters: a log can be larger than an answer that devices read. */
+/** Pages of key logs and rosters: a log can exceed the size of an answer that devices read. */
 import type { Kysely } from 'kysely'
 import type { Schema } from './schema.ts'
 
-/** What one answer holds of a log. It holds at least one entry, where there is one. */
+/** The limits of one answer. It holds at least one entry if there is any. */
 export interface PageLimits {
   readonly entries: number
   /** Of all entries together. */
   readonly characters: number
 }
 
-/** A quarter of the 16 MiB that a device reads of an answer. */
+/** A quarter of the 16 MiB limit of a device for an answer. */
 export const LOG_PAGES: PageLimits = { entries: 1000, characters: 4 * 1024 * 1024 }
 
 /** Part of a log. */
 export interface LogPage {
   readonly entries: string[]
-  /** The place of the newest entry of the log; -1 where there is no log. */
+  /** The position of the newest entry in the log; -1 if there is no log. */
   readonly seq: number
 }
 
-/** Those of the entries, from the first on, that one answer holds. */
+/** Returns as many of the entries as fit into one answer. */
 export function pageOf(entries: readonly string[], limits: PageLimits): string[] {
   let size = 0
   const end = entries.findIndex(({ length }, at) => {
@@ -42,7 +42,7 @@ const logPage = ({ rows, newest }: Rows, limits: PageLimits): LogPage => ({
   seq: newest?.seq ?? -1,
 })
 
-/** The entries of a key log from place `from` on, as many as one answer holds. */
+/** Returns the entries of a key log from position `from` on, as many as fit into one answer. */
 export async function keyLogPage(
   db: Kysely<Schema>,
   limits: PageLimits,
@@ -55,12 +55,12 @@ export async function keyLogPage(
     .orderBy('seq')
     .limit(limits.entries)
     .execute()
-  // Read after the entries, so that a log that grows meanwhile is read on.
+  // Read after the entries, so that the client continues if the log grows in between.
   const newest = await log.select(({ fn }) => fn.max('seq').as('seq')).executeTakeFirst()
   return logPage({ rows, newest }, limits)
 }
 
-/** The same of the roster of a connection. */
+/** Returns the entries of a roster as `keyLogPage` does. */
 export async function rosterPage(
   db: Kysely<Schema>,
   limits: PageLimits,
@@ -77,6 +77,6 @@ export async function rosterPage(
   return logPage({ rows, newest }, limits)
 }
 
-/** Whether a page that begins at place `from` reaches the newest entry. */
+/** Returns whether a page that begins at position `from` reaches the newest entry. */
 export const isLast = ({ entries, seq }: LogPage, from: number): boolean =>
   from + entries.length > seq

@@ -1,6 +1,7 @@
 /**
- * The schema, as a forward list of versions. Each from the first of protocol 2 on runs in a transaction of its own under a lock that
- * keeps other replicas out, and is recorded there; a database from a newer program is left as it is.
+ * The schema, as a list of versions without downgrades. Each version from the first of protocol 2
+ * on runs in its own transaction, under a lock that excludes other replicas, and is recorded
+ * there. A database of a newer program stays unchanged.
  */
 import { StartError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
@@ -17,7 +18,10 @@ import { tenth } from './migrations/version-10.ts'
 import { eleventh } from './migrations/version-11.ts'
 import { first, second } from './migrations/versions.ts'
 
-/** The statements of each version. @param id how the engine writes the type of ids */
+/**
+ * The statements of each version.
+ * @param id the SQL type of ids for the engine
+ */
 const VERSIONS: readonly ((id: string) => readonly string[])[] = [
   first,
   second,
@@ -35,10 +39,10 @@ const VERSIONS: readonly ((id: string) => readonly string[])[] = [
   eleventh,
 ]
 
-/** The first version of protocol 2. What is older was written by protocol 1, and is refused. */
+/** The first version of protocol 2. Older versions are of protocol 1, and are rejected. */
 export const FIRST_READ = 11
 
-/** The version that this program brings a database to. */
+/** The version to which this program migrates a database. */
 export const NEWEST_VERSION = VERSIONS.length
 
 const LEDGER = `create table if not exists schema_version (
@@ -46,15 +50,16 @@ const LEDGER = `create table if not exists schema_version (
     applied_at text not null default current_timestamp
   )`
 
-/** What makes the tables and indexes of a version in a new database of SQLite, without rows. */
+/** Returns the statements for the tables and indexes of a version in a new SQLite database. */
 export const statementsUntil = (version: number): readonly string[] => [
   LEDGER,
   ...VERSIONS.slice(0, version).flatMap((statements) => statements('text')),
 ]
 
 /**
- * Apply the next version, if there is one. Under the lock each program sees what the one before it has done.
- * @returns the version that it applied; null where there was none
+ * Applies the next version, if there is one. Under the lock, each program sees the changes of the
+ * one before it.
+ * @returns the version that it applied; null if there was none
  */
 async function step(query: Query, idType: string): Promise<number | null> {
   const version = await applied(query)
@@ -65,7 +70,7 @@ async function step(query: Query, idType: string): Promise<number | null> {
   return version + 1
 }
 
-/** The newest version that was applied, 0 for none. */
+/** Returns the newest version that was applied, 0 for none. */
 async function applied(query: Query): Promise<number> {
   const [row] = await query('select max(version) as version from schema_version')
   return Number(row?.['version'] ?? 0)
@@ -81,17 +86,19 @@ function demandKnown(version: number, { copies }: Engine): void {
     )
 }
 
-/** The version of a database in a file, 0 for a new one. */
+/** Returns the version of a database in a file, 0 for a new one. */
 async function versionIn(query: Query): Promise<number> {
   const [table] = await query(`select 1 from sqlite_schema where name = 'schema_version'`)
   return table === undefined ? 0 : applied(query)
 }
 
 /**
- * Bring the database to the version of this program, from whatever version it has. Of one in a file that is older, a copy is made
- * before. Throws StartError `stateOlder` for one of protocol 1, `stateNewer` when it is ahead of this program, `failed` where that copy cannot be made, and what the
- * database throws; a version is applied whole or not at all, and in a file all of them together.
- * @param log hears when it is brought forward
+ * Migrates the database from any supported version to the version of this program. An older
+ * database in a file is copied first. Each version is applied completely or not at all; in a
+ * file, all versions together are.
+ * @param log receives a message for a migration
+ * @throws StartError `stateOlder` for a database of protocol 1, `stateNewer` for one of a newer
+ *   program, `failed` if the copy cannot be made; and the errors of the database
  */
 export const migrate = (engine: Engine, log?: Log): Promise<void> =>
   engine.session(async (query) => {
@@ -102,7 +109,8 @@ export const migrate = (engine: Engine, log?: Log): Promise<void> =>
     for (let more = true; more;) {
       for (const text of engine.lock) await query(text)
       try {
-        // Of a crash between two, the next start would keep a copy of the half-way version instead of the one that somebody had.
+        // All versions in one transaction in a file: after a crash in between, the next start
+        // would replace the copy of the original version by one of the intermediate version.
         more = false
         await query(LEDGER)
         demandKnown(await applied(query), engine)
@@ -114,7 +122,7 @@ export const migrate = (engine: Engine, log?: Log): Promise<void> =>
         }
         await query('commit')
       } catch (error) {
-        // The first error says what went wrong; a broken connection cannot roll back, and need not.
+        // The first error has the cause. A broken connection cannot roll back, and need not.
         await query('rollback').catch(() => undefined)
         throw error
       }

@@ -1,13 +1,13 @@
-/** What an account gathers without end, kept as far as its newest rows. */
+/** Limits the rows that an account accumulates to the newest. */
 import type { Transaction } from 'kysely'
 import type { Schema } from './schema.ts'
 
-/** Tables whose rows are an account's and have ids in the order of time. */
+/** Tables with rows of accounts and ids that sort by time. */
 type Gathered = 'chat_turns' | 'feedback' | 'notifications' | 'open_link_requests'
 
 /**
- * Delete all rows of an account but its newest.
- * @param only those of these kinds, or in these states; the others stay and are not counted
+ * Deletes all rows of an account except its newest.
+ * @param only rows of these kinds or states; the others stay and are not counted
  */
 export async function keepNewest(
   trx: Transaction<Schema>,
@@ -16,7 +16,7 @@ export async function keepNewest(
   most: number,
   only: { readonly column: 'kind' | 'state'; readonly values: readonly string[] } | null = null,
 ): Promise<void> {
-  // To the types each table is its own; what is asked of it they have all.
+  // The types treat each table as different, but all have the columns used here.
   const gathered = table as 'feedback'
   const column = only?.column as 'category'
   await trx

@@ -1,22 +1,27 @@
 /**
- * A database that cannot answer at the moment, told as that: callers may try again, and a device keeps what it made until then. And one
- * that refuses a row since somebody else was faster.
+ * Maps database errors to errors of the API. After an outage callers may try again, and devices
+ * keep their data until then. A reference to a row that another request deleted is a conflict.
  */
 import { AppError } from '../../errors.ts'
 
 type Answer = (...given: readonly unknown[]) => Promise<unknown>
 type Answers = Readonly<Record<string, Readonly<Record<string, Answer>>>>
 
-/** Whether a row that was to be written names one that another request deleted meanwhile (23503; SQLITE_CONSTRAINT_FOREIGNKEY). */
+/**
+ * Returns whether a row to be written refers to one that another request has just deleted. The
+ * codes are 23503 (PostgreSQL) and 787 (SQLITE_CONSTRAINT_FOREIGNKEY).
+ */
 function isOrphaned(error: unknown): boolean {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
   return code === '23503' || errcode === 787
 }
 
 /**
- * @param isAway whether an error means that the database cannot answer at the moment
- * @returns `reaching` for one call, `reachingAll` for answers by group and name; both throw AppError `backend_unavailable`, and `conflict` where
- *   what a request names was deleted while it was on its way
+ * Returns wrappers that map database errors.
+ * @param isAway returns whether an error means that the database cannot answer at the moment
+ * @returns `reaching` for one call, `reachingAll` for answers by group and name. Both throw
+ *   AppError `backend_unavailable`, and `conflict` if a row that the request names was deleted
+ *   while it was running
  */
 export function newReach(isAway: (error: unknown) => boolean) {
   async function reaching<T>(call: () => Promise<T>): Promise<T> {

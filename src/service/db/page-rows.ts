@@ -1,13 +1,14 @@
-/** The rows of a list whose ids are in the order of time, newest first. */
+/** Pages of lists that are sorted by time through their ids, newest first. */
 import { type SelectQueryBuilder, sql } from 'kysely'
 import { readCursor, rowsFor } from '../../api/cursor.ts'
 import type { Page } from '../../api/fields.ts'
 import { isId } from '../../crypto/encoding/id.ts'
 
 /**
- * Those of `query` behind the page's cursor, newest first: one more than the page shows, as `pageOf` takes them.
+ * Returns the rows of `query` after the page's cursor, newest first. There is one more than the
+ * page shows, as `pageOf` expects.
  * @param prefix of the ids, which are in `column`
- * @throws AppError `bad_request` for a cursor that is not one of such ids
+ * @throws AppError `bad_request` for a cursor that is not such an id
  */
 export function pageRows<DB, TB extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, TB, Row>,

@@ -1,6 +1,7 @@
 /**
- * The key that signs receipts: one for a server and all its replicas, made by whichever of them comes first. Devices pin it
- * when they enrol, so it lives as long as the database, and in it.
+ * The key that signs receipts, one for a server and all its replicas. The first of them that
+ * needs it makes it. Devices pin it when they enrol, so it is stored in the database and kept as
+ * long.
  */
 import type { Kysely } from 'kysely'
 import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
@@ -13,7 +14,7 @@ export interface ReceiptKey {
   readonly seed: Uint8Array
 }
 
-/** The receipt key of this database, read (or made, by the first server of all) when it is first needed. */
+/** Returns the receipt key of this database, read or made at the first use. */
 export function lazyReceiptKey(db: Kysely<Schema>): () => Promise<ReceiptKey> {
   let key: Promise<ReceiptKey> | null = null
   return () =>

@@ -1,6 +1,7 @@
 /**
- * The tables of the account server, as the queries see them. Ids are text, times Unix milliseconds; signed structures are
- * kept as they were received. What a table is for stands here, what it looks like in SQL in migrations.ts.
+ * The tables of the account server, as queries see them. Ids are text, times Unix milliseconds;
+ * signed structures are stored as received. The comments here give the purpose of each table; its
+ * SQL is in migrations.ts.
  */
 
 export interface Schema {
@@ -8,36 +9,45 @@ export interface Schema {
     id: string
     kind: 'person' | 'machine'
     display_name: string
-    /** A name that is unique on the server, where the person chose one. */
+    /** A name that is unique on the server, if the person chose one. */
     handle: string | null
     headline: string | null
-    /** The signed profile with the name (section 6); null before a device has signed one. */
+    /**
+     * The signed profile with the name (docs/protocol.md section 4a); null before a device signed
+     * one.
+     */
     profile: string | null
   }
-  /** What was chosen; without a row, or with null, the default. */
+  /** The chosen preferences. A missing row, or null, means the default. */
   preferences: {
     account_id: string
     locale: string | null
     time_zone: string | null
     public_code: 0 | 1
     email_notifications: 0 | 1
-    /** Whether others find the account by a mailbox that it has proven. */
+    /** Whether others can find the account by a mailbox that it has proven. */
     findable_by_email: 0 | 1
   }
-  /** Secrets of public codes, which the account server has to know (section 6). */
+  /** Secrets of public codes, which the account server needs (docs/protocol.md section 6). */
   public_codes: {
     account_id: string
-    /** 32 bytes, base64url; null once the owner has switched it off. */
+    /** 32 bytes, base64url; null once the owner switched the code off. */
     k: string | null
-    /** Rises with every change of any public code: whoever remembers them asks for what came since. */
+    /**
+     * Increases with every change of any public code. Caches query the changes since their last
+     * turn.
+     */
     turn: number
   }
-  /** One row: the newest turn. Who takes the next one holds it, so that turns are in the order in which they are kept. */
+  /**
+   * One row: the newest turn. The transaction that takes the next turn locks it, so turns are in
+   * commit order.
+   */
   public_code_turns: {
     id: 1
     turn: number
   }
-  /** What an account may do so often in a while, until it no longer counts. */
+  /** Attempts that count towards a rate limit, until they expire. */
   tries: {
     account_id: string
     what:
@@ -59,23 +69,23 @@ export interface Schema {
     id: string
     expires_at: number
   }
-  /** Proven mailboxes, in lower case: each opens one account. */
+  /** Proven mailboxes, in lower case. A code sent to one signs in to its account. */
   emails: {
     address: string
     account_id: string
     is_primary: 0 | 1
     verified_at: number
-    /** What lists are in order of: that of its claim, or made with the row. */
+    /** The sort key of lists: the id of the claim, or one made with the row. */
     id: string
-    /** When it was claimed; null for a mailbox that was proven as the account began. */
+    /** When it was claimed; null for a mailbox that was proven when the account was made. */
     created_at: number | null
   }
-  /** Mailboxes that an account wants to have, until a link that was mailed there proves that it may. */
+  /** Mailboxes that an account added, until the mailed link is used. */
   email_claims: {
     id: string
     account_id: string
     address: string
-    /** SHA-256 of what the link holds. */
+    /** SHA-256 of the link's token. */
     token_hash: string
     created_at: number
     expires_at: number
@@ -85,20 +95,20 @@ export interface Schema {
     account_id: string
     name: string
     platform: 'linux' | 'macos' | 'windows' | 'other'
-    /** Its public keys as JSON, while they stand in no key log; null since. */
+    /** Its public keys as JSON while no key log contains them; null since. */
     keys: string | null
     /** RFC 7638 thumbprint of its authentication key, to which its sessions are bound. */
     auth_kid: string
     /** Its newest sealing key: 1,216 bytes, base64url. */
     seal_key: string
     created_at: number
-    /** When it posted its check of the key log; null for a further device that waits. */
+    /** When it posted its check of the key log; null for a pending device. */
     approved_at: number | null
     revoked_at: number | null
-    /** When it was last seen in a session that was ended since; null for none. */
+    /** When it was last seen in a session that has ended; null for none. */
     seen_before_at: number | null
   }
-  /** The newest attempt of each further device to be approved (section 4), until it is. */
+  /** The newest approval attempt of each pending device (docs/protocol.md section 3). */
   device_approvals: {
     device_id: string
     /** As the devices send them: base64url, and JSON. */
@@ -113,17 +123,17 @@ export interface Schema {
     account_id: string
     seq: number
     entry: string
-    /** When this server received it; the time inside an entry decides nothing. */
+    /** When this server received it; the time inside an entry has no effect. */
     stored_at: number
   }
   enrolment_codes: {
-    /** The part of the code that names it. */
+    /** The part of the code that identifies it. */
     locator: string
-    /** SHA-256 of the part that proves it. */
+    /** SHA-256 of the secret part. */
     secret_hash: string
-    /** The account that it may enrol: the first that used it, unless it was made for one. */
+    /** The account that it may enrol: the one it was made for, else the first that used it. */
     account_id: string | null
-    /** The mailbox it was sent to; null for one that the operator made. */
+    /** The mailbox it was sent to; null for a code made by the operator. */
     email: string | null
     /** The device that used it, which alone may use it again. */
     device_id: string | null
@@ -138,23 +148,26 @@ export interface Schema {
     created_at: number
     last_seen_at: number
     active_organisation_id: string | null
-    /** Since when it is that one; null for none, and where nobody noted it. */
+    /** The time of that choice; null for none, and if no time was recorded. */
     active_since: number | null
     /**
-     * 1 once its device has proven its key: until then anybody with a code may have opened it. 2 for the daemon in the server's own
-     * process, which proves nothing.
+     * 1 once its device has proven its key: until then, any holder of a code may have opened it.
+     * 2 for the embedded daemon in the server's process, which gives no proof.
      */
     proven: number
   }
-  /** Access tokens of sessions: several live beside each other, so that two renewals at once end nobody's. */
+  /**
+   * Access tokens of sessions. Several are valid at once, so that concurrent renewals do not end
+   * each other's.
+   */
   access_tokens: {
     hash: string
     session_id: string
     expires_at: number
   }
   /**
-   * What must come in once only, across replicas, until it would be too old anyway: proofs and assertions. And the mails that go to
-   * whoever did not ask for them, each in one of a few places.
+   * Values that are accepted once across replicas, until they expire: proofs and assertions. Also
+   * the places of mails to readers who did not ask for them (`mail-allowance.ts`).
    */
   seen_once: {
     id: string
@@ -182,21 +195,24 @@ export interface Schema {
     role: 'owner' | 'admin' | 'member'
     state: 'invited' | 'active' | 'suspended'
     joined_at: number
-    /** Made when it was invited or joined; what lists are in order of. */
+    /** Made at the invitation or when the member joined; the sort key of lists. */
     member_id: string
-    /** null for who joined without: who made the organisation, and machines. So is the mailbox that was invited, in lower case. */
+    /**
+     * null for members without an invitation: the founder and machines. `email`, the invited
+     * mailbox in lower case, is null for them too.
+     */
     invited_at: number | null
     email: string | null
   }
-  /** Mailboxes that were invited: whoever proves one is a member from then on. */
+  /** Invited mailboxes: an account that proves one becomes a member. */
   organisation_invites: {
-    /** The `member_id` of whoever comes. */
+    /** The later `member_id` of the member. */
     id: string
     organisation_id: string
     /** In lower case. */
     email: string
     role: 'owner' | 'admin' | 'member'
-    /** Nobody joins by one that is suspended. */
+    /** A suspended invitation cannot be used to join. */
     state: 'invited' | 'suspended'
     created_at: number
   }
@@ -232,15 +248,18 @@ export interface Schema {
     id: string
     organisation_id: string
     at: number
-    /** null for nobody, and for somebody whose account was deleted. */
+    /** null for no actor, and for a deleted account. */
     actor_id: string | null
     event: string
-    /** The id of what it is about. */
+    /** The id of the subject. */
     target: string | null
     /** Texts by name, as JSON. */
     data: string
   }
-  /** Activities counted as they are written, so that no answer grows with the history: of all time, by day and event, by day and actor. */
+  /**
+   * Activity counts: over all time, by day and event, by day and actor. They are updated at each
+   * write, so that no query grows with the history.
+   */
   organisation_totals: {
     organisation_id: string
     event: string
@@ -267,14 +286,14 @@ export interface Schema {
     actor_id: string
     count: number
   }
-  /** What a machine account has beside an account. */
+  /** The data of a machine account beside its account row. */
   machines: {
     /** `mch_…`, which its key file and its assertions name. */
     id: string
-    /** Until its first device enrols, the same as `id`: account ids follow from keys. */
+    /** Until its first device enrols, the same as `id`: account ids are derived from keys. */
     account_id: string
     organisation_id: string
-    /** RFC 7638 thumbprint and public key of what signs its assertions. */
+    /** RFC 7638 thumbprint and public key of the key that signs its assertions. */
     kid: string
     key: string
     /** The account that made it; empty once that was deleted. */
@@ -288,16 +307,19 @@ export interface Schema {
     name: string
     label: string | null
     scope: 'read' | 'write' | 'full'
-    /** 1: from the token endpoint, where clients come every hour; such a one is forgotten when it ran out. */
+    /**
+     * 1: made by the token endpoint. Its clients get one every hour, so it is deleted after it
+     * expires.
+     */
     granted: 0 | 1
     created_at: number
     expires_at: number | null
     revoked_at: number | null
     last_used_at: number | null
   }
-  /** What was answered to a POST under its Idempotency-Key. */
+  /** Answers to POST requests with an Idempotency-Key. */
   idempotency: {
-    /** Whose key it is: the device or the token. */
+    /** The owner of the key: the device or the token. */
     caller: string
     key: string
     /** SHA-256 of method, path and body. */
@@ -315,10 +337,10 @@ export interface Schema {
     id: string
     epoch: number
     created_at: number
-    /** When an owner ended it for all members; null while it goes on. */
+    /** When an owner ended it for all members; null while it is open. */
     ended_at: number | null
   }
-  /** An active member of a connection, and what they call it. */
+  /** An active member of a connection, and the member's name for it. */
   memberships: {
     account_id: string
     connection_id: string
@@ -328,7 +350,7 @@ export interface Schema {
     updated_at: number
     preset_id: string | null
   }
-  /** A tag is its account's own: other members of a connection do not see it. */
+  /** Tags are private to an account: other members of a connection do not see them. */
   tags: {
     id: string
     account_id: string
@@ -341,7 +363,7 @@ export interface Schema {
     connection_id: string
     tag_id: string
   }
-  /** What a new connection begins with. */
+  /** Defaults for a new connection. */
   presets: {
     id: string
     account_id: string
@@ -350,7 +372,7 @@ export interface Schema {
     invite_message: string | null
     /** In seconds. */
     invitation_expires_in: number | null
-    /** One of an account at most. */
+    /** At most one of an account. */
     is_default: 0 | 1
     created_at: number
   }
@@ -376,14 +398,16 @@ export interface Schema {
     /** In lower case. */
     email: string
     message: string | null
-    /** Unconfirmed: the link that was mailed was not followed yet, and the owner sees nothing of it. */
+    /**
+     * `unconfirmed`: the mailed link was not used yet, and the owner does not see the request.
+     */
     state: 'unconfirmed' | 'pending' | 'approved' | 'declined'
-    /** SHA-256 of what the mailed link holds; null once it was followed. */
+    /** SHA-256 of the token in the mailed link; null once it was used. */
     token_hash: string | null
-    /** What the approval made. */
+    /** The connection made by the approval. */
     connection_id: string | null
     created_at: number
-    /** Of the mailed link; null once it was followed. */
+    /** Of the mailed link; null once it was used. */
     expires_at: number | null
   }
   external_members: {
@@ -409,34 +433,44 @@ export interface Schema {
   exports: {
     id: string
     account_id: string
-    /** Expired: its file is deleted. One that is ready has expired by the clock before that. */
+    /**
+     * `expired`: its file is deleted. A `ready` export counts as expired once its time has
+     * passed.
+     */
     state: 'queued' | 'building' | 'ready' | 'failed' | 'expired'
     /** In per cent. */
     progress: number
     size_bytes: number | null
     error: string | null
-    /** Whoever builds it, and until when it is believed to: another goes on after that. */
+    /**
+     * The server that builds it, and the end of its lease, after which another server continues.
+     */
     builder: string | null
     builder_until: number | null
     created_at: number
     finished_at: number | null
     expires_at: number | null
   }
-  /** The file of an export in pieces: every replica can send it. */
+  /** The file of an export in pieces, so that every replica can send it. */
   export_parts: {
     export_id: string
     seq: number
     bytes: Uint8Array
   }
-  /** Whom the roster of a connection names, members or not: whose key logs its entries are checked by. */
+  /**
+   * The accounts that the roster of a connection names, members or not. Their key logs are needed
+   * to verify its entries.
+   */
   roster_accounts: {
     connection_id: string
     /** SHA-256 of the account's id, hex. */
     account_hash: string
-    /** The epoch of the connection when the account was deleted; null for one that is there. */
+    /** The epoch of the connection when the account was deleted; null for an existing account. */
     departed_epoch: number | null
   }
-  /** Key logs of accounts that were deleted, for the members of the connections whose history they signed. */
+  /**
+   * Key logs of deleted accounts, for members of the connections with entries that they signed.
+   */
   departed_key_logs: {
     connection_id: string
     /** SHA-256 of the account's id, hex. */
@@ -450,7 +484,7 @@ export interface Schema {
     account_id: string
     conversation_id: string
     message: string
-    /** As far as it came; null for none. */
+    /** The received part; null for none. */
     answer: string | null
     rating: 'up' | 'down' | null
     comment: string | null
@@ -466,24 +500,25 @@ export interface Schema {
   invitations: {
     id: string
     connection_id: string
-    /** What the inviter called the connection then. */
+    /** The inviter's name for the connection at the time. */
     connection_name: string
     from_account: string
-    /** Whom it is for: an account, or a mailbox until whoever proves that one approves. */
+    /** The invited account, or a mailbox until the account that proves it approves. */
     to_account: string | null
     /** In lower case. */
     to_email: string | null
     /**
-     * As decided. Expired: noted once its end had passed; until then one that is pending for too
-     * long has expired by the clock.
+     * The stored state. `expired` is stored after the end has passed; until then, a pending
+     * invitation past its end counts as expired.
      */
     state: 'pending' | 'approved' | 'declined' | 'withdrawn' | 'expired'
     /**
-     * Whether owners may take the account in: 1 since it approved, which their devices are told; 2 once it was; 0 again when it left or was removed.
-     * 2 while it is pending: whoever has the mailbox was a member and went since, so it has served.
+     * Whether owners may add the account. 1: it approved, and their devices are notified. 2: it
+     * was added. 0 again: it left or was removed. 2 while the state is pending: the account of
+     * the mailbox was a member and has left since, so the invitation is used.
      */
     consent: 0 | 1 | 2
-    /** The consent that a device of the invited account signed (section 6). */
+    /** The consent that a device of the invited account signed (docs/protocol.md section 4). */
     consent_jws: string | null
     message: string | null
     created_at: number
@@ -492,20 +527,22 @@ export interface Schema {
   /** Connections that were opened to replace a forked one. */
   replacements: {
     connection_id: string
-    /** The id of the forked connection, which this server need not know. */
+    /** The id of the forked connection, which may be unknown to this server. */
     replaces: string
-    /** Two entries at one place of its roster, as the opener gave them; null where it gave none. */
+    /**
+     * Two entries at one position of its roster, as given by the opener; null if none were given.
+     */
     fork_one: string | null
     fork_other: string | null
   }
-  /** First contacts by four words: what two devices send each other through this server. */
+  /** First contacts by four words: the messages that two devices exchange through this server. */
   first_contacts: {
     invitation_id: string
     /** The session id of the run: 16 bytes, base64url. */
     sid: string
     /** The device that made the words. */
     device_id: string
-    /** The account and device that began; null before. */
+    /** The account and device that began the run; null before. */
     invitee_id: string | null
     invitee_device: string | null
     message_0: string | null
@@ -513,7 +550,7 @@ export interface Schema {
     message_2: string | null
     expires_at: number
   }
-  /** Who follows whom. */
+  /** The accounts that each account follows. */
   trust_cards: {
     account_id: string
     watched_id: string
@@ -540,7 +577,7 @@ export interface Schema {
     epoch: number
     recipient: string
     envelope: string
-    /** The device that sealed it; null for one of a time when that was always of the same account. */
+    /** The device that sealed it; null for an old row, when it was always of the same account. */
     sender: string | null
   }
   guest_codes: {
@@ -556,7 +593,7 @@ export interface Schema {
   stamps: {
     id: string
     account_id: string
-    /** The 36 bits of its words; a look-up must lead to one stamp. */
+    /** The 36 bits of its words, unique so that a look-up finds one stamp. */
     words: number
     stamp: string
     receipt: string
@@ -564,7 +601,7 @@ export interface Schema {
   verifications: {
     account_id: string
     id: string
-    /** The entry as JSON, as its device wrote it. */
+    /** The entry as JSON, as written by its device. */
     entry: string
   }
 }

@@ -1,4 +1,6 @@
-/** What may come in once only, whichever replica it comes to: proofs of possession and assertions, until they are too old anyway. */
+/**
+ * Values that are accepted once across all replicas, until they expire: proofs and assertions.
+ */
 import type { Kysely } from 'kysely'
 import type { Background } from './background.ts'
 import type { Schema } from './schema.ts'
@@ -7,9 +9,9 @@ const SWEEP_MS = 60_000
 
 export interface SeenOnce {
   /**
-   * Note a use. Answers whether it is the first.
-   * @param id what was used, hashed: a database does not take every text
-   * @param until when a repetition would be refused for its age, Unix milliseconds
+   * Records a use. Returns whether it is the first.
+   * @param id the used value, hashed, because a database does not accept every text
+   * @param until when a repetition would be rejected for its age, Unix milliseconds
    */
   first(id: string, until: number): Promise<boolean>
 }
@@ -22,7 +24,7 @@ export function newSeenOnce(of: {
   const { db, background, now } = of
   let swept = 0
 
-  /** Whoever is first in a while has the old ones cleared away, and does not wait for it. */
+  /** Deletes expired values in the background, at most once a minute. */
   function sweep(at: number): void {
     if (Math.abs(at - swept) < SWEEP_MS) return
     swept = at

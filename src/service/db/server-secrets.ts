@@ -1,11 +1,12 @@
-/** Secrets of a database that all replicas share, such as what their links are signed with. */
+/** Secrets of a database that all replicas share, such as the key of signed links. */
 import { randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { Schema } from './schema.ts'
 
 /**
- * A secret of 32 bytes, made by the first server that needs it, and read once by each.
- * @returns asks for it; an attempt that failed is made anew
+ * Returns a reader for a secret of 32 bytes, which the first server makes and each server reads
+ * once.
+ * @returns the reader; after a failure it tries again
  */
 export function newServerSecret(
   db: Kysely<Schema>,

@@ -1,4 +1,4 @@
-/** What SQLite has no words for: it has one writer at a time, who holds every row already. */
+/** Omits the row locks that SQLite does not support: its single writer locks all rows already. */
 import { type SelectModifierNode, SqliteQueryCompiler } from 'kysely'
 
 class Compiler extends SqliteQueryCompiler {
@@ -7,5 +7,5 @@ class Compiler extends SqliteQueryCompiler {
   }
 }
 
-/** Writes queries as SQLite reads them: those that hold rows, as ones that do not. */
+/** Returns a query compiler for SQLite, which leaves out the clauses that lock rows. */
 export const newCompiler = () => new Compiler()

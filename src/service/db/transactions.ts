@@ -1,7 +1,7 @@
 /**
- * A transaction around whatever an answer does. Every query made inside it joins it, and so does every transaction begun
- * inside it, as a savepoint: a failed part is undone alone, which PostgreSQL needs to go on at all. What other requests ask
- * meanwhile stays outside.
+ * A transaction around a whole operation. Each query inside it joins it, and so does each
+ * transaction inside it, as a savepoint: a failed part is rolled back alone, without which
+ * PostgreSQL would reject all further queries. Queries of other requests stay outside.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type {
@@ -13,7 +13,7 @@ import type {
   Transaction,
 } from 'kysely'
 
-/** One at a time, in the order in which they came. */
+/** Returns a queue that admits one at a time, in order of arrival. */
 function newQueue() {
   const waiting: (() => void)[] = []
   let taken = false
@@ -32,30 +32,33 @@ function newQueue() {
 
 type Queue = ReturnType<typeof newQueue>
 
-/** The transaction that surrounds the code that runs. */
+/** The transaction that surrounds the running code. */
 interface Surrounding {
   /** Its one connection, as the query builder sees it. */
   readonly connection: DatabaseConnection
-  /** A query that came while a part is under way would become part of that part. */
+  /** Makes queries wait while a part is open, which they would otherwise join. */
   readonly queue: Queue
-  /** The part that is under way. */
+  /** The open part. */
   part: symbol | null
-  /** What an answer left running may ask on when it is over. */
+  /** Set at the end: code that is still running then uses connections of its own. */
   over: boolean
 }
 
-/** What waits for the end of an act. */
+/** Work that waits for the end of an operation. */
 interface Act {
   readonly after: (() => void)[]
   end: 'kept' | 'undone' | null
 }
 
-/** The acts of all engines: what goes out to the world waits for each that it comes of. */
+/**
+ * The operations of all engines: effects outside the database wait for each operation around
+ * them.
+ */
 const acts = new AsyncLocalStorage<Act>()
 
 /**
- * Do something once the act around this is kept, outside of it; never when it is undone, and at once where there is none.
- * Another act around that one is waited for too.
+ * Runs work after the commit of the surrounding operation, outside of it. After a rollback it
+ * never runs, and without an operation it runs immediately. It waits for outer operations too.
  */
 export function afterwards(work: () => void): void {
   const act = acts.getStore()
@@ -63,7 +66,7 @@ export function afterwards(work: () => void): void {
   else if (act.end === null) act.after.push(work)
 }
 
-/** Tell what waits how an act ended, from outside of it. */
+/** Ends an operation and runs the work that waited for it, from outside of it. */
 async function ended<T>(act: Act, running: Promise<T>): Promise<T> {
   try {
     const value = await running
@@ -75,7 +78,7 @@ async function ended<T>(act: Act, running: Promise<T>): Promise<T> {
   }
 }
 
-/** The statements by which a transaction becomes a part of another. Savepoints of one name stack. */
+/** The statements that make a transaction a part of another. Savepoints of one name nest. */
 const PART = {
   begin: ['savepoint part'],
   commit: ['release savepoint part'],
@@ -83,19 +86,23 @@ const PART = {
 } as const
 
 export interface Transactions {
-  /** The same dialect, whose queries join the transaction that surrounds them. */
+  /** Returns the same dialect, whose queries join the surrounding transaction. */
   readonly joining: (dialect: Dialect) => Dialect
   /**
-   * Do something whole or not at all: when it throws, nothing of it stays. Inside another transaction it is a part of that.
-   * @param db over the dialect that `joining` gave
+   * Runs work atomically: if it throws, all of it is rolled back. Inside another transaction it
+   * is a part of that one.
+   * @param db over the dialect that `joining` returned
    */
   readonly atomically: <T, S>(db: Kysely<S>, work: () => Promise<T>) => Promise<T>
 }
 
-/** @param single whether the engine has one connection, which transactions and queries must take in turn */
+/**
+ * @param single whether the engine has one connection, which transactions and queries share in
+ *   turn
+ */
 export function newTransactions(single: boolean): Transactions {
   const storage = new AsyncLocalStorage<Surrounding>()
-  /** The part that the code that runs belongs to. */
+  /** The part to which the running code belongs. */
   const parts = new AsyncLocalStorage<symbol>()
   const joined = new WeakMap<DatabaseConnection, Surrounding>()
 
@@ -132,7 +139,7 @@ export function newTransactions(single: boolean): Transactions {
       acquireConnection: async (options) => {
         const surrounding = storage.getStore()
         if (surrounding !== undefined) {
-          // It would wait for the end of the part, which waits for it.
+          // The query would wait for the end of the part, which waits for the query.
           if (surrounding.part !== null && surrounding.part === parts.getStore())
             throw new Error('Inside db.transaction(), ask the transaction it gives, not db.')
           await surrounding.queue.enter()
@@ -161,13 +168,16 @@ export function newTransactions(single: boolean): Transactions {
         const surrounding = joined.get(connection)
         if (surrounding !== undefined) {
           surrounding.part = Symbol('part')
-          // The query builder runs the callback as what follows this; the caller's own code has gone its way already.
+          // The query builder runs the callback after this, in the same asynchronous context. The
+          // caller's own code continues in another one.
           parts.enterWith(surrounding.part)
           return say(connection, PART.begin)
         }
-        // SQLite: one that reads first and writes later would fail where another program wrote in between.
+        // SQLite: a transaction that reads first and writes later would fail if another program
+        // wrote in between.
         if (single) return say(connection, ['begin immediate'])
-        // Whatever the database has as its default: each query sees what was kept before it, also by who held a row until then.
+        // Set regardless of the default of the database: each query sees all earlier commits,
+        // including those of the transaction that held a row lock.
         const { isolationLevel = 'read committed' } = settings
         return driver.beginTransaction(connection, { ...settings, isolationLevel })
       },
@@ -178,8 +188,8 @@ export function newTransactions(single: boolean): Transactions {
       rollbackTransaction: async (connection) => {
         const part = joined.has(connection)
         if (!part && !single) return driver.rollbackTransaction(connection)
-        // SQLite has rolled back by itself when the disk is full, and a connection that broke has nothing to roll back: the
-        // error that led here says so.
+        // SQLite has rolled back by itself if the disk is full, and a broken connection has
+        // nothing to roll back. The original error is reported instead.
         await say(connection, part ? PART.rollback : ['rollback']).catch(() => undefined)
       },
     }
@@ -189,7 +199,8 @@ export function newTransactions(single: boolean): Transactions {
     joining: (dialect) => ({
       createAdapter: () => {
         const adapter = dialect.createAdapter()
-        // The query builder would take the turns itself, and keep a query from the transaction that surrounds it.
+        // Otherwise the query builder would queue connections itself, and block queries that join
+        // the surrounding transaction.
         return Object.defineProperty(adapter, 'supportsMultipleConnections', { value: true })
       },
       createDriver: () => driverOver(dialect.createDriver()),
@@ -204,7 +215,8 @@ export function newTransactions(single: boolean): Transactions {
         try {
           return await storage.run(surrounding, () => acts.run(act, work))
         } finally {
-          // What is under way ends first: half of it would be committed, or told that it is not in a transaction.
+          // Waits for running parts: otherwise half a part would be committed, or fail outside a
+          // transaction.
           await surrounding.queue.enter()
           surrounding.over = true
           surrounding.queue.leave()

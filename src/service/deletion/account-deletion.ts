@@ -1,6 +1,7 @@
 /**
- * Deleting an account: every row of it goes, in one transaction, and what others keep of it is what they were told and what it signed
- * in their connections. Organisations in which nobody else is active go with it, and so do their machine accounts.
+ * Deletion of an account: one transaction deletes every row of it. Other accounts keep the
+ * notifications they received, and its signatures in their connections. Organisations without
+ * another active person are deleted with it, and so are their machine accounts.
  */
 import type { Expression, Transaction } from 'kysely'
 import type { Session } from '../../api/port.ts'
@@ -16,7 +17,10 @@ import { lockAccount } from '../db/locks.ts'
 import { demandHeld, endingWith, holdOrganisations } from '../organisations/deletion.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** The mailboxes of an account. Those that it only claimed are others': so are the codes and letters that go there. */
+/**
+ * Returns the proven mailboxes of an account. Claimed mailboxes may belong to others, and so may
+ * the codes and letters sent to them.
+ */
 async function mailboxesOf(trx: Transaction<Schema>, account: string): Promise<string[]> {
   const rows = await trx
     .selectFrom('emails')
@@ -26,7 +30,9 @@ async function mailboxesOf(trx: Transaction<Schema>, account: string): Promise<s
   return rows.map(({ address }) => address)
 }
 
-/** What names an account, its devices or its mailboxes without hanging on their rows. */
+/**
+ * Deletes rows that name an account, its devices or its mailboxes without a foreign key to them.
+ */
 async function dropLoose(
   trx: Transaction<Schema>,
   account: string,
@@ -56,7 +62,8 @@ async function dropLoose(
           'in',
           trx.selectFrom('machine_tokens').select('id').where('account_id', '=', account),
         ),
-        // What others were answered of it: asked again, there is no such account.
+        // Stored answers of others that name the account: a repeated request then gets the error
+        // for an unknown account.
         of('answer', 'like', `%${account}%`),
       ]),
     )
@@ -68,7 +75,10 @@ async function dropLoose(
     .execute()
 }
 
-/** Others keep what they were told of an account, and no way to it: also who left before, and where the connection is gone. */
+/**
+ * Removes the id of the account from the notifications of others. Also from those of previous
+ * members and of connections that no longer exist.
+ */
 async function unlink(trx: Transaction<Schema>, account: string): Promise<void> {
   const told = `"user_id":${JSON.stringify(account)}`
   await trx
@@ -76,21 +86,27 @@ async function unlink(trx: Transaction<Schema>, account: string): Promise<void> 
     .set((of) => {
       const without = (text: Expression<string>, part: string) =>
         of.fn<string>('replace', [text, of.val(part), of.val('')])
-      // Wherever it stands among the others.
+      // In any position among the ids.
       return { data: [`,${told}`, `${told},`, told].reduce(without, of.ref('data')) }
     })
     .where('data', 'like', `%${account}%`)
     .execute()
 }
 
-/** An account that goes, as it is taken from what stays. */
+/** The data about a deleted account that later steps need. */
 interface Erased {
   readonly mailboxes: readonly string[]
-  /** The organisations that it was a member of, in the order of their ids, each with what it was listed by there. */
+  /**
+   * The organisations of the account in the order of their ids, each with its member id there.
+   */
   readonly left: readonly { readonly organisation_id: string; readonly member_id: string }[]
 }
 
-/** Alerts that fire at this moment have told it, or do not any more. Before anything else of it goes that they would wait for. */
+/**
+ * Removes the account from the recipients of alerts. An alert that fires at the same time has
+ * notified it or no longer does. Must precede the deletion of rows for which such an alert would
+ * wait.
+ */
 async function hearNoAlerts(trx: Transaction<Schema>, account: string): Promise<void> {
   const alerts = await trx
     .selectFrom('organisation_alert_notify')
@@ -112,7 +128,7 @@ async function hearNoAlerts(trx: Transaction<Schema>, account: string): Promise<
       .execute()
 }
 
-/** Its organisations keep what happened there, and no way to the account. */
+/** Removes the account from its organisations, which keep their activity without its id. */
 async function leaveOrganisations(
   trx: Transaction<Schema>,
   account: string,
@@ -130,21 +146,23 @@ async function leaveOrganisations(
   return left.toSorted((a, b) => (a.organisation_id < b.organisation_id ? -1 : 1))
 }
 
-/** Delete the rows of an account. Its devices are held. */
+/** Deletes the rows of an account. The caller has locked its devices. */
 async function erase(
   trx: Transaction<Schema>,
   ground: Pick<Ground, 'events'>,
   { account, at }: { account: string; at: number },
 ): Promise<Erased> {
-  // Memberships before invitations, as whoever takes somebody in: in another order the two would wait for each other.
+  // Locks memberships before invitations, in the same order as adding a member. Another order
+  // could deadlock.
   await touchConnectionsOf(trx, account, at)
-  // Whoever takes it in at this moment is done first, or waits. Changes nothing.
+  // Waits for transactions that add the account to a connection, and keeps new ones waiting.
+  // Changes nothing.
   await trx
     .updateTable('invitations')
     .set((of) => ({ consent: of.ref('consent') }))
     .where('to_account', '=', account)
     .execute()
-  // Also where it was taken in meanwhile.
+  // Again, for connections to which it was added in between.
   await touchConnectionsOf(trx, account, at)
   await lockAccount(trx, account)
   const open = await trx
@@ -159,13 +177,13 @@ async function erase(
   const mailboxes = await mailboxesOf(trx, account)
   await dropLoose(trx, account, mailboxes)
   const left = await leaveOrganisations(trx, account)
-  // The rest hangs on this row.
+  // All other rows are deleted by foreign keys to this one.
   await trx.deleteFrom('accounts').where('id', '=', account).execute()
   await ground.events.publish(trx, { type: 'invitation.withdrawn', receivers, at })
   return { mailboxes, left }
 }
 
-/** The machine accounts of organisations. */
+/** Returns the machine accounts of organisations. */
 async function machinesOf(
   trx: Transaction<Schema>,
   organisations: readonly string[],
@@ -181,15 +199,17 @@ async function machinesOf(
 }
 
 /**
- * Delete the account that asks.
- * @throws AppError invalid_state: `last_owner` for the only owner of an organisation in which others are, `reset_without_recovery_key`
- *   in the 14 days after such a reset; `invalid_token` or `forbidden` for a device that is not, or no more, an approved one; `not_found` when another request was first. Nothing is deleted then
+ * Deletes the account of the caller, or nothing if it throws.
+ * @throws AppError `invalid_state`: `last_owner` for the only owner of an organisation with other
+ *   members, `reset_without_recovery_key` in the 14 days after such a reset; `invalid_token` or
+ *   `forbidden` for a device that is not approved or was revoked; `not_found` if another request
+ *   deleted the account first
  */
 export async function deleteAccount(ground: Ground, session: Session): Promise<void> {
   const { events, now, scrub, background } = ground
   const { account } = session
   const left = await events.transaction(async (trx) => {
-    // In the order in which whoever writes for a device holds rows.
+    // In the lock order of transactions that write for a device.
     await holdDevices(trx, account)
     if (session.device !== null) await demandApproved(trx, session)
     const known = trx.selectFrom('accounts').select('id').where('id', '=', account)
@@ -210,7 +230,7 @@ export async function deleteAccount(ground: Ground, session: Session): Promise<v
       await events.publish(trx, { type: 'organisation.left', organisation, member, at: now() })
     return { mailboxes: own.mailboxes, isLast: somebody === undefined }
   })
-  // It is done: what lies beside the rows must not say otherwise.
+  // The account is deleted, so a failure of the clean-up must not turn the answer into an error.
   const cleared = scrub(left)
   background.run(() => cleared)
   await cleared.catch(() => undefined)

@@ -1,4 +1,4 @@
-/** The account as a whole: deleted, and before that, whether it may be. */
+/** Deletes the account of the caller, and checks before that whether this is allowed. */
 import type { Service } from '../../api/port.ts'
 import { demandApproved } from '../accounts/device-rows.ts'
 import type { Ground } from '../context.ts'

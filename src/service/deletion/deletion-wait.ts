@@ -1,6 +1,7 @@
 /**
- * The time in which an account cannot be deleted after a reset without its recovery key. Who reads the
- * owner's mail can make such a reset; the owner's recovery paper undoes it, while there is an account.
+ * The time in which an account cannot be deleted after a reset without its recovery key. A person
+ * who reads the owner's mail can make such a reset. The owner can undo it with the recovery paper
+ * while the account exists.
  */
 import type { Kysely } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
@@ -21,10 +22,10 @@ const tooEarly = (reset: number) =>
   )
 
 /**
- * Requires that an account was not reset without its recovery key in the last 14 days, by the time at
- * which this server stored the reset; a reset with the key since then undoes that one.
+ * Requires that an account was not reset without its recovery key in the last 14 days. The time
+ * is that at which this server stored the reset. A later reset with the key cancels that one.
  * @param at Unix milliseconds
- * @throws AppError invalid_state
+ * @throws AppError `invalid_state`
  */
 export async function requireNoFreshReset(
   db: Kysely<Schema>,

@@ -1,7 +1,7 @@
 /**
- * The relay of an approval (section 4), and its end. The devices and their people compare the
- * words. The server passes on one commitment, one answer to it and one reveal, and keeps the new
- * device to reading until it posts its check of the key log.
+ * The relay of device approvals (docs/protocol.md section 3). The users compare the words on the
+ * two devices. The server relays one commitment, one answer to it and one reveal, and restricts
+ * the new device to read access until it posts its check of the key log.
  */
 import type { Kysely } from 'kysely'
 import type { Service } from '../../api/port.ts'
@@ -25,7 +25,7 @@ const attemptOf = (db: Kysely<Schema>, device: string, at: number) =>
     .where('begun_at', '>', at - LIFETIME_MS)
     .executeTakeFirst()
 
-/** Throws AppError `conflict` unless a row was changed, or says what is asked already. */
+/** Throws AppError `conflict` unless a row was changed or holds the requested values already. */
 function demandStored(changed: bigint, same: boolean): void {
   if (changed === 1n || same) return
   throw new AppError(
@@ -68,7 +68,7 @@ export const pendingDevices = ({ db, now }: Ground): Service['pendingDevices'] =
         .executeTakeFirst()
       const attempt = await attemptOf(db, id, now())
       const same = attempt?.commitment === body.commitment && attempt.answered_by === by
-      // A device that did not hear what came of it sends the same again.
+      // A device that lost the response sends the same again.
       demandStored(changed, same && attempt.answer === answer)
     },
   }
@@ -86,7 +86,7 @@ export const approval = ({ db, now }: Ground): Service['approval'] => ({
       .insertInto('device_approvals')
       .values({ device_id, ...fresh })
       .onConflict((conflict) =>
-        // The same again is one that did not hear the answer.
+        // The same commitment again is a retry after a lost response, and keeps the attempt.
         conflict
           .column('device_id')
           .doUpdateSet(fresh)
@@ -120,7 +120,7 @@ export const approval = ({ db, now }: Ground): Service['approval'] => ({
 
   create: async ({ body }, session) => {
     const device = deviceOf(session)
-    // A device that did not hear the answer says it again.
+    // A device that lost the response sends its check again.
     if ((await approvedAt(db, device)) !== null) return
     const { entries } = await readKeyLog(db, session.account)
     const log = await storedKeyLog(session.account, entries)

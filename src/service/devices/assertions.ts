@@ -1,6 +1,7 @@
 /**
- * Assertions of machine accounts, judged (RFC 7523 section 3). Whoever is refused is told one thing for every reason, so that
- * nobody learns which accounts exist; the log is told the reason. Only who has the key hears of a clock.
+ * Verification of the assertions of machine accounts (RFC 7523 section 3). The error is the same
+ * for every reason, so that it does not reveal which accounts exist; the log contains the reason.
+ * Only the holder of the key gets an error about the clock.
  */
 import { hash } from 'node:crypto'
 import { readAssertion, verifyAssertion } from '../../crypto/jose/client-assertion.ts'
@@ -13,10 +14,13 @@ import { activeMachines, tokenEndpoint } from './machines.ts'
 
 type Needs = Pick<Ground, 'db' | 'now' | 'publicUrl' | 'seenOnce'>
 
-/** What `verifyAssertion` refuses of times, which it reads after the signature. */
+/** The reasons of `verifyAssertion` about times, which it checks after the signature. */
 const OF_TIME: readonly Reason[] = ['expired', 'expires_too_late', 'not_yet_valid']
 
-/** An error as OAuth clients read it (RFC 6749 section 5.2): ASCII, without quotes or backslashes. */
+/**
+ * Returns an error for OAuth clients (RFC 6749 section 5.2): ASCII, without quotes or
+ * backslashes.
+ */
 export const oauthError = (
   code: Extract<
     Code,
@@ -26,7 +30,7 @@ export const oauthError = (
   options: { cause?: unknown } = {},
 ): AppError => new AppError(code, message, { ...options, details: { error_description: message } })
 
-/** The one answer to an assertion that does not prove a machine account. */
+/** Returns the error for every assertion that does not prove a machine account. */
 export const refusedAssertion = (cause: unknown): AppError =>
   oauthError(
     'invalid_client',
@@ -37,8 +41,8 @@ export const refusedAssertion = (cause: unknown): AppError =>
   )
 
 /**
- * The machine that an assertion proves; no assertion does so twice, on any replica.
- * @returns its id, and that of its account, which is the same until its first device enrols
+ * Returns the machine that an assertion proves. An assertion is valid once, across all replicas.
+ * @returns the machine id, and its account id, which is the same until its first device enrols
  * @throws AppError `invalid_client`
  */
 export async function machineOf(
@@ -49,7 +53,7 @@ export async function machineOf(
     () => verified(ground, assertion),
     refusedAssertion,
   )
-  // Twice the leeway: the clocks of replicas differ too.
+  // Twice the leeway, because the clocks of replicas differ too.
   const until = (exp + 2 * LEEWAY_S) * 1000
   const use = hash('sha256', `assertion ${machine} ${jti}`, 'hex')
   if (!(await ground.seenOnce.first(use, until)))

@@ -1,4 +1,4 @@
-/** What a bearer's token is: a daemon asks this of a token that it did not make. */
+/** Describes the caller's token. A daemon calls this for a token that it did not make. */
 import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
@@ -19,7 +19,7 @@ export const bearer = ({ db }: Pick<Ground, 'db'>): Service['bearer'] => ({
       .where('machine_tokens.id', '=', token)
       .where('machines.account_id', '=', account)
       .executeTakeFirst()
-    // It was good a moment ago: its machine went, or was suspended.
+    // The token was valid a moment ago; its machine was deleted or suspended since.
     if (row === undefined) throw invalidToken()
     const { scope, expires_at } = row
     return {

@@ -1,4 +1,4 @@
-/** The devices of an account, those that wait for approval among them. */
+/** The devices of an account, pending ones included. */
 import type { Kysely } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
@@ -30,17 +30,17 @@ const shownOf = (db: Kysely<Schema>, account: string) =>
     .where('account_id', '=', account)
     .where('revoked_at', 'is', null)
 
-/** The later of two times, as the wire has it. */
+/** Returns the later of two times in the format of the API. */
 const newestOf = (a: number | null, b: number | null): string | null =>
   a === null && b === null ? null : timeAt(Math.max(a ?? 0, b ?? 0))
 
-/** The public keys of the devices that the key log of an account names. */
+/** Returns the devices that the key log of an account names, with their public keys. */
 async function loggedKeys(db: Kysely<Schema>, account: string) {
   const { entries } = await entriesOf(db, account)
   return entries.length === 0 ? null : (await storedKeyLog(account, entries)).devices
 }
 
-/** The ids of the keys that a device signs with and is sealed to. */
+/** Returns the ids of a device's signing and sealing keys. */
 const idsOf = ({ sign, seal }: Pick<LoggedKeys, 'sign' | 'seal'>) => [thumbprint(sign), seal]
 const idsIn = (device: Device | undefined) =>
   device === undefined ? [] : idsOf({ sign: device.keys.sign, seal: device.seal })

@@ -1,8 +1,10 @@
 /**
- * Enrolment codes: proof that a person may have an account here. Sixteen characters; four name the code, so that wrong guesses
- * are counted against it, and twelve (60 bits) prove it, too many to be found from the hash while the code lives. Five wrong
- * guesses end it. A code serves one device of one account: the account it was made for or whose address it was sent to, else
- * the one that the first device makes.
+ * Enrolment codes: proof that a person may have an account on this server. A code has 16
+ * characters. The first four are its name, so that wrong guesses count against one code; the
+ * other twelve (60 bits) are its secret, too many to be found from the hash during its lifetime.
+ * Five wrong guesses end a code. A code serves one device of one account: the account it was made
+ * for, or the account with the address it was sent to, else the account that the first device
+ * makes.
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
@@ -16,15 +18,15 @@ import { acquireLock } from '../db/locks.ts'
 export const LIFETIME_MS = 15 * 60_000
 const TRIES = 5
 /**
- * How many mailed codes may live at once: to one address, to all tagged addresses of one mailbox,
- * and of the whole server, so that it floods no strangers' mailboxes.
+ * How many mailed codes may be valid at once for one address. The next two limits are for all
+ * tagged addresses of one mailbox, and for the whole server, which limits mail to strangers.
  */
 const LIVE_OF_ADDRESS = 5
 const LIVE_OF_TAGS = 5
 const LIVE_OF_SERVER = 1000
-/** How many names are tried for a new code: of a million, few are taken. */
+/** How many names are tried for a new code. Few of the million names are taken. */
 const NAMES = 20
-/** In the place of a hash: no code opens this row. */
+/** Stored in place of a hash: no code matches this row. */
 const WITHHELD = ''
 const LOCATOR = 4
 const LENGTH = 16
@@ -36,11 +38,14 @@ const hashed = (text: string) => hash('sha256', text, 'hex')
 const randomText = () =>
   Array.from(randomBytes(LENGTH), (byte) => ALPHABET.charAt(byte & 31)).join('')
 
-/** As typed by people: any case, with or without hyphens, and the letters that look like digits (Crockford base32). */
+/**
+ * Normalises typed input: any case, hyphens, and letters that look like digits (Crockford
+ * base32).
+ */
 const normal = (code: string) =>
   code.toUpperCase().replace(/[\s-]/g, '').replace(/O/g, '0').replace(/[IL]/g, '1')
 
-/** The one answer to a code that does not open what was asked. */
+/** Returns the error for every code that does not give the requested access. */
 export const refusedCode = (): AppError =>
   new AppError('invalid_token', 'This enrolment code is wrong, used or expired: ask for a new one.')
 
@@ -48,15 +53,16 @@ type Needs = Pick<Ground, 'db' | 'now'>
 
 interface NewCode {
   readonly locator: string
-  /** As people type it. */
+  /** In the form that users type. */
   readonly code: string
   /** Unix milliseconds. */
   readonly expiresAt: number
 }
 
 /**
- * @param of `isWithheld`: the code is counted, and opens nothing
- * @throws AppError `rate_limited` where no name is free
+ * Makes and stores a code.
+ * @param of `isWithheld`: the code counts towards limits but never matches
+ * @throws AppError `rate_limited` if no name is free
  */
 async function makeCode(
   { db, now }: Needs,
@@ -81,7 +87,7 @@ async function makeCode(
       })
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirst()
-    // Another live code may have the same name.
+    // Otherwise another valid code has this name.
     if (made === 1n) return { locator, code: text.replace(/(.{4})(?!$)/g, '$1-'), expiresAt }
   }
   throw tooMany('This account server has no room for another code: try again', 60_000)
@@ -91,22 +97,22 @@ const dropCode = (db: Kysely<Schema>, locator: string) =>
   db.deleteFrom('enrolment_codes').where('locator', '=', locator).execute()
 
 /**
- * Make a code. A power of the operator; whoever holds the code may enrol.
+ * Makes a code. Reserved to the operator; each holder of the code may enrol.
  * @param account the only account it serves; without one, the first that uses it
  */
 export const newEnrolmentCode = async (needs: Needs, account: string | null): Promise<string> =>
   (await makeCode(needs, { account, email: null, isWithheld: false })).code
 
 /**
- * Make a code for a mailbox and have it sent there. A code that was not sent does not count. Where
- * the tagged addresses of a mailbox have as many as they may, the code is withheld: counted for its
- * address, and neither sent nor good. So the answers do not tell which of the addresses has an
- * account.
+ * Makes a code for a mailbox and sends it. A code that was not sent does not count. If the tagged
+ * addresses of a mailbox have their maximum of codes, the code is withheld: it counts for its
+ * address, but is neither sent nor valid. So the answers do not reveal which of the addresses has
+ * an account.
  * @param address in lower case
  * @param send sends the code
- * @returns when it expires, Unix milliseconds
- * @throws AppError `rate_limited` while five live ones were asked for there, or a thousand
- *   anywhere; what `send` throws
+ * @returns its expiry time, Unix milliseconds
+ * @throws AppError `rate_limited` while five codes for the address are valid, or a thousand on
+ *   the whole server; and the errors of `send`
  */
 export async function sendEnrolmentCode(
   needs: Needs,
@@ -115,7 +121,7 @@ export async function sendEnrolmentCode(
 ): Promise<number> {
   const { db, now } = needs
   const { locator, code, expiresAt, isWithheld } = await db.transaction().execute(async (trx) => {
-    // Of many at the same moment, exactly as many as there is room for are made.
+    // The lock makes the limits exact for concurrent requests.
     await acquireLock(trx, 'turn of mailed codes')
     await demandRoom({ db: trx, now }, address)
     const isWithheld = await areTagsFull(trx, address, now())
@@ -132,11 +138,14 @@ export async function sendEnrolmentCode(
   return expiresAt
 }
 
-/** Throws AppError `rate_limited`, until the oldest ends, while more mailed codes live than may. */
+/**
+ * Throws AppError `rate_limited` while too many mailed codes are valid, until the oldest expires.
+ */
 async function demandRoom({ db, now }: Needs, address: string): Promise<void> {
   const at = now()
   if ((await lackOfRoom(db, at, address)) === null) return
-  // What was made when the clock was far ahead takes none: replicas differ by less than a lifetime.
+  // Codes made while the clock was far ahead do not count: replicas differ by less than a
+  // lifetime.
   await db
     .deleteFrom('enrolment_codes')
     .where('expires_at', '>', at + 2 * LIFETIME_MS)
@@ -145,7 +154,7 @@ async function demandRoom({ db, now }: Needs, address: string): Promise<void> {
   if (lack !== null) throw lack
 }
 
-/** Why no other code may be mailed now, or null. */
+/** Returns the reason why no other code may be mailed now, or null. */
 async function lackOfRoom(db: Needs['db'], at: number, address: string): Promise<AppError | null> {
   const live = db
     .selectFrom('enrolment_codes')
@@ -156,7 +165,7 @@ async function lackOfRoom(db: Needs['db'], at: number, address: string): Promise
     return tooMany(
       'Too many codes were sent to this address: use the newest if it was not used yet, or try again',
       there.first - at,
-      // Whoever reads its mail has a good one.
+      // The reader of the mailbox has a valid code.
       { state: 'code_sent' },
     )
   const anywhere = await live.where('email', 'is not', null).executeTakeFirstOrThrow()
@@ -169,9 +178,9 @@ async function lackOfRoom(db: Needs['db'], at: number, address: string): Promise
 }
 
 /**
- * Whether a tagged address that no account has proven gets no code, since those of its mailbox have
- * as many as they may. The addresses of accounts count by themselves: no stranger keeps them from
- * signing in.
+ * Returns whether the limit of tagged addresses withholds a code from this address. Proven
+ * addresses count by themselves, so that strangers cannot keep their owners from signing in. The
+ * other tagged addresses of a mailbox have one limit together.
  */
 async function areTagsFull(
   trx: Transaction<Schema>,
@@ -208,19 +217,20 @@ export interface PresentedCode {
   readonly locator: string
   /** The mailbox it was sent to. */
   readonly email: string | null
-  /** The only account that it opens; null while it may make one. */
+  /** The only account that it serves; null if it may make one. */
   readonly account: string | null
 }
 
 /**
- * Check a code that somebody presents; a wrong one is counted against the code that it names. Throws AppError `invalid_token`.
- * Not inside the caller's transaction: a roll-back there must not give the try back.
+ * Checks a presented code; a wrong one counts against the code that it names. Runs outside the
+ * caller's transaction, because a rollback must not undo the count.
+ * @throws AppError `invalid_token`
  */
 export async function presentCode({ db, now }: Needs, code: string): Promise<PresentedCode> {
   const text = normal(code)
   if (!FORM.test(text)) throw refusedCode()
   const secretHash = hashed(text.slice(LOCATOR))
-  // Counted and compared in one statement: many at the same moment get no further guess.
+  // One statement counts and compares, so that concurrent requests get no further guess.
   const row = await db
     .updateTable('enrolment_codes')
     .set((of) => ({
@@ -243,8 +253,9 @@ export async function presentCode({ db, now }: Needs, code: string): Promise<Pre
 }
 
 /**
- * Bind a presented code to the device that uses it. Answers whether it was that device's before. Throws AppError
- * `invalid_token` when it serves another device or account.
+ * Binds a presented code to the device that uses it. Returns whether it was bound to that device
+ * before.
+ * @throws AppError `invalid_token` if the code serves another device or account
  */
 export async function claimCode(
   trx: Transaction<Schema>,

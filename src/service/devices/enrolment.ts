@@ -1,7 +1,8 @@
 /**
- * Enrolment of devices. The device made its keys; a code or an assertion says that it may come in, and its key log entry, which
- * account it begins or takes over. A device that crashed before it kept the answer presents the same again and gets a new
- * session. Key logs are public, so the entry proves nothing then: it takes a credential that is that account's.
+ * Enrolment of devices. The device makes its keys. A code or an assertion authorises it, and its
+ * key log entry names the account that it begins or takes over. A device that crashed before it
+ * stored the response presents the same entry again and gets a new session. Key logs are public,
+ * so in that case the entry proves nothing, and the server requires a credential of that account.
  */
 import type { Transaction } from 'kysely'
 import type { Open } from '../../api/port.ts'
@@ -41,7 +42,7 @@ import { type Brake, countTryIn } from '../db/attempts.ts'
 
 type Body = Parameters<Open['enrolment']['create']>[0]['body']
 
-/** Each reset takes one of the generations of a log, and every contact verifies it. */
+/** Each reset uses one of the limited generations of a log, and every contact verifies it. */
 const RESETS: Brake = {
   what: 'reset',
   most: 10,
@@ -57,7 +58,7 @@ interface Place {
 export const enrolment = (ground: Ground): Open['enrolment'] => {
   const { db, events, now } = ground
 
-  /** What `admit` lets in gets a session, in the same transaction. */
+  /** Runs `admit` and opens a session for the device in the same transaction. */
   async function enrol(
     credential: Credential,
     { place, within = false }: { place: Place; within?: boolean | undefined },
@@ -67,7 +68,8 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
       const opens = await claim(trx, credential, place)
       if (opens) {
         await holdDevices(trx, place.account)
-        // One at a time: of a device that presents itself twice, the second finds what the first began.
+        // The lock serialises enrolments: if a device enrols twice, the second finds the result
+        // of the first.
         await lockAccount(trx, place.account)
       }
       await admit(trx, opens)
@@ -101,8 +103,9 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
         if (first) return
         // `begin` has verified the signature of a recovery key.
         const withKey = payload.has('recovery_sig')
-        // Those by a recovery key count apart for each line of generations that it links: neither
-        // resets without one, nor those of a thief by a key of their own, use up the owner's.
+        // Resets by a recovery key count separately for each line of generations that it links.
+        // Resets without one, or by a thief with a key of their own, do not use up the owner's
+        // limit.
         const about = withKey ? `signed${lineOf(log)}x` : 'unsigned'
         await countTryIn(trx, place.account, RESETS, now(), about)
         await endOtherDevices(trx, place, now())
@@ -129,7 +132,7 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
   }
 }
 
-/** Whom an entry names; not verified. Throws Refusal. */
+/** Returns the account and device that an entry names, unverified. Throws Refusal. */
 function placeOf(entry: string): Place {
   const { payload } = parseJws(entry, 'keylog+jws')
   const [account, device] = [payload.get('account'), payload.get('device')]
@@ -139,8 +142,9 @@ function placeOf(entry: string): Place {
 }
 
 /**
- * Use a credential for one device of one account. Answers whether it opens that account, should it exist; throws AppError
- * `invalid_token` when it serves another.
+ * Uses a credential for one device of one account. Returns whether it gives access to that
+ * account, if the account exists.
+ * @throws AppError `invalid_token` if the credential serves another account
  */
 async function claim(
   trx: Transaction<Schema>,
@@ -155,8 +159,9 @@ async function claim(
 }
 
 /**
- * The account that a machine has by now: presented twice at a moment, its first device has made it.
- * The row is held, so that the second waits for the first: before it, there was no account to hold.
+ * Returns the account that a machine has now: of two concurrent requests, the first makes it. The
+ * update locks the row, so that the second waits for the first. There is no account row to lock
+ * before that.
  */
 async function accountOfMachine(trx: Transaction<Schema>, machine: string): Promise<string> {
   const { account_id } = await trx
@@ -169,8 +174,9 @@ async function accountOfMachine(trx: Transaction<Schema>, machine: string): Prom
 }
 
 /**
- * Whoever has a token of scope `write` can add an address, which must not be enough to take the account over. Throws AppError
- * `forbidden` for a code that was mailed elsewhere than to the primary address.
+ * Requires that a mailed code was sent to the primary address. A token of scope `write` can add
+ * an address, which must not suffice to take over the account.
+ * @throws AppError `forbidden`
  */
 async function demandPrimary(
   trx: Transaction<Schema>,
@@ -194,7 +200,7 @@ interface Beginning {
   readonly at: number
 }
 
-/** Keep the entry that begins an account or takes it over, with its device. */
+/** Stores the entry that begins an account or takes it over, with its device. */
 async function begin(
   trx: Transaction<Schema>,
   ground: Pick<Ground, 'events'>,
@@ -216,14 +222,15 @@ async function begin(
   return log
 }
 
-/** The first generation, counted from 1, to which the newest one is linked. */
+/** Returns the first generation, counted from 1, to which the newest one is linked. */
 const lineOf = (log: KeyLog): number =>
   1 + log.generations.findIndex((_, at) => isLinked(log, at + 1, log.generations.length))
 
 /**
- * Make the account where there is none: of a machine, which is registered already, or of a person.
+ * Makes the account if there is none: for a machine, which is registered already, or for a
+ * person.
  * @returns whether it was made
- * @throws AppError `conflict` where the credential does not open the one that is there, or the
+ * @throws AppError `conflict` if the credential gives no access to the existing account, or the
  *   machine has begun another
  */
 async function makeAccount(
@@ -250,7 +257,10 @@ async function makeAccount(
   return made === 1n
 }
 
-/** The code proved the mailbox. Throws AppError `invalid_token` when it became another account's meanwhile. */
+/**
+ * Adds the mailbox that the code proved.
+ * @throws AppError `invalid_token` if another account proved it in the meantime
+ */
 async function provenAddress(
   trx: Transaction<Schema>,
   address: string,
@@ -265,7 +275,10 @@ async function provenAddress(
   if (made !== 1n) throw refusedCode()
 }
 
-/** Its entry is in the log, and says nothing of what came later. */
+/**
+ * Requires that the device is not revoked: its entry is in the log, but does not show later
+ * changes.
+ */
 async function demandLive(trx: Transaction<Schema>, device: string): Promise<void> {
   const row = await trx
     .selectFrom('devices')
@@ -276,7 +289,7 @@ async function demandLive(trx: Transaction<Schema>, device: string): Promise<voi
   if (row.revoked_at !== null) throw revoked()
 }
 
-/** Only who may open the account is told. */
+/** Returned only to callers with a credential of the account. */
 const begunAlready = () =>
   new AppError(
     'conflict',

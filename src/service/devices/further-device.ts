@@ -1,6 +1,7 @@
 /**
- * A further device of an account: it comes with its keys, which stand in no key log yet, and waits until a device that is there
- * adds it. One that is known gets in again with the same keys, however far it has come.
+ * Further devices of an account. Such a device presents its keys, which are in no key log yet,
+ * and is pending until another device adds it. A known device can enrol again with the same keys
+ * at any stage.
  */
 import type { Transaction } from 'kysely'
 import type { Open } from '../../api/port.ts'
@@ -24,7 +25,7 @@ export const nobodyApproves = () =>
     'There is no account here, or none with a device that could approve another. Where the account of this device was deleted, or reset, "countersignd logout --forget" clears the device, and "countersignd login" begins anew; "countersignd reset" brings back an account whose devices are all lost.',
   )
 
-/** Only who may open the account is told. */
+/** Returned only to callers with a credential of the account. */
 export const revoked = () =>
   new AppError(
     'invalid_state',
@@ -32,14 +33,17 @@ export const revoked = () =>
     { details: { state: 'revoked' } },
   )
 
-/** Good keys, no two the same: what a key log will demand of them. Throws Refusal. */
+/**
+ * Checks that the keys are valid and different from each other, as a key log requires. Throws
+ * Refusal.
+ */
 export function demandKeys({ sign, auth }: Body['keys']): void {
   jwkBytes(sign)
   jwkBytes(auth)
   demand(sign.x !== auth.x, 'duplicate_key', 'two different signing keys')
 }
 
-/** Whether the bytes are those of the sealing key that a log or a device names. Throws AppError. */
+/** Checks that the bytes are the sealing key with the id in a log or device. Throws AppError. */
 export function demandSealKey(sealKey: string, id: string): void {
   judged('seal_key', () => {
     const named = sealKeyId(decodeBase64url(sealKey)) === id
@@ -48,8 +52,10 @@ export function demandSealKey(sealKey: string, id: string): void {
 }
 
 /**
- * Let a device in that its credential says is the account's: as it is, or to wait for its approval. The caller holds the key log.
- * @throws AppError `invalid_state` for a revoked one, `conflict` for one whose id is taken or whom nobody could approve
+ * Admits a device of the account that its credential proves. A known one keeps its state, a new
+ * one is pending. The caller holds the lock on the key log.
+ * @throws AppError `invalid_state` for a revoked device; `conflict` if its id is taken or no
+ *   device could approve it
  */
 export async function admitFurther(
   trx: Transaction<Schema>,
@@ -65,7 +71,10 @@ export async function admitFurther(
   await wait(trx, log, body, at)
 }
 
-/** Whether it is a live device of this account. Throws AppError for any other that has its id. */
+/**
+ * Returns whether this is a live device of the account. Throws AppError for another device of
+ * that id.
+ */
 async function isKnown(
   trx: Transaction<Schema>,
   log: KeyLog,

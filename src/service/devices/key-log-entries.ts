@@ -1,6 +1,6 @@
 /**
- * How key logs grow: by one valid entry at a time, each after the one that its signer knew as the newest. Beside the reading of
- * them, which needs no curves.
+ * Appends to key logs one valid entry at a time. Each follows the newest entry that its signer
+ * had. This module is separate from reading, which needs no elliptic curve code.
  */
 import type { Transaction } from 'kysely'
 import type { Service, Session } from '../../api/port.ts'
@@ -30,8 +30,9 @@ import { storedKeyLog } from '../accounts/stored-logs.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 
 /**
- * Entries of devices that need no other's consent: every contact reads and verifies them, so that a
- * thief with a device must not make the log too long to be read. `revoke` is never held up.
+ * The limit for entries that a device can add without another's consent. Every contact reads and
+ * verifies them, so a thief with a device must not make the log too long to read. `revoke` is not
+ * limited.
  */
 const CHANGES: Brake = {
   what: 'keys',
@@ -44,9 +45,10 @@ const CHANGES: Brake = {
 const MOST_CHARACTERS = 4096
 
 /**
- * Verify an entry as the next one of a log and keep it.
- * @param permit what the caller demands of the log that results; throws Refusal
- * @throws AppError `conflict` when another entry came first, `validation_failed` for one that breaks a rule
+ * Verifies an entry as the next one of a log and stores it.
+ * @param permit checks the resulting log for the caller; throws Refusal
+ * @throws AppError `conflict` if another entry came first, `validation_failed` for one that
+ *   breaks a rule
  */
 export async function storeEntry(
   trx: Transaction<Schema>,
@@ -92,15 +94,16 @@ async function append(
   const by = deviceOf(session)
   const { payload } = judged('entry', () => parseJws(entry, 'keylog+jws'))
   const [op, named] = [payload.get('op'), payload.get('device')]
-  // Verified before it is used for anything but looking.
+  // Used only for the look-up until `storeEntry` has verified the entry.
   const device = typeof named === 'string' ? named : ''
   return events.transaction(async (trx) => {
     await holdDevice(trx, { account, device })
-    // Should the device be revoked from here on, the log has that entry, and takes no other in its place. One that the log names
-    // and that gives up before its own check of the log may leave it, and nothing else.
+    // If the device is revoked after this point, the log has the revoking entry and rejects this
+    // one. A device that the log names may revoke itself before its own check of the log, and
+    // nothing else.
     await (op === 'revoke' && device === by ? approvedAt(trx, by) : demandApproved(trx, session))
     const { entries } = await readKeyLog(trx, account)
-    // A device that did not hear the answer sends the same entry again.
+    // A device that lost the response sends the same entry again.
     const seen = entries.indexOf(entry)
     if (seen >= 0) return seen
     const at = now()
@@ -132,7 +135,7 @@ async function append(
     }
     if (waiting === null) {
       await endDevices(trx, [device], at)
-      // Also of a device that revokes itself: a thief can sign it out, and keeps what it knew.
+      // Also if a device revokes itself: a thief can sign it out and still have the secret.
       await switchOff(trx, account)
       await forgetClaims(trx, account)
       const name = await deviceName(trx, device)

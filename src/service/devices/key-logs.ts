@@ -1,5 +1,6 @@
 /**
- * Key logs are public to whoever is signed in: everybody checks everybody's. They are passed on as they were received.
+ * Key logs are readable by every signed-in caller, because accounts verify each other's logs. The
+ * server returns the entries unchanged.
  */
 import type { Service } from '../../api/port.ts'
 import { departedLogFor } from '../accounts/deleted-accounts.ts'

@@ -1,6 +1,7 @@
 /**
- * Tokens of machine accounts (`csm_`). Of a token only SHA-256 is kept; revoked and expired ones stay listed. Nothing of a
- * token is remembered between requests, so a revocation holds from the next one on, on every replica.
+ * Tokens of machine accounts (`csm_`). The database stores only the SHA-256 of a token; revoked
+ * and expired ones stay listed. Tokens are not cached between requests, so a revocation applies
+ * from the next request on, on every replica.
  */
 import { hash } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
@@ -18,13 +19,13 @@ import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
 const PREFIX = 'tok_'
-/** How exact `last_used_at` is: a write for every request would tell nobody more. */
+/** The precision of `last_used_at`, which avoids a write per request. */
 const USED_MS = 60_000
 
 type Row = Schema['machine_tokens']
 type Needs = Pick<Ground, 'db' | 'now'>
 
-/** The same for a wrong, an expired and a revoked token. */
+/** Returns the same error for a wrong, an expired and a revoked token. */
 export const invalidToken = (): AppError =>
   new AppError(
     'invalid_token',
@@ -33,7 +34,7 @@ export const invalidToken = (): AppError =>
     { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } },
   )
 
-/** Revoked decides before expired: it is what somebody did. */
+/** Returns the state of a token. `revoked` precedes `expired`, because a user caused it. */
 function stateOf(row: Row, now: number) {
   if (row.revoked_at !== null) return 'revoked'
   return row.expires_at !== null && row.expires_at <= now ? 'expired' : 'active'
@@ -57,9 +58,9 @@ const resource = (row: Row, now: number): ApiToken => ({
 })
 
 /**
- * Make a token of a machine account. It is in the answer and nowhere else.
- * @param of `expires_in` in seconds, null for a token that lasts until it is revoked; `latest` in Unix milliseconds, when it
- *   ends whatever was asked for
+ * Makes a token of a machine account. Only the answer contains the token itself.
+ * @param of `expires_in` in seconds, null for a token without expiry; `latest`: the latest
+ *   allowed expiry time, Unix milliseconds
  */
 export async function mintMachineToken(
   { db, now }: Needs,
@@ -88,7 +89,7 @@ export async function mintMachineToken(
 }
 
 /**
- * Who a `csm_` token stands for and what it may do, as of now.
+ * Returns the account and scope of a `csm_` token at the time of the request.
  * @throws AppError `invalid_token`
  */
 export async function authenticateMachine(
@@ -108,7 +109,9 @@ export async function authenticateMachine(
   return { account, device: null, session: null, token: id, scope }
 }
 
-/** When a machine account's token expires, Unix milliseconds; null where it does not. */
+/**
+ * Returns the expiry time of a machine account's token, Unix milliseconds; null without expiry.
+ */
 export async function machineTokenExpiry(
   db: Kysely<Schema>,
   token: string,
@@ -122,9 +125,9 @@ export async function machineTokenExpiry(
 }
 
 /**
- * How a token stands for a machine account, apart from its expiry: `ended` when it is revoked or
- * the account is suspended, `unknown` when it is none of the account's own, such as one of its
- * daemon.
+ * Returns the state of a token for its machine account, apart from expiry. `ended`: the token is
+ * revoked or the account is suspended. `unknown`: the account has no such token, for example for
+ * a token of its daemon.
  */
 export async function machineTokenState(
   db: Kysely<Schema>,
@@ -158,8 +161,9 @@ async function demandMachine({ db }: Needs, account: string): Promise<void> {
 }
 
 /**
- * When a token ends that makes another. Whoever revokes it waits until the transaction ends. Throws AppError `invalid_token` when
- * it is good no more.
+ * Locks a token that makes another, and returns its expiry time. Its revocation waits until the
+ * transaction ends.
+ * @throws AppError `invalid_token` if the token is no longer valid
  */
 async function endOf(trx: Transaction<Schema>, token: string, at: number): Promise<number | null> {
   const row = await trx
@@ -190,8 +194,9 @@ export const machineTokens = (
       page,
     )
   },
-  // Only a session and the scope `full` come here, so no token can be wider than its minter. It ends no later either: whoever
-  // found a token that runs out would have one that does not.
+  // Only sessions and tokens of scope `full` reach this, so no token can have a wider scope than
+  // the token that made it. It also expires no later: otherwise a leaked token with an expiry
+  // could be exchanged for one without.
   create: async ({ body }, session) => {
     const { account, token } = session
     await demandMachine(ground, account)

@@ -1,6 +1,6 @@
 /**
- * Machine accounts. Each is an account of an organisation, and its owner is a key instead of a
- * mailbox: the owner of the key signs in with assertions (`assertions.ts`).
+ * Machine accounts. Each is an account of an organisation that is controlled by a key instead of
+ * a mailbox: the holder of the key signs in with assertions (`assertions.ts`).
  */
 import type { Kysely } from 'kysely'
 import { PREFIX, isId } from '../../crypto/encoding/id.ts'
@@ -8,11 +8,14 @@ import { AppError } from '../../errors.ts'
 import type { Ground } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** Where assertions are exchanged for tokens, a URL. */
+/** Returns the URL at which assertions are exchanged for tokens. */
 export const tokenEndpoint = ({ publicUrl }: Pick<Ground, 'publicUrl'>): string =>
   `${publicUrl()}/oauth/token`
 
-/** The machines whose membership is active: the key and the tokens of a suspended one are good for nothing. */
+/**
+ * Selects the machines with an active membership. The key and tokens of a suspended one are
+ * invalid.
+ */
 export const activeMachines = (db: Kysely<Schema>) =>
   db
     .selectFrom('machines')
@@ -24,8 +27,9 @@ export const activeMachines = (db: Kysely<Schema>) =>
     .where('organisation_members.state', '=', 'active')
 
 /**
- * A machine account whose membership is not active is refused, and its sessions wait until it is again.
- * @throws AppError `forbidden`: nothing is wrong with the session, so its device is not to sign in anew
+ * Rejects a machine account without an active membership. Its sessions stay, for when it is
+ * active again.
+ * @throws AppError `forbidden`, not a session error, so that its device does not sign in again
  */
 export async function demandActiveMachine(db: Kysely<Schema>, account: string): Promise<void> {
   const row = await activeMachines(db)
@@ -40,8 +44,8 @@ export async function demandActiveMachine(db: Kysely<Schema>, account: string): 
 }
 
 /**
- * The accounts of ids that may be those of machines, in the same order: a machine's account has an
- * id of its own once its first device is there. Ids of other kinds stay as they are.
+ * Returns the accounts of ids that may be machine ids, in the same order. A machine's account has
+ * its own id once its first device is enrolled. Ids of other kinds are returned unchanged.
  */
 export async function accountsOf(db: Kysely<Schema>, ids: readonly string[]): Promise<string[]> {
   const those = ids.filter((id) => isId(PREFIX.machine, id))

@@ -8,7 +8,8 @@ import { type Note, notify, notifyAll } from '../mail/notices.ts'
 import { named } from '../mail/quoting.ts'
 
 /**
- * Notifies an account whose devices were all replaced, and all accounts that rely on its keys.
+ * Notifies an account after a reset replaced all its devices, and all accounts that rely on its
+ * keys.
  */
 export const noticesOfReset: Subscriber<'account.reset'> = async ({ trx }, event) => {
   const { account, device, deviceName, withKey, at } = event
@@ -73,7 +74,7 @@ export const noticeOfRevocation: Subscriber<'device.revoked'> = (
   return notify(trx, account, note, at)
 }
 
-/** Notifies the account that a device put a recovery key in force. */
+/** Notifies the account that a device set a new recovery key. */
 export const noticeOfRecoveryKey: Subscriber<'recovery_key.changed'> = (
   { trx },
   { account, device, name, at },

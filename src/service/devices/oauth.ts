@@ -1,6 +1,6 @@
 /**
- * The token endpoint (RFC 6749 section 4.4): a machine account's assertion for a `csm_` token of an hour. Its errors are those
- * of OAuth, since libraries ask here.
+ * The token endpoint (RFC 6749 section 4.4). It exchanges a machine account's assertion for a
+ * `csm_` token of one hour. Its errors are those of OAuth, because OAuth libraries call it.
  */
 import type { Open } from '../../api/port.ts'
 import { machineOf, oauthError, refusedAssertion } from './assertions.ts'
@@ -14,13 +14,13 @@ const LIFETIME_S = 3600
 const NAME = 'client_credentials'
 const GRANT = 'client_credentials'
 const BY_JWT = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
-/** Each holds the ones before it. */
+/** Each scope includes the ones before it. */
 const SCOPES = ['read', 'write', 'full'] as const
 
-/** RFC 6749 section 3.2: a parameter without a value counts as left out. */
+/** RFC 6749 section 3.2: a parameter without a value counts as omitted. */
 const given = (text: string | undefined) => (text === '' ? undefined : text)
 
-/** The widest of the scopes that a list names (RFC 6749 section 3.3). */
+/** Returns the widest scope in a list (RFC 6749 section 3.3). */
 function widest(list: string) {
   const ranks = list.split(' ').map((scope) => SCOPES.findIndex((known) => known === scope))
   const scope = ranks.includes(-1) ? undefined : SCOPES[Math.max(...ranks)]
@@ -29,7 +29,7 @@ function widest(list: string) {
   return scope
 }
 
-/** The assertion by which the client proves itself (RFC 7521 section 4.2). */
+/** Returns the assertion that authenticates the client (RFC 7521 section 4.2). */
 function assertionIn(type: string | undefined, assertion: string | undefined): string {
   if (type === undefined && assertion === undefined)
     throw oauthError(
@@ -46,7 +46,10 @@ function assertionIn(type: string | undefined, assertion: string | undefined): s
   return assertion
 }
 
-/** Forget what this endpoint gave an account and ran out: clients come every hour, and a list shows what matters. */
+/**
+ * Deletes an account's expired tokens of this endpoint. Clients get one an hour, which would fill
+ * the list.
+ */
 const forgetExpired = ({ db, now }: Needs, account: string) =>
   db
     .deleteFrom('machine_tokens')
@@ -62,7 +65,7 @@ export const oauth = (ground: Needs): Open['oauth'] => ({
       throw oauthError('invalid_request', `Send grant_type=${GRANT} in a form.`)
     if (grant !== GRANT)
       throw oauthError('unsupported_grant_type', `The grant_type here is ${GRANT}.`)
-    // First what costs no assertion, which is good for one attempt.
+    // Checks the scope first, because an assertion is valid for one attempt.
     const scope = widest(given(body.scope) ?? 'read')
     const assertion = assertionIn(given(body.client_assertion_type), given(body.client_assertion))
     const { machine, account } = await machineOf(ground, assertion)
@@ -86,7 +89,7 @@ export const oauth = (ground: Needs): Open['oauth'] => ({
     response_types_supported: [],
     scopes_supported: [...SCOPES],
     token_endpoint_auth_methods_supported: ['private_key_jwt'],
-    // RFC 9864, and the older name of the same.
+    // RFC 9864, and the older name of the same algorithm.
     token_endpoint_auth_signing_alg_values_supported: ['Ed25519', 'EdDSA'],
   }),
 })

@@ -1,6 +1,6 @@
 /**
- * What accounts see of each other: a name, which proves nothing, and the public keys of the active devices, read from the key
- * log that proves them.
+ * What an account shows to others: its name and the public keys of its active devices. The name
+ * proves nothing; the keys are read from the key log that proves them.
  */
 import { pageOf, readCursor, rowsFor } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
@@ -50,7 +50,8 @@ export const profiles = ({ db }: Ground): Service['profiles'] => ({
         },
       ]
     })
-    // Revoked keys keep their place, so that a revocation between two pages does not break the cursor.
+    // Revoked keys keep their place, so that a revocation between two pages does not break the
+    // cursor.
     const at = (id: string | null) => keys.findIndex(({ key }) => key.id === id)
     const last = readCursor(page.cursor, (id) => at(id) >= 0)
     const rest = keys.slice(at(last) + 1).filter(({ active }) => active)

@@ -1,6 +1,6 @@
 /**
- * Proofs of possession (RFC 9449): each request of a device carries one, made for it alone. Replicas share the secret of the
- * nonces and the proofs that were seen, so what one took, no other takes again.
+ * Proofs of possession (RFC 9449): each request of a device carries its own proof. Replicas share
+ * the nonce secret and the used proofs, so a proof is accepted once across all of them.
  */
 import { createHmac, hash } from 'node:crypto'
 import { verifyProof } from '../../crypto/jose/dpop.ts'
@@ -9,19 +9,22 @@ import { AppError } from '../../errors.ts'
 import type { Ground } from '../context.ts'
 import { newServerSecret } from '../db/server-secrets.ts'
 
-/** A nonce is good for this long at least, and twice as long at most. */
+/** A nonce is valid for at least this long, and for at most twice as long. */
 const SLOT_MS = 120_000
-/** How long the same proof is refused; its `iat` is too old well before. */
+/** How long a used proof is rejected; its `iat` is too old well before. */
 const REPLAY_MS = 5 * 60_000
 
-/** The value of a DPoP header, and the request it came with: `path` is that of the row, without the server's address. */
+/**
+ * The value of a DPoP header and its request. `path` is that of the route, without the server's
+ * address.
+ */
 export interface Proof {
   readonly text: string
   readonly method: string
   readonly path: string
 }
 
-/** A proof that is right, as far as can be told without knowing whether it came before. */
+/** A valid proof, before the check for reuse. */
 export interface Shown {
   /** RFC 7638 thumbprint of the key. */
   readonly thumbprint: string
@@ -29,19 +32,22 @@ export interface Shown {
 }
 
 export interface Proofs {
-  /** The nonce that proofs should carry now (RFC 9449 section 8). */
+  /** Returns the nonce that proofs should carry now (RFC 9449 section 8). */
   readonly nonce: () => Promise<string>
   /**
-   * Judge a proof by itself.
-   * @param accessToken the token it came with; null where none is
-   * @throws AppError `invalid_token`, with a challenge as RFC 9449 sections 7.1, 8 and 9 say
+   * Verifies a proof, without the check for reuse.
+   * @param accessToken the token of the request; null without one
+   * @throws AppError `invalid_token`, with the challenge of RFC 9449 sections 7.1, 8 and 9
    */
   readonly judge: (proof: Proof, accessToken: string | null) => Promise<Shown>
-  /** Note that a proof was used. Throws AppError `invalid_token` when it came before, to whichever replica. */
+  /**
+   * Records that a proof was used. Throws AppError `invalid_token` if any replica recorded it
+   * before.
+   */
   readonly use: (shown: Shown) => Promise<void>
 }
 
-/** The header of a 401 (RFC 9449 section 7.1). */
+/** Returns the header of a 401 (RFC 9449 section 7.1). */
 export const challenge = (
   error: 'invalid_token' | 'invalid_dpop_proof' | 'use_dpop_nonce',
 ): Readonly<Record<string, string>> => ({
@@ -59,7 +65,7 @@ export function newProofs({
 }: Pick<Ground, 'db' | 'now' | 'publicUrl' | 'seenOnce'>): Proofs {
   const secret = newServerSecret(db, 'nonce')
 
-  /** That of a time slot: nobody keeps it, every replica can make it. */
+  /** Returns the nonce of a time slot, which every replica can compute and none stores. */
   async function nonceOf(slot: number): Promise<string> {
     const mac = createHmac('sha256', await secret())
     return mac.update(`nonce ${slot}`).digest().subarray(0, 16).toString('base64url')
@@ -68,7 +74,9 @@ export function newProofs({
   const slotNow = () => Math.floor(now() / SLOT_MS)
   let latest = { slot: -1, nonce: '' }
 
-  /** The nonce of the current slot, computed once: every answer to a proof carries it. */
+  /**
+   * Returns the nonce of the current slot. Cached, because every answer to a proof carries it.
+   */
   async function nonceNow(): Promise<string> {
     const slot = slotNow()
     if (latest.slot !== slot) latest = { slot, nonce: await nonceOf(slot) }

@@ -1,6 +1,7 @@
 /**
- * The sessions of an account, and the end of one. A session that nobody has proven the device's key for is nobody's yet, and not
- * among them. The daemon in the server's own process needs no proof: its session is listed to itself alone, and ends with its device.
+ * Lists and ends the sessions of an account. A session without a proof of the device's key is not
+ * listed, since its opener is unknown. The embedded daemon in the server's process needs no
+ * proof: its session is listed only to itself, and ends with its device.
  */
 import { pageOf } from '../../api/cursor.ts'
 import { type Page, timeAt } from '../../api/fields.ts'
@@ -16,9 +17,9 @@ const PREFIX = 'ses_'
 type Listed = Awaited<ReturnType<Service['sessions']['list']>>
 
 /**
- * A page of the sessions of an account.
- * @param of `current` is the session that asks, null for none; `within`: whether the session of the
- *   daemon in the server's own process is listed to others than itself
+ * Returns a page of the sessions of an account.
+ * @param of `current`: the session of the caller, null for none; `within`: whether to list the
+ *   session of the embedded daemon to other sessions
  */
 export async function sessionPage(
   { db, now }: Pick<Ground, 'db' | 'now'>,
@@ -71,7 +72,8 @@ export const sessions = (ground: Ground): Service['sessions'] => ({
         'The session that asks is not ended so. A device that signed in leaves with "countersignd logout"; the embedded account needs no sign-in.',
         { details: { state: 'current' } },
       )
-    // Its access tokens go with it, and its refresh token is nobody's then.
+    // The deletion includes the access tokens of the session, and makes its refresh token
+    // invalid.
     await ground.db.transaction().execute(async (trx) => {
       const ended = await trx
         .deleteFrom('sessions')
@@ -81,7 +83,7 @@ export const sessions = (ground: Ground): Service['sessions'] => ({
         .returning(['device_id', 'last_seen_at'])
         .executeTakeFirst()
       if (ended === undefined) throw notFound('session')
-      // Whoever asks which device to revoke is to see when it was last there.
+      // The device keeps the time, for users who decide which device to revoke.
       await trx
         .updateTable('devices')
         .set({ seen_before_at: ended.last_seen_at })

@@ -1,7 +1,8 @@
 /**
- * Sessions of devices. Both tokens are 32 random bytes, of which only SHA-256 is kept: a copy of the database opens nothing.
- * An access token lives an hour, beside others of its session; the refresh token stays. Neither is any good without a proof of
- * the device's authentication key (RFC 9449), so a stolen one opens nothing either.
+ * Sessions of devices. Both tokens are 32 random bytes, of which the database stores only the
+ * SHA-256: a copy of the database gives no access. An access token is valid for an hour, beside
+ * others of its session; the refresh token stays the same. Both require a proof of the device's
+ * authentication key (RFC 9449), so a stolen token gives no access either.
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
@@ -17,17 +18,20 @@ import { challenge, type Proof, type Proofs, type Shown } from './proofs.ts'
 import type { Schema } from '../db/schema.ts'
 
 const ACCESS_MS = 3_600_000
-/** How long a device may have a further session: of two sign-ins at once, neither ends the other. */
+/**
+ * How long a device may have a further session, so that concurrent sign-ins do not end each
+ * other.
+ */
 const BESIDE_MS = 5 * 60_000
-/** How many sessions a device may have that nobody used yet. */
+/** How many unproven sessions a device may have. */
 const MOST_UNPROVEN = 20
-/** How exact `last_seen_at` is: a write for every request would tell nobody more. */
+/** The precision of `last_seen_at`, which avoids a write per request. */
 const SEEN_MS = 60_000
 
 const newSecret = () => randomBytes(32).toString('base64url')
 const hashed = (secret: string) => hash('sha256', secret, 'hex')
 
-/** A new access token of a session, beside those it has. */
+/** Makes an access token of a session, beside its existing ones. */
 async function openAccess(db: Kysely<Schema>, session: string, now: number) {
   const access = newSecret()
   const expires = now + ACCESS_MS
@@ -38,7 +42,7 @@ async function openAccess(db: Kysely<Schema>, session: string, now: number) {
   return { access_token: access, access_expires_at: timeAt(expires) }
 }
 
-/** Delete the access tokens of a device that are over. */
+/** Deletes the expired access tokens of a device. */
 async function dropExpired(db: Kysely<Schema>, device: string, now: number): Promise<void> {
   await db
     .deleteFrom('access_tokens')
@@ -50,8 +54,8 @@ async function dropExpired(db: Kysely<Schema>, device: string, now: number): Pro
 }
 
 /**
- * Forget the sessions of a device that nobody proved its key for in time, with all that is over. Throws AppError `rate_limited`
- * while there are too many others.
+ * Deletes the expired tokens of a device and its sessions that were not proven in time.
+ * @throws AppError `rate_limited` while it has too many other unproven sessions
  */
 async function demandRoom(db: Kysely<Schema>, device: string, now: number): Promise<void> {
   await dropExpired(db, device, now)
@@ -74,8 +78,9 @@ async function demandRoom(db: Kysely<Schema>, device: string, now: number): Prom
 }
 
 /**
- * A new session of a device, beside those it has: whoever opens one has not proven the device's key yet, and only the daemon in the
- * server's own process never will. The tokens are in the answer and nowhere else.
+ * Opens a session of a device, beside its existing ones. The opener has not proven the device's
+ * key yet, and only the embedded daemon in the server's process never does. Only the answer
+ * contains the tokens.
  */
 export async function openSession(
   db: Kysely<Schema>,
@@ -105,7 +110,7 @@ const ended = () =>
   })
 
 /**
- * Whose session an access token with its proof is.
+ * Returns the session of an access token and its proof.
  * @throws AppError `invalid_token`
  */
 export async function authenticate(
@@ -113,12 +118,12 @@ export async function authenticate(
   proofs: Proofs,
   { token, proof }: { token: string; proof: Proof | null },
 ): Promise<Session & { scope: 'session' | 'device' }> {
-  // RFC 9449 section 7.2: a token that is bound to a key is no bearer token.
+  // RFC 9449 section 7.2: a token that is bound to a key is not a bearer token.
   if (proof === null)
     throw new AppError('invalid_token', 'This token is good only with a proof of its key (DPoP).', {
       headers: challenge('invalid_token'),
     })
-  // What costs no query comes first.
+  // Checks that need no query come first.
   const shown = await proofs.judge(proof, token)
   const at = now()
   const row = await db
@@ -140,7 +145,8 @@ export async function authenticate(
     .where('auth_kid', '=', shown.thumbprint)
     .where('revoked_at', 'is', null)
     .executeTakeFirst()
-  // Also for a token that is another key's: whoever stole one learns nothing of it.
+  // Also for a token bound to another key, so that the error reveals nothing about a stolen
+  // token.
   if (row === undefined) throw ended()
   if (row.kind === 'machine') await demandActiveMachine(db, row.account_id)
   await proofs.use(shown)
@@ -160,13 +166,15 @@ export async function authenticate(
   }
 }
 
-/** A visitor whose key a proof showed. */
+/** An anonymous caller with a proof of a key. */
 export interface Proven extends Visitor {
-  /** What there is to note of the proof, once it opened something. */
+  /** The proof to record once it gave access. */
   readonly shown: Shown
 }
 
-/** A visitor may be asked about before anything of it is kept: strangers write nothing here. */
+/**
+ * Returns a caller with its proof, which is not recorded yet: anonymous callers cause no writes.
+ */
 export async function provenBy(proofs: Proofs, proof: Proof): Promise<Proven> {
   const shown = await proofs.judge(proof, null)
   return { key: shown.thumbprint, shown }
@@ -201,7 +209,8 @@ export const session = (ground: Ground, proofs: Proofs): Open['session'] => ({
     if (known.kind === 'machine') await demandActiveMachine(db, known.account_id)
     if (shown !== undefined) await proofs.use(shown)
     return events.transaction(async (trx) => {
-      // Until this ends nobody ends the session; who did so a moment ago is heeded.
+      // The update locks the session against deletion, and finds none if it was deleted just
+      // before.
       const row = await trx
         .updateTable('sessions')
         .set({ last_seen_at: at, proven: 1 })
@@ -209,7 +218,7 @@ export const session = (ground: Ground, proofs: Proofs): Open['session'] => ({
         .returning(['id', 'device_id', 'created_at'])
         .executeTakeFirst()
       if (row === undefined) throw unknownSession()
-      // Those that this one replaces. Two that were opened at the same moment sign nobody out.
+      // Deletes the sessions that this one replaces. Sessions opened at the same time stay.
       await trx
         .deleteFrom('sessions')
         .where('device_id', '=', row.device_id)
@@ -228,7 +237,7 @@ export const currentSession = ({ db }: Ground): Service['currentSession'] => ({
     const device = deviceOf(context)
     const { session } = context
     await db.transaction().execute(async (trx) => {
-      // A newcomer that leaves before anybody added it is nobody's device.
+      // A device that leaves before another device added it is deleted.
       await trx
         .deleteFrom('devices')
         .where('id', '=', device)

@@ -1,6 +1,7 @@
 /**
- * Sign-ins: how somebody comes to prove who they are, before there is a device. Who asks for a code learns nothing about the
- * address: known or not, it gets the same mail and the asker the same answer.
+ * Sign-ins: how a user proves an identity before there is a device. A request for a code reveals
+ * nothing about the address: the mail and the answer are the same whether or not it has an
+ * account.
  */
 import { timeAt } from '../../api/fields.ts'
 import { invalid } from '../../api/input.ts'
@@ -16,19 +17,20 @@ import type { Ground } from '../context.ts'
 import { keyLogPage } from '../db/log-pages.ts'
 import { codeMessage } from '../mail/messages.ts'
 
-/** What opens an account: a person's code, or a machine account's assertion. */
+/** A credential for an account: a person's code, or a machine account's assertion. */
 export interface Credential {
-  /** The only account that it opens; null while it may make one. */
+  /** The only account that it serves; null if it may make one. */
   readonly account: string | null
-  /** The machine that it proves, where that has no account yet. */
+  /** The machine that it proves, if that has no account yet. */
   readonly machine: string | null
-  /** null for an assertion, which was good for this once. */
+  /** null for an assertion, which is now used. */
   readonly code: PresentedCode | null
 }
 
 /**
- * Check what was presented.
- * @throws AppError `validation_failed` unless it is one of the two; `invalid_token` for a code, `invalid_client` for an assertion
+ * Checks the presented credential.
+ * @throws AppError `validation_failed` unless there is exactly one; `invalid_token` for a code,
+ *   `invalid_client` for an assertion
  */
 export async function present(
   ground: Ground,

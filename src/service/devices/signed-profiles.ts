@@ -1,6 +1,7 @@
 /**
- * Signed profiles (section 6): a device signs the name of its account. The server keeps the newest
- * and hands it out beside key logs and rosters. It checks what members check again.
+ * Signed profiles (docs/protocol.md section 4a): a device signs the name of its account. The
+ * server stores the newest profile and returns it beside key logs and rosters. It makes the
+ * checks that members make again.
  */
 import type { Transaction } from 'kysely'
 import * as v from 'valibot'
@@ -20,7 +21,7 @@ import { type Brake, countTryIn } from '../db/attempts.ts'
 
 const DAY_MS = 24 * 3_600_000
 
-/** Each change has the devices of all contacts fetch their connections again. */
+/** After each change the devices of all contacts fetch their connections again. */
 const CHANGES: Brake = {
   what: 'name',
   most: 50,
@@ -37,7 +38,7 @@ const olderName = (cause: Refusal) =>
     },
   )
 
-/** The profile, verified and newer than the one that is kept. Throws AppError. */
+/** Returns the profile, verified and newer than the stored one. Throws AppError. */
 function demandNewer(kept: string | null, jws: string, log: KeyLog): Profile {
   return judged('profile', () => {
     try {
@@ -67,7 +68,7 @@ export const signedProfiles = ({ db, events, now }: Ground): Service['signedProf
     await events.transaction(async (trx) => {
       await holdApproved(trx, session)
       const kept = await profileOf(trx, account)
-      // A device that did not hear the answer sends the same again.
+      // A device that lost the response sends the same again.
       if (kept === jws) return
       await countTryIn(trx, account, CHANGES, now())
       const { entries } = await readKeyLog(trx, account)

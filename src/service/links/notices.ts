@@ -2,7 +2,7 @@ import type { Subscriber } from '../events.ts'
 import { notify } from '../mail/notices.ts'
 import { named } from '../mail/quoting.ts'
 
-/** Notifies the owner of an open link of a request whose mailbox is confirmed. */
+/** Notifies the owner of an open link about a request with a confirmed mailbox. */
 export const noticeOfRequest: Subscriber<'open_link.requested'> = (
   { trx },
   { account, link, request, name, email, at },

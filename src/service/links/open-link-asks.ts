@@ -1,6 +1,7 @@
 /**
- * Asking to connect, before the owner of an open link hears of it: a request is kept unconfirmed until a link was followed that went to
- * the mailbox it names. Whoever asks learns nothing about that mailbox. Of the link's token only SHA-256 is kept.
+ * Requests at open links before the owner sees them. A request stays unconfirmed until the link
+ * that was sent to its mailbox is used. The requester learns nothing about that mailbox. The
+ * database stores only the SHA-256 of the link's token.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { is } from 'valibot'
@@ -15,11 +16,14 @@ import type { Schema } from '../db/schema.ts'
 
 const HOUR_MS = 3_600_000
 const LIFETIME_HOURS = 24
-/** So many requests come in at the links of one owner in an hour: each has a mail sent to whomever somebody names. */
+/**
+ * The maximum of requests at the links of one owner in an hour. Each causes a mail to an address
+ * that a stranger entered.
+ */
 const MOST_AN_HOUR = 100
-/** So many wait there for the owner's answer. */
+/** The maximum of requests that wait for the owner's answer. */
 const MOST_WAITING = 1000
-/** Whatever links were used: the mailbox may be a stranger's. */
+/** For all links together: the mailbox may belong to a person who made no request. */
 const MAILS: Allowance = { what: 'open link mail', most: 3, periodMs: HOUR_MS }
 
 /** An open link as its page shows it. */
@@ -29,11 +33,11 @@ export interface Shown {
   readonly slug: string
   readonly title: string
   readonly state: 'active' | 'paused'
-  /** What its owner calls themselves. */
+  /** The display name of its owner. */
   readonly owner: string
 }
 
-/** What somebody wrote into the form, judged. */
+/** The contents of the form, validated. */
 export interface Asked {
   readonly display_name: string
   /** In lower case. */
@@ -41,7 +45,7 @@ export interface Asked {
   readonly message: string | null
 }
 
-/** The link with a slug, which may be any text; null where there is none. */
+/** Returns the link with a slug, which may be any text; null if there is none. */
 export async function findLink(db: Kysely<Schema>, slug: string): Promise<Shown | null> {
   if (!is(Slug, slug)) return null
   const row = await db
@@ -53,14 +57,14 @@ export async function findLink(db: Kysely<Schema>, slug: string): Promise<Shown 
   return row ?? null
 }
 
-/** Let others at the same link wait until the transaction ends. Answers its state; null when it is gone. */
+/** Locks a link until the transaction ends. Returns its state; null if it no longer exists. */
 export async function holdLink(
   trx: Transaction<Schema>,
   id: string,
 ): Promise<Shown['state'] | null> {
   const row = await trx
     .updateTable('open_links')
-    // Changes nothing. It is how both engines hold a row.
+    // Changes nothing: an update is the row lock that both engines support.
     .set((of) => ({ title: of.ref('title') }))
     .where('id', '=', id)
     .returning('state')
@@ -78,7 +82,8 @@ async function isFull(trx: Transaction<Schema>, owner: string, at: number): Prom
     .where('created_at', '>', at - HOUR_MS)
     .executeTakeFirstOrThrow()
   if (Number(recent.count) >= MOST_AN_HOUR) return true
-  // Only what the owner sees and can answer: else strangers who confirm nothing could close the links for a day.
+  // Counts only requests that the owner sees and can answer. Otherwise strangers could close the
+  // links for a day with unconfirmed requests.
   const waiting = await counted.where('state', '=', 'pending').executeTakeFirstOrThrow()
   return Number(waiting.count) >= MOST_WAITING
 }
@@ -93,9 +98,10 @@ const waitsAlready = async (trx: Transaction<Schema>, link: string, email: strin
     .executeTakeFirst()) !== undefined
 
 /**
- * Take a request, and mail the link that confirms it.
- * @returns `taken`, which is also told of a mailbox that gets no mail: it had as many as it may in this hour, or waits at this link
- *   already; `full` while too many wait; `paused` and `gone` when the link was, meanwhile
+ * Stores a request and mails the link that confirms it.
+ * @returns `taken`, also for a mailbox that gets no mail because it had its maximum for this hour
+ *   or has a pending request at this link; `full` while too many requests wait; `paused` or
+ *   `gone` if the link was paused or deleted in the meantime
  */
 export async function ask(
   ground: Ground,
@@ -133,7 +139,7 @@ export async function ask(
   if (became === 'new') {
     const { display_name: name } = asked
     const of = { to: email, name, owner: link.owner, link: confirmation, hours: LIFETIME_HOURS }
-    // Nobody waits: how long a relay takes would tell whether one was asked.
+    // In the background: the time that a relay takes would reveal whether a mail was sent.
     background.run(() => mail.send(askedMessage({ ...of, publicUrl: server })))
   }
   return became === 'new' || became === 'known' ? 'taken' : became

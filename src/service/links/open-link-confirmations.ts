@@ -1,4 +1,7 @@
-/** Confirming a request of an open link by the link that was mailed: from then on the owner sees it, and is told. */
+/**
+ * Confirms a request at an open link by its mailed link. From then on the owner sees it, and is
+ * notified.
+ */
 import type { Kysely } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
 import type { Said } from '../accounts/email-claims.ts'
@@ -7,7 +10,7 @@ import { holdLink } from './open-link-asks.ts'
 import { PREFIX } from './open-link-requests.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** The unconfirmed request of a mailed link, with its owner's name. */
+/** Selects the unconfirmed request of a mailed link, with its owner's name. */
 const unconfirmed = (db: Kysely<Schema>, tokenHash: string, at: number) =>
   db
     .selectFrom('open_link_requests as request')
@@ -25,10 +28,13 @@ const unconfirmed = (db: Kysely<Schema>, tokenHash: string, at: number) =>
     .where('request.state', '=', 'unconfirmed')
     .where('request.expires_at', '>', at)
 
-/** A name inside of a sentence, whatever direction it is written in: Unicode's first strong isolate. No name here has one of its own. */
+/**
+ * Isolates the writing direction of a name in a sentence, by Unicode's first strong isolate.
+ * Names contain no isolates themselves.
+ */
 const isolated = (name: string) => `\u2068${name}\u2069`
 
-/** Every line marked, so that nobody takes it for words of the page. */
+/** Marks each line, so that the message cannot pass for text of the page. */
 const marked = (message: string) =>
   message
     .split('\n')
@@ -36,7 +42,7 @@ const marked = (message: string) =>
     .join('\n')
 
 /**
- * What following a link will confirm; null when it is no link of a request, or none that waits.
+ * Returns what a link would confirm; null unless it belongs to an unconfirmed request.
  * @param tokenHash SHA-256 of the link's token, lower-case hex
  * @param at Unix milliseconds
  */
@@ -58,7 +64,8 @@ export async function findAsk(
 }
 
 /**
- * Confirm a request: from then on its owner sees it. Null as in `findAsk`; for a link that was paused meanwhile it still counts.
+ * Confirms a request, which its owner sees from then on. Returns null as `findAsk` does. Also
+ * valid for a link that was paused in the meantime.
  * @param tokenHash SHA-256 of the link's token, lower-case hex
  */
 export async function confirmAsk({ events, now }: Ground, tokenHash: string): Promise<Said | null> {
@@ -68,7 +75,7 @@ export async function confirmAsk({ events, now }: Ground, tokenHash: string): Pr
     if (found === undefined) return null
     const { open_link_id: link, account_id: account, email, display_name: name } = found
     await holdLink(trx, link)
-    // To its owner it begins now, so that it is the newest in the list.
+    // A new id and time, so that the request is the newest in the owner's list.
     const id = newId(PREFIX, at)
     const { numUpdatedRows: confirmed } = await trx
       .updateTable('open_link_requests')
@@ -77,7 +84,7 @@ export async function confirmAsk({ events, now }: Ground, tokenHash: string): Pr
       .where('state', '=', 'unconfirmed')
       .executeTakeFirst()
     if (confirmed !== 1n) return null
-    // Whoever asked twice had two mails, and waits once.
+    // After two requests with two mails, only the confirmed one stays.
     await trx
       .deleteFrom('open_link_requests')
       .where('open_link_id', '=', link)

@@ -1,6 +1,6 @@
 /**
- * Approval requests, as the owner of an open link sees and answers them. One whose mailbox nobody has confirmed is not there. Approving
- * is what a device does that opens a connection: the server keeps both together, or neither.
+ * Requests at open links as their owner sees and answers them, without unconfirmed ones. A device
+ * approves one by opening a connection: the server stores both in one transaction.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
@@ -27,11 +27,11 @@ const ANSWERED: Readonly<Record<Exclude<State, 'pending'>, string>> = {
   declined: 'This request was declined: whoever asked may ask again.',
 }
 
-/** What is told of a request that was answered in another way before. */
+/** Returns the error for a request that already has another answer. */
 const answered = (state: Exclude<State, 'pending'>) =>
   new AppError('invalid_state', ANSWERED[state], { details: { state } })
 
-/** The requests that an account sees. */
+/** Selects the requests that an account sees. */
 const requestsOf = (db: Kysely<Schema>, account: string) =>
   db
     .selectFrom('open_link_requests')
@@ -50,7 +50,7 @@ const resource = (row: Row): OpenLinkRequest => ({
   created_at: timeAt(row.created_at),
 })
 
-/** Throws AppError `not_found`. */
+/** Returns a request. Throws AppError `not_found`. */
 async function read(db: Kysely<Schema>, account: string, id: string): Promise<OpenLinkRequest> {
   demandId(PREFIX, id, 'request')
   const row = await requestsOf(db, account).where('id', '=', id).executeTakeFirst()
@@ -58,7 +58,7 @@ async function read(db: Kysely<Schema>, account: string, id: string): Promise<Op
   return resource(row)
 }
 
-/** Answer a request that waits: of two answers at the same moment, one. Whether it was this one. */
+/** Answers a pending request. Returns false if another answer was stored first. */
 async function settle(
   trx: Transaction<Schema>,
   of: { id: string; account: string },
@@ -77,7 +77,7 @@ async function settle(
   return true
 }
 
-/** Delete what nobody has confirmed in time. */
+/** Deletes the requests that were not confirmed in time. */
 export const dropUnconfirmed = ({ db, now }: Pick<Ground, 'db' | 'now'>) =>
   db
     .deleteFrom('open_link_requests')
@@ -85,7 +85,7 @@ export const dropUnconfirmed = ({ db, now }: Pick<Ground, 'db' | 'now'>) =>
     .where('expires_at', '<=', now())
     .execute()
 
-/** So many that were answered are kept of an account, the newest. */
+/** How many answered requests are kept of an account, the newest. */
 const MOST_ANSWERED = 1000
 
 export const openLinkRequests = ({ db, now, background }: Ground): Service['openLinkRequests'] => ({
@@ -113,7 +113,8 @@ export const openLinkApprovals = ({ db }: Ground): Service['openLinkApprovals'] 
 
 /**
  * Approves a request by the connection that is opened for it.
- * @throws AppError `not_found`, `invalid_state` with the state unless it waits, `validation_failed` where the requester is not invited
+ * @throws AppError `not_found`; `invalid_state` with its state unless it is pending;
+ *   `validation_failed` if the requester is not invited
  */
 export const approveRequest: Subscriber<'open_link.approved'> = async ({ trx }, event) => {
   const { account, request: id, connection, invite } = event

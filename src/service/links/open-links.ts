@@ -1,6 +1,6 @@
 /**
- * Open links: pages on which anybody may ask an account to connect. A slug is one link's at a time; the address that a link had before
- * leads nowhere.
+ * Open links: pages for requests to connect with an account. A slug belongs to one link at a
+ * time; the previous slug of a link stops working.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
@@ -19,12 +19,12 @@ import { freeSlug } from './slugs.ts'
 import { acquireLock } from '../db/locks.ts'
 
 const PREFIX = 'lnk_'
-/** So many has an account at most. */
+/** The maximum number of links of an account. */
 const MOST = 50
 
 type Needs = Pick<Ground, 'db' | 'publicUrl'>
 
-/** The links of an account, each with how many requests wait at it. */
+/** Selects the links of an account, each with the number of its pending requests. */
 const linksOf = (db: Kysely<Schema>, account: string) =>
   db
     .selectFrom('open_links')
@@ -52,7 +52,7 @@ const resource = ({ pending, ...row }: Row, publicUrl: string): OpenLink => ({
   created_at: timeAt(row.created_at),
 })
 
-/** Throws AppError `not_found`. */
+/** Returns a link. Throws AppError `not_found`. */
 async function read({ db, publicUrl }: Needs, account: string, id: string): Promise<OpenLink> {
   const row = await linksOf(db, account).where('id', '=', id).executeTakeFirst()
   if (row === undefined) throw notFound('open link')
@@ -66,11 +66,15 @@ const namesOf = (db: Kysely<Schema>, account: string) =>
     .where('id', '=', account)
     .executeTakeFirstOrThrow()
 
-/** What a slug for an account should say: the handle that it chose, else its name. */
+/** Returns the names for a slug: the handle of the account first, then its display name. */
 const wanted = ({ display_name, handle }: { display_name: string; handle: string | null }) =>
   handle === null ? [display_name] : [handle, display_name]
 
-/** Throws AppError `conflict`. The caller holds the turn of slugs, so that of two who want the same one gets it. */
+/**
+ * Requires a free slug. The caller holds the lock for slugs, so of two concurrent requests for
+ * the same one only one succeeds.
+ * @throws AppError `conflict`
+ */
 async function demandFree(trx: Transaction<Schema>, slug: string): Promise<void> {
   const taken = await trx
     .selectFrom('open_links')
@@ -91,7 +95,7 @@ async function demandRoom(trx: Transaction<Schema>, account: string): Promise<vo
 }
 
 export const openLinks = ({ db, publicUrl, now }: Ground): Service['openLinks'] => {
-  /** Change a link of the account. Throws AppError `not_found`. */
+  /** Changes a link of the account. Throws AppError `not_found`. */
   const change =
     (set: { state: OpenLink['state'] }): Service['openLinks']['pause'] =>
     async ({ id }, { account }) => {

@@ -1,4 +1,7 @@
-/** Slugs of open links: the end of an address that people read aloud and type, so a proposal is made of a name, or of words. */
+/**
+ * Slugs of open links. Users read them aloud and type them, so proposals consist of a name or of
+ * words.
+ */
 import { randomInt } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { wordsAt } from '../../crypto/words.ts'
@@ -8,12 +11,16 @@ import type { Schema } from '../db/schema.ts'
 const LONGEST = 40
 const SHORTEST = 3
 const WORDS_IN_LIST = 4096
-/** A base leaves room for a hyphen and a word of nine letters, so that one which is taken can be told apart by a word. */
+/**
+ * Leaves room for a hyphen and a word of nine letters, which distinguish a slug from a taken one.
+ */
 const LONGEST_BASE = LONGEST - 10
-/** So many are looked up at once; of a few words each, some are free. */
+/**
+ * How many proposals are looked up at once; some of them are free, since each has random words.
+ */
 const PROPOSALS = 12
 
-/** Latin letters that no decomposition spells in ASCII. */
+/** Latin letters without a decomposition into ASCII. */
 const SPELLED: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -26,7 +33,10 @@ const SPELLED: Readonly<Record<string, string>> = {
   ı: 'i',
 }
 
-/** What a name is in a slug, as many of its words as fit: a-z, 0-9 and single hyphens; empty for a name in another script. */
+/**
+ * Returns the slug of a name with as many of its words as fit. It has a-z, 0-9 and single
+ * hyphens, and is empty for a name in another script.
+ */
 function spelled(name: string, longest: number): string {
   const letters = name
     .toLowerCase()
@@ -45,21 +55,21 @@ function spelled(name: string, longest: number): string {
 const someWords = (count: number) =>
   wordsAt(Array.from({ length: count }, () => randomInt(WORDS_IN_LIST)))
 
-/** Proposals in the order in which they are liked. */
+/** Returns proposals in order of preference. */
 function proposalsFor(names: readonly string[]): string[] {
   const bases = names.map((name) => spelled(name, LONGEST)).filter((slug) => slug !== '')
   const base = spelled(bases[0] ?? '', LONGEST_BASE)
   const further = Array.from({ length: PROPOSALS }, () =>
     base === '' ? someWords(3).join('-') : [base, ...someWords(1)].join('-'),
   )
-  // However common the name is.
+  // Free even if the name is very common.
   const last = someWords(3).join('-')
   return [...bases, ...further, last].filter((slug) => slug.length >= SHORTEST)
 }
 
 /**
- * A slug that is free at this moment and readable.
- * @param names what it should say, the best first
+ * Returns a readable slug that is free at this moment.
+ * @param names for the slug, the best first
  * @throws AppError `conflict` in the unlikely case that none was found
  */
 export async function freeSlug(db: Kysely<Schema>, names: readonly string[]): Promise<string> {

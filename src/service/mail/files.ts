@@ -1,4 +1,7 @@
-/** Mail as files (RFC 5322), one each, for an operator without a relay and for whoever tries this out. They hold codes. */
+/**
+ * Mail as files (RFC 5322), one per message, for operators without a relay and for trials. The
+ * files contain codes.
+ */
 import { randomBytes } from 'node:crypto'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,11 +9,14 @@ import { createTransport } from 'nodemailer'
 import { newId } from '../../crypto/encoding/id.ts'
 import { composed, type Mail } from './mailer.ts'
 
-/** Sorts by time, also within a millisecond. */
+/** Returns a file name that sorts by time, also within a millisecond. */
 const nameAt = (now: number) =>
   `${new Date(now).toISOString().replace(/[:.]/g, '-')}-${newId('', now)}.eml`
 
-/** The folder is made when there is something to put in; a file appears there whole. */
+/**
+ * Returns a mail service that writes each message to a file. It creates the folder for the first
+ * message, and a file appears only when it is complete.
+ */
 export function mailToFiles(of: { dir: string; from: string; now: () => number }): Mail {
   const { dir, from, now } = of
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })

@@ -1,12 +1,12 @@
-/** Whether mail can go where it shall go, asked before the first code is lost. */
+/** Checks the destination of mail at the start, before a code could be lost. */
 import { constants } from 'node:fs'
 import { access, mkdir } from 'node:fs/promises'
 import { StartError } from '../../errors.ts'
 import type { MailPlace } from './mail.ts'
 
 /**
- * Make the folder for mail where there is none. A relay may come up later.
- * @throws StartError when no file can be written there
+ * Creates the folder for mail if it is missing. A relay is not checked, since it may start later.
+ * @throws StartError if no file can be written there
  */
 export async function prepareMail(place: MailPlace): Promise<void> {
   if (!('dir' in place)) return

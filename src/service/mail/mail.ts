@@ -1,12 +1,19 @@
-/** Outgoing mail: a file each in a folder, or through the operator's relay. The library is loaded when the first is sent. */
+/**
+ * Outgoing mail: to files in a folder, or through the operator's relay. The mail library is
+ * loaded for the first message.
+ */
 import type { Mail } from './mailer.ts'
 import { relayOf } from '../../config/relay.ts'
 
-/** Where mail goes: a folder, or the URL of a relay (see `relayOf`), which may hold a password. */
+/**
+ * The destination of mail: a folder, or the URL of a relay, which may contain a password.
+ * @see relayOf
+ */
 export type MailPlace = { readonly dir: string } | { readonly smtp: string }
 
 /**
- * @param of `from`: the sender, an address or `Name <address>`; `now` gives Unix milliseconds
+ * Returns the mail service for a destination.
+ * @param of `from`: the sender, an address or `Name <address>`; `now` returns Unix milliseconds
  */
 export function openMail(of: { place: MailPlace; from: string; now: () => number }): Mail {
   const { place, from, now } = of

@@ -9,13 +9,17 @@ export interface Message {
 
 export interface Mail {
   /**
-   * @throws AppError `backend_unavailable` when a relay does not take it now, `backend_error` when it never will; and what node:fs
-   * throws
+   * Sends a message.
+   * @throws AppError `backend_unavailable` if a relay cannot accept it now, `backend_error` if it
+   *   rejects it permanently; and the errors of node:fs
    */
   send(message: Message): Promise<void>
 }
 
-/** A message as the library composes it. The address is given apart, so that nothing in it is read as a list of them. */
+/**
+ * Returns a message for the mail library. The address has a field of its own, so that no part of
+ * it is parsed as a list of addresses.
+ */
 export const composed = (
   { to, subject, text }: Message,
   from: string,
@@ -26,13 +30,16 @@ export const composed = (
   subject,
   text,
   date: new Date(now),
-  // RFC 3834 section 5: nobody's holiday notice should answer.
+  // RFC 3834 section 5: prevents automatic replies.
   headers: { 'Auto-Submitted': 'auto-generated' },
   disableFileAccess: true,
   disableUrlAccess: true,
 })
 
-/** Sends letters, one after the other. After a failure it sends the others, then throws the first error. */
+/**
+ * Sends letters, one after the other. After a failure it sends the others, then throws the first
+ * error.
+ */
 export async function sendAll(mail: Mail, letters: readonly Message[]): Promise<void> {
   const failed: unknown[] = []
   for (const letter of letters)

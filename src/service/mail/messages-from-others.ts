@@ -1,10 +1,13 @@
-/** What the server writes to somebody because another person wants it to: what that one wrote stands in quotes. */
+/**
+ * Mails that the server sends at the request of another person. Text written by that person is
+ * quoted.
+ */
 import type { Message } from './mailer.ts'
 import { addressText, hostOf, quoted, quotedText } from './quoting.ts'
 
 const HOUR_MS = 3_600_000
 
-/** A time span of at least an hour, in whole hours, or whole days where there are two at least. */
+/** Returns a duration of at least an hour in whole hours, or in whole days from two days on. */
 function lasting(ms: number): string {
   const hours = Math.floor(ms / HOUR_MS)
   if (hours >= 48) return `${Math.floor(hours / 24)} days`
@@ -12,8 +15,10 @@ function lasting(ms: number): string {
 }
 
 /**
- * An invitation to a connection. It reads the same whether the address has an account or not.
- * @param of `from`, `connection` and `message` are what the inviter wrote; `fromEmail` is proven, null for somebody without a mailbox
+ * Returns an invitation to a connection. The text is the same whether or not the address has an
+ * account.
+ * @param of `from`, `connection` and `message` were written by the inviter; `fromEmail` is
+ *   proven, null for an inviter without a mailbox
  */
 export const invitationMessage = (of: {
   to: string
@@ -49,8 +54,10 @@ happens.
 })
 
 /**
- * An invitation to an organisation. It reads the same whether the address has an account or not.
- * @param of `from` and `organisation` are what others wrote; `fromEmail` is proven, null for somebody without a mailbox
+ * Returns an invitation to an organisation. The text is the same whether or not the address has
+ * an account.
+ * @param of `from` and `organisation` were written by others; `fromEmail` is proven, null for an
+ *   inviter without a mailbox
  */
 export const orgInvitationMessage = (of: {
   to: string
@@ -85,8 +92,9 @@ nothing happens.
 })
 
 /**
- * The link that confirms a request of an open link. It reads the same whether the address has an account or not.
- * @param of `name` is what whoever asked wrote, `owner` what the owner of the link is called
+ * Returns the mail with the link that confirms a request of an open link. The text is the same
+ * whether or not the address has an account.
+ * @param of `name` was written by the requester; `owner` is the display name of the link's owner
  */
 export const askedMessage = (of: {
   to: string
@@ -118,8 +126,10 @@ If it was not you, ignore this mail: then nothing happens.
 })
 
 /**
- * The link of a guest code: the only mail with a secret in it, which nothing but this text has.
- * @param of `from` is what its owner wrote; `fromEmail` is proven, null for somebody without a mailbox; `until`: Unix milliseconds
+ * Returns the mail with the link of a guest code. The link contains the secret of the guest,
+ * which the server keeps in no other place.
+ * @param of `from` was written by the owner of the code; `fromEmail` is proven, null for an owner
+ *   without a mailbox; `until`: Unix milliseconds
  */
 export const guestCodeMessage = (of: {
   to: string
@@ -153,8 +163,9 @@ nothing happens.
 })
 
 /**
- * An alert of an organisation fired.
- * @param of `organisation` and `alert` are what others wrote; `happened` is our words for what happened; `threshold` and `minutes` are the rule
+ * Returns the mail about an alert of an organisation that fired.
+ * @param of `organisation` and `alert` were written by others; `happened` is the server's
+ *   description of the event; `threshold` and `minutes` are the rule
  */
 export const orgAlertMessage = (of: {
   to: string
@@ -190,8 +201,9 @@ To get no such mails:
 })
 
 /**
- * What somebody tells the operator, who reads it as it was written, each line marked.
- * @param of `from` is proven, null for somebody without a mailbox; `message` is what they wrote
+ * Returns a mail with a user's feedback for the operator: unchanged, each line marked.
+ * @param of `from` is proven, null for a sender without a mailbox; `message` was written by the
+ *   sender
  */
 export const feedbackMessage = (of: {
   to: string

@@ -1,8 +1,14 @@
-/** What the server writes to people about their own account. A subject is shown on locked screens, so no code is in one. */
+/**
+ * Mails to people about their own account. Subjects are visible on lock screens, so none contains
+ * a code.
+ */
 import type { Message } from './mailer.ts'
 import { addressText, hostOf, quoted } from './quoting.ts'
 
-/** The code of a sign-in. It reads the same whether the address has an account or not. */
+/**
+ * Returns the mail with a sign-in code. The text is the same whether or not the address has an
+ * account.
+ */
 export const codeMessage = (of: {
   to: string
   code: string
@@ -25,7 +31,7 @@ If it was not you, ignore this mail: without the code nothing happens.
 `,
 })
 
-/** After a further device was added to the key log. */
+/** Returns the mail after a further device was added to the key log. */
 export const deviceAddedMessage = (of: {
   to: string
   deviceName: string
@@ -48,7 +54,7 @@ If it was not, revoke it at once on a device that you trust:
 `,
 })
 
-/** After a device put a recovery key in force. */
+/** Returns the mail after a device set a recovery key. */
 export const recoveryKeyMessage = (of: {
   to: string
   deviceName: string
@@ -75,11 +81,11 @@ keys, they accept a reset with those words.
 `,
 })
 
-/** After every device was replaced. */
+/** Returns the mail after all devices were replaced. */
 export const resetMessage = (of: {
   to: string
   deviceName: string
-  /** Whether the recovery key vouched for it. */
+  /** Whether a recovery key signed the reset. */
   withKey: boolean
   publicUrl: string
 }): Message => ({
@@ -110,8 +116,10 @@ With the 24 words of your recovery key, add --recovery-key.
 })
 
 /**
- * The link that confirms an address. It reads the same whether the address has an account or not.
- * @param of `name` is what its account wrote; `primary` is proven, null for somebody without a mailbox
+ * Returns the mail with the link that confirms an address. The text is the same whether or not
+ * the address has an account.
+ * @param of `name` was written by the account; `primary` is proven, null for an account without a
+ *   mailbox
  */
 export const confirmAddressMessage = (of: {
   to: string
@@ -140,7 +148,7 @@ somebody else: the invitations to this address would reach them.
 `,
 })
 
-/** After an address was added to an account that had one. */
+/** Returns the mail after an address was added to an account that had one. */
 export const emailAddedMessage = (of: {
   to: string
   address: string

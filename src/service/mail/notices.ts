@@ -1,6 +1,7 @@
 /**
- * Telling accounts what happened. A notification is a row beside what it tells of, in the same transaction: it is there when that is,
- * and not else. Whoever did it is not told.
+ * Notifications of accounts. A notification is stored in the transaction of the change that it
+ * reports, so either both are stored or neither. The account that made a change gets none, except
+ * for changes to its own devices, keys and addresses.
  */
 import type { Transaction } from 'kysely'
 import { NotificationKind } from '../../api/rest/notifications.ts'
@@ -10,7 +11,10 @@ import type { Schema } from '../db/schema.ts'
 
 export const PREFIX = 'ntf_'
 
-/** So many are kept of an account: the newest that strangers can cause without end, and the newest of all else. */
+/**
+ * How many notifications are kept of an account. The newest of those that strangers can cause
+ * without limit are kept, and separately the newest of the others.
+ */
 const MOST = 500
 const BY_STRANGERS: readonly NotificationKind[] = [
   'invitation_received',
@@ -24,20 +28,24 @@ const BY_STRANGERS: readonly NotificationKind[] = [
   'org_role_changed',
 ]
 const BY_OTHERS = NotificationKind.options.filter((kind) => !BY_STRANGERS.includes(kind))
-/** So many are written by one query. */
+/** How many rows one query writes. */
 const AT_ONCE = 200
 
-/** Titles and bodies are ours; what others wrote is in them as `quoted` gives it. No link and no secret is. */
+/**
+ * Titles and bodies are texts of the server. Text written by others is in them as `quoted` or
+ * `named` returns it. They contain no link and no secret.
+ */
 export interface Note {
   readonly kind: NotificationKind
   readonly title: string
   readonly body: string
-  /** The ids of what it is about, by name. */
+  /** The ids of the subject, by name. */
   readonly data: Record<string, string>
 }
 
 /**
- * Tell one account. At the end of a transaction: whoever writes here waits for nobody who waits for them.
+ * Notifies one account. Call it at the end of a transaction, after all row locks that other
+ * transactions may also need.
  * @param at Unix milliseconds
  */
 export const notify = (
@@ -48,7 +56,8 @@ export const notify = (
 ): Promise<void> => notifyAll(trx, new Map([[account, note]]), at)
 
 /**
- * The same for several accounts, each by id with what it is told; one may be told several things.
+ * Notifies several accounts. An account may be listed several times, with different
+ * notifications.
  * @param at Unix milliseconds
  */
 export async function notifyAll(
@@ -56,7 +65,7 @@ export async function notifyAll(
   notes: Iterable<readonly [account: string, note: Note]>,
   at: number,
 ): Promise<void> {
-  // In one order, so that no two transactions wait for each other.
+  // In one order, so that two transactions cannot deadlock.
   const all = [...notes].sort(([a], [b]) => (a < b ? -1 : 1))
   for (let from = 0; from < all.length; from += AT_ONCE) {
     const rows = all
@@ -74,9 +83,9 @@ export async function notifyAll(
 }
 
 /**
- * Delete what an account was told that is not so any more. At the end of a transaction, as
- * `notify`.
- * @param about the ids that the notification is about, or some of them
+ * Deletes notifications of an account that no longer apply. Call it at the end of a transaction,
+ * as `notify`.
+ * @param about all or some ids of the notification's subject
  */
 export async function forgetNotes(
   trx: Transaction<Schema>,
@@ -94,7 +103,9 @@ export async function forgetNotes(
     .execute()
 }
 
-/** Keep the newest of each account: what strangers send pushes out nothing that happened to the account itself. */
+/**
+ * Keeps the newest of each account. Notifications caused by strangers do not displace the others.
+ */
 async function forgetOldest(trx: Transaction<Schema>, accounts: readonly string[]) {
   const full = await trx
     .selectFrom('notifications')
@@ -104,7 +115,7 @@ async function forgetOldest(trx: Transaction<Schema>, accounts: readonly string[
     .having(({ fn }) => fn.countAll(), '>', MOST)
     .orderBy('account_id')
     .execute()
-  // One by one: the place from which on they go is looked up once for each.
+  // One account at a time: the oldest row to keep is looked up once for each.
   for (const { account_id: account } of full)
     for (const values of [BY_STRANGERS, BY_OTHERS])
       await keepNewest(trx, 'notifications', account, MOST, { column: 'kind', values })

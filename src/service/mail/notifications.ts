@@ -1,4 +1,4 @@
-/** The notifications of an account: what happened while nobody looked. Ids that are not its own count as nothing. */
+/** The notifications of an account. Operations ignore ids of other accounts. */
 import type { Kysely } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
@@ -18,7 +18,9 @@ const resource = (row: Schema['notifications']): Notification => ({
   created_at: timeAt(row.created_at),
 })
 
-/** @param markExpired called before a list is read: marks the expired invitations of the account */
+/**
+ * @param markExpired called before a list is read: marks the expired invitations of the account
+ */
 export const notifications = (
   { db, now }: { db: Kysely<Schema>; now: () => number },
   markExpired: (account: string) => Promise<void>,

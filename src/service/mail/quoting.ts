@@ -1,17 +1,18 @@
 /**
- * What other people wrote, as it stands in a mail: it cannot pass for the server's own words, and
- * no mail program makes a link of it. Every text of another person goes through one of these:
- * `quoted` for a name, `quotedText` for a message, `addressText` for an address. Feedback alone
- * stands as it was written: the operator asked for it.
+ * Quoting of text by other people in a mail. Quoted text cannot pass for text of the server, and
+ * mail programs make no link of it. All such text goes through one of these functions: `quoted`
+ * for a name, `quotedText` for a message, `addressText` for an address. Only feedback is not
+ * changed, because the operator asked for it.
  */
 
-/** One line of it, without a place to tap or click. */
+/** Returns the text as one line, in a form that mail programs do not make a link of. */
 export const unlinked = (text: string): string =>
   text
     .toWellFormed()
     .replaceAll(/[\p{C}\p{Z}\s]+/gu, ' ')
     .replaceAll(/["<>]/g, "'")
-    // Full stops, colons and the like of other scripts too: some programs take them for those of an address.
+    // Also full stops, colons and similar characters of other scripts: some programs accept them
+    // in an address.
     .replaceAll(/[.:/@\\\u3002\uff0e\uff0f\uff1a\uff20\uff61](?=\S)/g, '$& ')
     .trim()
 
@@ -19,7 +20,7 @@ const MARK = '    | '
 const WIDTH = 68
 const MOST_LINES = 20
 
-/** Words in lines of at most so many characters; a longer word is cut. */
+/** Wraps words into lines of limited length; a longer word is cut. */
 function wrapped(line: string): string[] {
   const lines: string[] = []
   let rest = Array.from(line)
@@ -32,7 +33,10 @@ function wrapped(line: string): string[] {
   return [...lines, rest.join('')]
 }
 
-/** A text of several lines, each with a mark before it, and not so many that what follows is out of sight. */
+/**
+ * Returns a text of several lines, each with a mark before it. Cut to a number of lines that
+ * keeps the following text visible.
+ */
 export function quotedText(text: string): string {
   const lines = text
     .trim()
@@ -42,10 +46,10 @@ export function quotedText(text: string): string {
   return shown.map((line) => `${MARK}${line}\n`).join('')
 }
 
-/** The most of a name that goes into a sentence of ours. */
+/** The maximum length of a name inside a sentence of the server. */
 const LONGEST_NAME = 60
 
-/** In quotes, and not long. */
+/** Returns a line in quotes, cut to the maximum length. */
 function short(line: string): string {
   const characters = Array.from(line)
   return characters.length <= LONGEST_NAME
@@ -53,22 +57,26 @@ function short(line: string): string {
     : `"${characters.slice(0, LONGEST_NAME - 1).join('')}…"`
 }
 
-/** What somebody wrote, in somebody else's mailbox: one line, not long, and nothing that a mail program makes a link of. */
+/**
+ * Returns another person's text for a mail: one short quoted line that mail programs make no link
+ * of.
+ */
 export const quoted = (text: string): string => short(unlinked(text))
 
-/** A mailbox as people know them: letters, digits and few marks. */
+/** An ordinary mailbox: letters, digits and few marks. */
 const PLAIN_ADDRESS = /^(?!www\.)[a-z0-9][a-z0-9._+-]*@[a-z0-9.-]+$/i
 
 /**
- * The address of another person. RFC 5321 section 4.1.2 allows `http://evil.example/?@example.org`,
- * part of which mail programs make a link of: such an address is quoted like a name.
+ * Returns the address of another person. RFC 5321 section 4.1.2 allows
+ * `http://evil.example/?@example.org`, part of which mail programs make a link of: such an
+ * address is quoted like a name.
  */
 export const addressText = (address: string): string =>
   PLAIN_ADDRESS.test(address) ? address : quoted(address)
 
 /**
- * A name where no mail program reads it, as in a notification: as it was written, in one line that
- * is not long.
+ * Returns a name for texts outside of mail, such as notifications. It is one short line, and
+ * unchanged otherwise.
  */
 export const named = (text: string): string =>
   short(
@@ -79,5 +87,5 @@ export const named = (text: string): string =>
       .trim(),
   )
 
-/** What people know a server by. */
+/** Returns the host by which people recognise a server. */
 export const hostOf = (publicUrl: string): string => new URL(publicUrl).host

@@ -1,16 +1,16 @@
 /**
- * Mail through a relay (RFC 5321). Somebody waits for an answer meanwhile, so a relay that is silent is given up soon, and one
- * that talks on and on a little later.
+ * Mail through a relay (RFC 5321). A caller waits for the answer, so a silent relay fails after a
+ * short time, and a slow one a little later.
  */
 import { createTransport } from 'nodemailer'
 import type { Relay } from '../../config/relay.ts'
 import { AppError } from '../../errors.ts'
 import { composed, type Mail, type Message } from './mailer.ts'
 
-/** How long a relay may say nothing. */
+/** The maximum time without data from the relay. */
 const PATIENCE_MS = 10_000
 
-/** How long it may take over a mail, whatever it says meanwhile. */
+/** The maximum time for one mail. */
 const DEADLINE_MS = 25_000
 
 export function mailBySmtp(
@@ -24,7 +24,7 @@ export function mailBySmtp(
     port,
     secure,
     requireTLS,
-    // Many a relay offers on loopback too what it has no good certificate for.
+    // Relays often offer STARTTLS on loopback too, where they have no valid certificate.
     ignoreTLS: !requireTLS,
     ...(auth === null ? {} : { auth }),
     connectionTimeout: PATIENCE_MS,
@@ -45,7 +45,10 @@ export function mailBySmtp(
   }
 }
 
-/** What a caller is told. Whether to try again is the relay's to say (RFC 5321 section 4.2.1: 5yz is for good). */
+/**
+ * Returns the error for a caller. The relay's reply decides whether to try again (RFC 5321
+ * section 4.2.1: 5yz is permanent).
+ */
 function notSent(error: unknown, cause: string): AppError {
   if ((error as { permanent?: boolean }).permanent === true)
     return new AppError(
@@ -61,10 +64,13 @@ function notSent(error: unknown, cause: string): AppError {
   )
 }
 
-/** As little of a mail is no code or link. */
+/** Shorter pieces of a mail contain no code or link. */
 const SHORTEST = 8
 
-/** Nor what a relay quotes of the mail, in the lines into which it was broken (RFC 2045 section 6.7): codes and links are in there. */
+/**
+ * Removes text of the mail that a relay quotes, because the mail contains codes and links. The
+ * relay quotes lines of the encoded mail (RFC 2045 section 6.7).
+ */
 const withoutMail = (said: string, { text }: Message): string =>
   said
     .split(/([\s=]+)/)
@@ -72,8 +78,8 @@ const withoutMail = (said: string, { text }: Message): string =>
     .join('')
 
 /**
- * The log gets the cause of a failure, in which a relay may quote what it was told; as a line, because where in a library it
- * came up helps nobody.
+ * Returns a function that converts an error to a line for the log. It removes credentials, which
+ * a relay may quote. The stack is left out, because it points into the library.
  */
 function newCensor({ auth }: Relay): (error: unknown) => string {
   const plain = auth === null ? [] : [auth.user, auth.pass]

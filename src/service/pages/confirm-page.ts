@@ -1,4 +1,6 @@
-/** The page of a link that was mailed: what it confirms and a button; that it was confirmed; that the link has ended. */
+/**
+ * The pages of a mailed link: its confirmation, the result, and a link that is no longer valid.
+ */
 import type { Content } from '../../api/route.ts'
 import type { Said } from '../accounts/email-claims.ts'
 import { document } from './document.ts'
@@ -18,7 +20,7 @@ const page = (of: { title: string; main: Html; status?: number }): Content =>
     form: true,
   })
 
-/** What following the link with this token will confirm. */
+/** Returns the page that shows what the link with this token confirms. */
 export const confirmPage = ({ title, text, token }: Said & { token: string }): Content =>
   page({
     title,
@@ -28,11 +30,11 @@ export const confirmPage = ({ title, text, token }: Said & { token: string }): C
     </form>`,
   })
 
-/** It was confirmed. */
+/** Returns the page after a confirmation. */
 export const confirmedPage = ({ title, text }: Said): Content =>
   page({ title, main: html`<section class="card">${paragraphs(text)}</section>` })
 
-/** The link was never one, was followed before, or is too old: status 404, always the same. */
+/** Returns the page for an unknown, used or expired link: status 404, always the same. */
 export const endedPage = (): Content =>
   page({
     title: 'This link has ended',

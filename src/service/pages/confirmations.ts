@@ -1,6 +1,7 @@
 /**
- * The page of links that were mailed: whoever follows one confirms the mailbox that it went to. Scanners open links too, so opening
- * the page changes nothing, and a button does. What is unknown, served or too old reads the same.
+ * The pages of mailed links. The user of a link confirms the mailbox to which it was sent. Mail
+ * scanners open links too, so opening the page changes nothing; a button confirms. The page of an
+ * unknown, used or expired link is always the same.
  */
 import type { Open } from '../../api/port.ts'
 import { hashOf } from '../accounts/confirmation-links.ts'

@@ -1,12 +1,15 @@
 /**
- * What the public pages share: the frame of a document and the headers it is sent with. No inline
- * script and no inline style, so that the policy can forbid both; values for the scripts stand in
- * `data-*` attributes.
+ * The shared parts of the public pages: the frame of a document and its headers. Pages have no
+ * inline script and no inline style, so that the policy can forbid both; values for the scripts
+ * are in `data-*` attributes.
  */
 import type { Content } from '../../api/route.ts'
 import { html, type Html } from './html.ts'
 
-/** A page gets by with what it needs: one with a form has no script. */
+/**
+ * Returns the Content-Security-Policy with only the permissions that the page needs. A page with
+ * a form has no script.
+ */
 const policyOf = (script: boolean, form: boolean) =>
   [
     "default-src 'none'",
@@ -19,7 +22,10 @@ const policyOf = (script: boolean, form: boolean) =>
     "frame-ancestors 'none'",
   ].join('; ')
 
-/** Three bars for three words; no request, so it tells nobody that the page was opened. */
+/**
+ * Three bars for three words. A data URL, so that it causes no request that reveals the opening
+ * of the page.
+ */
 export const ICON =
   'data:image/svg+xml,' +
   encodeURIComponent(
@@ -28,8 +34,8 @@ export const ICON =
   )
 
 /**
- * A whole document around `main`, as the server answers it. `status` is 200 where it is absent; `form` is whether it may send one to
- * this server.
+ * Returns a document around `main`, as the response of the server.
+ * @param of `status` is 200 by default; `form`: whether the page may send a form to this server
  */
 export function document(of: {
   title: string
@@ -69,13 +75,14 @@ export function document(of: {
     body: page.toString(),
     headers: {
       'Content-Security-Policy': policyOf(script !== undefined, form),
-      // With no-referrer a browser would not say where a form comes from (Fetch section 3.1), and the guard refuses `Origin: null`.
+      // With no-referrer, a browser omits the origin of a form (Fetch section 3.1), and the guard
+      // rejects `Origin: null`.
       'Referrer-Policy': form ? 'same-origin' : 'no-referrer',
     },
   }
 }
 
-/** What is said where the script cannot run: nothing on these pages works without it. */
+/** The text shown without scripts, which these pages need. */
 export const needsScript = html`<noscript
   ><p class="notice" data-kind="warn">
     This page works inside your browser and needs JavaScript for it. Allow it for this page and

@@ -1,6 +1,6 @@
 /**
- * The page of a guest code. The server knows neither the secret nor the words: the page gets the
- * secret from the fragment of the link, which no browser sends.
+ * The page of a guest code. The server has neither the secret nor the words: the page gets the
+ * secret from the fragment of the link, which browsers do not send.
  */
 import type { Content } from '../../api/route.ts'
 import { PREFIX, isId } from '../../crypto/encoding/id.ts'
@@ -8,11 +8,11 @@ import { document, needsScript } from './document.ts'
 import { html, type Html } from './html.ts'
 
 export type GuestPage = {
-  /** As it stands in the path: for an unknown code it may be any text. */
+  /** As given in the path: for an unknown code it may be any text. */
   id: string
   accountId: string
   ownerName: string
-  /** The external member whom the code is for, shown while it is active; null for none. */
+  /** The external member for which the code was made, shown while it is active; null for none. */
   guestName: string | null
   state: 'active' | 'revoked' | 'expired' | 'unknown'
   /** The server's time in Unix milliseconds; the page counts its minutes by it. */
@@ -20,8 +20,8 @@ export type GuestPage = {
 }
 
 /**
- * The page of a guest code in any state. Out: the document, with status 404 for an unknown code and
- * 410 for one that no longer works; neither shows words. Names stay text.
+ * Returns the page of a guest code in any state. The status is 404 for an unknown code and 410
+ * for one that no longer works. Neither shows words. Names are escaped.
  */
 export function guestPage(of: GuestPage): Content {
   const script = '/assets/guest.js'
@@ -29,7 +29,7 @@ export function guestPage(of: GuestPage): Content {
     return document({ title: `Calls with ${of.ownerName}`, script, main: active(of) })
   }
   const { title, lines, status } = ended(of)
-  // The script still runs: it takes the secret out of the address bar and forgets the kept key.
+  // The script still runs: it removes the secret from the address bar and deletes the stored key.
   const id = isId(PREFIX.guest, of.id) ? html`data-id="${of.id}"` : ''
   const main = html`<main class="page narrow" ${id} data-state="${of.state}">
     <p class="eyebrow">Guest code</p>

@@ -1,4 +1,4 @@
-/** The page of an account server's address alone. */
+/** Returns the page at the root address of an account server. */
 import type { Content } from '../../api/route.ts'
 import { document } from './document.ts'
 import { html } from './html.ts'

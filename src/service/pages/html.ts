@@ -1,9 +1,9 @@
 /**
- * HTML as text with one rule: what is put into a template is escaped, unless a template made it.
- * There is no way around it for a string.
+ * HTML templates with one rule: values in a template are escaped, unless a template made them. No
+ * string is exempt.
  */
 
-/** HTML that a template made. The private member keeps other objects from passing for it. */
+/** HTML made by a template. The private member prevents other objects from having this type. */
 export class Html {
   readonly #text: string
 
@@ -20,7 +20,7 @@ export class Html {
 
 type Value = string | number | Html | readonly Html[]
 
-/** The tag of every template: strings and numbers in it are escaped, `Html` and lists of it are not. */
+/** The tag of every template: it escapes strings and numbers, but not `Html` and lists of it. */
 export const html = (parts: TemplateStringsArray, ...values: Value[]): Html =>
   new Html(parts, values)
 
@@ -32,7 +32,7 @@ const ENTITY: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Text in, the same text for an element's content or a quoted attribute. */
+/** Returns a text escaped for an element's content or a quoted attribute. */
 export function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITY[character]!)
 }

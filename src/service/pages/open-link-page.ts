@@ -1,19 +1,19 @@
 /**
- * The page of an open link: a plain form by which anybody asks its owner to connect. It has no script; what is wrong comes back with the
- * page.
+ * The page of an open link: a plain form for requests to connect with its owner. It has no
+ * script; the server returns the page again with the errors.
  */
 import type { Content } from '../../api/route.ts'
 import { document } from './document.ts'
 import { html, type Html } from './html.ts'
 
-/** The link, by what its owner wrote. */
+/** The link, with the texts of its owner. */
 export interface OpenLinkPage {
   readonly slug: string
   readonly title: string
   readonly owner: string
 }
 
-/** What stands in the fields. */
+/** The contents of the fields. */
 export interface Values {
   readonly display_name: string
   readonly email: string
@@ -22,7 +22,7 @@ export interface Values {
 
 type Field = keyof Values
 
-/** What is wrong with a field, by its name. */
+/** The errors of fields, by name. */
 export type Faults = { readonly [F in Field]?: string }
 
 const FIELDS: readonly Field[] = ['display_name', 'email', 'message']
@@ -55,7 +55,7 @@ const rule = ({ owner }: OpenLinkPage): Html =>
     only if you got this link from them, in a way that you know.
   </p>`
 
-/** What a field says of itself when it is wrong, and to whoever hears the page. */
+/** Returns the attributes and the error text of a field, linked for screen readers. */
 function attributes(field: Field, faults: Faults): { marks: Html; fault: Html } {
   const hint = field === 'email' ? 'email-hint' : ''
   const fault = faults[field]
@@ -71,8 +71,8 @@ function attributes(field: Field, faults: Faults): { marks: Html; fault: Html } 
 }
 
 /**
- * The form. With `again` it is shown anew, status 422: what was written stays, and what is wrong stands beside its field. All values are
- * as they came; they stay text.
+ * Returns the form. With `again` it has status 422, the submitted values, and the errors beside
+ * their fields. All values are unchanged, and escaped.
  */
 export function formPage(
   link: OpenLinkPage,
@@ -149,7 +149,7 @@ ${values.message}</textarea>
   return headed(link, again === null ? { main } : { told: 'Not sent', main, status: 422 })
 }
 
-/** The form was good. The same whatever the mailbox is. */
+/** Returns the page after a valid form, which is the same for every mailbox. */
 export const askedPage = (link: OpenLinkPage): Content =>
   headed(link, {
     told: 'Look into your mailbox',
@@ -166,7 +166,7 @@ export const askedPage = (link: OpenLinkPage): Content =>
       </p>`,
   })
 
-/** The link takes no requests. `status` is 409 for a form that was sent to it. */
+/** Returns the page of a link that accepts no requests. `status` is 409 for a submitted form. */
 export const pausedPage = (link: OpenLinkPage, status = 200): Content =>
   headed(link, {
     told: 'Paused',
@@ -180,7 +180,7 @@ export const pausedPage = (link: OpenLinkPage, status = 200): Content =>
     </section>`,
   })
 
-/** Too many wait: status 429. */
+/** Returns the page for too many pending requests: status 429. */
 export function fullPage(link: OpenLinkPage): Content {
   const full = headed(link, {
     told: 'Too many requests',
@@ -193,7 +193,7 @@ export function fullPage(link: OpenLinkPage): Content {
   return { ...full, headers: { ...full.headers, 'Retry-After': String(RETRY_AFTER_S) } }
 }
 
-/** No link has this slug: status 404, always the same. */
+/** Returns the page for an unknown slug: status 404, always the same. */
 export const unknownPage = (): Content =>
   page({
     title: 'No such link',

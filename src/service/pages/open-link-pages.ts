@@ -1,4 +1,7 @@
-/** The page of an open link, and what becomes of its form. A slug that is nobody's, or was somebody's, reads the same. */
+/**
+ * Serves the page of an open link and accepts its form. The answer for an unused slug and a
+ * previously used one is the same.
+ */
 import { safeParse } from 'valibot'
 import { email, name, text } from '../../api/fields.ts'
 import type { Open } from '../../api/port.ts'
@@ -17,7 +20,10 @@ import {
 const NAME = name(100)
 const MESSAGE = text(1000)
 
-/** Browsers send what was typed with the line ends of mail (HTML, form submission), which people do not count. */
+/**
+ * Trims the values. Browsers submit text with CRLF line ends (HTML, form submission), which must
+ * not count towards the length.
+ */
 const cleaned = (values: Values): Values => ({
   display_name: values.display_name.trim(),
   email: values.email.trim(),
@@ -29,7 +35,7 @@ const faultOf = (schema: typeof NAME, value: string): string | undefined => {
   return issues?.[0].message
 }
 
-/** What is wrong with each field, in words for whoever fills it in. */
+/** Returns the errors of fields, in words for the user of the form. */
 function judge({ display_name, email: address, message }: Values): Faults {
   const nameFault = display_name === '' ? 'Write your name.' : faultOf(NAME, display_name)
   const emailFault = safeParse(email, address).success

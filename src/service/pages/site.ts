@@ -1,6 +1,6 @@
 /**
- * The public pages of the account server. Links to them travel by mail and chat, where scanners open them too: reading a page
- * changes nothing.
+ * The public pages of the account server. Links to them are sent by mail and chat, where scanners
+ * open them too, so reading a page changes nothing.
  */
 import type { Open } from '../../api/port.ts'
 import { asset } from '../../runtime/assets.ts'
@@ -14,10 +14,13 @@ import { guestPage } from './guest-page.ts'
 import { homePage } from './home-page.ts'
 import { stampPage } from './stamp-page.ts'
 
-/** What asks for readiness asks again in seconds, and takes silence for death. */
+/** Readiness probes repeat after seconds, and treat a missing answer as a failure. */
 const READY_MS = 2_000
 
-/** Wait for an answer of the database. Throws AppError `backend_unavailable` when it takes too long. */
+/**
+ * Waits for an answer of the database. Throws AppError `backend_unavailable` if it takes too
+ * long.
+ */
 async function soon(answer: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -81,7 +84,7 @@ export const guestPages = ({ db, events, now }: Ground): Open['guestPages'] => (
       .where('id', '=', id)
       .executeTakeFirst()
     if (row === undefined) throw notFound('guest code')
-    // The page of a code that has ended shows nothing to open.
+    // The page of a code that has ended shows no code, so it does not count as opened.
     if (guestCodeState(row, at) !== 'active') return
     const opening = { last_opened_at: at }
     await events.transaction(async (trx) => {
@@ -127,7 +130,7 @@ export const stampPages = ({ db, now, receiptKey }: Ground): Open['stampPages'] 
 
 export const home = (): Open['home'] => ({ read: async () => homePage() })
 
-/** Exactly what is served; a name from a path never becomes one of a file. */
+/** The complete list of served files; a name in a path is never used as a file name. */
 const ASSETS: ReadonlyMap<string, string> = new Map([
   ['guest.js', 'text/javascript; charset=utf-8'],
   ['stamp.js', 'text/javascript; charset=utf-8'],

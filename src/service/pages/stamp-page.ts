@@ -1,11 +1,14 @@
-/** The page of a stamp. The server only names the stamp; the script fetches it and checks it in the browser. */
+/**
+ * The page of a stamp. The server only returns its id; the script fetches the stamp and verifies
+ * it in the browser.
+ */
 import type { Content } from '../../api/route.ts'
 import { document, needsScript } from './document.ts'
 import { html } from './html.ts'
 
 /**
- * The page of a stamp. `id` is what stands in the path, `now` the server's time in Unix
- * milliseconds. Out: the document, with status 404 where no stamp has that id.
+ * Returns the page of a stamp, with status 404 if no stamp has the id.
+ * @param of `id`: from the path; `now`: the server's time in Unix milliseconds
  */
 export function stampPage(of: { id: string; known: boolean; now: number }): Content {
   const script = '/assets/stamp.js'

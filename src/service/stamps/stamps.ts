@@ -1,6 +1,7 @@
 /**
- * Stamps: the server takes note of what a device signed and says when it came and whether the key was good then. Words lead to
- * one stamp on a server; when they are taken, the device signs again under a new id.
+ * Stamps: the server records a signature of a device and signs a receipt for it. The receipt has
+ * the time and the state of the key. Words identify one stamp on a server; if they are taken, the
+ * device signs again under a new id.
  */
 import type { Kysely } from 'kysely'
 import type { Service, Session } from '../../api/port.ts'
@@ -27,7 +28,7 @@ export const stamps = (ground: Ground): Service['stamps'] => ({
     const { account } = session
     const { entries } = await readKeyLog(db, account)
     const { jti, keyStatus } = await judgedLater('stamp', () => verified(stamp, account, entries))
-    // The server's own judgement, whatever the stamp claims.
+    // The server's own findings, which override the claims in the stamp.
     const seen = {
       received_at: Math.floor(now() / 1000),
       key_status: keyStatus,
@@ -47,7 +48,7 @@ export const stamps = (ground: Ground): Service['stamps'] => ({
       return true
     })
     if (isNew) return { receipt }
-    // A device that did not hear the answer asks again: the first receipt stands.
+    // A device that lost the response asks again and gets the first receipt.
     const kept = await db
       .selectFrom('stamps')
       .select('receipt')
@@ -64,8 +65,9 @@ export const stamps = (ground: Ground): Service['stamps'] => ({
 })
 
 /**
- * What the server knows of who signs: that they act in an organisation where they are active, or have proven a mailbox, or neither. Anybody
- * can make an organisation: a person without a mailbox is no better known by one.
+ * Returns the assurance of the signer. The levels are acting in an organisation with an active
+ * membership, having a proven mailbox, and neither. Any account can make an organisation, so one
+ * without a mailbox gets no higher assurance from it.
  */
 async function assuranceOf(
   db: Kysely<Schema>,
@@ -79,11 +81,11 @@ async function assuranceOf(
   return (await activeOrganisation(db, session)) === null ? 'verified_email' : 'organisation'
 }
 
-/** The three words as one number of 36 bits. */
+/** Returns the three words as one number of 36 bits. */
 const wordNumber = (stamp: string) =>
   stampIndices(stamp).reduce((sum, index) => sum * 4096 + index, 0)
 
-/** A stamp of this account, and what became of its key since. Throws Refusal. */
+/** Verifies a stamp of this account, and returns the state of its key. Throws Refusal. */
 async function verified(stamp: string, account: string, entries: readonly string[]) {
   const { payload } = parseJws(stamp, 'stamp+jws')
   demand(payload.get('iss') === account, 'wrong_account', 'a stamp of another account')
@@ -94,7 +96,8 @@ async function verified(stamp: string, account: string, entries: readonly string
     await inSlices(verifyingStamp({ stamp, key_log: entries }, { remembered: () => entries }))
     return { jti, keyStatus: 'active' } as const
   } catch (error) {
-    // Judged last of all: everything else about the stamp is right, and the receipt says that it came too late.
+    // `verifyingStamp` checks this last: the rest of the stamp is valid, and the receipt records
+    // the revocation.
     if (error instanceof Refusal && error.reason === 'revoked_key')
       return { jti, keyStatus: 'revoked' } as const
     throw error

@@ -1,7 +1,7 @@
 /**
- * Version 11 of the schema: the signed consents of accounts that approved an invitation, the
- * connections that replace forked ones, and the signed profiles. In SQL that SQLite and PostgreSQL
- * both read.
+ * Version 11 of the schema: signed consents, replacements of forked connections, signed profiles.
+ * A consent is that of an account that approved an invitation. In SQL for both SQLite and
+ * PostgreSQL.
  */
 export const eleventh = (id: string) => [
   `alter table invitations add column consent_jws text`,

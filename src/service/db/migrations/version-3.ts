@@ -1,7 +1,7 @@
 /**
- * Version 3 of the schema: people who are connected with each other, and how they find and follow each other. In SQL that SQLite and
- * PostgreSQL both read.
- * @param id how the engine writes the type of ids
+ * Version 3 of the schema: connections between people, and how they find and follow each other.
+ * In SQL for both SQLite and PostgreSQL.
+ * @param id the SQL type of ids for the engine
  */
 export const third = (id: string) => [
   `create table invitations (

@@ -1,6 +1,7 @@
 /**
- * Version 4 of the schema: what a person arranges for themselves and asks of the server. In SQL that SQLite and PostgreSQL both read.
- * @param id how the engine writes the type of ids
+ * Version 4 of the schema: labels of a person, and requests to the server. In SQL for both SQLite
+ * and PostgreSQL.
+ * @param id the SQL type of ids for the engine
  */
 export const fourth = (id: string) => [
   `create table tags (
@@ -124,7 +125,7 @@ export const fourth = (id: string) => [
   )`,
   `create index exports_of_account on exports (account_id, id)`,
   `create index exports_by_state on exports (state, expires_at)`,
-  // SQLite takes any name of a type, and keeps bytes as bytes.
+  // SQLite accepts any type name, and stores bytes as bytes.
   `create table export_parts (
     export_id ${id} not null references exports on delete cascade,
     seq integer not null,

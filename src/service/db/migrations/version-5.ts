@@ -1,6 +1,7 @@
 /**
- * Version 5 of the schema: organisations at work. In SQL that SQLite and PostgreSQL both read.
- * @param id how the engine writes the type of ids
+ * Version 5 of the schema: invitations, groups, alerts and activity of organisations. In SQL for
+ * both SQLite and PostgreSQL.
+ * @param id the SQL type of ids for the engine
  */
 export const fifth = (id: string) => [
   `alter table organisation_members add column member_id ${id}`,

@@ -1,9 +1,9 @@
 /**
- * Version 8 of the schema: the messages of first contacts by four words. In SQL that SQLite and
- * PostgreSQL both read.
+ * Version 8 of the schema: the messages of first contacts by four words. In SQL for both SQLite
+ * and PostgreSQL.
  */
 
-/** @param id how the engine writes the type of ids */
+/** @param id the SQL type of ids for the engine */
 export const eighth = (id: string) => [
   `create table first_contacts (
     invitation_id ${id} primary key references invitations on delete cascade,

@@ -1,7 +1,7 @@
 /**
- * Version 9 of the schema: attempts of further devices to be approved. In SQL that SQLite and
- * PostgreSQL both read.
- * @param id how the engine writes the type of ids
+ * Version 9 of the schema: approval attempts of further devices. In SQL for both SQLite and
+ * PostgreSQL.
+ * @param id the SQL type of ids for the engine
  */
 export const ninth = (id: string) => [
   `create table device_approvals (

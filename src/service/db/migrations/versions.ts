@@ -1,6 +1,9 @@
-/** What each version of the schema does, in SQL that SQLite and PostgreSQL both read. A version that was released never changes. */
+/**
+ * The first two versions of the schema, in SQL for both SQLite and PostgreSQL. A released version
+ * never changes.
+ */
 
-/** @param id how the engine writes the type of ids */
+/** @param id the SQL type of ids for the engine */
 export const first = (id: string) => [
   `create table accounts (
     id ${id} primary key,
@@ -100,8 +103,9 @@ export const first = (id: string) => [
 ]
 
 /**
- * Many devices of many people: mailboxes, proofs of keys, machine accounts, answers kept for a repetition.
- * @param id how the engine writes the type of ids
+ * Version 2 of the schema: several devices per account, mailboxes, machine accounts. Also proofs
+ * of keys, and answers kept for repeated requests.
+ * @param id the SQL type of ids for the engine
  */
 export const second = (id: string) => [
   `create table emails (
@@ -117,13 +121,14 @@ export const second = (id: string) => [
   `alter table devices add column approved_at bigint`,
   `alter table devices add column revoked_at bigint`,
   `create index devices_that_wait on devices (created_at) where keys is not null`,
-  // Until now an account had one device, which its entry 0 named and which needs no approval.
+  // Before this version an account had one device, which its entry 0 named and which needs no
+  // approval.
   `update devices set approved_at = 0, created_at = coalesce(
     (select stored_at from key_log_entries where account_id = devices.account_id and seq = 0), 0)`,
   `alter table enrolment_codes add column email ${id}`,
   `alter table enrolment_codes add column device_id ${id}`,
   `create index enrolment_codes_by_email on enrolment_codes (email)`,
-  // Sessions so far lived inside one process, which presented no token.
+  // Earlier sessions existed inside one process, without tokens.
   `alter table sessions rename to sessions_before`,
   `drop index sessions_of_account`,
   `drop index sessions_of_device`,
