@@ -316,7 +316,8 @@ export function newEvents(
 
     publish: async (trx, event) => {
       const scope = scopes.get(trx)
-      if (scope === undefined) throw new Error('Publish events in a transaction of theirs.')
+      if (scope === undefined)
+        throw new Error('Publish this event in a transaction of events.transaction().')
       const all = await subscribers()
       // The type of an event selects the subscribers of that type.
       const own = all[event.type] as readonly Subscriber<EventType>[]
