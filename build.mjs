@@ -1,6 +1,7 @@
 /**
- * Bundle the program and the scripts of the public pages into dist/. Libraries that a daemon at rest does not use are files of
- * their own, loaded when something needs them. With --exe, also one executable for each platform.
+ * Bundles the program and the scripts of the public pages into dist/. Libraries that an idle
+ * daemon does not use are separate files, loaded at first use. With --exe, also builds one
+ * executable for each platform.
  */
 import { chmod, copyFile, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { execFileSync } from 'node:child_process'
@@ -11,7 +12,9 @@ import { build } from 'esbuild'
 
 const manifest = JSON.parse(await readFile('package.json', 'utf8'))
 
-/** The commit that is built, with a `+` where the sources are not as in it; empty outside a clone. */
+/**
+ * Returns the commit of the sources, with a `+` if they differ from it; empty outside a clone.
+ */
 function commitHere() {
   try {
     const git = (...words) =>
@@ -23,7 +26,7 @@ function commitHere() {
   }
 }
 
-/** By the name that the sources import. */
+/** The libraries by the name that the sources import. */
 const LIBRARIES = {
   '@noble/curves/ed25519.js': 'curves',
   '@valibot/to-json-schema': 'json-schema',
@@ -35,7 +38,10 @@ const LIBRARIES = {
   yazl: 'yazl',
 }
 
-/** Leave a module out of a bundle: `find` gives the path of the file that is required instead. */
+/**
+ * Returns a plugin that leaves a module out of a bundle. `find` returns the path of the file to
+ * require instead.
+ */
 const apart = (name, filter, find) => ({
   name,
   setup: ({ onResolve }) =>
@@ -45,16 +51,19 @@ const apart = (name, filter, find) => ({
     }),
 })
 
-// `src/runtime/program.ts` loads the program; its sources are no part of the first file.
+// `src/runtime/program.ts` loads the program, so its sources are not in the first file.
 const program = apart('program', /^\.\/cli\/run\.ts$/, () => './program.cjs')
 const libraries = apart('libraries', /^[^.]/, (path) =>
   path in LIBRARIES ? `./lib/${LIBRARIES[path]}.cjs` : undefined,
 )
-/** Of the Model Context Protocol's SDK, what the program uses: two modules of one package, so that they are one library. */
+/**
+ * The used part of the Model Context Protocol's SDK: two modules of one package, so they are one
+ * library.
+ */
 const SDK = 'src/api/tools/sdk.ts'
 const sdk = apart('sdk', /^[./]+\/(api\/tools\/)?sdk\.ts$/, () => './lib/mcp.cjs')
 
-/** What the documents say and show beside the table, which only they need. */
+/** The texts and examples of the OpenAPI documents, which only these need. */
 const TEXTS = 'src/api/openapi/descriptions/index.ts'
 const documents = apart(
   'documents',
@@ -62,7 +71,10 @@ const documents = apart(
   (path) => (path.endsWith('.json') ? './lib/examples.json' : './lib/descriptions.cjs'),
 )
 
-/** Loading node:crypto takes a tenth of the start, and the first answer does not need it: its members load it when read. */
+/**
+ * Loads node:crypto when one of its members is first read. Loading it takes a tenth of the start,
+ * and the first answer does not need it.
+ */
 const cryptoOnUse = {
   name: 'crypto-on-use',
   setup: ({ onResolve, onLoad }) => {
@@ -102,7 +114,7 @@ const node = {
   },
 }
 
-/** What the assistant answers from, as one file: texts by name. */
+/** Writes the assistant's sources as one file: texts by name. */
 async function bundleHandbook() {
   const docs = (await readdir('docs')).filter((name) => name.endsWith('.md')).toSorted()
   const names = ['README.md', ...docs.map((name) => `docs/${name}`)]
@@ -111,14 +123,16 @@ async function bundleHandbook() {
   await writeFile('dist/handbook.json', JSON.stringify(handbook))
 }
 
-/** What a daemon really answered, without the spaces for readers. */
+/** Copies the recorded examples without white space. */
 async function copyExamples() {
   const examples = JSON.parse(await readFile('src/api/openapi/examples.json', 'utf8'))
   await mkdir('dist/lib', { recursive: true })
   await writeFile('dist/lib/examples.json', JSON.stringify(examples))
 }
 
-/** The library of the documentation page, as most browsers take it: it is large. */
+/**
+ * Compresses the library of the documentation page, which is large, as most browsers accept it.
+ */
 async function compressReference() {
   const library = await readFile('node_modules/@scalar/api-reference/dist/browser/standalone.js')
   await writeFile('dist/pages/reference.js.gz', await promisify(gzip)(library, { level: 9 }))
@@ -130,11 +144,12 @@ const built = await Promise.all([
     ...node,
     entryPoints: ['src/cli/run.ts'],
     outfile: 'dist/program.cjs',
-    // As `src/runtime/program.ts` compiles it: a text of this size is not to be copied into another.
+    // As `src/runtime/program.ts` compiles it: a text of this size should not be copied into
+    // another.
     banner: { js: '(function (exports, require, module, __filename, __dirname) {' },
     footer: { js: '})' },
     charset: 'ascii',
-    // For whoever reads a stack trace: node --enable-source-maps.
+    // For readable stack traces: node --enable-source-maps.
     sourcemap: 'linked',
     plugins: [libraries, sdk, documents, cryptoOnUse],
   }),
@@ -173,7 +188,8 @@ const built = await Promise.all([
 ])
 
 const programBytes = await readFile('dist/program.cjs')
-// `src/runtime/program.ts` reads it as such; the bundler escapes what it can, which is no regular expression.
+// `src/runtime/program.ts` reads the file as latin1; the bundler escapes all text except in
+// regular expressions and templates.
 if (programBytes.some((byte) => byte > 127))
   throw new Error(
     'dist/program.cjs is not ASCII: escape what is not, in a regular expression or a template.',
@@ -183,7 +199,7 @@ await build({
   ...node,
   entryPoints: ['src/main.ts'],
   outfile: 'dist/countersignd.cjs',
-  // Low enough that an old Node can parse the file and say which Node is needed.
+  // Low enough that an old Node can parse the file and print which Node is needed.
   target: 'node20',
   banner: { js: '#!/usr/bin/env node' },
   plugins: [program],
@@ -194,7 +210,7 @@ await build({
 })
 await chmod('dist/countersignd.cjs', 0o755)
 
-// What was compiled from earlier builds is of no use to this one.
+// Code caches of earlier builds are useless for this one.
 for (const name of await readdir('dist'))
   if (name.endsWith('.cache') && !name.includes(programBuild)) await rm(`dist/${name}`)
 

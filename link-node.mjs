@@ -1,6 +1,7 @@
 /**
- * Put the Node that came with the packages first on the path of npm scripts. npm does so by itself, except that npm 10 loses
- * the link when it leaves out the packages of other platforms, which want the same name.
+ * Puts the Node from the packages first on the path of npm scripts. npm does so by itself, except
+ * that npm 10 loses the link when it omits the packages of other platforms, which use the same
+ * name.
  */
 import { existsSync, rmSync, symlinkSync } from 'node:fs'
 

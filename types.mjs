@@ -1,6 +1,8 @@
 /**
- * Make dist/api.d.ts, or the file that is named: the types of the interface, as openapi-fetch and others take them, from its document.
- * Beside it, device-api.json: the document of what a device asks an account server.
+ * Generates dist/api.d.ts, or the file given as argument: the types of the interface. They have
+ * the form that openapi-fetch and similar clients use, and come from the OpenAPI document. Also
+ * writes device-api.json beside it: the document of the routes that a device calls on an account
+ * server.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
@@ -10,7 +12,8 @@ import { ACCOUNT, REST, scopeTable } from './src/auth/scopes.ts'
 import { deviceDocument } from './src/api/openapi/device.ts'
 import { openapiDocument } from './src/api/openapi/document.ts'
 
-// openapi-typescript prints with the compiler of TypeScript 5, which programs may call; the one that checks this project they may not.
+// openapi-typescript prints with the compiler API of TypeScript 5. The compiler that checks this
+// project has no such API.
 registerHooks({
   resolve: (specifier, context, next) =>
     next(specifier === 'typescript' ? 'typescript-5' : specifier, context),

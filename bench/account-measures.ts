@@ -1,11 +1,11 @@
-/** What is measured over so many accounts. */
+/** The operations that the accounts benchmark measures. */
 import type { Account, Door } from '../src/api/port.ts'
 import type { TestDaemon } from '../test/daemon.ts'
 import { codeIn, lettersIn } from '../test/service/letters.ts'
 import { furtherOf, newcomerOf } from '../test/service/person.ts'
 import { type Row, addressOf } from './account-rows.ts'
 
-/** An account server over so many accounts, and who asks it. */
+/** An account server with `size` accounts, and the clients that call it. */
 export interface Bench {
   readonly size: number
   readonly url: string
@@ -17,7 +17,7 @@ export interface Bench {
   readonly mailDir: string
 }
 
-/** How long something takes, in milliseconds. */
+/** Returns how long the work takes, in milliseconds. */
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const from = performance.now()
   await work()
@@ -26,19 +26,23 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 export interface Measure {
   readonly name: string
-  /** How often in a round. */
+  /** How often it runs in a round. */
   readonly times: number
-  /** Once; `n` is a new number each time. Answers milliseconds. */
+  /** Runs it once; `n` is a new number each time. Returns milliseconds. */
   readonly once: (bench: Bench, n: number) => Promise<number>
 }
 
-/** Of as many accounts as the smallest table has: whose key log was verified before is quicker to verify again, whatever the size. */
+/**
+ * The smallest table's number of accounts. Measures use as many at every size, since a key log
+ * that was verified before is faster to verify again.
+ */
 const SEEN = 100
 const somebody = ({ rows }: Bench, n: number) => rows[((n % SEEN) * 7919) % rows.length] as Row
 
 export const MEASURES: readonly Measure[] = [
   {
-    // A person whose laptop is there already: the number of accounts stays what it is.
+    // Signs in an account that already has a laptop, so that the number of accounts does not
+    // change.
     name: 'sign-in',
     times: 4,
     once: async ({ door, mailDir, size }, n) => {
@@ -60,7 +64,7 @@ export const MEASURES: readonly Measure[] = [
         if (status !== 200) throw new Error(`${method} ${path}: ${status} ${text}`)
         return json as { items: { id: string }[]; words: string; last_sync: { ok: boolean } }
       }
-      // So that there is something to hand over: own words are logged, and are no guess.
+      // So that there is an entry to upload: own words are logged, and count as no guess.
       const [{ id }] = (await request('GET', '/api/v1/connections')).items as [{ id: string }]
       const { words } = await request('GET', `/api/v1/connections/${id}/code`)
       await request('POST', '/api/v1/verify', { words })

@@ -1,6 +1,6 @@
 /**
- * Accounts by the thousand, put into PostgreSQL at once: each with a device, a key log that verifies, and as much of everything
- * else as a person has.
+ * Inserts thousands of accounts into PostgreSQL at once. Each has a device, a key log that
+ * verifies, and a typical amount of other data.
  */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import pg from 'pg'
@@ -9,24 +9,30 @@ import { rawKeys, sealKeyId } from '../src/crypto/device-public-keys.ts'
 import { newId } from '../src/crypto/encoding/id.ts'
 import { type PublicJwk, thumbprint } from '../src/crypto/jose/jwk.ts'
 
-/** Of more live codes that were mailed, the server would send no other. */
+/** The largest number of live mailed codes with which the server still sends another one. */
 const MAILED = 900
 
-/** The mailbox of the account of this number. */
+/** Returns the mailbox of the account of this number. */
 export const addressOf = (n: number) => `person-${n}@example.org`
 
-/** A public key, and what signs with it. OpenSSL is a hundred times as fast as the library that browsers need. */
+/**
+ * Returns a public key and its private key. OpenSSL is a hundred times as fast as the library
+ * that browsers need.
+ */
 function newKey() {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const { x = '' } = publicKey.export({ format: 'jwk' })
   return { jwk: { kty: 'OKP', crv: 'Ed25519', x } as PublicJwk, privateKey }
 }
 
-/** An account with its first device and the entry of the key log that says so. `at` is in Unix milliseconds. */
+/**
+ * Returns an account with its first device and the entry of its key log. `at` is in Unix
+ * milliseconds.
+ */
 export function newRow(at: number) {
   const device = newId('dev_', at)
   const [own, auth] = [newKey(), newKey()]
-  // Nothing is sealed to it: its bytes are as many as those of a key.
+  // No secret is sealed to it: these are as many bytes as a key has.
   const keys = { sign: own.jwk, seal: sealKeyId(randomBytes(1216)), auth: auth.jwk }
   const salt = randomBytes(32)
   const account = accountIdOf(rawKeys(keys), salt)
@@ -51,7 +57,10 @@ export function newRow(at: number) {
 
 export type Row = ReturnType<typeof newRow>
 
-/** The rest of what an account has, made of its rows above. What nobody reads here is as long as it is in life. */
+/**
+ * SQL that derives the other rows of each account from the rows above. Columns that no measured
+ * query reads are filled with text of a realistic length.
+ */
 const FILL = (at: number) => {
   const soon = at + 3_600_000
   const filler = (length: number) => `repeat('x', ${length})`
@@ -65,7 +74,7 @@ const FILL = (at: number) => {
     `insert into idempotency select id, 'key', md5(id), ${filler(800)}, ${at} from sessions`,
     `insert into connections select 'con_' || substr(id, 5), 1, ${at} from accounts`,
     `insert into memberships select id, 'con_' || substr(id, 5), 'owner', 'A friend', 0, ${at} from accounts`,
-    // Each knows the next one, too.
+    // The next account is also a member of each connection.
     `insert into memberships select lead(id) over (order by id), 'con_' || substr(id, 5), 'member', 'A friend', 0, ${at}
       from accounts order by id limit (select count(*) - 1 from accounts)`,
     `insert into roster_entries select id, 0, ${filler(900)} from connections`,
@@ -79,11 +88,14 @@ const FILL = (at: number) => {
 }
 
 const LETTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-/** Four letters that name an enrolment code. */
+/** Returns the four letters that identify an enrolment code. */
 const locatorOf = (n: number) =>
   [15, 10, 5, 0].map((shift) => LETTERS.charAt((n >> shift) & 31)).join('')
 
-/** Put accounts into an empty database of this program's version. `at` is now, in Unix milliseconds. */
+/**
+ * Inserts accounts into an empty database of this program's version. `at` is now, in Unix
+ * milliseconds.
+ */
 export async function fill(url: string, rows: readonly Row[], at: number): Promise<void> {
   const client = new pg.Client(url)
   await client.connect()

@@ -1,7 +1,9 @@
 /**
- * What a sign-in, a sync and the look-up of a profile take with a hundred, a thousand and ten thousand accounts in PostgreSQL:
- * all three in one run, turn by turn, over real HTTP with the real client, as ratios to the smallest. Ends with the plans that
- * PostgreSQL has for the queries of the largest. It fails on a median that grows with the accounts, and on a scan of a table that does.
+ * Measures a sign-in, a sync and the look-up of a profile with 100, 1,000 and 10,000 accounts.
+ * The accounts are in PostgreSQL. All three sizes run in one process, alternating, over real HTTP
+ * with the real client, as ratios to the smallest. Then prints the PostgreSQL plans for the
+ * queries of the largest. It fails on a median that grows with the accounts, and on a sequential
+ * scan of a table that does.
  *
  *   node bench/accounts.ts
  */
@@ -19,16 +21,16 @@ import { type Row, fill, newRow } from './account-rows.ts'
 import { type Query, overheard, planOf, tablesOf, tap } from './plans.ts'
 
 const SIZES = [100, 1_000, 10_000]
-/** After one that is not counted. */
+/** Measured rounds, after one that is not counted. */
 const ROUNDS = 20
-/** What the daemon whose sync is measured has. */
+/** The connections and guest codes of the daemon with the measured sync. */
 const CONNECTIONS = 10
 const GUESTS = 5
-/** A number that no round comes to. */
+/** A number that no round reaches. */
 const UNUSED = 100_000
-/** A median that is so many times the smallest one has grown; what noise there is stays well below. */
+/** A median that is this many times the smallest one has grown; noise stays well below. */
 const GROWN = 1.5
-/** How much of a query is shown. */
+/** The number of printed characters of a query. */
 const WIDTH = 110
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
@@ -73,8 +75,8 @@ const quantile = (values: readonly number[], q: number) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length * q)] as number
 
 /**
- * Measure all sizes turn by turn, each round beginning with another one.
- * @returns what has grown
+ * Measures all sizes in alternation; each round begins with a different one.
+ * @returns the measures that have grown
  */
 async function measure(benches: readonly Bench[]): Promise<string[]> {
   const taken = new Map<string, number[]>()
@@ -108,8 +110,9 @@ async function measure(benches: readonly Bench[]): Promise<string[]> {
 }
 
 /**
- * Print how PostgreSQL answers what each measured operation asks, and what was asked beside them.
- * @returns what is read from end to end although it grows with the accounts
+ * Prints the PostgreSQL plans for the queries of each measured operation. `beside` are the
+ * queries recorded during the measurement, with those of background work.
+ * @returns the sequential scans of tables that grow with the accounts
  */
 async function explain(bench: Bench, beside: readonly Query[]): Promise<string[]> {
   const client = new pg.Client(bench.url)
@@ -140,7 +143,7 @@ async function explain(bench: Bench, beside: readonly Query[]): Promise<string[]
   return scans
 }
 
-/** Answers whether all is well. */
+/** Returns whether all checks pass. */
 async function main(): Promise<boolean> {
   const at = Date.now()
   const largest = SIZES.at(-1) as number
@@ -177,5 +180,5 @@ try {
 } finally {
   for (const close of closers.toReversed()) await close()
 }
-// Said aloud: the package of PostgreSQL ends the process its own way when nothing is left to do.
+// Explicit, since the PostgreSQL package otherwise ends the process with its own exit code.
 process.exit(good ? 0 : 1)

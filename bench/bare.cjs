@@ -1,6 +1,6 @@
 /**
- * The peer: node:http and nothing else. With an answer to give (JSON on standard input: headers and body) it gives that to
- * every request; without one it says hello.
+ * The peer: only node:http. With `answer` it reads a response (JSON on standard input: headers
+ * and body) and sends it for every request; without, it sends "hello".
  */
 const { createServer } = require('node:http')
 

@@ -1,7 +1,8 @@
 /**
- * Whose words are these, with a hundred thousand connections: what a look-up takes, how long everything else has to wait while the
- * index of codes is built and while the minute turns, and the memory of it. How long the machine lets this program wait with nothing
- * going on is measured turn by turn with it: on a machine that others use, a stall says little without that.
+ * Measures look-ups of spoken words with a hundred thousand connections. It measures the time of
+ * a look-up, the longest stall of the event loop while the index of codes is built and while the
+ * minute turns, and the memory of the index. The stall of an idle program is measured in
+ * alternation: on a machine that others use, a stall means little without that comparison.
  *
  *   node --expose-gc bench/codes.ts
  */
@@ -24,7 +25,7 @@ import { median, say, stalled } from './figures.ts'
 const CONNECTIONS = 100_000
 const BUILDS = 3
 const TURNS = 8
-/** By then the window after the next is computed, ten milliseconds to a slice of one. */
+/** By then the window after the next is computed, in a slice of 1 ms every 10 ms. */
 const AHEAD_MS = 1_800
 const LOOKUPS = 20_000
 const SAID = 2_000
@@ -34,7 +35,7 @@ const PERIOD_MS = PERIOD_S * 1000
 const shown = (values: readonly number[]) =>
   `${median(values).toFixed(1)} ms  (${values.map((value) => value.toFixed(1)).join(' ')})`
 
-/** Two people in each connection, and its secret. */
+/** Stores connections of two accounts each, with their secrets. */
 function fill(state: State, vault: Vault, own: string): string[] {
   return state.transaction(() =>
     Array.from({ length: CONNECTIONS }, (_, n) => {
@@ -57,7 +58,7 @@ async function untilReady(codes: Codes, now: () => number): Promise<void> {
   for (let wait = codes.ready(now); wait !== null; wait = codes.ready(now)) await wait
 }
 
-/** The median of what each takes in microseconds, as it runs for hours: the compiler has settled. */
+/** Returns the median time of each item in microseconds, after a warm-up of the compiler. */
 function settled<T>(items: readonly T[], once: (item: T) => void): string {
   for (const item of items) once(item)
   const taken = items.map((item) => {
@@ -77,7 +78,8 @@ function memory() {
 async function measure(state: State, vault: Vault, own: string, ids: readonly string[]) {
   const clock = { ms: Date.now() }
   const now = () => clock.ms
-  // The minute turns when the bench says so, and only the last index is kept ahead of it: the others are left behind.
+  // The bench turns the minute, and only the newest index is kept ahead of it; older ones are
+  // dropped.
   let newest = 0
   const open = () => {
     const number = ++newest
@@ -150,12 +152,12 @@ async function measure(state: State, vault: Vault, own: string, ids: readonly st
   say(`The same, with the names of who says them read from the state: ${settled(theirs, find)} µs`)
 }
 
-/** Look-ups in an index alone: words in, who says them out. Median microseconds. */
+/** Measures look-ups in an index alone, from words to their speakers. Median microseconds. */
 function whose(): string {
   const index = newCodeIndex()
   const [keys, ids] = [randomBytes(32 * CONNECTIONS), randomBytes(16 * 3 * CONNECTIONS)]
   const keyOf = (n: number) => keys.subarray(32 * n, 32 * n + 32)
-  /** The first of three is the connection's, the others are its members'. */
+  /** The first of three is the connection's id, the others are its members'. */
   const idOf = (n: number, which: number) => ids.subarray(16 * (3 * n + which)).subarray(0, 16)
   for (let n = 0; n < CONNECTIONS; n++)
     index.put(formatId(PREFIX.connection, idOf(n, 0)), keyOf(n), [idOf(n, 1), idOf(n, 2)])

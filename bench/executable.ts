@@ -1,6 +1,6 @@
 /**
- * What the executable costs beside a hello in the same kind of executable, as ratios within one alternating run, and how large it
- * is. Run it after `npm run build:exe`.
+ * Measures the executable against a hello in the same kind of executable, and its size. The
+ * figures are ratios within one alternating run. Run it after `npm run build:exe`.
  */
 import { spawn } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -51,7 +51,7 @@ try {
     assets: {},
     output: `${hello}.built`,
   })
-  // Both alike: how much of a file counts as resident depends on how it was written.
+  // Both are copied: how much of a file counts as resident depends on how it was written.
   copyFileSync(`${hello}.built`, hello)
   copyFileSync(BUILT, ours)
   // As in daily use: enrolled.

@@ -1,6 +1,7 @@
 /**
- * How long the building of an export keeps everybody else waiting: an account with 100,000 entries in its verification log, on
- * SQLite, where every query takes the one thread that answers requests. It fails on a stall of more than 20 ms.
+ * Measures how long the building of an export stalls other requests. The account has 100,000
+ * entries in its verification log, on SQLite, where every query uses the thread that answers
+ * requests. It fails on a stall of more than 20 ms.
  *
  *   node bench/exports.ts [ENTRIES]
  */
@@ -15,7 +16,7 @@ import { enrol } from '../test/service/person.ts'
 import { openSubject } from '../test/service/subject.ts'
 
 const STALL_MS = 20
-/** How often the loop is looked at; what this adds is no stall. */
+/** The sampling interval of the event loop; sampling adds as much to a measured stall. */
 const RESOLUTION_MS = 1
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
@@ -28,7 +29,7 @@ const told = (what: string, delay: Delay) =>
     `${what}: longest stall ${ms(delay.max)} ms, 99 of 100 below ${ms(delay.percentile(99))} ms, median ${ms(delay.percentile(50))} ms`,
   )
 
-/** Waits for the newest export. Gives its size. */
+/** Waits for the newest export. Returns its size in bytes. */
 async function built({ exports }: Pick<Account, 'exports'>): Promise<number | null> {
   for (;;) {
     const { state, error, size_bytes } = (await exports.list({})).items[0]!
@@ -48,7 +49,8 @@ async function main(entries: number): Promise<void> {
     const as = (id: string) =>
       subject.service.as({ account: id, device: null, session: null, token: null })
 
-    // Another person's, so that what is loaded once is loaded, and the loop at rest for comparison.
+    // An export of another account first, so that modules are loaded, and the idle loop for
+    // comparison.
     const bob = await enrol(subject.server)
     const other = as(bob.id)
     await other.exports.create({})

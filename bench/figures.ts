@@ -1,11 +1,11 @@
-/** Figures of a run, as they are told. */
+/** Computes and prints the figures of a run. */
 
 export const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
 
 export const say = (text: string): unknown => process.stdout.write(`${text}\n`)
 
-/** The longest time, in milliseconds, by which a timer of one millisecond was late meanwhile. */
+/** Returns the longest delay, in milliseconds, of a timer of one millisecond during the work. */
 export async function stalled(work: () => Promise<unknown>): Promise<number> {
   let longest = 0
   let last = performance.now()
@@ -20,8 +20,9 @@ export async function stalled(work: () => Promise<unknown>): Promise<number> {
 }
 
 /**
- * The longest time, in milliseconds, for which this thread used the processor meanwhile without a
- * turn of the event loop. Unlike a stall it does not count what other programs take.
+ * Returns the longest time of this thread on the processor without a turn of the event loop. In
+ * milliseconds, measured during the work. Unlike a stall it does not count the time of other
+ * programs.
  */
 export async function busiest(work: () => Promise<unknown>): Promise<number> {
   const usedUs = () => {

@@ -1,7 +1,7 @@
 /**
- * What the first sync of a device in 1,000 connections takes, and what a sync without news exchanges
- * with the account server. Devices and server are in this process, the server on SQLite, so the time
- * is that of both, without a network; the bytes are those of the JSON bodies.
+ * Measures the first sync of a device in 1,000 connections, and the traffic of a sync without
+ * news. Devices and server are in this process, the server on SQLite, so the time is that of
+ * both, without a network; the bytes are those of the JSON bodies.
  *
  *   node bench/first-sync.ts
  */
@@ -17,13 +17,13 @@ const ROUNDS = 3
 /** No account may invite all at once. */
 const DAY_MIN = 24 * 60
 
-/** What the helpers of the tests clean up with. */
+/** The cleanup functions of the test helpers. */
 const ends: (() => unknown)[] = []
 const t = { after: (end: () => unknown) => void ends.push(end) } as unknown as TestContext
 
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
 
-/** An account that counts the bytes of the bodies asked and answered. */
+/** Returns an account that counts the bytes of request and response bodies. */
 function counting(account: Account, bytes: { count: number }): Account {
   const calls = (group: object) =>
     Object.fromEntries(
@@ -43,7 +43,9 @@ function counting(account: Account, bytes: { count: number }): Account {
   ) as unknown as Account
 }
 
-/** What a sync of a device takes: milliseconds by the clock and of the processor, and bytes. */
+/**
+ * Measures a sync of a device: milliseconds of wall-clock time and of the processor, and bytes.
+ */
 async function measured(desk: Desk) {
   const bytes = { count: 0 }
   const again = desk.restart((account) => counting(account, bytes))

@@ -1,7 +1,10 @@
-/** A plain client: keep-alive connections that each send the next request when the answer to the last one is whole. */
+/**
+ * A plain client: keep-alive connections that each send the next request after the complete
+ * response.
+ */
 import { connect } from 'node:net'
 
-/** The length of the answer at the start of `text`, or 0 when it is not whole yet. */
+/** Returns the length of the response at the start of `text`, or 0 if it is not complete yet. */
 function answerLength(text: string): number {
   const end = text.indexOf('\r\n\r\n')
   if (end === -1) return 0
@@ -33,7 +36,10 @@ function one(port: number, request: string, count: number): Promise<void> {
   })
 }
 
-/** Send `count` requests over `connections` connections. Rejects at the first answer that is not 200. */
+/**
+ * Sends `count` requests over `connections` connections. Rejects at the first response that is
+ * not 200.
+ */
 export async function load(
   port: number,
   request: string,

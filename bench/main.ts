@@ -1,6 +1,6 @@
 /**
- * What the daemon costs beside bare node:http, as ratios within one alternating run: wall-clock figures of one machine say
- * little about another, and nothing while something else runs on it.
+ * Measures the daemon against bare node:http, as ratios within one alternating run. Wall-clock
+ * figures of one machine mean little on another, and are useless while other programs run on it.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { compareStarts, startMs } from './starts.ts'
 const DAEMON = 19_831
 const BARE = 19_832
 const ROUNDS = 5
-/** Times the measured number. */
+/** Warm-up requests, as a multiple of the measured number. */
 const WARM_UP = 3
 const REQUESTS = 40_000
 const STARTS = 15
@@ -34,7 +34,7 @@ const post = (body: object, token?: string) => ({
   },
 })
 
-/** Headers and body of an answer, as the peer is to give them. */
+/** Returns headers and body of a response, for the peer to send. */
 async function captured(path: string, token: string) {
   const answer = await fetch(`http://127.0.0.1:${DAEMON}${path}`, {
     headers: { Authorization: `Bearer ${token}` },
@@ -44,7 +44,7 @@ async function captured(path: string, token: string) {
   return { headers, body: await answer.text() }
 }
 
-/** CPU milliseconds that a server uses for the requests. */
+/** Returns the CPU milliseconds that a server uses for the requests. */
 async function cost(
   { process: { pid = 0 }, port }: Program,
   request: string,
@@ -62,14 +62,14 @@ async function requests(stateDir: string): Promise<void> {
   const { id } = await json('/api/v1/connections', post({ name: 'bench' }, token))
   const measured: [path: string, count: number][] = [
     [`/api/v1/connections/${id}/code`, REQUESTS],
-    // Answered by the database, ten times as dear.
+    // Answered by the database, ten times as expensive.
     [`/api/v1/connections/${id}`, REQUESTS / 10],
   ]
   for (const [path, count] of measured) {
     const bare = spawnBare(BARE, await captured(path, token))
     await listening(bare)
     const request = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${DAEMON}\r\nAuthorization: Bearer ${token}\r\nAccept: application/json\r\nUser-Agent: bench\r\n\r\n`
-    // Both are compared as they run for hours: the compiler has settled.
+    // Both are compared as they run for hours: after a warm-up of the compiler.
     await load(DAEMON, request, count * WARM_UP)
     await load(BARE, request, count * WARM_UP)
     const ratios: number[] = []
@@ -89,7 +89,7 @@ async function requests(stateDir: string): Promise<void> {
 
 const stateDir = mkdtempSync(join(tmpdir(), 'countersign-bench-'))
 try {
-  // As in daily use: enrolled, and with the compiled form that an earlier run left.
+  // As in daily use: enrolled, and with the code cache that an earlier run left.
   const ours = () => spawnDaemon(DAEMON, stateDir)
   await startMs(ours)
   await requests(stateDir)
@@ -98,7 +98,7 @@ try {
   rmSync(stateDir, { recursive: true })
 }
 
-// By themselves: what was measured before would show in memory and time.
+// In separate processes: the earlier measurements would affect memory and time.
 for (const [file, ...options] of [['codes.ts', '--expose-gc'], ['sealing.ts'], ['first-sync.ts']]) {
   const { status } = spawnSync(
     process.execPath,

@@ -1,8 +1,10 @@
 /**
- * What the dashboard, the summary, trends and the list of activity of an organisation of five thousand take after a thousand, ten
- * thousand, a hundred thousand and a million activities in PostgreSQL: all in one run, turn by turn, as ratios to the smallest. Every
- * figure is compared with one that was counted from the activities, one by one. It fails on a wrong figure, on a median of the dashboard
- * that grows with the history, and on a plan that reads the history from end to end.
+ * Measures the statistics of an organisation of five thousand members with up to a million
+ * activities. The dashboard, the summary, trends and the list of activity run after 1,000,
+ * 10,000, 100,000 and 1,000,000 activities in PostgreSQL: all in one run, alternating, as ratios
+ * to the smallest. Every figure is compared with a count of the single activities. It fails on a
+ * wrong figure, on a median of the dashboard that grows with the history, and on a plan that
+ * reads the whole history.
  *
  *   node bench/organisations.ts
  */
@@ -17,20 +19,20 @@ import { type Query, overheard, planOf, tap } from './plans.ts'
 import pg from 'pg'
 
 const SIZES = [1_000, 10_000, 100_000, 1_000_000]
-/** After some that are not counted. */
+/** Measured rounds, after `WARMING` uncounted ones. */
 const ROUNDS = 100
 const WARMING = 10
 const MEMBERS = 5_000
 const GROUPS = 100
-/** Members who do something. */
+/** Members with activities. */
 const BUSY = 100
 const DAY = 24 * 3_600_000
 const TODAY = Math.floor(NOW / DAY)
-/** So many days the histories go back. */
+/** The number of days that the histories cover. */
 const BACK = 730
-/** A median that is so many times the smallest one has grown; what noise there is stays well below. */
+/** A median that is this many times the smallest one has grown; noise stays well below. */
 const GROWN = 1.5
-/** How much of a query is shown. */
+/** The number of printed characters of a query. */
 const WIDTH = 110
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
@@ -41,7 +43,7 @@ const closers: (() => unknown)[] = []
 interface Bench {
   readonly url: string
   readonly town: Town
-  /** Of the owner, without a request around it. */
+  /** The owner's account, called without an HTTP request. */
   readonly account: Account
   readonly history: History
 }
@@ -121,7 +123,7 @@ async function openBench(url: string, count: number): Promise<Bench> {
   return { url, town, account, history }
 }
 
-/** Compare what is answered with what is counted one by one. Throws where they differ. */
+/** Compares the answers with counts of the single activities. Throws if they differ. */
 async function compare({ account, history }: Bench): Promise<void> {
   const ever = figuresOf(history, () => true).byEvent
   assert.deepEqual(await account.orgAnalytics.dashboard({}), {
@@ -156,7 +158,10 @@ async function compare({ account, history }: Bench): Promise<void> {
 const quantile = (values: readonly number[], q: number) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length * q)] as number
 
-/** Measure all sizes turn by turn, each round beginning with another one; answers whether the dashboard has grown. */
+/**
+ * Measures all sizes in alternation; each round begins with a different one. Returns whether the
+ * dashboard has grown.
+ */
 async function measure(benches: readonly Bench[]): Promise<boolean> {
   const row = (...cells: string[]) => say(cells.map((cell) => cell.padStart(13)).join(''))
   row('', 'activities', 'p50 ms', 'p95 ms', 'p50 ratio')
@@ -181,7 +186,10 @@ async function measure(benches: readonly Bench[]): Promise<boolean> {
   return grown
 }
 
-/** Print how PostgreSQL answers what is asked of the longest history; answers what reads it from end to end. */
+/**
+ * Prints the PostgreSQL plans for the queries on the longest history.
+ * @returns the queries that read the whole history
+ */
 async function explain(bench: Bench): Promise<string[]> {
   const client = new pg.Client(bench.url)
   await client.connect()
@@ -202,7 +210,7 @@ async function explain(bench: Bench): Promise<string[]> {
   return scans
 }
 
-/** Answers whether all is well. */
+/** Returns whether all checks pass. */
 async function main(): Promise<boolean> {
   const postgres = await startPostgres()
   closers.push(() => postgres.stop())
@@ -214,7 +222,7 @@ async function main(): Promise<boolean> {
     await compare(bench)
     const client = new pg.Client(bench.url)
     await client.connect()
-    // What autovacuum does in time.
+    // Autovacuum does this over time.
     await client.query('vacuum analyze')
     await client.end()
   }
@@ -240,5 +248,5 @@ try {
 } finally {
   for (const close of closers.toReversed()) await close()
 }
-// Said aloud: the package of PostgreSQL ends the process its own way when nothing is left to do.
+// Explicit, since the PostgreSQL package otherwise ends the process with its own exit code.
 process.exit(good ? 0 : 1)

@@ -1,4 +1,4 @@
-/** How PostgreSQL answers what the account server asks: the queries as they were asked, and their plans. */
+/** Records the queries that the account server sends to PostgreSQL, and fetches their plans. */
 import pg from 'pg'
 
 /** One statement, with its parameters. */
@@ -10,9 +10,9 @@ export interface Query {
 let listener: ((query: Query) => void) | null = null
 
 /**
- * Hear what this process asks of PostgreSQL while something runs. The driver belongs to the servers that are measured, so it is
- * heard where they call it.
- * @returns one query of each text, in the order in which they came first
+ * Records the queries that this process sends to PostgreSQL while the work runs. The driver
+ * belongs to the measured servers, so its calls are intercepted.
+ * @returns one query of each text, in the order of first use
  */
 export async function overheard(work: () => Promise<unknown>): Promise<Query[]> {
   const queries = new Map<string, Query>()
@@ -27,7 +27,7 @@ export async function overheard(work: () => Promise<unknown>): Promise<Query[]> 
   return [...queries.values()]
 }
 
-/** Begin to hear; before that, `overheard` answers nothing. */
+/** Starts to intercept queries; before that, `overheard` returns none. */
 export function tap(): void {
   const { prototype } = pg.Client
   const query = Reflect.get(prototype, 'query') as (...given: unknown[]) => unknown
@@ -40,7 +40,7 @@ export function tap(): void {
   })
 }
 
-/** A node of a plan, as EXPLAIN gives it. */
+/** A node of a plan, as in the output of EXPLAIN. */
 interface Plan {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
@@ -59,11 +59,11 @@ function told(plan: Plan): string {
 export interface Explained {
   readonly text: string
   readonly plan: string
-  /** The tables that are read from end to end. */
+  /** The tables that are read by a sequential scan. */
   readonly scanned: readonly string[]
 }
 
-/** The plan of a query; null for what has none. */
+/** Returns the plan of a query; null for a statement that has none. */
 export async function planOf(
   client: pg.Client,
   { text, values }: Query,
@@ -80,9 +80,9 @@ export async function planOf(
   return { text, plan: all.map(told).join(' ← '), scanned }
 }
 
-/** The tables that have at least so many rows, once their statistics are up to date. */
+/** Returns the tables that have at least so many rows, after updating their statistics. */
 export async function tablesOf(client: pg.Client, least: number): Promise<string[]> {
-  // What autovacuum does in time.
+  // Autovacuum does this over time.
   await client.query('analyze')
   const { rows } = await client.query<{ name: string }>(
     `select relname as name from pg_class

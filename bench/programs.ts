@@ -1,4 +1,4 @@
-/** The two programs that are measured against each other, as processes. */
+/** The two compared programs, as processes. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ export const program = (child: ChildProcess, port: number): Program => ({
   stop: stop(child),
 })
 
-/** Start the peer; `answer` is what it gives to every request. */
+/** Starts the peer; it sends `answer` for every request. */
 export function spawnBare(port: number, answer?: { headers: string[]; body: string }): Program {
   const mode = answer === undefined ? [] : ['answer']
   const child = spawn(process.execPath, [join(root, 'bench/bare.cjs'), String(port), ...mode], {
@@ -35,7 +35,7 @@ export function spawnBare(port: number, answer?: { headers: string[]; body: stri
   return program(child, port)
 }
 
-/** Start the daemon from its bundle on a state folder. */
+/** Starts the daemon from its bundle on a state folder. */
 export function spawnDaemon(port: number, stateDir: string): Program {
   const child = spawn(process.execPath, [join(root, 'dist/countersignd.cjs'), 'serve', '--json'], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -50,20 +50,23 @@ export function spawnDaemon(port: number, stateDir: string): Program {
   return program(child, port)
 }
 
-/** Resolves when the program says on standard output that it listens. */
+/**
+ * Resolves when the program prints its first line on standard output, which means that it
+ * listens.
+ */
 export async function listening({ process: child }: Program): Promise<void> {
   if (child.stdout === null) throw new Error('the program has no standard output')
   await once(child.stdout, 'data')
 }
 
-/** CPU time that a process has used, in milliseconds, to 10 ms. */
+/** Returns the CPU time that a process has used, in milliseconds, to 10 ms. */
 export function cpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS
 }
 
-/** Resident memory of a process, in MiB. */
+/** Returns the resident memory of a process, in MiB. */
 export function rssMib(pid: number): number {
   const kib = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   return Number(kib) / 1024

@@ -1,6 +1,7 @@
 /**
- * Sizes of what is signed and sealed, and what it takes to seal a secret to 4,000 devices: the time
- * beside that of the HPKE library alone, and how long everything else has to wait meanwhile.
+ * Measures the sizes of signed and sealed structures, and the time to seal a secret to 4,000
+ * devices. The time is compared with that of the HPKE library alone. It also measures the longest
+ * stall of other work meanwhile.
  *
  *   node bench/sealing.ts
  */
@@ -86,7 +87,7 @@ function sizes(): void {
   for (const [what, text] of lines) say(`${what}: ${text.length} bytes`)
 }
 
-/** Devices as a key log names them, with their sealing keys in a state database. */
+/** Returns devices as a key log names them, with their sealing keys in a state database. */
 function recipients(state: State): Recipient[] {
   const keys = new Map<string, Uint8Array>()
   const those = Array.from({ length: ENVELOPES }, () => {
@@ -99,7 +100,7 @@ function recipients(state: State): Recipient[] {
   return those
 }
 
-/** The library alone, on the same keys. */
+/** Seals with the library alone, to the same keys. */
 async function bare(state: State, those: readonly Recipient[]): Promise<void> {
   const suite = hpkeSuite1()
   for (const { account, device } of those) {
@@ -119,7 +120,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 async function sealing(state: State): Promise<void> {
   const those = recipients(state)
-  // It is not asked: all keys are in the state.
+  // Sealing does not call it: all keys are in the state.
   const account = {} as Account
   const seal = () => sealedTo(state, account, { roster: alone, k }, those)
   const [envelope = ''] = await seal()

@@ -1,11 +1,11 @@
-/** How long a program takes to its first answer, and what it needs at rest. */
+/** Measures the time of a program to its first answer, and its memory at rest. */
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { median, say } from './figures.ts'
 import { type Program, rssMib } from './programs.ts'
 
 type Spawn = () => Program
-/** What is compared, as what starts it. */
+/** The two compared programs, each as the function that starts it. */
 interface Pair {
   readonly ours: Spawn
   readonly peer: Spawn
@@ -13,7 +13,7 @@ interface Pair {
 
 const RESTS = 5
 
-/** Resolves when the program answers; it is asked again until it does. */
+/** Resolves when the program answers; requests are repeated until then. */
 async function firstAnswer(port: number): Promise<void> {
   const asked = () =>
     new Promise<boolean>((resolve) => {
@@ -29,7 +29,10 @@ async function firstAnswer(port: number): Promise<void> {
   while (!(await asked())) await wait(1)
 }
 
-/** Start a program, and end it when it has answered: milliseconds from spawn to the first answer. */
+/**
+ * Starts a program and stops it after its first answer. Returns milliseconds from spawn to that
+ * answer.
+ */
 export async function startMs(spawnIt: Spawn): Promise<number> {
   const from = performance.now()
   const program = spawnIt()
@@ -39,7 +42,7 @@ export async function startMs(spawnIt: Spawn): Promise<number> {
   return ms
 }
 
-/** Start a program and end it after a second: its resident memory at rest, in MiB. */
+/** Starts a program and stops it after a second. Returns its resident memory at rest, in MiB. */
 async function restMib(spawnIt: Spawn): Promise<number> {
   const program = spawnIt()
   await firstAnswer(program.port)
@@ -49,7 +52,7 @@ async function restMib(spawnIt: Spawn): Promise<number> {
   return rss
 }
 
-/** Medians of both, in turns. */
+/** Returns the medians of both, measured in alternation. */
 async function inTurns(
   { ours, peer }: Pair,
   rounds: number,
@@ -64,8 +67,8 @@ async function inTurns(
 }
 
 /**
- * Say what starting and resting costs beside a peer. The starts follow on one another: a system that has nothing to do takes
- * away what it holds of a program's file.
+ * Prints the cost of starting and resting against a peer. The starts follow directly on one
+ * another, because an idle system evicts cached pages of a program's file.
  */
 export async function compareStarts(pair: Pair, peer: string, rounds: number): Promise<void> {
   const told = (what: string, unit: string, [a, b]: readonly [number, number]) =>

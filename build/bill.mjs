@@ -1,17 +1,20 @@
-/** What the executables are made of: a bill of materials, and the licences, which travel with them. */
+/**
+ * Describes the contents of the executables: a bill of materials, and the licences to distribute
+ * with them.
+ */
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { locked } from './packages.mjs'
 
 const LICENCE = /^(licen[cs]e|copying|notice|third[-_]party)/i
 
-/** Names of the packages whose files a bundle is made of. */
+/** Returns the names of the packages with files in a bundle. */
 export const packagesIn = (inputs) =>
   new Set(
     inputs.flatMap((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.slice(1) ?? []),
   )
 
-/** The terms that a package names, which has no file with them. */
+/** The text of the licence that a package names without including a file. */
 const MIT = (author) => `MIT License
 
 Copyright (c) ${author}
@@ -29,11 +32,14 @@ ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
 THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 `
 
-/** By what scanners know Node, which is no package of npm but travels in one. */
+/**
+ * Whether a package contains Node. Vulnerability scanners identify Node by its CPE, since it is
+ * no npm package.
+ */
 const isNode = (name) => /^node-[a-z]+-[a-z0-9]+$/.test(name)
 const CPE = (version) => `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:*:*:*:*`
 
-/** A component of CycloneDX 1.6, from the lock file. */
+/** Returns a component of CycloneDX 1.6, from the lock file. */
 function component(name) {
   const { version, license, integrity } = locked(name)
   const [group, base] = name.startsWith('@') ? name.split('/') : [undefined, name]
@@ -57,8 +63,9 @@ function component(name) {
 }
 
 /**
- * The bill of materials as JSON. It has no serial number and no time, so that one commit has one bill.
- * @param {{name: string, version: string, license: string}} program as package.json says
+ * Returns the bill of materials as JSON. It has no serial number and no time, so that one commit
+ * has one bill.
+ * @param {{name: string, version: string, license: string}} program the content of package.json
  * @param {Iterable<string>} names of packages
  */
 export function billOf({ name, version, license }, names) {
@@ -88,7 +95,7 @@ export function billOf({ name, version, license }, names) {
   return `${JSON.stringify(bill, null, 2)}\n`
 }
 
-/** What stands for the file that a package lacks. */
+/** Returns the licence text for a package that lacks the file. */
 async function termsOf(name, folder) {
   if (isNode(name))
     return 'The terms of Node are those above or below: its licence is one for all platforms.\n'
@@ -99,7 +106,7 @@ async function termsOf(name, folder) {
 }
 
 /**
- * The texts of the licences, this program's own first, one after the other.
+ * Returns the texts of the licences, this program's own first, one after the other.
  * @param {Iterable<[name: string, folder: string]>} packages
  */
 export async function licencesOf(packages) {

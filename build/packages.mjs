@@ -1,4 +1,7 @@
-/** Packages for other platforms than this one, which `npm ci` leaves out: fetched by name, held against the lock file's hash. */
+/**
+ * Packages for other platforms, which `npm ci` omits. They are fetched by name and checked
+ * against the hash in the lock file.
+ */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, rm, stat } from 'node:fs/promises'
@@ -7,26 +10,26 @@ import { promisify } from 'node:util'
 
 const exec = promisify(execFile)
 const LOCK = JSON.parse(await readFile('package-lock.json', 'utf8')).packages
-/** Beside what npm itself installs: a clone without it has everything to fetch again. */
+/** Beside the packages that npm installs, so a new clone fetches all of them again. */
 const CACHE = 'node_modules/.cache/countersignd'
 
-/** What the lock file says of a package. */
+/** Returns the entry of a package in the lock file. */
 export function locked(name) {
   const entry = LOCK[`node_modules/${name}`]
   if (entry === undefined) throw new Error(`package-lock.json does not know ${name}.`)
   return entry
 }
 
-/** Subresource Integrity, as npm writes it, of a file. */
+/** Returns the Subresource Integrity of a file, in npm's form. */
 const integrityOf = async (file) =>
   `sha512-${createHash('sha512')
     .update(await readFile(file))
     .digest('base64')}`
 
 /**
- * The folder of an unpacked package.
- * @param {string} name of a package in the lock file, for whatever platform
- * @throws where the registry has other bytes than the lock file says
+ * Fetches and unpacks a package; returns its folder.
+ * @param {string} name of a package in the lock file, for any platform
+ * @throws if the bytes from the registry do not match the lock file
  */
 async function fetched(name) {
   const { version, integrity } = locked(name)
@@ -61,7 +64,7 @@ async function found(name) {
 
 const folders = new Map()
 
-/** The folder of a package: as installed, or fetched where it is for another platform. */
+/** Returns the folder of a package: as installed, or fetched if it is for another platform. */
 export function folderOf(name) {
   if (!folders.has(name)) folders.set(name, found(name))
   return folders.get(name)

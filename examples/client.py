@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""The main job over HTTP, in Python: list the connections, check the three words that somebody says, stamp a file. Needs Python 3.11.
+"""The main job over HTTP, in Python: list the connections, check three spoken words, stamp a file.
+
+Needs Python 3.11.
 
     echo 'matador carload recede' | examples/client.py invoice.pdf
 
-COUNTERSIGN_TOKEN: a token of scope write; without it, one is made for ten minutes. SVC_HTTP_BIND and SVC_HTTP_PORT: the daemon's
-address and port, where they were moved. COUNTERSIGN_URL: its whole base URL, in place of both.
+COUNTERSIGN_TOKEN: a token of scope write; without it, one is created for ten minutes.
+SVC_HTTP_BIND and SVC_HTTP_PORT: the daemon's address and port, if they differ from the defaults.
+COUNTERSIGN_URL: its whole base URL, in place of both.
 """
 
 import hashlib
@@ -17,7 +20,10 @@ import urllib.request
 
 
 def base_url():
-    """Where the daemon listens. An empty variable counts as unset; an IPv6 address needs brackets in a URL."""
+    """Return the daemon's URL.
+
+    An empty variable counts as unset; an IPv6 address needs brackets in a URL.
+    """
     bind = os.environ.get("SVC_HTTP_BIND") or "127.0.0.1"
     port = os.environ.get("SVC_HTTP_PORT") or "19821"
     host = f"[{bind}]" if ":" in bind else bind
@@ -25,16 +31,16 @@ def base_url():
 
 
 URL = base_url()
-# A proxy of the environment is for other machines.
+# The environment's proxy serves other machines, so it is not used.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Refused(Exception):
-    """An error of the daemon, whose message says what to do."""
+    """An error of the daemon. Its message names the remedy."""
 
 
 def ask(method, path, token=None, body=None):
-    """Ask the daemon; what it answers, parsed."""
+    """Send a request to the daemon; return the parsed response."""
     request = urllib.request.Request(URL + path, method=method)
     if token is not None:
         request.add_header("Authorization", f"Bearer {token}")
@@ -51,13 +57,13 @@ def ask(method, path, token=None, body=None):
 
 
 def new_token():
-    """A token that is good for ten minutes."""
+    """Return a token that is valid for ten minutes."""
     body = {"name": "example", "scope": "write", "expires_in": 600}
     return ask("POST", "/api/v1/token", body=body)["token"]
 
 
 def connections(token):
-    """All connections, page by page."""
+    """Yield all connections, page by page."""
     path = "/api/v1/connections"
     query = ""
     while query is not None:
@@ -79,7 +85,7 @@ def main(arguments):
         print(f"{one['id']}  {one['name']} ({one['state']})")
     if words:
         print(ask("POST", "/api/v1/verify", token, {"words": words})["summary"])
-    # Its digest is signed; the file itself stays where it is.
+    # Only its digest is signed; the file is not uploaded.
     print(ask("POST", "/api/v1/stamp", token, {"sha256": sha256})["verification_url"])
 
 

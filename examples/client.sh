@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# The main job over HTTP, in a shell: list the connections, check the three words that somebody says, stamp a file. Needs curl and jq.
+# The main job over HTTP, in a shell: list the connections, check three spoken words, stamp a file.
+# Needs curl and jq.
 #
 #   echo 'matador carload recede' | examples/client.sh invoice.pdf
 #
-# COUNTERSIGN_TOKEN: a token of scope write; without it, one is made for ten minutes. SVC_HTTP_BIND and SVC_HTTP_PORT: the daemon's
-# address and port, where they were moved. COUNTERSIGN_URL: its whole base URL, in place of both.
+# COUNTERSIGN_TOKEN: a token of scope write; without it, one is created for ten minutes.
+# SVC_HTTP_BIND and SVC_HTTP_PORT: the daemon's address and port, if they differ from the defaults.
+# COUNTERSIGN_URL: its whole base URL, in place of both.
 set -euo pipefail
 
 host=${SVC_HTTP_BIND:-127.0.0.1}
@@ -24,13 +26,13 @@ file=${1:-}
 [ -n "$file" ] || fail 'Give a file to stamp, and three words on standard input.'
 [ -r "$file" ] || fail "There is no file $file to read."
 
-# The arguments of a program are for all to see: a token comes by a file, a body by standard input.
+# All users can read the arguments of a program: pass a token in a file, a body on standard input.
 fields() {
   printf 'header = "Content-Type: application/json"\n'
   [ -z "$token" ] || printf 'header = "Authorization: Bearer %s"\n' "$token"
 }
 
-# Asks, with the body on standard input, where there is one.
+# Sends a request, with the body, if any, from standard input. Prints the response.
 ask() { # METHOD PATH [--data-binary @-]
   local answer status method=$1 path=$2
   shift 2
@@ -38,7 +40,7 @@ ask() { # METHOD PATH [--data-binary @-]
     fail "No daemon answers at $url: start one with \"countersignd serve\"."
   status=${answer##*$'\n'}
   answer=${answer%$'\n'*}
-  # The message of an error says what to do.
+  # The message of an error names the remedy.
   [ "$status" -lt 400 ] || fail "$(jq -r .message <<<"$answer")"
   printf '%s\n' "$answer"
 }
@@ -61,6 +63,6 @@ if [ -n "${words:-}" ]; then
   jq -R '{words: .}' <<<"$words" | send /api/v1/verify | jq -r .summary
 fi
 
-# Its digest is signed; the file itself stays where it is.
+# Only its digest is signed; the file is not uploaded.
 digest=$(sha256sum <"$file")
 jq -R '{sha256: .}' <<<"${digest%% *}" | send /api/v1/stamp | jq -r .verification_url

@@ -1,11 +1,13 @@
 /**
- * The main job over HTTP, in TypeScript: list the connections, check the three words that somebody says, stamp a file. Needs Node 24,
- * `openapi-fetch`, and the types of the interface, which `npm run types` makes.
+ * The main job over HTTP, in TypeScript: list the connections, check three spoken words, stamp a
+ * file. Needs Node 24, `openapi-fetch`, and the types of the interface, which `npm run types`
+ * generates.
  *
  *   echo 'matador carload recede' | npx node examples/client.ts invoice.pdf
  *
- * COUNTERSIGN_TOKEN: a token of scope write; without it, one is made for ten minutes. SVC_HTTP_BIND and SVC_HTTP_PORT: the daemon's
- * address and port, where they were moved. COUNTERSIGN_URL: its whole base URL, in place of both.
+ * COUNTERSIGN_TOKEN: a token of scope write; without it, one is created for ten minutes.
+ * SVC_HTTP_BIND and SVC_HTTP_PORT: the daemon's address and port, if they differ from the
+ * defaults. COUNTERSIGN_URL: its whole base URL, in place of both.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -16,7 +18,10 @@ import type { components, paths } from '../dist/api.d.ts'
 type ApiError = components['schemas']['Error']
 type Connection = components['schemas']['Connection']
 
-/** Where the daemon listens. An empty variable counts as unset; an IPv6 address needs brackets in a URL. */
+/**
+ * Returns the daemon's URL. An empty variable counts as unset; an IPv6 address needs brackets in
+ * a URL.
+ */
 function urlOf(env: NodeJS.ProcessEnv): string {
   const bind = env['SVC_HTTP_BIND'] || '127.0.0.1'
   const host = bind.includes(':') ? `[${bind}]` : bind
@@ -26,7 +31,9 @@ function urlOf(env: NodeJS.ProcessEnv): string {
 const baseUrl = urlOf(process.env)
 const api = createClient<paths>({ baseUrl })
 
-/** The answer, or the error of the daemon, whose message says what to do. */
+/**
+ * Returns the data of a response, or throws the daemon's error message, which names the remedy.
+ */
 async function good<T>(asked: Promise<{ data?: T; error?: ApiError }>): Promise<T> {
   const { data, error } = await asked
   if (error !== undefined) throw new Error(error.message)
@@ -42,7 +49,7 @@ async function signOn(): Promise<void> {
   })
 }
 
-/** All connections, page by page. */
+/** Yields all connections, page by page. */
 async function* connections(): AsyncIterable<Connection> {
   for (let cursor: string | null | undefined; cursor !== null;) {
     const query = cursor === undefined ? {} : { cursor }
@@ -65,7 +72,7 @@ async function main(file: string | undefined): Promise<void> {
     const { summary } = await good(api.POST('/api/v1/verify', { body: { words } }))
     console.log(summary)
   }
-  // Its digest is signed; the file itself stays where it is.
+  // Only its digest is signed; the file is not uploaded.
   const body = { sha256: sha256.digest('hex') }
   console.log((await good(api.POST('/api/v1/stamp', { body }))).verification_url)
 }
@@ -73,7 +80,7 @@ async function main(file: string | undefined): Promise<void> {
 try {
   await main(process.argv[2])
 } catch (error) {
-  // What fetch throws says nothing but that it failed.
+  // A TypeError of fetch gives no cause.
   const isSilent = error instanceof TypeError
   console.error(
     isSilent

@@ -1,7 +1,10 @@
-/** A PostgreSQL for the examples: prints the URL of an empty database, and ends with a signal, leaving nothing behind. */
+/**
+ * A PostgreSQL for the examples. It prints the URL of an empty database, runs until a signal, and
+ * then deletes its data.
+ */
 import { constants } from 'node:os'
 
-// Before anything is begun that would have to be ended.
+// Before any process is started that would have to be stopped.
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => process.exit(128 + constants.signals[signal]))
 

@@ -1,24 +1,26 @@
 #!/usr/bin/env bash
-# Ada and Bob, each with a daemon of their own, and one account server on PostgreSQL between them. Both sign in with a code that
-# comes by mail, Ada invites Bob to a connection, and they prove to each other by three words who they are, until Ada removes him.
-# Everything runs on this machine, in a temporary folder, and is gone afterwards.
+# Ada and Bob, each with their own daemon, and one account server on PostgreSQL. Both sign in with a
+# code from their mail, Ada invites Bob to a connection, and they prove their identity to each other
+# with three words, until Ada removes him. Everything runs on this machine, in a temporary folder
+# that is deleted afterwards.
 #
 #   npm ci && examples/two-people.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH="$PWD/node_modules/.bin:$PATH"
-# Whoever runs this may have settings of their own.
+# The user may have set variables of Countersign.
 for name in $(compgen -e SVC_ || true); do unset "$name"; done
 
 work=$(mktemp -d)
-# Whatever a program leaves behind goes with it; and PostgreSQL, which never runs as root, must get through.
+# Leftovers of the programs are deleted with the folder. PostgreSQL, which never runs as root, needs
+# access to it.
 export TMPDIR=$work
 chmod 711 "$work"
 running=()
 finish() {
   local code=$?
   trap - EXIT
-  # The last one started is the first to go: daemons, then their server, then its database.
+  # The last one started is stopped first: daemons, then their server, then its database.
   for ((i = ${#running[@]} - 1; i >= 0; i--)); do
     kill "${running[i]}" 2>/dev/null || true
     wait "${running[i]}" 2>/dev/null || true
@@ -37,7 +39,7 @@ trap 'exit 143' TERM
 say() { printf '\n== %s\n' "$*"; }
 countersignd() { node dist/countersignd.cjs "$@"; }
 
-# Runs a program in the background until its first line, which is kept in a file.
+# Starts a program in the background and waits for its first line, which is written to a file.
 start() { # NAME COMMAND…
   local name=$1
   shift
@@ -49,13 +51,13 @@ start() { # NAME COMMAND…
   done
 }
 
-# A member of the JSON on standard input: field user.id
+# Prints a member of the JSON on standard input: field user.id
 field() { node -e 'let v = JSON.parse(require("fs").readFileSync(0)); for (const k of process.argv[1].split(".")) v = v[k]; console.log(v)' "$1"; }
 
-# The code in the mail to an address.
+# Prints the code in the mail to an address.
 code_for() { # ADDRESS
   local mail
-  # Without a file, the next one would wait for its standard input.
+  # Without a file, the next command would wait for its standard input.
   mail=$(grep -ls "^To: $1" "$work"/mail/*.eml) || { echo "No mail came to $1." >&2 && return 1; }
   grep -ohE '[0-9A-Z]{4}(-[0-9A-Z]{4}){3}' $mail | tail -n 1
 }
@@ -67,7 +69,7 @@ SVC_STATE_DIR=$work/server SVC_DATABASE_URL=$(cat "$work/postgres.line") SVC_MAI
 server=$(field account_address <"$work/server.line")
 echo "$server"
 
-# Each person has a state folder and a daemon.
+# Runs a command with the person's own state folder and daemon.
 as() { # PERSON COMMAND…
   local person=$1
   shift
@@ -77,14 +79,14 @@ as() { # PERSON COMMAND…
 for person in ada bob; do
   say "$person signs in with a code from the mailbox"
   as $person start $person node dist/countersignd.cjs serve --json
-  # The first call has the code sent, and ends where there is nobody to type it; the second goes on with it.
+  # The first call requests the code, and ends without input; the second continues with the code.
   as $person countersignd login --email $person@example.org </dev/null || true
   code=$(code_for $person@example.org)
   as $person countersignd login --email $person@example.org <<<"$code"
   as $person countersignd whoami
 done
 
-# What a script does: a token, then plain HTTP.
+# The steps of a script: create a token, then use plain HTTP.
 token() { as "$1" countersignd token create --name example --scope write; }
 ask() { # PERSON METHOD PATH [BODY]
   curl -fsS -X "$2" "$(field address <"$work/$1.line")$3" -H "Authorization: Bearer $(cat "$work/$1.token")" \
@@ -93,7 +95,7 @@ ask() { # PERSON METHOD PATH [BODY]
 for person in ada bob; do
   (umask 077 && token $person >"$work/$person.token")
   ask $person GET /api/v1/context | field user.id >"$work/$person.id"
-  # The name that others see; as it comes, it is the one of the machine's user.
+  # The name that other accounts see; the default is the name of the machine's user.
   ask $person PATCH /api/v1/profile "{\"display_name\": \"${person^}\"}" >"$work/$person.profile"
 done
 
@@ -133,9 +135,9 @@ for pair in 'ada bob' 'bob ada'; do
   as "$me" countersignd trust confirm "$(cat "$work/$other.id")" --safety-number "$(cat "$work/$me.number")"
 done
 
-# The words that somebody says now.
+# Prints the current words of a person.
 words_of() { as "$1" countersignd code "$connection" --json | field words; }
-# What somebody's program says of words that they hear: its exit code and one member of its answer must be as told.
+# Verifies words on a person's daemon. Exit code and one member of the response must be as given.
 hears() { # PERSON WORDS EXIT-CODE MEMBER VALUE
   local answer code=0
   answer=$(as "$1" countersignd verify --json <<<"$2") || code=$?
@@ -155,7 +157,7 @@ hears ada "$adas" 10 echo true
 hears ada "$bobs" 10 replayed true
 
 say 'Ada wants to be sure what the words are for: she says a word, and Bob says words for her and this purpose alone'
-# What Ada's program says of Bob's words for a challenge of hers: for one purpose she means, another one he may.
+# Verifies Bob's words for a challenge of Ada; the purposes that the two enter may differ.
 answers() { # PURPOSE-OF-ADA PURPOSE-OF-BOB VERIFIED
   local drawn words answer
   drawn=$(ask ada POST /api/v1/verify/challenges "{\"connection_id\": \"$connection\", \"purpose\": \"$1\"}")
@@ -169,7 +171,7 @@ answers 'Pay 12,000 to 1234' 'pay 12000 to 1234' true
 answers 'Pay 12,000 to 1234' 'pay 99000 to 1234' false
 
 say 'Ada removes Bob: a new secret, and his words fail'
-# Before the removal, of which his daemon may hear at any time after it.
+# Before the removal, since his daemon may learn of it at any time afterwards.
 bobs=$(words_of bob)
 as ada countersignd connection remove-member "$connection" "$(cat "$work/bob.id")"
 hears ada "$bobs" 10 replayed false

@@ -1,9 +1,10 @@
 /**
- * The one class of errors that reach a caller, and the one that keeps the daemon from starting.
- * An error is a value with a stable code: the message is for the caller and names the remedy, the cause is for the log.
+ * The class of errors that reach a caller, and the class of errors that keep the daemon from
+ * starting. An error has a stable code. Its message is for the caller and names the remedy; its
+ * cause is for the log.
  */
 
-/** Every error code of the interface and the HTTP status it answers with. */
+/** Every error code of the interface and its HTTP status. */
 const STATUS = {
   bad_request: 400,
   invalid_json: 400,
@@ -54,34 +55,36 @@ export type Code = keyof typeof STATUS
 /** All codes, for the OpenAPI document. */
 export const CODES = Object.keys(STATUS) as readonly Code[]
 
-/** The HTTP status of a code. */
+/** Returns the HTTP status of a code. */
 export const statusOf = (code: Code): number => STATUS[code]
 
-/** One fault of a request, as `validation_failed` lists them: `path` is dotted, empty for the body itself. */
+/**
+ * One fault of a request, as in `validation_failed`: `path` is dotted, empty for the body itself.
+ */
 export interface Issue {
   readonly path: string
   readonly message: string
 }
 
-/** Members that travel in the error body beside `error` and `message`. */
+/** Members of the error body beside `error` and `message`. */
 export interface Details {
   readonly required_scope?: string
   readonly issues?: readonly Issue[]
   readonly state?: string
-  /** The hash of the newest entry of a log that another one was meant for, base64url. */
+  /** The hash of the newest entry of a log that rejected a new entry, base64url. */
   readonly head?: string
   readonly found?: number
   readonly word?: string
   readonly suggestions?: readonly string[]
-  /** What OAuth clients read in place of `message` (RFC 6749 section 5.2). */
+  /** The text that OAuth clients read in place of `message` (RFC 6749 section 5.2). */
   readonly error_description?: string
 }
 
-/** An error a caller may see. `message` is safe to show; `options.cause` goes to the log alone. */
+/** An error that a caller may see. `message` is safe to show; `options.cause` is only logged. */
 export class AppError extends Error {
   readonly code: Code
   readonly details: Details
-  /** Answer header fields that belong to the error: `Allow`, `Retry-After`, `WWW-Authenticate`. */
+  /** Response header fields of the error: `Allow`, `Retry-After`, `WWW-Authenticate`. */
   readonly headers: Readonly<Record<string, string>>
 
   constructor(
@@ -100,7 +103,7 @@ export class AppError extends Error {
     this.headers = options.headers ?? {}
   }
 
-  /** The body of the answer: `{error, message, …details}`. */
+  /** Returns the body of the response: `{error, message, …details}`. */
   toJSON(): { error: Code; message: string } & Details {
     return { error: this.code, message: this.message, ...this.details }
   }
@@ -123,7 +126,7 @@ export const EXIT = {
   stateOlder: 12,
 } as const
 
-/** A reason not to start, or not to go on, with the program's exit code. */
+/** A reason not to start, or not to continue, with the exit code of the program. */
 export class StartError extends Error {
   readonly exit: number
 
@@ -134,7 +137,10 @@ export class StartError extends Error {
   }
 }
 
-/** Whether an error of `node:fs` says that the disk is full, or the share of it that is this user's. */
+/**
+ * Returns whether an error of `node:fs` means that the disk is full or the user's quota is used
+ * up.
+ */
 export const isFullDisk = (cause: unknown): boolean => {
   const { code } = (cause ?? {}) as { code?: unknown }
   return code === 'ENOSPC' || code === 'EDQUOT'
@@ -143,7 +149,10 @@ export const isFullDisk = (cause: unknown): boolean => {
 /** SQLite's result code for a full disk. */
 const SQLITE_FULL = 13
 
-/** What a caller is told of any failure: itself when it is an AppError, a full disk by its name, else `internal`. */
+/**
+ * Converts any failure to the error for the caller: an AppError is kept, a full disk becomes
+ * `storage_full`, all else `internal`.
+ */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const { errcode } = (error ?? {}) as { errcode?: unknown }

@@ -1,6 +1,6 @@
 /**
- * The log: JSON lines on standard error. One redactor stands before every line, so that no caller of it can leak a secret:
- * whatever looks like one is cut out.
+ * The log: JSON lines on standard error. Every line passes one redactor, which removes text that
+ * looks like a secret, so that no caller of the log can leak one.
  */
 import { redact } from './crypto/encoding/redact.ts'
 import { AppError } from './errors.ts'
@@ -9,28 +9,37 @@ export { redact } from './crypto/encoding/redact.ts'
 
 export type Level = 'error' | 'warn' | 'info' | 'debug'
 type Fields = Readonly<Record<string, unknown>>
-/** Fields given as a function are made only for a line that is written. */
+/** Writes a line. Fields given as a function are computed only if the line is written. */
 export type Log = (level: Level, event: string, fields?: Fields | (() => Fields)) => void
 
 const RANK = { error: 0, warn: 1, info: 2, debug: 3 } as const
 
-/** What may happen on any day says in its message what it was; a stack is for what should not. */
+/**
+ * Returns a value as it is logged. An AppError is an expected event, so its message is enough;
+ * other errors get their stack.
+ */
 const plain = (value: unknown): unknown => {
   if (value instanceof AppError) return `${value.code}: ${value.message}`
   return value instanceof Error ? `${value.name}: ${value.message}\n${value.stack ?? ''}` : value
 }
 
-/** Fields that hold nothing else. */
+/** Names of fields that contain only credentials. */
 const CREDENTIALS = /^(?:proxy-)?authorization$|^(?:set-)?cookie$/i
 
-/** What a line tells of a value: names and texts without secrets. Before it is JSON, whose escapes would look like a part of them. */
+/**
+ * Redacts the names and texts of a value. It runs before the encoding as JSON, because escapes
+ * would look like parts of a secret.
+ */
 function cut(name: string, value: unknown): unknown {
   if (typeof value === 'string') return CREDENTIALS.test(name) ? '[redacted]' : redact(value)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [redact(key), inner]))
 }
 
-/** A log that keeps lines up to `level` and hands each, with its line feed, to `write`. */
+/**
+ * Creates a log that writes lines up to `level`.
+ * @param write called with each line, including its line feed
+ */
 export function newLog(level: Level, write: (line: string) => void): Log {
   return (at, event, fields = {}) => {
     if (RANK[at] > RANK[level]) return

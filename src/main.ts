@@ -1,11 +1,15 @@
-/** The program. An old Node cannot run it, and is told which one can before anything else is loaded. */
+/**
+ * The entry point. On an unsupported Node it prints the supported versions before it loads
+ * anything else.
+ */
 import net from 'node:net'
 import { join } from 'node:path'
 
-/** Of the bundle: what changes whenever `program.cjs` does. */
+/** The build id in the bundle; it changes whenever `program.cjs` does. */
 declare const PROGRAM_BUILD: string | undefined
 
-// The newest of what the program needs; a version says less, as later lines had it later.
+// Checks for the newest API that the program needs. Later release lines got it later, so a
+// minimum version number is not enough.
 if (!('BoundSocket' in net)) {
   process.stderr.write(
     `countersignd needs Node 24.19 or a later 24, or 26.4 or newer; this is ${process.versions.node}. In a clone, "npx countersignd" uses the right one.\n`,
@@ -14,8 +18,8 @@ if (!('BoundSocket' in net)) {
 }
 
 /**
- * Whoever reads what is printed may have seen enough, as in "| head -1": that is no failure. Whoever closed standard error wants none
- * of it: the exit code says the rest.
+ * Handles a write error on standard output or standard error. A reader that stops early, as in "|
+ * head -1", is no failure. If standard error is closed, the exit code alone reports the result.
  */
 const unwritten = (name: string, error: NodeJS.ErrnoException): void => {
   if (error.code !== 'EPIPE') {
@@ -28,8 +32,8 @@ const unwritten = (name: string, error: NodeJS.ErrnoException): void => {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => unwritten('output', error))
 process.stderr.on('error', (error: NodeJS.ErrnoException) => unwritten('error', error))
 
-// WebCrypto's ML-KEM, which sealing keys are made of, is marked as experimental in this Node. Test vectors
-// cover its results, and the user can do nothing about the warning.
+// WebCrypto's ML-KEM, which sealing keys use, is marked as experimental in this Node. Test
+// vectors cover its results, and the user cannot act on the warning.
 const emitWarning = process.emitWarning.bind(process)
 process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
   const isKnown = rest[0] === 'ExperimentalWarning' && /Web Crypto API/.test(String(warning))

@@ -1,6 +1,7 @@
 /**
- * A radix tree over path segments. A literal segment wins over a parameter, at every depth, and never falls back:
- * `/presets/default` is one path and `/presets/{id}` another, whatever methods each has.
+ * A radix tree over path segments. At every depth, a literal segment takes precedence over a
+ * parameter, without fallback: `/presets/default` is one path and `/presets/{id}` another,
+ * regardless of their methods.
  */
 
 interface Leaf<T> {
@@ -16,19 +17,22 @@ interface Node<T> {
 
 export interface Found<T> {
   readonly value: T
-  /** Made for this look-up: the finder's to use. */
+  /** Created for this look-up: the caller may change it. */
   readonly params: Record<string, string>
 }
 
-/** A path that exists, but not for this method: `allow` lists those it has. */
+/** A path that exists, but not for this method; `allow` lists the methods it has. */
 export interface WrongMethod {
   readonly allow: readonly string[]
 }
 
 export interface Router<T> {
-  /** Register a path such as `/tags/{id}`. Throws when method and path are taken. */
+  /** Registers a path such as `/tags/{id}`. Throws if method and path are registered already. */
   add(method: string, path: string, value: T): void
-  /** Look up the segments of a path: the value, the methods it has instead, or null for no such path. */
+  /**
+   * Looks up the segments of a path. Returns the value, the methods that the path has instead, or
+   * null for no such path.
+   */
   find(method: string, segments: readonly string[]): Found<T> | WrongMethod | null
 }
 

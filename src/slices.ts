@@ -1,13 +1,13 @@
-/** Long computations in slices, so that the program answers others meanwhile. */
+/** Runs long computations in slices, so that the program can serve other requests in between. */
 import { setImmediate } from 'node:timers/promises'
 
-/** The longest slice, in milliseconds, but for a single step that takes longer. */
+/** The longest slice, in milliseconds, unless a single step takes longer. */
 const SLICE_MS = 10
 
 /**
- * Runs a computation that yields between its steps, at most 10 ms in one turn of the event loop.
- * Out: its result.
- * @throws what the computation throws
+ * Runs a computation that yields between its steps, for at most 10 ms per turn of the event loop.
+ * @returns the result of the computation
+ * @throws the errors of the computation
  */
 export async function inSlices<T>(steps: Generator<void, T, void>): Promise<T> {
   let began = performance.now()

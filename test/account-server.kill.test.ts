@@ -1,4 +1,7 @@
-/** The program `countersignd server`, killed in the middle of writes: nothing acknowledged is lost, nothing is done twice. */
+/**
+ * Kills `countersignd server` in the middle of writes. Checks that no acknowledged write is lost
+ * and that none is done twice.
+ */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -45,7 +48,7 @@ test('kill -9 in the middle of writes, which are repeated under their keys', asy
   const { held } = await signIn(server, 'ada@example.org')
   const answers = new Map<string, string>()
 
-  /** Write until it is answered, whichever run of the server does. */
+  /** Repeats a write until a run of the server answers it. */
   async function write(key: string): Promise<void> {
     while (!answers.has(key)) {
       const answer = await askProven(server, 'POST', '/api/v1/org', held, {

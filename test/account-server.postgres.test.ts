@@ -1,4 +1,7 @@
-/** Two account servers on one PostgreSQL: what one has seen, the other knows; and what becomes of them when it is away. */
+/**
+ * Two account servers on one PostgreSQL: both accept the sessions and proofs that either has
+ * seen. Also tests how they behave while the database is unreachable.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
@@ -19,7 +22,7 @@ after(() => postgres.stop())
 const PUBLIC = 'https://accounts.example'
 const PATH = '/api/v1/context'
 
-/** Two replicas behind one address. */
+/** Starts two replicas behind one address. */
 async function replicas(t: Parameters<typeof startAccountServer>[0], url: string) {
   const env = { SVC_DATABASE_URL: url, SVC_PUBLIC_URL: PUBLIC }
   const [a, b] = [await startAccountServer(t, env), await startAccountServer(t, env)]
@@ -57,7 +60,7 @@ test('fifty equal requests to two replicas: one act', async (t) => {
   assert.equal((await post(1)).text, made[0]?.text)
 })
 
-/** A wire to the database that can be cut and mended. */
+/** Starts a TCP proxy to the database that a test can cut and restore. */
 async function wireTo(url: string) {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()
@@ -110,7 +113,7 @@ test('while the database is away it lives and is not ready; then it is again, wi
   const refused = await askProven(server, 'GET', PATH, held)
   assert.equal(says(refused), '503 backend_unavailable')
   wire.mend()
-  // The pool may hand out a connection that broke before it has heard of that.
+  // The pool may hand out a broken connection before it notices the break.
   for (let i = 0; i < 9 && (await status('/health/ready')) !== 200; i++);
   assert.equal((await askProven(server, 'GET', PATH, held)).status, 200)
 })

@@ -1,4 +1,7 @@
-/** The account server alone, over HTTP: who may ask what, with which proof, and what is done once. */
+/**
+ * The account server alone, over HTTP: which routes a caller may call, with which proof, and that
+ * a write under an idempotency key is done once.
+ */
 import assert from 'node:assert/strict'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -51,7 +54,7 @@ describe('over SQLite', () => {
     ['/health/ready', 200],
     ['/device/v1/clock', 200],
     ['/.well-known/oauth-authorization-server', 200],
-    // A page that says that there is no such code.
+    // A page for a code that does not exist.
     ['/g/gst_00000000000000000000000000', 404],
   ] as const)
     test(`anybody may ask GET ${path}`, async () => {
@@ -89,7 +92,7 @@ describe('over SQLite', () => {
     test(`${method} ${path} is the daemon's alone`, async () => {
       const answer = await asAda(method, path)
       assert.equal(says(answer), '404 no_such_route')
-      // What is not there is no remedy.
+      // An error does not name a route that is absent here as the remedy.
       assert.match(answer.text, /GET \/api\/v1\/openapi\.json at a daemon lists the routes/)
     })
 
@@ -110,7 +113,7 @@ describe('over SQLite', () => {
       const answer = await server.request('GET', path, { headers })
       assert.equal(answer.status, 200)
       assert.match(answer.headers['dpop-nonce'] as string, /./)
-      // A proof is worth one request.
+      // A proof is valid for one request.
       assert.equal(says(await server.request('GET', path, { headers })), '401 invalid_token')
     })
 
@@ -240,7 +243,7 @@ describe('over SQLite', () => {
     const again = await post('k')
     assert.deepEqual([again.status, again.text], [201, first.text])
     assert.equal(says(await post('k', 'Other')), '422 idempotency_mismatch')
-    // Refused, and mended under the same key.
+    // A rejected request may be corrected under the same key.
     assert.equal(says(await post('l', '')), '422 validation_failed')
     assert.equal((await post('l', 'Second')).status, 201)
     const storm = await Promise.all(Array.from({ length: 50 }, () => post('m', 'Third')))

@@ -1,4 +1,6 @@
-/** An account server with its listener, in this process, and a device that talks to it over HTTP. */
+/**
+ * Starts an account server with its listener in this process, and devices that call it over HTTP.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +22,7 @@ export interface TestServer {
   close(): Promise<void>
 }
 
-/** Start one; `env` adds to or overrides the settings of the test. */
+/** Starts an account server; `env` adds to or overrides the settings of the test. */
 export async function startAccountServer(
   t: Pick<TestContext, 'after'>,
   env: Record<string, string> = {},
@@ -43,13 +45,15 @@ export async function startAccountServer(
   }
 }
 
-/** What a device proves itself with. */
+/** The credentials that a device proves possession of. */
 export interface Held {
   readonly key: KeyPair
   readonly token?: string | undefined
 }
 
-/** The headers of a request of a device. `of` says what another would put there. */
+/**
+ * Returns the headers of a device’s request. `of` replaces parts with values of another request.
+ */
 export async function proven(
   server: { readonly address: string },
   method: string,
@@ -71,7 +75,10 @@ export async function proven(
   return { DPoP: proof, ...(token === undefined ? {} : { Authorization: `${scheme} ${token}` }) }
 }
 
-/** Ask as a device does: with a proof, and again with the nonce when the server wants one. */
+/**
+ * Sends a request as a device does: with a proof, and again with the nonce if the server requires
+ * one.
+ */
 export async function askProven(
   server: TestServer,
   method: string,
@@ -93,7 +100,7 @@ export interface Device extends Maker {
   readonly refreshToken: string
 }
 
-/** A person with one device, who came in by a code in the mail. */
+/** Signs a person with one device in, by a code from a mail. */
 export async function signIn(server: TestServer, email: string): Promise<Device> {
   await server.request('POST', '/device/v1/sign-ins', { body: { email } })
   const [letter] = await lettersIn(join(server.stateDir, 'mail'), email)

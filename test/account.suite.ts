@@ -1,6 +1,6 @@
 /**
- * What an account is, whoever answers: one suite for the embedded server on SQLite, on PostgreSQL, and for a server far away.
- * It speaks through the port alone.
+ * The suite of the account interface, for each implementation: the embedded server on SQLite, on
+ * PostgreSQL, and a remote server. It calls the port only.
  */
 import { after, before, describe } from 'node:test'
 import { accountEndSuite } from './account/account-end.suite.ts'

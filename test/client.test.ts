@@ -1,4 +1,7 @@
-/** The client: what leaves it for a call, and that a daemon takes it as it was meant. */
+/**
+ * The typed client: the requests that it sends for a call, and that a daemon reads them as
+ * intended.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** What the URL of a mail relay says, and what of it keeps the program from starting. */
+/** The URL of a mail relay: how it is read, and which values stop the program at its start. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../src/config/config.ts'
@@ -6,7 +6,7 @@ import { type Relay, relayOf } from '../src/config/relay.ts'
 import { EXIT, StartError } from '../src/errors.ts'
 
 const read: [string, Partial<Relay>][] = [
-  // Over a network: TLS, unless it is told not to.
+  // Over a network: TLS, unless the URL turns it off.
   ['smtp://mail.example.org', { host: 'mail.example.org', port: 587, requireTLS: true }],
   ['smtp://mail.example.org:25/', { port: 25, secure: false, requireTLS: true, auth: null }],
   ['smtp://relay', { requireTLS: true }],
@@ -18,7 +18,7 @@ const read: [string, Partial<Relay>][] = [
   ['smtp://[::ffff:127.0.0.1]', { requireTLS: true }],
   ['smtp://u:p@mail.example.org?requireTLS=true', { requireTLS: true }],
   ['smtp://mail.example.org?requireTLS=false', { requireTLS: false }],
-  // On this machine: without, unless it is told to.
+  // On this machine: no TLS, unless the URL turns it on.
   ['smtp://localhost', { host: 'localhost', requireTLS: false }],
   ['SMTP://LocalHost', { host: 'localhost', requireTLS: false }],
   ['smtp://127.0.0.1:2525', { port: 2525, requireTLS: false }],
@@ -26,7 +26,7 @@ const read: [string, Partial<Relay>][] = [
   ['smtp://[::1]:25', { host: '::1', port: 25, requireTLS: false }],
   ['smtp://u:p@localhost?requireTLS=false', { requireTLS: false, auth: { user: 'u', pass: 'p' } }],
   ['smtp://127.0.0.1?requireTLS=true', { requireTLS: true }],
-  // From the first byte.
+  // TLS from the first byte.
   ['smtps://mail.example.org', { port: 465, secure: true, requireTLS: false }],
   ['smtps://127.0.0.1:1465', { port: 1465, secure: true, requireTLS: false }],
   [

@@ -297,7 +297,7 @@ const refused: [Env, RegExp][] = [
   [{ SVC_BACKEND_URL: 'http://b.example' }, /https; http only for a loopback host/],
   [{ SVC_BACKEND_URL: 'https://b.example/api' }, /origin alone/],
   [{ SVC_BACKEND_URL: 'b.example' }, /must be a URL/],
-  // Checked although nobody chose it.
+  // Validated although the setting is not in use.
   [{ SVC_ENV_STAGING_URL: 'http://s.example' }, /https/],
   [{ SVC_CA_FILE: 'ca.pem' }, /absolute/],
   [{ SVC_MAIL_DIR: 'mail' }, /absolute/],

@@ -1,4 +1,4 @@
-/** A daemon for tests: in this process, over a state folder of its own, on free ports. */
+/** Starts a daemon in this process for tests, over its own state folder, on free ports. */
 import { EventEmitter, once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { type IncomingHttpHeaders, request as httpRequest } from 'node:http'
@@ -15,18 +15,18 @@ export interface Answer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string
-  /** The body parsed; undefined where it is not JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   readonly json: unknown
 }
 
 export interface Question {
   readonly token?: string | undefined
-  /** Sent as JSON; a string or bytes are sent as they are. */
+  /** Sent as JSON; a string or bytes are sent unchanged. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Ask a server, with no header that Node does not need and nothing rewritten. */
+/** Sends a request to a server, with only the headers that Node needs and nothing rewritten. */
 export function ask(
   address: string,
   method: string,
@@ -66,23 +66,23 @@ export function ask(
 
 export interface TestDaemon {
   readonly address: string
-  /** Where its account server listens; empty where that is another's. */
+  /** The address of its account server; empty if it uses another one. */
   readonly accountAddress: string
   readonly stateDir: string
   /** Every line of the log so far, from level debug. */
   readonly log: readonly string[]
   /** Waits until an event of this name is in the log. */
   logged(event: string): Promise<void>
-  /** Ask the API. */
+  /** Sends a request to the API. */
   request(method: string, path: string, question?: Question): Promise<Answer>
-  /** A new token of this scope. */
+  /** Creates a token of this scope. */
   token(scope: Scope): Promise<string>
   /** The token of the command line. */
   owner(): string
   close(): Promise<void>
 }
 
-/** Start a daemon; `env` adds to or overrides the settings of the test. */
+/** Starts a daemon; `env` adds to or overrides the settings of the test. */
 export async function startDaemon(env: Record<string, string> = {}): Promise<TestDaemon> {
   const stateDir = env['SVC_STATE_DIR'] ?? mkdtempSync(join(tmpdir(), 'countersign-test-'))
   const log: string[] = []

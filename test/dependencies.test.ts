@@ -1,4 +1,7 @@
-/** What the program depends on is what docs/dependencies.md says, by name, version and licence; and nothing of it needs to run at install. */
+/**
+ * Checks the dependencies against docs/dependencies.md by name, version and licence, and that
+ * none of the program’s dependencies runs a script at install.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,7 +33,7 @@ const locked = (name: string): Locked => {
   return found
 }
 
-/** What the tables of the document say, by the package of the row: its cells after the name. */
+/** The rows of the document’s tables by package name: the cells after the name. */
 const page = text('docs/dependencies.md')
 const rows = new Map(
   page
@@ -43,11 +46,13 @@ const rows = new Map(
     }),
 )
 
-/** Licences that ask for no more than their text, which NOTICE and the packages carry. */
+/**
+ * Licences that require only their own text to be included. NOTICE and the packages contain it.
+ */
 const ALLOWED = new Set(['Apache-2.0', 'ISC', 'MIT', 'MIT-0', '(MIT OR Apache-2.0)'])
 
 const production = Object.entries(packages).filter(([, { dev }]) => dev !== true)
-/** What is one package for each platform, of which npm takes one. */
+/** Returns whether a package exists once for each platform. npm installs one of them. */
 const isOfPlatform = (name: string) =>
   /^(@napi-rs\/keyring-|@typescript\/typescript-)/.test(name) &&
   name !== '@napi-rs/keyring-linux-x64-gnu'
@@ -57,14 +62,14 @@ describe('docs/dependencies.md has', () => {
     for (const [name, wanted] of Object.entries(pack[kind]))
       it(`${name}, of the ${kind}`, () => {
         const { version, license } = locked(name)
-        // Pinned exactly; an alias names another package.
+        // Versions are pinned exactly; an alias names another package.
         assert(wanted === version || wanted.endsWith(`@${version}`), `${wanted} is ${version}`)
         assert.deepEqual(rows.get(name)?.slice(0, 2), [version, license])
       })
 
   for (const [path, { version, license }] of production) {
     const name = nameOf(path)
-    // TypeScript is a peer that the program does not load, and a tool here.
+    // TypeScript is a peer dependency that the program does not load, and a development tool here.
     if (isOfPlatform(name)) continue
     it(`${name}, of the program's tree`, () =>
       assert.deepEqual(rows.get(name)?.slice(0, 2), [version, license]))

@@ -1,4 +1,4 @@
-/** authorize → find → validate → answer, in this order, for any table. */
+/** The dispatcher, over any table: authorize → find → validate → answer, in this order. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as v from 'valibot'
@@ -77,7 +77,7 @@ const table = {
   },
 } as const satisfies Table
 
-/** Every answer gives back what it was given. */
+/** Each handler returns the input and the context that it received. */
 const seen = async (input: unknown, context: unknown) => ({ id: 'new', input, context })
 const answers = {
   things: Object.fromEntries(Object.keys(table.things).map((name) => [name, seen])),
@@ -271,17 +271,17 @@ const doors: [need: Need, token: string | null, code: string | null][] = [
   ['full', 'f', null],
   ['session', null, 'unauthorized'],
   ['session', 's', null],
-  // An API token is no session, however wide it is.
+  // An API token of any scope is not a session.
   ['session', 'r', 'forbidden'],
   ['session', 'f', 'forbidden'],
   ['full', 's', null],
-  // A device that waits for approval reads, and does what it waits for.
+  // A device that awaits approval may read, and may call the routes of its own approval.
   ['read', 'd', null],
   ['device', 'd', null],
   ['write', 'd', 'forbidden'],
   ['session', 'd', 'forbidden'],
   ['device', 'f', 'forbidden'],
-  // What only the command line may ask.
+  // Routes that only the command line may call.
   ['owner', 'f', 'forbidden'],
   ['owner', 's', 'forbidden'],
   ['owner', 'o', null],
@@ -293,7 +293,7 @@ for (const [need, token, code] of doors)
     const call = dispatch(request('GET', '/things', { token, accept: 'a/b' }))
     if (code !== null) return assert.rejects(call, { name: 'AppError', code })
     const { context } = (await call).value as { context: unknown }
-    // A public route does not even look at the token.
+    // A public route does not look up the token.
     const scope = need === 'none' ? null : SCOPES[token as string]
     assert.deepEqual(context, { scope, accept: 'a/b' })
   })
@@ -381,7 +381,7 @@ test('a form is asked for where the row says so', async () => {
 type Claimed = Parameters<NonNullable<Gate<Caller>['once']>>[0]
 const ACT = { id: new Uint8Array(16).fill(1), at: 7 }
 
-/** A dispatcher that notes what it was asked to do once, and hands the act on to the answers. */
+/** Creates a dispatcher that records the claimed operations and passes them to the handlers. */
 function repeatable(need: Need = 'write') {
   const claimed: Claimed[] = []
   const rows = {

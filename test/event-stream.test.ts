@@ -1,4 +1,4 @@
-/** Event streams as they are read: whatever comes, in whatever pieces. */
+/** The reader of event streams: any content, split into any pieces. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'

@@ -1,4 +1,7 @@
-/** How faults of input are told: what is wanted is told whole, what was sent is quoted in part. */
+/**
+ * Messages about invalid input: they state the expected value in full and quote the sent value in
+ * part.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as v from 'valibot'
@@ -10,7 +13,7 @@ import { AppError } from '../src/errors.ts'
 import { rowsOf } from '../src/http/dispatch.ts'
 import { accountTable } from '../src/http/account-listener.ts'
 
-/** What a caller is told of this value: the message, and that of each issue. */
+/** Returns the messages for an invalid value: that of the error, and that of each issue. */
 function told(schema: Schema, value: unknown): string[] {
   try {
     parse('query', schema, value)
@@ -24,7 +27,7 @@ function told(schema: Schema, value: unknown): string[] {
 
 type Picklist = Schema & { readonly options: readonly (string | number)[] }
 
-/** The picklists in a schema, each with the way to it. */
+/** Returns the picklists in a schema, each with the path to it. */
 function picklistsIn(value: unknown, way: string): [way: string, schema: Picklist][] {
   if (typeof value !== 'object' || value === null) return []
   if ('type' in value && value.type === 'picklist') return [[way, value as Picklist]]
@@ -104,7 +107,7 @@ describe('what was sent makes no answer long', () => {
     })
 
   test('half a character is not quoted', () => {
-    // Where it is cut is within one of them, with one or with two quoting characters before.
+    // The cut falls within one of them, with one or with two quoting characters before it.
     for (const before of ['', 'x'])
       for (const message of told(v.strictObject({}), { [before + '😀'.repeat(500)]: 1 }))
         assert(message.isWellFormed(), message)

@@ -1,4 +1,7 @@
-/** The JSON schemas of an OpenAPI document (draft 2020-12), compiled the way of a client that has the document alone. */
+/**
+ * The JSON schemas of an OpenAPI document (draft 2020-12), compiled as a client would that has
+ * only the document.
+ */
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 
 type Json = Readonly<Record<string, unknown>>
@@ -6,17 +9,17 @@ type Json = Readonly<Record<string, unknown>>
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 /**
- * Make the check of a document's schemas.
- * @returns what is wrong with a value by a schema of the document; empty for nothing
+ * Compiles the schemas of a document.
+ * @returns a function that lists the errors of a value by a schema; empty if it is valid
  */
 export function schemasOf(document: Json): (schema: unknown, value: unknown) => string[] {
   const ajv = new Ajv2020({
     allErrors: true,
-    // A word that JSON Schema does not know is a mistake of the document.
+    // A keyword that JSON Schema does not define is an error in the document.
     strictSchema: true,
     formats: { 'date-time': TIMESTAMP, date: true },
   })
-  // References stand from the root of the document.
+  // References are resolved from the root of the document.
   const resolved = (schema: unknown) =>
     JSON.stringify(schema).replaceAll('"#/components/schemas/', '"document#/$defs/')
   const { schemas } = document['components'] as Json
@@ -35,7 +38,7 @@ export function schemasOf(document: Json): (schema: unknown, value: unknown) => 
   }
 }
 
-/** Every value under a name, however deep. */
+/** Yields every value under a name, at any depth. */
 export function* under(name: string, value: unknown): Iterable<unknown> {
   if (typeof value !== 'object' || value === null) return
   for (const [key, inner] of Object.entries(value)) {

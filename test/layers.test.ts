@@ -1,6 +1,6 @@
 /**
- * The layers of `src`. A module imports from itself and from lower layers: not from higher ones, and
- * not from others of its own layer. No files import each other in a cycle, types included.
+ * The layers of `src`. A module imports from itself and from lower layers: not from higher ones,
+ * and not from others of its own layer. No files import each other in a cycle, types included.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
@@ -9,8 +9,8 @@ import { join, sep } from 'node:path'
 import { test } from 'node:test'
 
 /**
- * The modules of each layer, the lowest layer first. A module is a file (without `.ts`) or a folder;
- * a file belongs to the module with the longest matching path.
+ * The modules of each layer, the lowest layer first. A module is a file (without `.ts`) or a
+ * folder; a file belongs to the module with the longest matching path.
  */
 const LAYERS = [
   ['errors', 'slices'],

@@ -1,4 +1,4 @@
-/** The log: one JSON object a line, nothing above its level, no secret in any of them. */
+/** The log: one JSON object a line, nothing above its level, and no secret in any line. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -83,7 +83,7 @@ for (const [what, canary] of canaries)
     test(`${what} in ${where} does not reach the log`, () => {
       const line = one(put(canary))
       assert(!line.includes(canary), line)
-      // Not even most of it.
+      // Most of the secret must not appear either.
       assert(!line.includes(canary.slice(4, -4)), line)
       assert(line.includes('[redacted]'), line)
       assert.doesNotThrow(() => JSON.parse(line), line)

@@ -1,6 +1,6 @@
 /**
- * The model of rosters, epochs and key logs (docs/model): within its small bound every promise holds,
- * and each planted mistake breaks one.
+ * The model of rosters, epochs and key logs (docs/model): within its small bound every promise
+ * holds, and each planted mistake breaks one.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -35,7 +35,8 @@ const BROKEN_BY = new Map(
 
 const skip = lacking('spin', 'gcc')
 
-// A guard against a search that never ends: it takes a minute where other work shares the cores.
+// A limit for a search that never ends: the search takes a minute while other work shares the
+// cores.
 test('the small bound of the model', { skip, timeout: 900_000 }, async () => {
   const { stdout } = await promisify(execFile)(join(FOLDER, 'check'))
   const lines = stdout.split('\n')

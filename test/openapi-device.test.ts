@@ -1,7 +1,8 @@
 /**
- * The document of what a device asks an account server: the file `docs/device-api.json`, valid by two
- * validators, with the rows of the table and nothing else, and as a live server answers. After an
- * intended change, `UPDATE_GOLDEN=1 node --test test/openapi-device.test.ts` writes it anew.
+ * The document of the device interface of an account server: the file `docs/device-api.json`,
+ * valid by two validators, with exactly the rows of the table, and as a live server answers.
+ * After an intended change, `UPDATE_GOLDEN=1 node --test test/openapi-device.test.ts` rewrites
+ * it.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -126,9 +127,10 @@ describe('a live server', () => {
     for (const end of afters.toReversed()) await end()
   })
 
-  /** Of every route the answer to what cannot be right: a body without members, ids of nothing. */
+  /** One invalid request for every route: a body without members, ids of nothing. */
   const questions = rows
-    // The other routes need the session that the first ends, and the account that the second deletes.
+    // The other routes need the session that the first deletes and the account that the second
+    // deletes.
     .filter(({ route: { method, path } }) => {
       const ends = [signedIn.currentSession.delete, rest.account.delete]
       return !ends.some((one) => one.method === method && one.path === path)

@@ -1,7 +1,8 @@
 /**
- * The REST document: valid by two validators, the same as the committed golden, nothing in it but the table, its texts and its examples.
- * That a live daemon answers as it says is shown by test/e2e/every-route.test.ts, which records the examples; the golden is the wire
- * without them. After an intended change, `UPDATE_GOLDEN=1 node --test test/openapi.test.ts` writes it anew.
+ * The REST document: valid by two validators, the same as the committed golden, and built only
+ * from the table, its texts and its examples. test/e2e/every-route.test.ts, which records the
+ * examples, checks that a live daemon answers as documented; the golden is the document without
+ * them. After an intended change, `UPDATE_GOLDEN=1 node --test test/openapi.test.ts` rewrites it.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -56,7 +57,7 @@ const documentWith = (more: { examples?: Examples }) =>
     JSON.stringify(openapiDocument({ table: rest, version: '0.0.0', need, ...more })),
   ) as Document
 const document = documentWith({})
-/** As it is served. */
+/** The document as the daemon serves it. */
 const whole = documentWith({ examples })
 
 test('it is what was committed', () => {
@@ -93,7 +94,7 @@ const operationOf = (route: Route, path: string): Operation =>
   document.paths[path]?.[route.method.toLowerCase()] ??
   assert.fail(`${route.method} ${path} is not in it`)
 
-/** The codes of which an error answer has examples. */
+/** Returns the error codes for which a response has examples. */
 const codesOf = (response: { $ref?: string } | undefined): string[] => {
   const name = response?.$ref?.replace('#/components/responses/', '') ?? ''
   return Object.keys(whole.components.responses[name]?.content['application/json']?.examples ?? {})
@@ -209,7 +210,7 @@ test('the Idempotency-Key is named where it works: at each POST but those that a
   assert(named.includes('POST /api/v1/connections'))
 })
 
-/** The schema of the error, which an example of one must fit. */
+/** The schema of the error, which each error example must match. */
 const faults = schemasOf(whole)
 
 test('every operation says more than its summary, and every group what it is about', () => {

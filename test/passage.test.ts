@@ -1,4 +1,7 @@
-/** A stream that is passed on: as it comes, ended in time, and left at once. */
+/**
+ * The stream relay: it passes bytes on as they arrive, ends within its time limits, and closes
+ * the source as soon as the reader leaves.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'

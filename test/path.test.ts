@@ -1,4 +1,4 @@
-/** One reading of a path, or none. */
+/** Splitting a request path: each path has one reading, or is rejected. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -20,7 +20,8 @@ const split: [target: string, segments: string[], query: string][] = [
   ['/a/..b', ['a', '..b'], ''],
   ['/A/b_c~d-e.f', ['A', 'b_c~d-e.f'], ''],
   ['/__proto__/constructor', ['__proto__', 'constructor'], ''],
-  // RFC 3986 section 3.3: what a segment may hold besides escapes. No id does, so such a path is a resource that is not there.
+  // RFC 3986 section 3.3: the characters that a segment may contain besides escapes. No id contains
+  // them, so such a path is a resource that does not exist.
   ["/a!$&'()*+,=:@b", ["a!$&'()*+,=:@b"], ''],
 ]
 for (const [target, segments, query] of split)
@@ -133,7 +134,7 @@ test('whatever is split joins to the text it came from; nothing else is thrown t
         assert.equal(`/${segments.join('/')}`, target.split('?', 1)[0])
         for (const segment of segments)
           assert.match(segment, /^(?!\.\.?$)[A-Za-z0-9._~!$&'()*+,=:@-]+$/)
-        // What every other reader of URLs makes of it.
+        // The result of every other URL parser.
         assert.equal(new URL(target, 'http://h').pathname, `/${segments.join('/')}`)
       } catch (error) {
         assert(error instanceof AppError, String(error))

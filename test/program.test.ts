@@ -1,4 +1,4 @@
-/** The compiled form of a program is kept beside it, and is never more than a shortcut. */
+/** The compiled form of a program is cached beside it, and the program never depends on it. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ const source = (word: string) => `(function (exports, require, module, __filenam
   exports.say = () => [${JSON.stringify(word)}, __filename, require('./beside.cjs')].join(' ')
 })`
 
-/** Load the program in a process of its own, and give back what it says. */
+/** Loads the program in a process of its own and returns its output. */
 function said(build: string): string {
   writeFileSync(join(dir, 'beside.cjs'), "module.exports = 'beside'\n")
   const loader = join(import.meta.dirname, '../src/runtime/program.ts')
@@ -63,7 +63,7 @@ test('what is no compiled form is written anew', () => {
 })
 
 test('where nothing can be written, it runs all the same', () => {
-  // A folder under the name of the cache: neither read nor replaced.
+  // A folder under the name of the cache: the loader neither reads nor replaces it.
   const path = join(dir, 'program.cjs.a.cache')
   rmSync(path, { force: true, recursive: true })
   execFileSync('mkdir', ['-p', join(path, 'full')])

@@ -1,4 +1,4 @@
-/** From a query string to the input of a schema. */
+/** The decoder from a query string to the input of a schema. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** redocly over an OpenAPI document, with the rules of redocly.yaml. */
+/** Runs redocly over an OpenAPI document, with the rules of redocly.yaml. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ const lint = (file: string) =>
     ),
   )
 
-/** Fails where it finds an error or a warning. */
+/** Fails if redocly finds an error or a warning. */
 export async function assertLints(document: object): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'countersign-redocly-'))
   try {

@@ -1,4 +1,7 @@
-/** The router: what it finds, what it says of a wrong method, and what it does not find. */
+/**
+ * The router: the rows that it finds, the methods that it lists for a wrong one, and the paths
+ * that it does not find.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -38,7 +41,7 @@ const found: [method: string, path: string, value: string, params: Record<string
   ['DELETE', '/presets/default', 'DELETE /presets/default', {}],
   ['POST', '/presets/x/default', 'POST /presets/{id}/default', { id: 'x' }],
   ['POST', '/links/requests/x/approve', 'POST /links/requests/{id}/approve', { id: 'x' }],
-  // The same place in the tree, another name.
+  // The same place in the tree under another parameter name.
   ['DELETE', '/links/x', 'DELETE /links/{id}', { id: 'x' }],
   ['PATCH', '/links/x/pause', 'PATCH /links/{slug}/pause', { slug: 'x' }],
   ['GET', '/deep/1/2/3', 'GET /deep/{a}/{b}/{c}', { a: '1', b: '2', c: '3' }],
@@ -55,7 +58,7 @@ const wrong: [method: string, path: string, allow: string[]][] = [
   ['DELETE', '/tags', ['GET', 'POST', 'HEAD']],
   ['GET', '/tags/x', ['PATCH', 'DELETE']],
   ['HEAD', '/tags/x', ['PATCH', 'DELETE']],
-  // A literal segment never falls back to the parameter beside it, whatever methods it has.
+  // A literal segment never falls back to the parameter beside it, whichever methods it has.
   ['PATCH', '/presets/default', ['DELETE']],
   ['DELETE', '/links/requests', ['GET', 'HEAD']],
   ['get', '/health', ['GET', 'HEAD']],
@@ -98,7 +101,10 @@ test('a root path is a path', () => {
   assert.equal(one.find('GET', []), null)
 })
 
-/** The rule in one sentence, without a tree: the path whose first differing segment is literal wins, methods aside. */
+/**
+ * The rule without a tree: the path with a literal at the first differing segment wins, methods
+ * aside.
+ */
 function slow(segments: readonly string[]): string | null {
   const fits = [...new Set(PATHS.map(([, path]) => path))].filter((path) => {
     const parts = path.slice(1).split('/')
@@ -108,7 +114,10 @@ function slow(segments: readonly string[]): string | null {
     )
   })
   const all = PATHS.map(([, path]) => path.slice(1).split('/'))
-  /** A literal beside a parameter hides it, even where the literal's branch leads nowhere. */
+  /**
+   * Returns whether a literal beside a parameter hides it, even if the literal’s branch leads
+   * nowhere.
+   */
   const hidden = (path: string) => {
     const parts = path.slice(1).split('/')
     return parts.some(

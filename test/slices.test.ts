@@ -1,9 +1,9 @@
-/** Long computations let other work run, and end as they would without it. */
+/** Long computations let other work run, and give the same result as without slices. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inSlices } from '../src/slices.ts'
 
-/** Steps that a computation in one turn would make without end. */
+/** The step at which the test fails: a computation without slices would reach it. */
 const MOST_STEPS = 20_000_000
 
 test('other work runs before a long computation ends', async () => {

@@ -1,4 +1,7 @@
-/** What the events of an answer of the assistant say: chat completions bit by bit, and why nothing follows. */
+/**
+ * The events of an assistant's answer: parts of a chat completion, and the error that ends the
+ * stream.
+ */
 import * as v from 'valibot'
 import type { AppError } from '../errors.ts'
 import type { StreamEvent } from './event-stream.ts'
@@ -10,7 +13,7 @@ const Last = v.object({ choices: v.looseTuple([v.object({ finish_reason: v.strin
 const Fault = v.object({ error: v.union([v.string(), v.looseObject({})]) })
 const Failure = v.object({ error: v.string(), message: v.string() })
 
-/** The value of a text that is JSON and has the form of a schema; null for any other. */
+/** Returns the value of a JSON text that has the form of a schema; null for any other text. */
 function valueOf<const T extends v.GenericSchema>(
   schema: T,
   text: string,
@@ -24,21 +27,29 @@ function valueOf<const T extends v.GenericSchema>(
   }
 }
 
-/** The text that an event of a chat completion adds to the answer; empty for all others. */
+/**
+ * Returns the text that an event of a chat completion adds to the answer; empty for other events.
+ */
 export const deltaOf = ({ data }: StreamEvent): string =>
   valueOf(Chunk, data)?.choices[0].delta.content ?? ''
 
-/** What an event says of the answer that it is part of: that it is whole, or that it fails; null for neither. */
+/** Returns whether an event marks its answer as complete or as failed; null for neither. */
 export function outcomeOf({ data }: StreamEvent): 'whole' | 'failed' | null {
   if (valueOf(Fault, data) !== null) return 'failed'
   return data.trim() === '[DONE]' || valueOf(Last, data) !== null ? 'whole' : null
 }
 
-/** What ended a stream before its time, as `errorEvent` says it; null for every other event. */
+/**
+ * Returns the error that ended a stream early, as `errorEvent` writes it; null for every other
+ * event.
+ */
 export const failureOf = ({ name, data }: StreamEvent): v.InferOutput<typeof Failure> | null =>
   name === 'error' ? valueOf(Failure, data) : null
 
-/** The event that ends a stream before its time, also where that broke off in the middle of a line. */
+/**
+ * Returns the event that ends a stream early, even if the stream broke off in the middle of a
+ * line.
+ */
 export const errorEvent = ({ code, message }: AppError): Uint8Array =>
   new TextEncoder().encode(
     `\n\nevent: error\ndata: ${JSON.stringify({ error: code, message })}\n\n`,

@@ -1,6 +1,6 @@
 /**
- * One client for every table: the calls of its rows, over whatever carries a request. The command line, a remote account and
- * the tests are callers of it; none of them writes a path.
+ * One client for every table: the calls of its rows, over any transport. The command line, the
+ * remote account and the tests use it; none of them writes a path.
  */
 import type { Calls, Route, Table } from './route.ts'
 import { AppError } from '../errors.ts'
@@ -17,7 +17,8 @@ export interface Outgoing {
 type Input = Readonly<Record<string, unknown>>
 
 /**
- * The request that a call of a row is: parameters of the path by their names, `body`, and all else in the query.
+ * Returns the request for a call of a row: path parameters by their names, `body`, and all else
+ * in the query.
  * @throws AppError `not_found` for a parameter that no path can have
  */
 export function outgoing(route: Route, input: Input): Outgoing {
@@ -26,8 +27,8 @@ export function outgoing(route: Route, input: Input): Outgoing {
   const path = route.path.replace(/{(\w+)}/g, (_, name: string) => {
     inPath.add(name)
     const value = String(rest[name])
-    // Readers of URLs resolve these segments (RFC 3986 section 5.2.4): the request would be for another path.
-    // A lone surrogate has no UTF-8.
+    // URL parsers resolve these segments (RFC 3986 section 5.2.4), so the request would be for
+    // another path. A lone surrogate has no UTF-8 encoding.
     if (value === '' || value === '.' || value === '..' || !value.isWellFormed())
       throw new AppError('not_found', `There is nothing with the ${name} "${value}".`)
     return encodeURIComponent(value)
@@ -40,9 +41,9 @@ export function outgoing(route: Route, input: Input): Outgoing {
 }
 
 /**
- * The calls of a table's rows.
- * @param send carries a request and gives back the parsed answer, or throws
- * @param by whose rows alone, where not everybody's
+ * Returns the calls of a table's rows.
+ * @param send sends a request and returns the parsed answer, or throws
+ * @param by restricts the rows to these answerers; all rows by default
  */
 export function clientOf<T extends Table, By extends Route['by'] = 'daemon' | 'account' | 'both'>(
   table: T,

@@ -1,6 +1,7 @@
 /**
- * Pages of a list, newest first. Ids begin with their time, so the order is that of the ids and a cursor is the last id
- * shown: a row that is added or removed meanwhile neither repeats nor hides another.
+ * Pages of a list, newest first. Ids begin with their time, so the list is ordered by id and a
+ * cursor is the last id shown. A row that is added or removed meanwhile neither repeats nor hides
+ * another.
  */
 import { decodeBase64url, encodeBase64url } from '../crypto/encoding/base64url.ts'
 import { AppError } from '../errors.ts'
@@ -8,7 +9,10 @@ import type { Page } from './fields.ts'
 
 const text = { encoder: new TextEncoder(), decoder: new TextDecoder() }
 
-/** The id that a cursor stands for, null for the first page. Throws AppError `bad_request` unless `isOne` knows it. */
+/**
+ * Returns the id in a cursor; null for the first page.
+ * @throws AppError `bad_request` unless `isOne` accepts the id
+ */
 export function readCursor(
   cursor: string | undefined,
   isOne: (id: string) => boolean,
@@ -31,10 +35,13 @@ function decoded(cursor: string): string | null {
   }
 }
 
-/** One row more than the page shows tells whether there is another. */
+/** Returns how many rows to read for a page: one more than it shows, to detect a next page. */
 export const rowsFor = ({ limit }: Page): number => limit + 1
 
-/** The page made of the first of `items`, in order; they are as many as there are, or `rowsFor(page)` at least. */
+/**
+ * Returns the page of the first `items`, in their order. The caller passes all items, or at least
+ * `rowsFor(page)`.
+ */
 export function pageOf<Item extends { id: string }>(items: readonly Item[], { limit }: Page) {
   const shown = items.slice(0, limit)
   const last = shown.at(-1)
@@ -47,14 +54,14 @@ export function pageOf<Item extends { id: string }>(items: readonly Item[], { li
   }
 }
 
-/** The most that a list route gives at once. */
+/** The most items that a list route returns at once. */
 const MOST = 200
 
-/** More than anybody has of anything here. */
+/** More pages than any list has. */
 const MOST_PAGES = 10_000
 
 /**
- * All items of a list, followed to its end.
+ * Returns all items of a list, from all its pages.
  * @throws AppError `backend_error` for a list without an end
  */
 export async function every<T>(

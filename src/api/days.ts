@@ -1,20 +1,20 @@
-/** The days that a list is asked for, as `betweenDays` has them. */
+/** Converts the days of a list query (`betweenDays`) to a span of time. */
 import { invalid } from './input.ts'
 
 const DAY_MS = 24 * 3_600_000
 
-/** A span of time in Unix milliseconds: `since` is in it, `until` is not. */
+/** A span of time in Unix milliseconds: includes `since`, excludes `until`. */
 export interface Span {
   readonly since: number
   readonly until: number
 }
 
-/** Later than any time of this wire. */
+/** Later than any time in this interface. */
 const NEVER = Date.UTC(9999, 11, 31) + DAY_MS
 
 /**
- * The span of some days, each of them whole.
- * @throws AppError `validation_failed` at `from`, where it is after `to`
+ * Returns the span of some whole days.
+ * @throws AppError `validation_failed` at `from`, if it is after `to`
  */
 export function spanOf({ from, to }: { from?: string | undefined; to?: string | undefined }): Span {
   const since = from === undefined ? 0 : Date.parse(from)

@@ -1,22 +1,31 @@
-/** Event streams (WHATWG HTML section 9.2), read as they come, whatever comes. */
+/**
+ * Reads event streams (WHATWG HTML section 9.2) while they arrive, with any content and in chunks
+ * of any size.
+ */
 
-/** The type of an answer that comes bit by bit. */
+/** The media type of a streamed answer. */
 export const EVENT_STREAM = 'text/event-stream'
 
-/** Whether a Content-Type says so, whatever its parameters. */
+/** Returns whether a Content-Type is that of an event stream, with any parameters. */
 export const isEventStream = (type: string | undefined): boolean =>
   /^text\/event-stream\s*(;|$)/i.test(type ?? '')
 
 export interface StreamEvent {
-  /** Empty where it was given no name. */
+  /** Empty if the event has no name. */
   readonly name: string
   readonly data: string
 }
 
-/** The longest line and the longest event that are kept, in UTF-16 code units; what is longer is passed over. */
+/**
+ * The longest line and the longest event that are kept, in UTF-16 code units; longer ones are
+ * skipped.
+ */
 const LONGEST = 65_536
 
-/** Takes a stream bit by bit; gives back the events that each bit completes. */
+/**
+ * Returns a function that takes the chunks of a stream and returns the events that each chunk
+ * completes.
+ */
 export function newEventReader(): (bytes: Uint8Array) => StreamEvent[] {
   const decoder = new TextDecoder()
   let rest = ''
@@ -34,7 +43,7 @@ export function newEventReader(): (bytes: Uint8Array) => StreamEvent[] {
 
   return (bytes) => {
     rest += decoder.decode(bytes, { stream: true })
-    // A carriage return at the end may be the first half of a line's end.
+    // A carriage return at the end may be the first half of a line break.
     const lines = rest.split(/\r\n|\n|\r(?!$)/)
     rest = lines.pop() as string
     if (rest.length > LONGEST) rest = ''

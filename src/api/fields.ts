@@ -1,6 +1,7 @@
 /**
- * The fields that several resources share, each with its form on the wire. Requests are strict (an unknown member is refused);
- * replies are open, so that a newer server may say more. No transforms: what is sent is what is read.
+ * The fields that several resources share, each with its form on the wire. Requests are strict
+ * (an unknown member is rejected); replies are open, so that a newer server may add members.
+ * There are no transforms: schemas return the values that were sent.
  */
 import * as v from 'valibot'
 import { isId } from '../crypto/encoding/id.ts'
@@ -13,7 +14,9 @@ export const id = (prefix: string) =>
     v.description(`An id: ${prefix} and 26 characters.`),
   )
 
-/** The account of a caller. A machine without a device has no account id yet, and goes by its own. */
+/**
+ * The account of a caller. A machine without a device has no account id yet, and uses its own id.
+ */
 export const holderId = v.pipe(
   v.string(),
   v.check((text) => isId('acc_', text) || isId('mch_', text), 'Expected the id of an account.'),
@@ -33,21 +36,28 @@ export const Time = v.pipe(
 export const LAST_MS = Date.UTC(10_000, 0) - 1
 
 /**
- * A time of this wire from Unix milliseconds; a later one than the wire can express as the last one.
- * Signed times of others go up to 2^53-1 seconds, and `Date` throws for those.
+ * Returns Unix milliseconds as a time on the wire; a time later than the wire can express becomes
+ * `LAST_MS`. Signed times of other accounts can be up to 2^53-1 seconds, and `Date` throws for
+ * those.
  */
 export const timeAt = (unixMs: number): string => new Date(Math.min(unixMs, LAST_MS)).toISOString()
 
-/** Text that is what it says: a lone surrogate would become another character on its way through UTF-8. */
+/** Rejects lone surrogates, which would become other characters in UTF-8. */
 export const wellFormed = v.check(
   (text: string) => text.isWellFormed(),
   'Give text without lone surrogates.',
 )
 
-/** Something to see: not only spaces, format characters and fillers, in whatever script (Unicode, section 23.2 and on). */
+/**
+ * A visible character: not a space, a format character or a filler, in any script (Unicode,
+ * section 23.2 and on).
+ */
 const SEEN = String.raw`[^\p{Cc}\p{Cf}\p{Z}\u115f\u1160\u2800\u3164\uffa0]`
 
-/** What no text that people read is of: control characters, line separators, and what changes its direction. */
+/**
+ * Characters that are not part of readable text: control characters, line separators, and those
+ * that change the direction of text.
+ */
 const UNSEEN = String.raw`\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069`
 
 const readable = (max: number, pattern: string, told: string) =>
@@ -59,7 +69,10 @@ const readable = (max: number, pattern: string, told: string) =>
     v.regex(new RegExp(pattern, 'u'), told),
   )
 
-/** A name that people read: no control, no bidirectional override characters, nothing but spaces refused. */
+/**
+ * A name for display. Control characters, bidirectional overrides, and names of spaces alone are
+ * rejected.
+ */
 export const name = (max: number) =>
   readable(
     max,
@@ -67,7 +80,7 @@ export const name = (max: number) =>
     'Give visible characters; control and direction-changing characters are refused.',
   )
 
-/** A text of several lines: as `name`, and line breaks and tabs are let through. */
+/** A text of several lines: as `name`, but line breaks and tabs are accepted. */
 export const text = (max: number) =>
   readable(
     max,
@@ -75,7 +88,7 @@ export const text = (max: number) =>
     'Give visible characters and line breaks; other control and direction-changing characters are refused.',
   )
 
-/** A handle or the end of a link's address. */
+/** A handle, or the last part of a link's address. */
 export const Slug = v.pipe(
   v.string(),
   v.regex(
@@ -84,7 +97,7 @@ export const Slug = v.pipe(
   ),
 )
 
-/** A mailbox (RFC 5321 section 4.1.2), in ASCII and without quoting, as mail forms take it. */
+/** A mailbox (RFC 5321 section 4.1.2), in ASCII and without quoting, as mail forms accept it. */
 export const email = v.pipe(
   v.string(),
   v.maxLength(254),
@@ -109,7 +122,7 @@ export const Words = v.pipe(
   ),
 )
 
-/** What words for one listener are for. */
+/** The purpose of words for one listener. */
 export const PurposeText = v.pipe(
   v.string(),
   v.maxLength(500),
@@ -145,11 +158,11 @@ export const Page = v.strictObject({
 })
 export type Page = v.InferOutput<typeof Page>
 
-/** The query of a list that can be filtered: a page of the items that meet every filter given. */
+/** Returns the query of a filtered list: a page of the items that match every given filter. */
 export const pageOfThose = <const T extends v.ObjectEntries>(filters: T) =>
   v.strictObject({ ...Page.entries, ...filters })
 
-/** Only the items in one state. */
+/** Restricts a list to items in one state. */
 export const inState = <const T extends readonly [string, ...string[]]>(states: T) =>
   v.optional(v.pipe(v.picklist(states), v.description('Only those in this state.')))
 
@@ -163,11 +176,11 @@ export const Day = v.pipe(
   v.string(),
   v.regex(/^\d{4}-\d{2}-\d{2}$/, 'Give a day as in 2026-01-31.'),
   v.isoDate('Give a day that exists.'),
-  // The form alone lets the 30th of February pass.
+  // The pattern alone accepts the 30th of February.
   v.check((text) => isDay(text), 'Give a day that exists, in 1970 or later.'),
 )
 
-/** Only the items of some days. */
+/** Restricts a list to items of some days. */
 export const betweenDays = {
   from: v.optional(v.pipe(Day, v.description('Only those of this day, in UTC, and later.'))),
   to: v.optional(v.pipe(Day, v.description('Only those of this day, in UTC, and earlier.'))),
@@ -194,7 +207,7 @@ export const Jws = v.pipe(
   v.description('A compact JWS (RFC 7515).'),
 )
 
-/** An entry of a key log or a roster: section 0 of the protocol bounds it. */
+/** An entry of a key log or a roster: section 0 of the protocol limits its length. */
 export const LogEntry = v.pipe(
   v.string(),
   v.maxLength(65_536),
@@ -205,7 +218,7 @@ export const LogEntry = v.pipe(
 /** A public Ed25519 key (RFC 8037). */
 export const Jwk = v.object({ kty: v.literal('OKP'), crv: v.literal('Ed25519'), x: v.string() })
 
-/** What is 32 bytes long, in base64url: hashes. */
+/** 32 bytes in base64url: hashes. */
 const HASH = /^[\w-]{43}$/
 
 export const SealKeyId = v.pipe(
@@ -214,7 +227,7 @@ export const SealKeyId = v.pipe(
   v.description('The id of a sealing key: SHA-256 of its bytes, base64url.'),
 )
 
-/** A public key of X-Wing (protocol, section 1). */
+/** A public key of X-Wing (protocol, section 3). */
 export const SealKey = v.pipe(
   v.string(),
   v.regex(/^[\w-]{1622}$/, 'Expected 1,216 bytes in base64url.'),
@@ -227,6 +240,6 @@ export const Envelope = v.pipe(
   v.description('An envelope: the secret of an epoch, sealed to one device. JSON text.'),
 )
 
-/** Give a schema the name under which the OpenAPI document lists it. */
+/** Sets the name under which the OpenAPI document lists a schema. */
 export const named = <const T extends v.GenericSchema>(title: string, schema: T) =>
   v.pipe(schema, v.title(title))

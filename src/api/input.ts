@@ -1,16 +1,25 @@
-/** Input judged by the schema of its row, and how its faults are told: alike wherever a request comes in. */
+/**
+ * Validates input by the schema of its row, and reports errors in the same form for every kind of
+ * request.
+ */
 import { type BaseIssue, getDotPath, safeParse } from 'valibot'
 import { redact } from '../crypto/encoding/redact.ts'
 import { AppError, type Issue } from '../errors.ts'
 import type { Schema } from './route.ts'
 
-/** Issues quote the request: an answer must not grow with it. */
+/**
+ * Issues quote the request: their number and length are limited, so that an answer does not grow
+ * with it.
+ */
 const MOST_ISSUES = 20
 const LONGEST_TEXT = 200
 
 type Where = 'query' | 'body'
 
-/** What is wrong with the query or the body, in the words of the row's schema or of a rule behind it. */
+/**
+ * Returns the error for an invalid query or body, with the issues of the row's schema or of a
+ * later check.
+ */
 export function invalid(where: Where, issues: readonly Issue[], cause?: unknown): AppError {
   const [first] = issues
   const at = first?.path ? `${where}, ${first.path}` : where
@@ -20,12 +29,15 @@ export function invalid(where: Where, issues: readonly Issue[], cause?: unknown)
   })
 }
 
-/** No more is looked at: something may be cut out of it before it is cut off. */
+/**
+ * Returns the redacted start of a text. It exceeds LONGEST_TEXT, because redaction may shorten
+ * the text before it is cut off.
+ */
 const told = (text: string): string => redact(text.slice(0, 4 * LONGEST_TEXT))
 
 /**
- * As much of what a request says as is quoted, without what looks like a secret: to the end of a word, where it has words. What a
- * schema wants is told whole.
+ * Returns a quote of the request without text that looks like a secret, cut off at the end of a
+ * word if possible. Texts of a schema are not shortened.
  */
 const brief = (text: string): string =>
   text.length <= LONGEST_TEXT
@@ -35,7 +47,10 @@ const brief = (text: string): string =>
         .toWellFormed()
         .replace(/\s+\S{0,40}$/, '')}…`
 
-/** An issue in words that say what to do; those of the schemas here say so already, valibot's own do not. */
+/**
+ * Returns an issue as an instruction. Messages of the schemas here are instructions already;
+ * those of valibot are not.
+ */
 function worded({ message, type, expected, received }: BaseIssue<unknown>): string {
   if (!message.startsWith('Invalid ')) return message
   if (expected === 'never') return `There is no field ${brief(received)} here: leave it out.`
@@ -45,7 +60,7 @@ function worded({ message, type, expected, received }: BaseIssue<unknown>): stri
       : `Give ${expected ?? 'it'}: it is missing.`
   if (type === 'integer') return 'Expected a whole number.'
   if (type === 'min_length') return `Expected ${expected?.replace('>=', 'at least ')} of them.`
-  // Valibot's own end with what was received.
+  // Messages of valibot end with the received value.
   if (expected === null) return brief(message)
   const wanted = expected
     .replace(/^>=/, 'at least ')
@@ -55,7 +70,10 @@ function worded({ message, type, expected, received }: BaseIssue<unknown>): stri
   return `Expected ${wanted}.`
 }
 
-/** The value as its schema reads it, defaults filled in. Throws AppError `validation_failed`. */
+/**
+ * Returns the value as its schema reads it, with defaults.
+ * @throws AppError `validation_failed`
+ */
 export function parse(where: Where, schema: Schema, value: unknown): unknown {
   const result = safeParse(schema, value, { abortPipeEarly: true })
   if (result.success) return result.output

@@ -1,14 +1,17 @@
-/** Answers that are loaded when somebody first asks for their group: a daemon at rest carries only what it uses. */
+/**
+ * Loads the answers of a group at the first call, so that an idle daemon has only the code in
+ * memory that it uses.
+ */
 import type { Route, Table } from './route.ts'
 
 type Answer = (input: unknown, context: unknown) => Promise<unknown>
 type Group = Readonly<Record<string, Answer>>
 
 /**
- * Stand in for groups of answers.
+ * Returns stand-ins for groups of answers.
  * @param table the rows
- * @param by whose rows are answered
- * @param loaders for each group, what loads its answers; called once
+ * @param by restricts the rows to these answerers
+ * @param loaders for each group, a function that loads its answers; called once
  */
 export function lazily<A extends object>(
   table: Table,
@@ -23,7 +26,7 @@ export function lazily<A extends object>(
         try {
           return (here = await (loading ??= load()))
         } finally {
-          // A database that was out of reach may be back at the next call.
+          // After a failure, such as an unreachable database, the next call loads again.
           loading = null
         }
       }

@@ -3,8 +3,8 @@ import { inQuotes, withoutQuotes } from './quotation-marks.ts'
 import type { Match } from './rest/verify.ts'
 
 /**
- * The person behind a match, as a sentence names them: `guest "Mum" (Maria Muster)`, or
- * `Bob ("Bank")` for a member of a connection. A name that repeats the label is left out.
+ * Returns the subject of a match for a sentence: `guest "Mum" (Maria Muster)`, or `Bob ("Bank")`
+ * for a member of a connection. A name that repeats the label is omitted.
  */
 export function subjectOf(match: Match): string {
   const { kind, display_name, connection_name, external_member: external } = match

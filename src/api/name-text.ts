@@ -1,4 +1,4 @@
-/** Names of others as text for sentences and tables, with their source and marks. */
+/** Formats names of others for sentences and tables, with their source and marks. */
 import { inQuotes, withoutQuotes } from './quotation-marks.ts'
 import type { NameMark, PersonName } from './rest/names.ts'
 
@@ -7,11 +7,11 @@ const MARKS: Readonly<Record<NameMark, string>> = {
   mixed_script: 'letters of several alphabets',
 }
 
-/** The text, followed by what is odd about the name in it. */
+/** Returns the text, followed by the marks of the name in it. */
 export const marked = (text: string, { name_marks }: Pick<PersonName, 'name_marks'>): string =>
   name_marks.length === 0 ? text : `${text} [${name_marks.map((one) => MARKS[one]).join('; ')}]`
 
-/** A name for a table: `Bob`, `calls itself "Bob"`, `the server says "Bob"`. */
+/** Returns a name for a table: `Bob`, `calls itself "Bob"`, `the server says "Bob"`. */
 export function calledOf(of: PersonName): string {
   const { display_name: name, name_source: source } = of
   if (source === 'self') return marked(`calls itself ${inQuotes(name)}`, of)
@@ -19,7 +19,7 @@ export function calledOf(of: PersonName): string {
   return marked(withoutQuotes(name), of)
 }
 
-/** A name for a sentence: `Bob`, `an account that calls itself "Bob"`. */
+/** Returns a name for a sentence: `Bob`, `an account that calls itself "Bob"`. */
 export function someoneOf(of: PersonName): string {
   const { display_name: name, name_source: source } = of
   if (source === 'self') return marked(`an account that calls itself ${inQuotes(name)}`, of)

@@ -1,6 +1,7 @@
 /**
- * The port to an account: the same calls whether the account service answers in this process or over HTTP.
- * `Account` is what its device and its handlers may ask; `Service` is what an account server must answer.
+ * The interface to an account: the same calls for the embedded account server and for a remote
+ * one over HTTP. `Account` is the calls of its device and its handlers; `Service` is the answers
+ * of an account server.
  */
 import type { Entrance, SignedIn } from './device/index.ts'
 import type { Rest } from './rest/index.ts'
@@ -9,29 +10,32 @@ import type { Site } from './site/index.ts'
 
 export type Account = Calls<Rest, 'account' | 'both'> & Calls<SignedIn, 'account'>
 
-/** What a device may ask before it has a session. */
+/** The calls of a device without a session. */
 export type Door = Calls<Entrance, 'account'>
 
-/** Who a request to an account server comes from. All are ids. */
+/** The caller of an account server. All members are ids. */
 export interface Session {
   readonly account: string
-  /** null for a bearer of a machine account's token, who has no device. */
+  /** null for a machine account's token, which has no device. */
   readonly device: string | null
   readonly session: string | null
-  /** The machine account's token, where one was presented. */
+  /** The machine account's token, if one was presented. */
   readonly token: string | null
 }
 
-/** Who asks an account server before there is a session. */
+/** A caller of an account server without a session. */
 export interface Visitor {
-  /** RFC 7638 thumbprint of the key whose possession the request proved (RFC 9449); null when it proved none. */
+  /**
+   * RFC 7638 thumbprint of the key that the request proved to possess (RFC 9449); null without a
+   * proof.
+   */
   readonly key: string | null
-  /** The daemon in the server's own process, of whom no proof is wanted. */
+  /** Set for the daemon in the server's own process, which needs no proof. */
   readonly within?: true
 }
 
 export type Service = Answers<Rest, 'account' | 'both', Session> &
   Answers<SignedIn, 'account', Session>
 
-/** The rows of an account server that anybody may call. */
+/** The public rows of an account server. */
 export type Open = Answers<Entrance & Site, 'account', Visitor>

@@ -1,17 +1,20 @@
 /**
- * What a row of the table is, and the types that follow from a table: who must answer which rows, and how a caller sees them.
- * A row is data. A field stands here only because something reads it: the router (method, path, also), the scope check
- * (method, path), the validator (query, body), the OpenAPI document (all of it), the answer (status, reply).
+ * The type of a row of the table, and the types that follow from a table: which rows need an
+ * answer, and how a caller sees them. A row is data. Each field has a reader: the router (method,
+ * path, also), the scope check (method, path), the validator (query, body), the OpenAPI document
+ * (all fields), the answer (status, reply).
  */
 import type { GenericSchema, InferInput, InferOutput } from 'valibot'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 export type Schema = GenericSchema
 
-/** What an answer to a row with `media` is made of. */
+/** The content of an answer to a row with `media`. */
 export interface Content {
   readonly type: string
-  /** Where it is not the row's: a page that says in words that there is no such thing. */
+  /**
+   * Set if it differs from the row's, for a page with the text that there is no such resource.
+   */
   readonly status?: number
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array>
   readonly headers?: Readonly<Record<string, string>>
@@ -24,51 +27,57 @@ interface Row {
   /** The second path of a route that is registered twice. */
   readonly also?: `/${string}`
   readonly summary: string
-  /** `both`: the account answers and a handler of the same name adds what only this device knows. */
+  /**
+   * `both`: the account answers, and a handler of the same name adds data that only this device
+   * has.
+   */
   readonly by: 'daemon' | 'account' | 'both'
   readonly query?: Schema
   readonly body?: Schema
   readonly status?: 200 | 201 | 202 | 204
-  /** The largest body in bytes, where it is not the usual 1 MiB. */
+  /** The largest body in bytes, if it is not the default of 1 MiB. */
   readonly limit?: number
   /**
-   * The largest body in bytes, where it depends on the parameters of the path or on what the caller
-   * may do; never more than `limit`. `may` is whether its scope is enough for another route.
+   * Returns the largest body in bytes, if it depends on the path parameters or on the caller's
+   * scope; at most `limit`. `may` returns whether the scope is enough for another route.
    */
   readonly limitOf?: (
     params: Readonly<Record<string, string>>,
     may: (route: Pick<Row, 'method' | 'path'>) => boolean,
   ) => number
   /**
-   * The route that the row calls in turn, for these parameters: the caller needs its scope too, which
-   * is judged before the body is read. Null where that can wait.
+   * Returns the route that the row calls in turn, for these parameters: the caller needs its
+   * scope too, which is checked before the body is read. Null if that check can wait.
    */
   readonly calls?: (params: Readonly<Record<string, string>>) => Pick<Row, 'method' | 'path'> | null
-  /** The body comes as a form (RFC 6749 appendix B), not as JSON. */
+  /** The body is a form (RFC 6749 appendix B), not JSON. */
   readonly form?: true
-  /** The body is passed on as the text that it is: another protocol judges it. */
+  /** The body is passed on as text: another protocol parses it. */
   readonly text?: true
-  /** An `Idempotency-Key` is not heeded: the answer shows a secret that must not be kept, or the act is worth repeating. */
+  /**
+   * An `Idempotency-Key` is ignored: the answer contains a secret that must not be stored, or the
+   * operation may be repeated.
+   */
   readonly repeats?: true
   /**
-   * A member of the body and of the answer that is a secret for a while. What is kept under an
-   * `Idempotency-Key` does not have it, and tools neither take nor show it.
+   * A member of the body and of the answer that is a temporary secret. It is not stored under an
+   * `Idempotency-Key`, and tools neither accept nor return it.
    */
   readonly secret?: string
 }
 
-/** What is answered: JSON, something else in one of these media types, or nothing. */
+/** The content of an answer: JSON, one of these media types, or nothing. */
 type Answered =
   | { readonly reply?: Schema; readonly media?: never }
   | { readonly reply?: never; readonly media: readonly string[] }
 
 export type Route = Row & Answered
 
-/** Whether an `Idempotency-Key` is heeded. A page is not kept. */
+/** Returns whether an `Idempotency-Key` is honoured. A page is not stored. */
 export const isOnce = (route: Route): boolean =>
   route.method === 'POST' && route.repeats !== true && route.media === undefined
 
-/** The names of the parameters in a path. */
+/** Returns the names of the parameters in a path. */
 export const pathNames = (path: string): string[] =>
   [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name as string)
 
@@ -84,14 +93,14 @@ type Body<R> = R extends { body: infer B extends Schema } ? B : never
 type Rows<G, By> = { [K in keyof G]: G[K] extends { by: By } ? K : never }[keyof G]
 type Groups<T, By> = { [N in keyof T]: [Rows<T[N], By>] extends [never] ? never : N }[keyof T]
 
-/** What an answerer of row R gets: path parameters, the query and the body, parsed, defaults filled in. */
+/** The input of an answerer of row R: path parameters, query and body, parsed, with defaults. */
 export type Parsed<R extends { path: string }> = Flat<
   Params<R['path']> &
     ([Query<R>] extends [never] ? unknown : InferOutput<Query<R>>) &
     ([Body<R>] extends [never] ? unknown : { body: InferOutput<Body<R>> })
 >
 
-/** What a caller of row R gives: the same, where defaults may be left out. */
+/** The input of a caller of row R: the same, but defaults may be omitted. */
 export type Sent<R extends { path: string }> = Flat<
   Params<R['path']> &
     ([Query<R>] extends [never] ? unknown : InferInput<Query<R>>) &
@@ -108,7 +117,10 @@ export type Reply<R> = R extends { media: readonly string[] }
     ? InferOutput<S>
     : void
 
-/** The functions that answer the rows of T that are By's, each with context C. Inline, so that errors stay short. */
+/**
+ * The functions that answer the rows of T that belong to By, each with context C. Inline, so that
+ * compiler errors stay short.
+ */
 export type Answers<T, By, C> = {
   [N in Groups<T, By>]: {
     [K in Rows<T[N], By>]: T[N][K] extends infer R extends { path: string }
@@ -117,7 +129,10 @@ export type Answers<T, By, C> = {
   }
 }
 
-/** The same rows as a caller sees them: the port, the remote client, the command line, the tests. */
+/**
+ * The same rows as a caller sees them: the interface to the account, the remote client, the
+ * command line, the tests.
+ */
 export type Calls<T, By> = {
   [N in Groups<T, By>]: {
     [K in Rows<T[N], By>]: T[N][K] extends infer R extends { path: string }

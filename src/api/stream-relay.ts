@@ -1,42 +1,47 @@
 /**
- * An event stream from elsewhere, passed on: its bytes as they come and unchanged, bounded in time and length. Where it breaks off, what
- * came has passed, and an event says why nothing follows.
+ * Relays an event stream: its bytes as they arrive and unchanged, with limits on time and length.
+ * If the source breaks off, the bytes received so far are passed on, followed by an event with
+ * the error.
  */
 import type { Readable } from 'node:stream'
 import type { AppError } from '../errors.ts'
 import { errorEvent } from './chat-events.ts'
 
 export interface Bounds {
-  /** How long nothing may come while somebody waits for it, in milliseconds. */
+  /** The longest time without data while the reader waits for it, in milliseconds. */
   readonly silenceMs: number
-  /** How long it may take altogether, in milliseconds. */
+  /** The longest total time, in milliseconds. */
   readonly wholeMs: number
-  /** How many bytes it may be. */
+  /** The largest length, in bytes. */
   readonly most: number
 }
 
-/** Why a stream ended before its time. `broken`: the other side cut it. */
+/** Why a stream ended early. `broken`: the other side closed it. */
 export type Break = 'silent' | 'late' | 'large' | 'broken'
 
 export interface Passage {
-  /** Resolves when there is something to pass on. Throws AppError, what `told` says, where it breaks off before. */
+  /**
+   * Resolves when there is something to pass on.
+   * @throws AppError of the break if the stream breaks off before
+   */
   readonly begun: () => Promise<void>
-  /** For one reader, who may leave at any time: then the source is cut. */
+  /** For one reader, which may leave at any time: then the source is closed. */
   readonly body: AsyncIterable<Uint8Array>
-  /** Nobody wants it any more. */
+  /** Discards the stream and closes its source. */
   readonly cut: () => void
 }
 
-/** What is read ahead of a slow reader, in bytes. */
+/** How many bytes are read ahead of a slow reader. */
 const AHEAD = 65_536
 const DONE = { done: true, value: undefined } as const
 
 /**
- * Pass a stream on.
- * @param source nobody else reads it; it is destroyed where it is not read to its end
- * @param of `told`: the error of a break; `heard`: is given the bytes as they come; `whole`: is asked at the end whether they were all, where
- *   that is not the end alone; `ended`: is called once, when no more come, and the
- *   end is told when it is done
+ * Relays a stream.
+ * @param source has no other reader; it is destroyed if it is not read to its end
+ * @param of `told`: returns the error of a break; `heard`: called with the bytes as they arrive;
+ * `whole`: returns at the end whether the stream was complete, if that does not follow from its
+ * end alone; `ended`: called once, after the last bytes; the reader gets the end when it has
+ * resolved
  */
 export function passage(
   source: Readable,
@@ -53,7 +58,7 @@ export function passage(
   let ahead = 0
   let bytes = 0
   let failure: AppError | null = null
-  /** Set when no more come. */
+  /** Set after the last bytes. */
   let finished: Promise<unknown> | null = null
   let wake = () => undefined as void
 
@@ -94,7 +99,7 @@ export function passage(
     if (isWhole?.() === false) fail('broken')
     else if (finished === null) finish()
   })
-  // Stays, because a connection that is cut by this side may complain once more.
+  // Stays registered, because a connection closed by this side may emit another error.
   source.on('error', (cause) => fail('broken', cause))
   source.once('close', () => fail('broken'))
 
@@ -134,7 +139,7 @@ export function passage(
       cut()
       throw why
     },
-    // Not a generator: that would let its reader leave only when the next bytes have come.
+    // Not a generator: its reader could leave only after the next bytes have arrived.
     body: {
       [Symbol.asyncIterator]: () => ({
         next,

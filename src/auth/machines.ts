@@ -1,26 +1,31 @@
 /**
- * Tokens of machine accounts (`csm_`): the account server gave them out and judges them, at every request, so that one revoked
- * there is refused here at the next. Nothing of them is kept.
+ * Authenticates the tokens of machine accounts (`csm_`).
+ *
+ * The account server issued them and checks them at every request, so a token that is revoked
+ * there is rejected here at its next use. This device stores nothing about them.
  */
 import { checkToken } from '../crypto/token.ts'
 import { AppError, type Code } from '../errors.ts'
 import type { Scope } from './scopes.ts'
 import { type Caller, type MachineAccount, invalidToken } from './tokens.ts'
 
-/** Ask the account server whose a token is and what it may do. Throws AppError as the server says. */
+/**
+ * Returns the account and the scope of a token, from the account server.
+ * @throws AppError as the account server does
+ */
 export type AskServer = (
   token: string,
 ) => Promise<{ readonly id: string; readonly scope: Scope; readonly account: MachineAccount }>
 
-/** What an account server, in this process or behind the client of one, says of a token that is nothing. */
+/** Codes with which an account server, embedded or remote, rejects an invalid token. */
 const NOTHING: readonly Code[] = ['invalid_token', 'unauthorized', 'not_signed_in']
 
 const noMachine = () => invalidToken('machine token')
 
-/** Whether a token is of a machine account, by its looks: no look-up. */
+/** Checks by its prefix whether a token is one of a machine account. No look-up. */
 export const isMachineToken = (token: string): boolean => token.startsWith('csm_')
 
-/** A typing error is not worth a question to the server. */
+/** Requires a well-formed token, so that a mistyped one causes no request to the server. */
 function demandForm(token: string): void {
   try {
     checkToken(token)
@@ -30,8 +35,9 @@ function demandForm(token: string): void {
 }
 
 /**
- * The caller behind a machine account's token.
- * @throws AppError invalid_token in the same words for every reason; backend_* while nobody can say
+ * Returns the caller of a machine account's token.
+ * @throws AppError invalid_token with the same message for every reason; backend_* while the
+ *   account server cannot be asked
  */
 export async function machineCaller(token: string, ask: AskServer): Promise<Caller> {
   demandForm(token)

@@ -1,20 +1,22 @@
 /**
- * Who is at the other end of a loopback connection. TCP carries no credentials, but Linux lists the
- * owner of every socket; elsewhere the token route relies on the loopback bind alone, as the API
- * documents.
+ * Finds the user at the other end of a loopback connection.
+ *
+ * TCP carries no credentials, but Linux lists the owner of every socket. On other systems the
+ * token route relies on the loopback bind alone, as the API documents.
  */
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import type { TokenUsers } from '../config/config.ts'
 import { StartError } from '../errors.ts'
 
-/** States of a connection, as Linux numbers them. */
+/** States of a connection, by Linux's numbers. */
 const ESTABLISHED = '01'
 const TIME_WAIT = '06'
 
 /**
- * An address and port as `/proc/net/tcp` writes them: 32-bit words in host byte order
- * (little-endian), the port in hex.
+ * Returns an address and port as `/proc/net/tcp` writes them.
+ *
+ * The address is written as 32-bit words in host byte order (little-endian), the port in hex.
  */
 function procAddress(address: string, port: number): string {
   const bytes = address.includes(':') ? ipv6Bytes(address) : address.split('.').map(Number)
@@ -39,14 +41,16 @@ function ipv6Bytes(address: string): number[] {
   return [...before, ...zeros, ...after].flatMap((group) => [group >> 8, group & 255])
 }
 
-/** Socket owners by local and remote address, as a listing writes them, with a space between. */
+/** Socket owners by local and remote address, as a listing writes them, separated by a space. */
 type Owners = ReadonlyMap<string, number | null>
 
 /**
- * The owner of every socket in a listing (the text of `/proc/net/tcp` or `tcp6`): a uid, or null
- * where it is not known. A socket that its client closed has uid 0 and inode 0, so only a live
- * socket has an owner, and of two sockets with the same addresses neither has. The kernel writes
- * the listing in parts and may repeat a row when a socket opens in between: one inode is one socket.
+ * Returns the owner of every socket in a listing (the text of `/proc/net/tcp` or `tcp6`).
+ *
+ * The owner is a uid, or null if it is unknown. A socket that its client closed has uid 0 and
+ * inode 0, so only a live socket has an owner. Two sockets with the same addresses have none. The
+ * kernel writes the listing in parts and may repeat a row when a socket opens in between: rows
+ * with one inode are one socket.
  */
 export function ownersIn(listing: string): Owners {
   const owners = new Map<string, number | null>()
@@ -58,7 +62,7 @@ export function ownersIn(listing: string): Owners {
     const to = listing.indexOf(' ', listing.indexOf(' ', from) + 1)
     const next = listing.indexOf('\n', to) + 1
     const state = listing.slice(to + 1, to + 3)
-    // An ended connection has no owner, and tens of thousands of them may be listed.
+    // A closed connection has no owner, and the listing may have tens of thousands of them.
     if (state !== TIME_WAIT) {
       const ends = listing.slice(from, to)
       const cells = listing.slice(to + 1, next === 0 ? undefined : next - 1).split(/ +/)
@@ -74,29 +78,30 @@ export function ownersIn(listing: string): Owners {
 }
 
 /**
- * RFC 4291 section 2.5.5.2: what stands before an IPv4 address in an IPv6 socket, as
- * `/proc/net/tcp6` writes it.
+ * The prefix of an IPv4 address in an IPv6 socket, as `/proc/net/tcp6` writes it.
+ * @see RFC 4291 section 2.5.5.2
  */
 const MAPPED = '0000000000000000FFFF0000'
 
 type Listing = 'tcp' | 'tcp6'
 const pathOf = (name: Listing) => `/proc/self/net/${name}`
 
-/** Where the client's end of a connection may be listed, in order. */
+/** Returns where the client's end of a connection may be listed, in the order to try. */
 function placesOf({ remoteAddress, remotePort, localAddress, localPort }: Socket) {
   if (!remoteAddress || !remotePort || !localAddress || !localPort) return []
   const client = procAddress(remoteAddress, remotePort)
   const server = procAddress(localAddress, localPort)
   const wide = { name: 'tcp6', ends: `${client} ${server}` } as const
   if (remoteAddress.includes(':')) return [wide]
-  // Some clients (Java's) speak IPv4 through an IPv6 socket, and are listed there.
+  // Some clients (Java's) use IPv4 through an IPv6 socket, and are listed there.
   const mapped = { name: 'tcp6', ends: `${MAPPED}${client} ${MAPPED}${server}` } as const
   return [{ name: 'tcp', ends: wide.ends } as const, mapped]
 }
 
 /**
- * Other systems have no such list, and a kernel without IPv6 has no `tcp6`: a list that cannot be
- * read is empty.
+ * Returns the text of a listing, or an empty one if it cannot be read.
+ *
+ * Only Linux has listings, and a kernel without IPv6 has no `tcp6`.
  */
 function listing(name: Listing): string {
   try {
@@ -106,7 +111,7 @@ function listing(name: Listing): string {
   }
 }
 
-/** The uid of the process at the other end, or null when it cannot be told. Linux only. */
+/** Returns the uid of the process at the other end, or null if unknown. Linux only. */
 export function peerUid(socket: Socket): number | null {
   for (const { name, ends } of placesOf(socket)) {
     const uid = ownersIn(listing(name)).get(ends) ?? null
@@ -116,8 +121,10 @@ export function peerUid(socket: Socket): number | null {
 }
 
 /**
- * Read something that takes a while: one reading at a time, and each for all who asked before it
- * began.
+ * Makes a function that runs `read` once at a time.
+ *
+ * A call returns the result of a run that started after the call, shared with all calls that
+ * waited for the same run.
  */
 function newReader<T>(read: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | null = null
@@ -129,22 +136,23 @@ function newReader<T>(read: () => Promise<T>): () => Promise<T> {
     })
     return running
   }
-  // The one that runs may have passed the place already.
+  // The current run may already have passed the row in question.
   return () => (running === null ? begin() : (next ??= running.then(begin)))
 }
 
 async function readListing(name: Listing): Promise<string> {
-  // Loaded here: a start does not need it, and it takes as long as making a server.
+  // Imported here, because a start does not need it and it takes as long as making a server.
   const { readFile } = await import('node:fs/promises')
   return readFile(pathOf(name), 'latin1').catch(() => '')
 }
 
-/** The readings for one socket: a row can be missing from a listing while other sockets close. */
+/** Readings per socket: a listing can lack a row while other sockets close. */
 const MOST_READINGS = 3
 
 /**
- * Looks up uids as `peerUid` does, without blocking the event loop. All waiting look-ups share one
- * reading.
+ * Makes a function that looks up uids as `peerUid` does, without blocking the event loop.
+ *
+ * All waiting look-ups share one reading.
  * @param read returns the text of a listing
  */
 export function newPeerLookup(
@@ -162,13 +170,14 @@ export function newPeerLookup(
   }
 }
 
-/** As `peerUid`, without blocking the event loop. Null on systems other than Linux. */
+/** Does the same as `peerUid` without blocking the event loop. Null except on Linux. */
 export const askPeerUid: (socket: Socket) => Promise<number | null> =
   process.platform === 'linux' ? newPeerLookup(readListing) : () => Promise.resolve(null)
 
 /**
- * The uids that user names (or decimal uids) stand for, read from the text of `/etc/passwd`. Throws
- * StartError for an unknown name.
+ * Returns the uids of user names or decimal uids.
+ * @param passwd the text of `/etc/passwd`
+ * @throws StartError for an unknown name
  */
 export function uidsOf(names: readonly string[], passwd: string): number[] {
   const byName = new Map(
@@ -189,8 +198,9 @@ export function uidsOf(names: readonly string[], passwd: string): number[] {
 }
 
 /**
- * The check of the token route: whether the user with a uid may use it; null for an unknown uid.
- * The daemon's own user and root always may.
+ * Returns the check of the token route: whether the user with a uid may use it.
+ *
+ * The uid is null if unknown. The daemon's own user and root are always allowed.
  */
 export function peerCheck(users: TokenUsers): (uid: number | null) => boolean {
   if ('any' in users || process.platform !== 'linux') return () => true

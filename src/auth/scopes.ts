@@ -1,25 +1,34 @@
 /**
- * The scope table: what a request needs, from its method and path alone, before any routing. Nothing on a row can change it.
- * The first rule that fits decides; what no rule names needs a token, so a forgotten path is closed, not open.
+ * The scope table: what a request needs, by its method and path alone, before any routing.
+ *
+ * Nothing in a row can change it. The first matching rule decides. A path that no rule names
+ * needs a token, so that a forgotten path is closed and not open.
  */
 import { redact } from '../crypto/encoding/redact.ts'
 import { AppError } from '../errors.ts'
 
 export type Scope = 'read' | 'write' | 'full'
 
-/** What a path asks for. `none`: nothing. `device`: the session of a device, also one that waits for approval. `session`: that of
- * an approved device. `owner`: the command line of the daemon's own user. */
+/**
+ * What a path requires.
+ *
+ * `none`: nothing. `device`: the session of a device, also of one that waits for approval.
+ * `session`: the session of an approved device. `owner`: the command line of the daemon's own
+ * user.
+ */
 export type Need = 'none' | 'device' | 'session' | 'owner' | Scope
 
-/** What a caller has: the scope of a token, or what its session or its place makes of it. */
+/** The access level of a caller, from its token's scope, its session or the command line. */
 export type Standing = Exclude<Need, 'none'>
 
-/** `**` stands for the rest of the path, empty included. */
+/** `**` matches the rest of the path, including an empty one. */
 type Rules = readonly (readonly [pattern: string, need: Need])[]
 
 /**
- * The daemon's API: the five public paths and the assets of the docs page, then what only `full` may touch; and what only the
- * command line asks.
+ * The daemon's API.
+ *
+ * First the five public paths and the assets of the docs page, then the paths for `full` only,
+ * and last those for the command line only.
  */
 export const REST: Rules = [
   ['/', 'none'],
@@ -31,7 +40,7 @@ export const REST: Rules = [
   ['/api/v1/org', 'full'],
   ['/api/v1/org/**', 'full'],
   ['/api/v1/api-tokens/**', 'full'],
-  // Any token may speak here; each call that is made in it needs what its route needs.
+  // Any token may open it. Each call made through it needs the scope of its own route.
   ['/mcp', 'read'],
   ['/api/v1/mcp', 'read'],
   ['/tools/**', 'read'],
@@ -40,8 +49,11 @@ export const REST: Rules = [
 ]
 
 /**
- * The account server: what a device asks before it has a session, and the public pages; then what a device may ask that waits
- * for approval, and what the tokens of machine accounts are for. Its REST rows are the daemon's.
+ * The account server.
+ *
+ * First the paths that a device uses before it has a session, and the public pages. Then the
+ * paths for a device that waits for approval and for the tokens of machine accounts. Its REST
+ * rows are the daemon's.
  */
 export const ACCOUNT: Rules = [
   ['/', 'none'],
@@ -70,10 +82,13 @@ export const ACCOUNT: Rules = [
   ['/api/v1/org/**', 'full'],
 ]
 
-/** RFC 9110 section 9.2.1: methods that ask and change nothing. */
+/**
+ * Methods that change nothing.
+ * @see RFC 9110 section 9.2.1
+ */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
-/** Compile a rule list into the look-up of a request's need. */
+/** Compiles a rule list into a function that returns what a request needs. */
 export function scopeTable(rules: Rules) {
   const compiled = rules.map(([pattern, need]) => {
     const segments = pattern === '/' ? [] : pattern.slice(1).split('/')
@@ -82,7 +97,7 @@ export function scopeTable(rules: Rules) {
   })
   const fits = ({ segments, open }: (typeof compiled)[number], path: readonly string[]) => {
     if (open ? path.length < segments.length : path.length !== segments.length) return false
-    // From the end: the first segments of nearly all paths are the same.
+    // Compare from the end, because the first segments of nearly all paths are the same.
     for (let i = segments.length - 1; i >= 0; i--) if (segments[i] !== path[i]) return false
     return true
   }
@@ -92,10 +107,10 @@ export function scopeTable(rules: Rules) {
   }
 }
 
-/** What a request to the daemon's API needs. */
+/** Returns what a request to the daemon's API needs. */
 export const restNeed = scopeTable(REST)
 
-/** What each standing is good for. */
+/** The needs that each access level satisfies. */
 const GRANTS: Readonly<Record<Standing, readonly Need[]>> = {
   read: ['read'],
   write: ['read', 'write'],
@@ -105,21 +120,21 @@ const GRANTS: Readonly<Record<Standing, readonly Need[]>> = {
   owner: ['read', 'write', 'full', 'owner'],
 }
 const PHRASE = { read: 'read, write or full', write: 'write or full', full: 'full' } as const
-/** Why a need that is no scope is not met. */
+/** The messages for needs that no token scope satisfies. */
 const RESERVED = {
   device: 'Only the session of a device may ask this.',
   session: 'Only the session of an approved device may ask this.',
   owner: 'Only the command line of the daemon’s own user may ask this: run countersignd.',
 } as const
 
-/** Whether a standing is enough for what a request needs. */
+/** Checks whether an access level satisfies what a request needs. */
 export const isGranted = (has: Standing, need: Need): boolean =>
   need === 'none' || GRANTS[has].includes(need)
 
 /**
- * Refuse a caller whose standing is too narrow for what a request needs.
- * @throws AppError insufficient_scope naming the token's scope, the method and path, and the scope required; forbidden where no
- *   scope would do
+ * Requires that the caller's access level satisfies what a request needs.
+ * @throws AppError insufficient_scope with the token's scope, the method, the path and the
+ *   required scope; forbidden if no scope would suffice
  */
 export function requireScope(
   has: Standing,
@@ -138,7 +153,7 @@ export function requireScope(
   const required = PHRASE[need]
   throw new AppError(
     'insufficient_scope',
-    // Somebody may have put a token there.
+    // The path is redacted, since a caller may have put a token into it.
     `This token's scope is ${has}; ${method} /${redact(path.join('/'))} requires ${required}. Use a token with that scope.`,
     {
       details: { required_scope: required },

@@ -1,7 +1,8 @@
 /**
- * Download links that API tokens fetched: they end when their token is revoked. A token that
- * expires needs nothing here, since no link outlives the expiry that the account server was given
- * with it.
+ * Ends the download links of API tokens when their token is revoked.
+ *
+ * An expired token needs nothing here: the account server has its expiry, and no link is valid
+ * after it.
  */
 import { DOWNLOAD_LINK_MS } from '../api/device/downloads.ts'
 import { timeAt } from '../api/fields.ts'
@@ -11,7 +12,11 @@ import type { Log } from '../log.ts'
 import type { MetaRows } from '../state/meta.ts'
 
 const HELD = 'download_links/'
-/** Until when a token may hold a link, Unix milliseconds: kept, since a restart ends no link. */
+/**
+ * Returns the `meta` key that stores until when a token may have a link, Unix milliseconds.
+ *
+ * It is stored because links survive a restart.
+ */
 const heldBy = (token: string) => HELD + token
 
 export interface TokenLinks {
@@ -25,8 +30,10 @@ export interface TokenLinks {
     of: { id: string; token: string; expiry: number | null },
   ): Promise<{ url: string; expires_at: string }>
   /**
-   * Ends the links of a token that was revoked. While the account server is away the log gets a
-   * warning, and the links end by themselves within five minutes.
+   * Ends the links of a token that was revoked.
+   *
+   * If the account server is unavailable, a warning is logged, and the links expire within five
+   * minutes.
    */
   end(account: Account, token: string): Promise<void>
 }
@@ -36,7 +43,7 @@ export function newTokenLinks(of: { meta: MetaRows; now: () => number; log: Log 
   return {
     get(account, { id, token, expiry }) {
       meta.deleteUpTo(HELD, now())
-      // Before the request: a revocation meanwhile must end this link too.
+      // Stored before the request, so that a concurrent revocation ends this link too.
       meta.set(heldBy(token), now() + DOWNLOAD_LINK_MS)
       const token_expires_at = expiry === null ? null : timeAt(expiry)
       return account.downloads.create({

@@ -1,8 +1,13 @@
 /**
- * API tokens. A token is shown once and kept as its SHA-256. What it may do (its record) lives in the keychain; the state
- * database maps hash → id and remembers revocation and last use, so that editing the database cannot widen a token.
- * Order is what makes a crash harmless: a new token is keychain, then row; a revoked one is row first. That one is being made is written
- * down before, so that what a crash leaves in the keychain can be found.
+ * API tokens of this device.
+ *
+ * A token is shown once and stored as its SHA-256. Its rights (its record) are in the keychain.
+ * The state database maps hash → id and stores revocation and last use, so that editing the
+ * database cannot widen a token.
+ *
+ * The order of writes makes a crash harmless. A new token is first in the keychain, then a row; a
+ * revocation is first in the row. The database records in advance that a token is being made, so
+ * that a keychain entry left by a crash can be found.
  */
 import { hash } from 'node:crypto'
 import type { ApiToken } from '../api/rest/api-tokens.ts'
@@ -16,32 +21,36 @@ import type { Act } from '../storage/idempotency.ts'
 import { type TokenRows, tokenEntry } from '../state/tokens.ts'
 import type { Scope, Standing } from './scopes.ts'
 
-/** Whoever presents a valid token. */
+/** The holder of a valid token. */
 export interface Caller {
-  /** The token's id; null is the command line's own, which is in no list. */
+  /** The id of the token; null for the command line, which no list contains. */
   readonly token: string | null
   readonly scope: Standing
-  /** The account of a machine account's token, which the account server gave out; null for the tokens of this daemon. */
+  /**
+   * The account of a machine account's token, which the account server issued.
+   *
+   * It is null for the tokens of this daemon.
+   */
   readonly machine: MachineAccount | null
 }
 
-/** An account that a token of it asks. */
+/** An account, for requests with one of its tokens. */
 export type MachineAccount = Account & {
-  /** The same, where every request is a part of this act, however often it is sent. */
+  /** The same account, with every request part of one operation, however often it is sent. */
   readonly acting?: (act: Act) => Account
 }
 
-/** What the keychain holds of a token. Times are Unix milliseconds. */
+/** The record of a token in the keychain. Times are Unix milliseconds. */
 interface TokenRecord {
   readonly hash: string
   readonly name: string
   readonly label: string | null
   readonly scope: Scope
-  /** The account it was made under, or null. Absent in records of earlier programs. */
+  /** The account it was made under, or null. Absent in records of earlier versions. */
   readonly account?: string | null
   readonly created_at: number
   readonly expires_at: number | null
-  /** Absent while the token is good. */
+  /** Absent while the token is not revoked. */
   readonly revoked_at?: number
 }
 
@@ -51,7 +60,7 @@ interface Entry {
   revokedAt: number | null
   lastUsedAt: number | null
   used: boolean
-  /** The account of a record that names none. */
+  /** The account of a record that contains none. */
   readonly legacyAccount: string | null
 }
 
@@ -64,7 +73,7 @@ export interface NewTokenInput {
 }
 
 export interface Tokens {
-  /** Make a token and show it, this once. */
+  /** Makes a token and returns it. It is not shown again. */
   mint(input: NewTokenInput): {
     id: string
     name: string
@@ -75,31 +84,39 @@ export interface Tokens {
     token: string
   }
   /**
-   * The tokens of the account that is signed in, or all where none is: newest first, revoked and
-   * expired ones included.
+   * Returns the tokens of the signed-in account, or all if none is signed in.
+   *
+   * Newest first, including revoked and expired ones.
    */
   list(): ApiToken[]
-  /** Refuse a token from the next request on. Throws AppError not_found; repeating it changes nothing. */
+  /**
+   * Rejects a token from the next request on. Repeating it changes nothing.
+   * @throws AppError not_found
+   */
   revoke(id: string): void
   /**
-   * Whom a token stands for; `digest` is its SHA-256 in hex, where it is at hand. Throws AppError invalid_token, in the same
-   * words for every reason.
+   * Returns the caller of a token.
+   * @param digest the token's SHA-256 in hex, if already computed
+   * @throws AppError invalid_token, with the same message for every reason
    */
   authenticate(token: string, digest?: string): Caller
-  /** When a token expires, in Unix milliseconds, or null. Throws AppError keychain_locked. */
+  /**
+   * Returns when a token expires, in Unix milliseconds, or null.
+   * @throws AppError keychain_locked
+   */
   expiryOf(id: string): number | null
-  /** Know none of them any more: their rows and entries are gone. */
+  /** Drops all tokens from memory, after their rows and entries were deleted. */
   forget(): void
-  /** Write down when tokens were last used; called now and then, and before the end. */
+  /** Stores when tokens were last used. Called periodically, and before the end. */
   flush(): void
 }
 
-/** What a token is known by: its SHA-256 in hex. */
+/** Returns the SHA-256 of a token in hex, by which it is looked up. */
 export const tokenDigest = (token: string): string => hash('sha256', token, 'hex')
 
 /**
- * In the same words for every reason.
- * @param command makes another of its kind
+ * Returns the error for an invalid token, with the same message for every reason.
+ * @param command makes another token of this kind
  */
 export const invalidToken = (command = 'token create') =>
   new AppError(
@@ -110,9 +127,9 @@ export const invalidToken = (command = 'token create') =>
   )
 
 /**
- * Open the tokens of this device.
+ * Opens the tokens of this device.
  * @param options `commandLineToken` derives the token of the command line for this run of the
- *   daemon; `account` is the id of the account that is signed in, or null
+ *   daemon; `account` returns the id of the signed-in account, or null
  */
 export function openTokens(options: {
   keychain: Keychain
@@ -141,7 +158,7 @@ export function openTokens(options: {
     byId.set(entry.id, entry)
   }
 
-  /** What the keychain has of a token that was never made whole opens nothing, and nothing else would lead to it. */
+  /** Deletes the keychain entry of a token that was not completed. It is valid for nothing. */
   function sweep(): void {
     const id = rows.begun()
     if (id === null) return
@@ -152,7 +169,7 @@ export function openTokens(options: {
   try {
     sweep()
   } catch {
-    // A keychain that is locked, or a full disk: before the next token is made it is tried again.
+    // The keychain is locked or the disk is full. The next `mint` tries again.
   }
 
   function recordOf(entry: Entry): TokenRecord {
@@ -164,12 +181,15 @@ export function openTokens(options: {
         `The keychain has no entry for token ${entry.id}: unlock it, or revoke the token and create another.`,
       )
     entry.record = bound(entry, JSON.parse(stored) as TokenRecord)
-    // The database may have been put back to a day before the token was revoked.
+    // The database may be a restored copy from before the revocation.
     entry.revokedAt ??= entry.record.revoked_at ?? null
     return entry.record
   }
 
-  /** Adds the account to a record of an earlier program: the database no longer decides it. */
+  /**
+   * Adds the account to a record of an earlier version, so that the database no longer decides
+   * it.
+   */
   function bound({ id, legacyAccount }: Entry, record: TokenRecord): TokenRecord {
     if (record.account !== undefined) return record
     const made = { ...record, account: legacyAccount }
@@ -178,12 +198,17 @@ export function openTokens(options: {
   }
 
   /**
-   * A token serves the account that it was made under, and no account where there was none. While
-   * no one is signed in it still reads the state of the daemon.
+   * Checks whether a token belongs to another account than the signed-in one.
+   *
+   * A token is valid for the account that it was made under, or for none if there was none. While
+   * no account is signed in it can still read the state of the daemon.
    */
   const isOfAnother = (record: TokenRecord) => account() !== null && record.account !== account()
 
-  /** A revoked token whose keychain entry somebody removed is nothing any more; it must not take the list with it. */
+  /**
+   * Checks whether a token can be listed. A revoked one may lack its keychain entry, and must not
+   * make the list fail.
+   */
   const isListed = (entry: Entry) =>
     entry.revokedAt === null || entry.record !== null || keychain.get(tokenEntry(entry.id)) !== null
 
@@ -262,7 +287,7 @@ export function openTokens(options: {
       const at = entry.revokedAt ?? now()
       rows.revoke(id, at)
       entry.revokedAt = at
-      // Somebody may have removed the keychain entry; then nothing is left that could be used.
+      // Without its keychain entry the token cannot be used, so there is nothing to revoke there.
       if (!isListed(entry)) return
       entry.record = { ...recordOf(entry), revoked_at: at }
       keychain.set(tokenEntry(id), JSON.stringify(entry.record))

@@ -1,6 +1,7 @@
 /**
- * Shows a secret on the alternate screen of a terminal, which has no scrollback and is cleared when
- * the program leaves it, also by a signal that ends the program.
+ * Shows a secret on the alternate screen of a terminal.
+ * That screen has no scrollback. The program clears it when it leaves it, also when a signal ends
+ * the program.
  */
 import { AppError } from '../errors.ts'
 import { COLOUR_MARK } from './colour.ts'
@@ -10,12 +11,12 @@ import { canHide } from './prompt.ts'
 const ENTER = `${COLOUR_MARK}[?1049h${COLOUR_MARK}[2J${COLOUR_MARK}[H`
 const LEAVE = `${COLOUR_MARK}[?1049l`
 
-/** They end the program, and leave a terminal as it is. */
+/** Signals that end the program without restoring the terminal. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
 
 /**
- * Requires that a secret on standard error is shown on a screen, and not written to a file.
- * @throws AppError invalid_state where standard error is no terminal
+ * Requires that a secret on standard error is shown on a screen and not written to a file.
+ * @throws AppError invalid_state if standard error is not a terminal
  */
 export function requireScreen({ stderr }: Pick<Io, 'stderr'>): void {
   if (stderr.isTTY !== true)
@@ -36,7 +37,7 @@ export async function onOwnScreen<T>(
 ): Promise<T> {
   const { stdin, stderr, env } = io
   requireScreen(io)
-  // A dumb terminal has no second screen: the text stays in its scrollback.
+  // A dumb terminal has no alternate screen: the text stays in its scrollback.
   if (env['TERM'] === 'dumb') {
     stderr.write(text)
     return work()

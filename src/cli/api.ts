@@ -1,6 +1,8 @@
 /**
- * How the command line reaches the account. The holder of the state lock is the only writer: when a daemon holds it, the
- * command line asks that daemon over HTTP; when nobody does, it opens the state itself and answers in this process.
+ * Gives commands access to the API of the account.
+ * The owner of the state lock is the only writer. If a daemon owns it, the command line sends
+ * requests to that daemon over HTTP. If the lock is free, this process opens the state and
+ * answers itself.
  */
 import { local } from '../api/local/index.ts'
 import { rest } from '../api/rest/index.ts'
@@ -17,8 +19,8 @@ import { newWaiting } from './waiting.ts'
 const TABLE = { ...rest, ...local }
 
 /**
- * What the person is told of an error that the chosen token brought, in words of the command line.
- * @param trusted whether the command line could do more without it
+ * Returns the error that the command line shows for an error of the chosen token.
+ * @param trusted whether the command line could do more without the token
  */
 function told(error: AppError, path: string, chosen: string, trusted: boolean): AppError {
   if (trusted && error.code === 'forbidden' && path.startsWith('/local/'))
@@ -36,7 +38,7 @@ function told(error: AppError, path: string, chosen: string, trusted: boolean): 
   return error
 }
 
-/** The calls of both tables over what carries a request. */
+/** Returns the calls of both tables, sent by a given function. */
 function apiOver(
   io: Io,
   send: (request: Outgoing) => Promise<unknown>,
@@ -54,7 +56,7 @@ function apiOver(
   })
 }
 
-/** The token that the person chose for the command line, or null to use its own. */
+/** Returns the token that the user chose for the command line, or null to use its own. */
 export function chosenToken({
   token,
   tokenFile,
@@ -80,7 +82,7 @@ async function here<T>(
     import('../http/path.ts'),
     import('../http/reply.ts'),
   ])
-  // What goes well, the command itself says to the person.
+  // Successes are not logged here: the command reports them to the user itself.
   const level = config.logLevel === 'info' ? 'warn' : config.logLevel
   const log = newLog(level, (line) => void io.stderr.write(line))
   const daemon = await openDaemon(config, log, lock)
@@ -121,7 +123,10 @@ async function overHttp<T>(
   }
 }
 
-/** Work with the account's API, wherever it is. Throws what the API throws, or StartError. */
+/**
+ * Runs a function with the account’s API, in this process or in the daemon.
+ * @throws StartError and the errors of the API
+ */
 export async function withApi<T>(
   config: Config,
   io: Io,

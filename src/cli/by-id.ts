@@ -1,4 +1,7 @@
-/** Things that people name by id: what is not there is said in words of the command line, which has no paths. */
+/**
+ * Resources that the user names by id.
+ * The error for a missing one names a command: the command line has no paths.
+ */
 import { isId } from '../crypto/encoding/id.ts'
 import { AppError } from '../errors.ts'
 
@@ -22,20 +25,26 @@ const KINDS = {
 
 export type Kind = keyof typeof KINDS
 
-/** The error for an id that names nothing of this kind. */
+/** Returns the error for an id without a resource of this kind. */
 export const noSuch = (kind: Kind) =>
   new AppError(
     'not_found',
     `There is no ${kind} with this id. "countersignd ${KINDS[kind].list}" shows them.`,
   )
 
-/** What people give as an id. Throws AppError not_found for what cannot be one, which need not be sent. */
+/**
+ * Checks an id that the user gave, before a request is sent.
+ * @throws AppError not_found for a text that cannot be an id of this kind
+ */
 export function idOf(kind: Kind, text: string): string {
   if (!isId(KINDS[kind].prefix, text)) throw noSuch(kind)
   return text
 }
 
-/** Do something with what an id names; what cannot be an id is not sent. */
+/**
+ * Runs a function on the resource with an id. Sends no request for a text that cannot be an id.
+ * @throws AppError not_found
+ */
 export async function byId<T>(kind: Kind, id: string, work: () => Promise<T>): Promise<T> {
   idOf(kind, id)
   try {
@@ -45,7 +54,10 @@ export async function byId<T>(kind: Kind, id: string, work: () => Promise<T>): P
   }
 }
 
-/** Do something with an account that people name by id, where nothing else can be missing. */
+/**
+ * Runs a function on an account that the user names by id, where only the account can be missing.
+ * @throws AppError not_found
+ */
 export async function ofAccount<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

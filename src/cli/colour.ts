@@ -1,6 +1,7 @@
 /**
- * Colours for people. They only say again what the words say, and scripts never get them: where the output is no terminal, with
- * NO_COLOR (no-color.org) and on a terminal that is dumb, a text stays as it is; FORCE_COLOR brings them to a pager.
+ * Colours for terminals. They only repeat what the words express.
+ * Output that is not a terminal, NO_COLOR (no-color.org) and a dumb terminal disable colours.
+ * FORCE_COLOR enables them, for a pager for instance.
  */
 import { randomBytes } from 'node:crypto'
 
@@ -11,12 +12,13 @@ const DEFAULT = 39
 export type Colour = keyof typeof SGR
 
 /**
- * Stands for the ESC of the program's own sequences until it is written: colours, and a screen of its own. It is
- * random, so that no text from elsewhere can contain it.
+ * Stands for the ESC of the program’s own sequences (colours, alternate screen) until it is
+ * written.
+ * It is random, so that no text from another source can contain it.
  */
 export const COLOUR_MARK = `\u001b${randomBytes(8).toString('hex')}`
 
-/** Where a text goes, as far as it matters here. */
+/** The stream of a text and the environment, which decide about colours. */
 export interface Paper {
   readonly stream: { readonly isTTY?: boolean }
   readonly env: NodeJS.ProcessEnv
@@ -24,11 +26,13 @@ export interface Paper {
 
 function takesColour({ stream, env }: Paper): boolean {
   const { FORCE_COLOR: forced = '', NO_COLOR: refused = '', TERM } = env
-  // As Node itself: who forces them has said so last.
+  // As in Node itself, FORCE_COLOR has priority over the other settings.
   if (forced !== '') return forced !== '0' && forced !== 'false'
   return stream.isTTY === true && refused === '' && TERM !== 'dumb'
 }
 
-/** The text in a colour, where that is taken. `harmlessIo` writes the marks as ESC. */
+/**
+ * Returns a text in a colour if the stream accepts colours. `harmlessIo` writes the marks as ESC.
+ */
 export const coloured = (colour: Colour, text: string, paper: Paper): string =>
   takesColour(paper) ? `${COLOUR_MARK}[${SGR[colour]}m${text}${COLOUR_MARK}[${DEFAULT}m` : text

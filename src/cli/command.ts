@@ -1,4 +1,4 @@
-/** What a command of the command line is, and what it gets to work with. */
+/** The interface of commands and their input. */
 import type { ParseArgsOptionsConfig } from 'node:util'
 import type { Local } from '../api/local/index.ts'
 import type { Rest } from '../api/rest/index.ts'
@@ -6,16 +6,19 @@ import type { Calls } from '../api/route.ts'
 import type { Config } from '../config/config.ts'
 import type { Platform } from '../config/values.ts'
 
-/** The calls of the REST table and of the command line's own, answered by the running daemon or by this process. */
+/**
+ * The calls of the REST table and of the command line’s own table.
+ * The running daemon or this process answers them.
+ */
 export type Api = Calls<Rest & Local, 'daemon' | 'account' | 'both'>
 
-/** The streams and the environment; `process` is one. */
+/** The streams and the environment of a command; `process` is one implementation. */
 export interface Io {
   readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean }
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean }
   readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean }
   readonly env: NodeJS.ProcessEnv
-  /** What the settings stand on; absent, this machine. */
+  /** The platform for the defaults of the settings; by default this machine. */
   readonly machine?: Platform
 }
 
@@ -26,28 +29,28 @@ export interface Invocation {
   readonly config: () => Config
   /** Whether `--json` was given. */
   readonly json: boolean
-  /** Do something with the API; the connection is closed when it ends. */
+  /** Runs a function with the API. Closes the connection at its end. */
   readonly withApi: <T>(work: (api: Api) => Promise<T>) => Promise<T>
-  /** Print an answer: as JSON with `--json`, else the lines, which may be none. */
+  /** Prints an answer: as JSON with `--json`, otherwise the lines, which may be empty. */
   readonly print: (answer: unknown, lines: string | readonly string[]) => void
-  /** Say something to the person, beside the output. */
+  /** Writes a message for the user to standard error; nothing with `--json`. */
   readonly say: (text: string) => void
-  /** Resolves after a second, between two questions whether somebody else has acted. */
+  /** Resolves after one second, the pause between two polls for the action of another person. */
   readonly second: () => Promise<unknown>
 }
 
 export interface Command {
-  /** What follows the command's name, as `--help` shows it. */
+  /** The arguments after the command’s name, as `--help` shows them. */
   readonly usage: string
   readonly help: string
   readonly options?: ParseArgsOptionsConfig
-  /** The least and the most arguments. */
+  /** The minimum and maximum number of arguments. */
   readonly args: readonly [least: number, most: number]
-  /** @returns the exit code; nothing means 0 */
+  /** @returns the exit code; 0 if undefined */
   run(invocation: Invocation): Promise<number | void>
 }
 
-/** A mistake in how a command was called; exit code 2. */
+/** Wrong usage of a command; exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }

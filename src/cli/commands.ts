@@ -1,4 +1,4 @@
-/** The command table. A command is loaded when it is called. */
+/** The command table. The module of a command is loaded when the command is called. */
 import type { Command } from './command.ts'
 
 interface Listed {
@@ -6,7 +6,10 @@ interface Listed {
   readonly load: () => Promise<Command>
 }
 
-/** By name; a name of two or three words is a command of its own. What is found here and not listed is at the end. */
+/**
+ * The commands by name; a name may have two or three words.
+ * The commands that are not listed are defined at the end.
+ */
 export const COMMANDS: Readonly<Record<string, Listed>> = {
   serve: {
     summary: 'Run the daemon',
@@ -516,7 +519,10 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   },
 }
 
-/** What this program asks of itself in a process apart: found by its name, and listed nowhere. */
+/**
+ * The command of the subprocess that this program starts itself. It is not enumerable, so that no
+ * list shows it.
+ */
 Object.defineProperty(COMMANDS, 'purge-apart', {
   value: {
     summary: 'Empty the state folder of another user, as that user',

@@ -1,6 +1,7 @@
 /**
- * Rows asked of the running daemon on behalf of a program that was given a scope: first that scope is judged, then the daemon is
- * found and proven, anew for each call, so that one that was started again is found again.
+ * Sends requests to the running daemon for a program that was started with a scope.
+ * Each call checks the scope first, then finds the daemon and verifies its proof. So a call after
+ * a restart of the daemon finds the new one.
  */
 import type { Content } from '../api/route.ts'
 import { requireScope, restNeed, type Scope } from '../auth/scopes.ts'
@@ -10,7 +11,7 @@ import type { DaemonConnection } from './daemon-connection.ts'
 import { daemonAt } from './lock-owner.ts'
 import { type Place, isForSystem } from './system-instance.ts'
 
-/** @param own whether the daemon would be that of the caller, who can start it */
+/** @param own whether it is the caller’s own daemon, which the caller can start */
 const away = (cause: StartError, own: boolean) =>
   new AppError(
     'backend_unavailable',
@@ -27,14 +28,19 @@ const brokenOff = (cause: unknown) =>
     { cause },
   )
 
-/** What ends a connection: a silence that lasted too long, or an error of Node's, which has a code. */
+/**
+ * Returns whether an error ends the connection: a timeout, or an error of Node, which has a code.
+ */
 const isOfConnection = (error: unknown): boolean =>
   !(error instanceof AppError) && typeof (error as { code?: unknown }).code === 'string'
 
 const told = (error: unknown): unknown =>
   error instanceof StartError || isOfConnection(error) ? brokenOff(error) : error
 
-/** Throws AppError insufficient_scope in words for whoever started this program: it has no token. */
+/**
+ * Checks that the scope allows a call. Its message is for the user who started this program.
+ * @throws AppError insufficient_scope
+ */
 function demand(scope: Scope, { method, segments }: Call): void {
   const need = restNeed(method, segments)
   if (need === 'none') return
@@ -51,7 +57,7 @@ function demand(scope: Scope, { method, segments }: Call): void {
   }
 }
 
-/** A body that comes bit by bit, on a connection that is closed when it ends. */
+/** Yields a streamed body and closes its connection at the end. */
 async function* whole(
   body: AsyncIterable<Uint8Array>,
   connection: DaemonConnection,
@@ -70,14 +76,14 @@ const isBitByBit = (body: Content['body']): body is AsyncIterable<Uint8Array> =>
 
 export interface AskingDaemon {
   readonly ask: Ask
-  /** Give up what is still being asked. */
+  /** Closes the connections of all pending calls. */
   readonly close: () => void
 }
 
 /**
- * Asks the daemon that runs.
- * @param scope what is allowed at most
- * @param token the token to use, or null for the command line's own
+ * Returns the client of the running daemon.
+ * @param scope the highest scope allowed
+ * @param token the token to use, or null for the command line’s own
  */
 export function askingDaemon(place: Place, scope: Scope, token: () => string | null): AskingDaemon {
   const open = new Set<DaemonConnection>()

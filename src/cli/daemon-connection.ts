@@ -1,6 +1,7 @@
 /**
- * A connection of the command line to the running daemon. The daemon proves itself first, and only then is a token sent, on
- * that same connection: whoever else sits on the port gets neither a token nor a question.
+ * A connection of the command line to the running daemon.
+ * The token is sent only after the daemon’s proof, on the same connection. So another program on
+ * the port gets neither a token nor a request.
  */
 import { randomBytes } from 'node:crypto'
 import { Agent, type IncomingMessage, request as httpRequest } from 'node:http'
@@ -12,20 +13,32 @@ import type { Outgoing } from '../api/client.ts'
 import { AppError, type Code, StartError } from '../errors.ts'
 import { type Runtime, isOwnAddress, readRuntime, stateSecret } from '../storage/runtime-file.ts'
 
-/** A daemon answers the greeting at once; whatever takes longer is something else on its port. */
+/**
+ * Limit for the greeting in milliseconds. A daemon answers it at once; a slower peer is no
+ * daemon.
+ */
 const GREETING_MS = 5_000
-/** The daemon may wait half a minute itself for each thing that it asks its account server. */
+/**
+ * Limit for an answer in milliseconds. For each request to its account server the daemon may wait
+ * half a minute itself.
+ */
 const ANSWER_MS = 120_000
 
-/** What is too long, or takes too long, to be waited for whole: an answer of the assistant, and a backup. */
+/**
+ * Media types that are streamed because the whole takes too long or is too large: answers of the
+ * assistant, and backups.
+ */
 const BIT_BY_BIT: ReadonlySet<string> = new Set([EVENT_STREAM, 'application/octet-stream'])
 
 export interface DaemonConnection {
   /** `http://host:port` */
   readonly address: string
-  /** Whether the command line may have a token of its own here, which is good for everything. */
+  /** Whether the command line may have its own token here, which is valid for every operation. */
   readonly trusted: boolean
-  /** Send a request; gives back the parsed answer. Throws AppError as the daemon said it. */
+  /**
+   * Sends a request and returns the parsed answer.
+   * @throws AppError with the code and message of the daemon
+   */
   send(request: Outgoing): Promise<unknown>
   close(): void
 }
@@ -37,15 +50,19 @@ const silent = (cause?: unknown) =>
     cause,
   )
 
-/** An agent with one connection and no second: a token must never travel on another than the one that was proven. */
+/**
+ * Returns an agent with exactly one connection.
+ * A token must only travel on the connection on which the daemon proved itself.
+ */
 function oneConnection(url: URL): { agent: Agent; socket: Socket } {
-  // A URL leaves out the port 80.
+  // A URL leaves out port 80.
   const port = Number(url.port || 80)
   const socket = netConnect({ host: url.hostname.replace(/^\[|\]$/g, ''), port })
   let used = false
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   agent.createConnection = (_options, made) => {
-    // Said to whoever waits for it: the agent also asks when the first one closes, where nobody would catch.
+    // The error goes to the callback. The agent also asks for a connection when the first one
+    // closes; an error thrown there would be uncaught.
     if (used) {
       made?.(silent(), socket)
       return undefined
@@ -60,7 +77,7 @@ export interface Answer {
   readonly status: number
   readonly headers: IncomingMessage['headers']
   readonly body: Buffer
-  /** In place of the body, where the daemon answers bit by bit. */
+  /** Replaces `body` if the daemon streams its answer. */
   readonly stream?: IncomingMessage
 }
 
@@ -104,19 +121,22 @@ function read(route: Route, { status, headers, body, stream }: Answer): unknown 
   throw new AppError(error, message, { details })
 }
 
-/** How whoever answers is known to be the daemon. */
+/** How a client verifies that it is connected to the daemon. */
 export interface Proof {
   /** Header fields of the greeting. */
   readonly greeting: Readonly<Record<string, string>>
-  /** Whether it is the daemon: by what it answered, or by who has the other end of the connection. */
+  /** Returns whether the peer is the daemon, by its answer or by the owner of the peer socket. */
   readonly isProven: (answer: Answer, socket: Socket) => boolean
-  /** The token, where there is one. */
+  /** The token to send, or null. */
   readonly token: string | null
-  /** What is said of anybody else. */
+  /** Returns the error for a peer that is not the daemon. */
   readonly silent: (cause?: unknown) => StartError
 }
 
-/** Send a greeting, and after its proof whatever is asked, on one connection. Throws what `silent` makes. */
+/**
+ * Sends the greeting, verifies the proof, and returns the connection for requests.
+ * @throws StartError made by `silent`
+ */
 export async function connectProven(
   address: string,
   { greeting, isProven, token, silent: refusal }: Proof,
@@ -150,7 +170,7 @@ export async function connectProven(
   }
 }
 
-/** The proof of a daemon that can read the same state folder (`auth/proof.ts`). */
+/** Returns the proof of a daemon that can read the same state folder (`auth/proof.ts`). */
 export function bySecret(
   { address, nonce: run }: Runtime,
   secret: Uint8Array,
@@ -169,9 +189,9 @@ export function bySecret(
 }
 
 /**
- * Connect to the daemon that holds a state folder.
- * @param token the token to use, or null for the command line's own
- * @throws StartError daemonSilent when nobody answers, or somebody else does
+ * Connects to the daemon that holds a state folder.
+ * @param token the token to use, or null for the command line’s own
+ * @throws StartError daemonSilent if there is no answer, or the peer is not that daemon
  */
 export async function connect(stateDir: string, token: string | null): Promise<DaemonConnection> {
   const runtime = readRuntime(stateDir)

@@ -1,4 +1,4 @@
-/** Whether the daemon answers as itself, now or within a while. */
+/** Checks whether the daemon proves itself, at once or within a time limit. */
 import type { Config } from '../config/config.ts'
 import { EXIT, StartError } from '../errors.ts'
 import { daemonAt } from './lock-owner.ts'
@@ -6,13 +6,15 @@ import { isForSystem } from './system-instance.ts'
 
 const PAUSE_MS = 100
 
-/** Where it listens, or why nobody there is taken for it. */
+/** The daemon’s address, or why no daemon proved itself. */
 export type Answering = { readonly address: string } | { readonly silent: StartError }
 
 export interface Patience {
-  /** How long to wait for it, in milliseconds. */
+  /** How long to wait for the daemon, in milliseconds. */
   readonly waitMs: number
-  /** The process that is to become it: once it has ended, nobody is waited for; null for any. */
+  /**
+   * The process that becomes the daemon: waiting stops when it has ended. null for any process.
+   */
   readonly pid: number | null
 }
 
@@ -34,7 +36,7 @@ async function ask(config: Config): Promise<Answering> {
   }
 }
 
-/** Whether a process is there; one of another user is, too. */
+/** Returns whether a process exists, also one of another user. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -45,8 +47,8 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * Call something again and again until it is done, the time is over or the process has ended.
- * @returns what it said last
+ * Repeats an attempt until it succeeds, the time is over, or the process has ended.
+ * @returns the result of the last attempt
  */
 async function until<T>(
   { waitMs, pid }: Patience,
@@ -54,7 +56,7 @@ async function until<T>(
 ): Promise<T> {
   const end = performance.now() + waitMs
   for (;;) {
-    // Looked at first: what it did before its end is seen by the attempt.
+    // Read before the attempt, so that the attempt sees what the process did before its end.
     const over = performance.now() >= end || (pid !== null && !isAlive(pid))
     const { done, last } = await attempt()
     if (done || over) return last
@@ -63,8 +65,9 @@ async function until<T>(
 }
 
 /**
- * Ask the daemon for its proof until it gives it or there is no more patience.
- * @throws StartError where there is nobody to ask: a folder that is not safe, a service that somebody else may have planted
+ * Requests the daemon’s proof until it is valid or the time is over.
+ * @throws StartError if no daemon may be asked: an unsafe folder, or a service that another user
+ *   may have planted
  */
 export const answering = (config: Config, patience: Patience): Promise<Answering> =>
   until(patience, async () => {
@@ -72,7 +75,7 @@ export const answering = (config: Config, patience: Patience): Promise<Answering
     return { done: 'address' in last, last }
   })
 
-/** Wait for the end of the process; without one, for nothing. */
+/** Waits for the end of the process; returns at once if there is none. */
 export const ended = async (patience: Patience): Promise<void> =>
   patience.pid === null
     ? undefined

@@ -1,9 +1,12 @@
-/** Durations as people type them. */
+/** Durations in the format of the command line. */
 import { UsageError } from './command.ts'
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }
 
-/** Seconds of a text such as `90`, `15m`, `30d`. Throws UsageError. */
+/**
+ * Returns the seconds of a text such as `90`, `15m`, `30d`.
+ * @throws UsageError
+ */
 export function seconds(option: string, text: string): number {
   const [, count, unit = 's'] = /^(\d{1,9})([smhdw])?$/.exec(text) ?? []
   if (count === undefined)
@@ -20,7 +23,7 @@ const UNITS = [
   [1, 's'],
 ] as const
 
-/** A duration as people type it, in the longest unit of which it is a whole number. */
+/** Returns a duration in the longest unit of which it is a whole number. */
 export function span(secondsLong: number): string {
   const [length, unit] = UNITS.find(([length]) => secondsLong % length === 0) ?? UNITS[3]
   return `${secondsLong / length}${unit}`

@@ -1,10 +1,7 @@
-/**
- * Options by which lists are filtered. The account server judges the values, as it does those of
- * any caller.
- */
+/** Options that filter lists. The account server validates the values, as for any client. */
 type Options = Readonly<Record<string, string | boolean | undefined>>
 
-/** What the options say that were given, as a query; nothing for the others. */
+/** Returns the given options as a query, without the options that are absent. */
 export const given = (options: Options, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(
     names.flatMap((name) => (options[name] === undefined ? [] : [[name, String(options[name])]])),

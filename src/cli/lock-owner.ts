@@ -1,7 +1,9 @@
 /**
- * Who may write to a state folder: this process, when its lock is free, or the daemon that holds it and has proven itself. A
- * lock held by neither belongs to another command, which is soon done, or to a daemon that is starting; both are waited for.
- * A command that is meant for the instance of the whole machine asks that one, and opens nothing itself.
+ * Finds the process that may write to a state folder.
+ * That is this process if the lock is free, or the daemon that owns the lock and proves itself. A
+ * lock of another process belongs to a short command or to a starting daemon; both are waited
+ * for. A command for the daemon of the whole machine connects to that daemon and opens nothing
+ * itself.
  */
 import { StartError } from '../errors.ts'
 import { openFolder } from '../storage/folder.ts'
@@ -16,10 +18,10 @@ const PAUSE_MS = 30
 export type Holder =
   | { readonly lock: Lock }
   | { readonly daemon: DaemonConnection }
-  /** Somebody holds the folder and has not proven to be its daemon: why not. */
+  /** A process owns the lock and has not proved to be the folder’s daemon; the reason. */
   | { readonly unproven: StartError }
 
-// Not node:timers/promises: nearly nobody waits, and loading it would delay everybody.
+// Not node:timers/promises: few commands wait, and loading it would delay all of them.
 const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
 
 const noDaemon = () =>
@@ -29,8 +31,8 @@ const noDaemon = () =>
   )
 
 /**
- * Take the lock of a state folder, or connect to the daemon that has it.
- * @param token what to send to a daemon, or null for the command line's own token
+ * Acquires the lock of a state folder, or connects to the daemon that owns it.
+ * @param token the token to send to a daemon, or null for the command line’s own
  */
 export async function holderOf(stateDir: string, token: string | null): Promise<Holder> {
   openFolder(stateDir)
@@ -42,7 +44,7 @@ export async function holderOf(stateDir: string, token: string | null): Promise<
     if (lock !== null) return { lock }
     if (waited >= PATIENCE_MS) return { unproven }
     const run = readRuntime(stateDir)
-    // Whoever failed to prove to be this run of the daemon is not asked a second time.
+    // A run of the daemon that failed to prove itself is not asked a second time.
     if (run !== null && run.nonce !== asked) {
       asked = run.nonce
       const { connect } = await import('./daemon-connection.ts')
@@ -53,7 +55,8 @@ export async function holderOf(stateDir: string, token: string | null): Promise<
         unproven = error
       }
     }
-    // Whoever has the lock then has it shorter when all that is needed is loaded before.
+    // Loading the daemon’s modules now shortens the time for which this process will own the
+    // lock.
     await Promise.all([pause(), import('../daemon/daemon.ts')])
     waited += PAUSE_MS
   }
@@ -66,16 +69,17 @@ async function systemDaemon(place: Place, token: string | null): Promise<DaemonC
   return connectToSystem(instance, token)
 }
 
-/** As `holderOf`, for the daemon of the whole machine where a command is meant for that. */
+/** As `holderOf`. Connects to the daemon of the whole machine if the command is meant for it. */
 export async function holderAt(place: Place, token: string | null): Promise<Holder> {
   const daemon = await systemDaemon(place, token)
   return daemon === null ? holderOf(place.stateDir, token) : { daemon }
 }
 
 /**
- * Connect to the daemon that runs, the system's or that of the own state folder; nothing is waited for or opened.
+ * Connects to the running daemon: that of the machine, or that of the own state folder.
+ * Does not wait and opens no state.
  * @param token as for `holderOf`
- * @throws StartError daemonSilent where none proves itself
+ * @throws StartError daemonSilent if no daemon proves itself
  */
 export async function daemonAt(place: Place, token: string | null): Promise<DaemonConnection> {
   const daemon = await systemDaemon(place, token)

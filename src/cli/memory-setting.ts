@@ -1,36 +1,45 @@
 /**
- * Memory after a burst. V8 keeps what it took until its next full collection, and a process that has little to do may never come to
- * one: 128 MiB for new objects alone, on a machine with room. So a program that serves collects when it is at rest and has grown.
+ * Returns memory to the system after a burst of work.
+ * V8 keeps the memory until its next full collection, which an idle process may never reach: on a
+ * machine with enough memory 128 MiB for new objects alone. So a server collects when it is idle
+ * and its memory has grown.
  */
 import type { EventLoopUtilization } from 'node:perf_hooks'
 
 const EVERY_MS = 10_000
-/** The share of its time, from 0 to 1, in which a program at rest does something. */
+/** The largest share of time, from 0 to 1, in which an idle program is busy. */
 const AT_REST = 0.1
-/** A program that did little is by this much larger at most than after the last collection. */
+/**
+ * The factor by which memory must exceed that after the last collection. A program that did
+ * little stays below it.
+ */
 const GROWN = 1.1
 
-/** What is looked at and done: in tests, by hand. */
+/** The memory of a process. Tests replace it. */
 export interface Heap {
   /** Resident memory, in bytes. */
   rss(): number
-  /** The share of the time since it was asked last, or the process began, in which the event loop was busy, from 0 to 1. */
+  /**
+   * The share of time since the previous call, or since the start of the process, in which the
+   * event loop was busy; from 0 to 1.
+   */
   busy(): number
   collect(): Promise<void>
 }
 
-/** Makes V8's full collection callable: there is no other way to it than its flag. */
+/** Makes V8’s full collection callable. Only the flag `--expose-gc` gives access to it. */
 async function loadCollector(): Promise<() => Promise<void>> {
   const { setFlagsFromString } = await import('node:v8')
   const { runInNewContext } = await import('node:vm')
   setFlagsFromString('--expose-gc')
-  // Only a context that is made after the flag has it.
+  // Only a context created after the flag was set has the function.
   const gc = runInNewContext('gc') as NodeJS.GCFunction
-  // The last resort also gives back the pages that it emptied, which V8 else keeps for what comes next.
+  // `last-resort` also returns the freed pages to the system. Otherwise V8 keeps them for later
+  // use.
   return () => gc({ type: 'major', flavor: 'last-resort', execution: 'async' })
 }
 
-/** The heap of this process. */
+/** Returns the heap of this process. */
 export function ownHeap(): Heap {
   let since: EventLoopUtilization | undefined
   let collector: Promise<() => Promise<void>> | undefined
@@ -38,7 +47,7 @@ export function ownHeap(): Heap {
     rss: () => process.memoryUsage.rss(),
     busy() {
       const now = performance.eventLoopUtilization()
-      // What measures is loaded by its first use, which is after the start.
+      // The collector is loaded at its first use, which is after the start.
       const { utilization } =
         since === undefined ? now : performance.eventLoopUtilization(now, since)
       since = now
@@ -49,8 +58,10 @@ export function ownHeap(): Heap {
 }
 
 /**
- * What looks at the memory of a program that serves, to be called again and again: collects when it is at rest and has grown since the
- * last collection. The first time at rest is always one, after what only the start needed.
+ * Returns a function that collects if the process is idle and has grown since the last
+ * collection.
+ * To be called at intervals. Its first call while idle always collects, because of the memory
+ * that only the start needed.
  */
 export function newLook(heap: Heap): () => Promise<void> {
   let kept = 0
@@ -61,7 +72,7 @@ export function newLook(heap: Heap): () => Promise<void> {
   }
 }
 
-/** Look again and again, for as long as the process does something else. */
+/** Checks the memory at intervals. The timer does not keep the process alive. */
 export function giveBackMemory(): void {
   const look = newLook(ownHeap())
   setInterval(() => void look(), EVERY_MS).unref()

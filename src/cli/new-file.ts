@@ -1,4 +1,6 @@
-/** A file that is fetched for a person: whole or not there at all, for nobody but its user, and never over another. */
+/**
+ * Writes a file for the user: complete or not at all, mode 0600, and never over an existing file.
+ */
 import { randomBytes } from 'node:crypto'
 import { lstatSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
@@ -8,25 +10,26 @@ import { syncFolder } from '../keychain/private-file.ts'
 import { demandFolder } from './commands/session/machine-key-file.ts'
 
 /**
- * Throws AppError `conflict` where something has this name already, StartError where the folder takes no file.
- * @param option names another file
+ * Checks that a new file can be written.
+ * @param option the option that names another file, for the message
+ * @throws AppError `conflict` if the name exists; StartError if the folder is not writable
  */
 export function demandNew(path: string, option: string): void {
-  // Also a link that leads nowhere is something.
+  // A link with a missing target counts as existing.
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined)
     throw new AppError('conflict', `${path} is there already: name another file with ${option}.`)
   demandFolder(path)
 }
 
-/** Write all of it to the disk. */
+/** Writes all bytes to the disk. */
 async function fill(file: FileHandle, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const some of bytes) await file.writeFile(some)
   await file.sync()
 }
 
 /**
- * Write a new file of mode 0600. Until it is whole it has another name.
- * @throws what `bytes` throws, after which nothing stays; as `demandNew`
+ * Writes a new file of mode 0600. It has a temporary name until it is complete.
+ * @throws the errors of `bytes`, after deleting the file; as `demandNew`
  */
 export async function writeNew(
   path: string,

@@ -1,23 +1,23 @@
 /**
- * What commands write, made harmless for a terminal in one place: names, mail addresses, answers of
- * an account server and what a backup says of itself come from elsewhere, and a terminal obeys the
- * control characters in them.
+ * Makes the output of commands harmless for a terminal, in one place.
+ * Names, mail addresses, answers of an account server and the header of a backup come from other
+ * sources, and a terminal interprets control characters in them.
  */
 import { printableJson } from '../crypto/encoding/quoted.ts'
 import { COLOUR_MARK } from './colour.ts'
 import type { Io } from './command.ts'
 
 /**
- * Everything that a terminal obeys, or that turns around what is read (Unicode's bidirectional
- * controls): kept are line feeds, tabs, the sequences with the `COLOUR_MARK`, and the carriage return with
- * which the progress bar begins again.
+ * Matches the characters that a terminal interprets or that reorder text (Unicode’s bidirectional
+ * controls). Line feeds, tabs, the sequences with `COLOUR_MARK`, and the carriage return that
+ * redraws the progress bar are kept.
  */
 const OBEYED = new RegExp(
   String.raw`${COLOUR_MARK}|^\r(?!\n)|\r(?=\n)|(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]`,
   'gu',
 )
 
-/** A text with U+FFFD in the place of what a terminal would obey. */
+/** Returns a text with U+FFFD in place of each character that a terminal would interpret. */
 const harmless = (text: string): string =>
   text.replace(OBEYED, (found, at: number) => {
     if (found === COLOUR_MARK) return '\u001b'
@@ -25,7 +25,10 @@ const harmless = (text: string): string =>
     return text[at + 1] === '\n' ? '' : at === 0 ? found : '�'
   })
 
-/** A value as JSON of several lines, with every character escaped that a terminal obeys. */
+/**
+ * Returns a value as JSON of several lines. Escapes each character that a terminal would
+ * interpret.
+ */
 export const jsonText = (value: unknown): string => printableJson(value, 2)
 
 const through = (stream: Io['stdout']): Io['stdout'] => ({
@@ -33,7 +36,7 @@ const through = (stream: Io['stdout']): Io['stdout'] => ({
   ...(stream.isTTY === undefined ? {} : { isTTY: stream.isTTY }),
 })
 
-/** The streams of a command, with everything written to them made harmless. */
+/** Returns the streams of a command with all output made harmless. */
 export const harmlessIo = ({ stdout, stderr, stdin, env, machine }: Io): Io => ({
   stdout: through(stdout),
   stderr: through(stderr),

@@ -1,6 +1,6 @@
 /**
- * The passphrase of a backup: typed at a terminal, which does not show it, or read from a file that nobody else can read. Never from
- * an argument or a variable, which others can see.
+ * Reads the passphrase of a backup from a terminal without echo, or from a private file.
+ * Never from an argument or a variable, because other users can see those.
  */
 import { LONGEST, SHORTEST, lengthOf } from '../api/local/backup.ts'
 import { StartError } from '../errors.ts'
@@ -10,7 +10,7 @@ import { type Prompt, withPrompt } from './prompt.ts'
 
 export const PASSPHRASE_OPTION = { 'passphrase-file': { type: 'string' } } as const
 
-/** Why a new passphrase is not taken; null if it is. */
+/** Returns why a new passphrase is rejected, or null. */
 function faultOf(passphrase: string): string | null {
   const length = lengthOf(passphrase)
   if (length < SHORTEST)
@@ -38,7 +38,7 @@ const given = (answer: string | null): string => {
 async function typed(ask: Prompt['ask'], isNew: boolean): Promise<string> {
   if (!isNew) return given(await ask('Passphrase of the backup: '))
   const passphrase = given(await ask('A new passphrase for the backup: '))
-  // Before it is typed again for nothing.
+  // Checked before the user types it a second time.
   const fault = faultOf(passphrase)
   if (fault !== null) throw new StartError('failed', fault)
   if (given(await ask('The same passphrase again: ')) === passphrase) return passphrase
@@ -46,9 +46,10 @@ async function typed(ask: Prompt['ask'], isNew: boolean): Promise<string> {
 }
 
 /**
- * Get the passphrase.
- * @param isNew whether it is for a new backup: then it is typed twice, and must be long enough
- * @throws StartError; UsageError where there is neither a file nor a terminal
+ * Returns the passphrase.
+ * @param isNew whether it is for a new backup: the user types it twice, and it must be long
+ *   enough
+ * @throws StartError; UsageError if there is neither a file nor a terminal
  */
 export async function passphraseOf(
   { options, io }: Pick<Invocation, 'options' | 'io'>,

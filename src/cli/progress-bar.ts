@@ -1,25 +1,26 @@
-/** How far something is that takes long: a bar for whoever sits at the terminal, and nothing where nobody does. */
+/** Shows the progress of a long operation as a bar on a terminal; otherwise nothing. */
 import { coloured } from './colour.ts'
 import type { Io } from './command.ts'
 
 const WIDTH = 30
 
 export interface ProgressBar {
-  /** `percent`: 0 to 100 */
+  /** @param percent 0 to 100 */
   show(percent: number): void
-  /** Leave the bar as it is, and go on below it. */
+  /** Leaves the bar in place and continues on the next line. */
   end(): void
 }
 
 /**
- * @param of `quiet`: for a script, which wants no bar
- * @param what is done, as it stands before the bar
+ * Returns a progress bar.
+ * @param quiet whether the output is for a script, which needs no bar
+ * @param what the operation, shown before the bar
  */
 export function newProgressBar(
   { stderr, env, quiet }: Pick<Io, 'stderr' | 'env'> & { quiet: boolean },
   what: string,
 ): ProgressBar {
-  // A terminal that cannot go back to the beginning of a line would get a new one each time.
+  // A terminal that cannot return to the start of a line would show a new line each time.
   if (quiet || stderr.isTTY !== true || env['TERM'] === 'dumb')
     return { show: () => undefined, end: () => undefined }
   let shown = ''

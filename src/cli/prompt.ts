@@ -1,27 +1,28 @@
 /**
- * Questions to the person, and their answers line by line: from the terminal, or from standard input where a script answers. A
- * question goes to standard error, and only when somebody can read it.
+ * Asks the user questions and reads the answers line by line.
+ * Answers come from the terminal, or from standard input in a script. A question goes to standard
+ * error, and only if there is a terminal.
  */
 import { StringDecoder } from 'node:string_decoder'
 import type { Io } from './command.ts'
 
 export interface Prompt {
   readonly isTerminal: boolean
-  /** The next line without the space around it; null when there is none left. */
+  /** Returns the next line without surrounding space; null at the end of the input. */
   ask(question: string): Promise<string | null>
-  /** As `ask`, for a secret: a terminal does not show what is typed. Ctrl-C answers null. */
+  /** As `ask`, for a secret: the terminal does not echo it. Ctrl-C returns null. */
   askUnseen(question: string): Promise<string | null>
-  /** Let go of standard input. */
+  /** Releases standard input. */
   close(): Promise<void>
 }
 
 type Terminal = Io['stdin'] & { setRawMode(raw: boolean): unknown }
 
-/** Whether standard input is a terminal that can be set to show nothing. */
+/** Returns whether standard input is a terminal that can switch off its echo. */
 export const canHide = (stdin: Io['stdin']): stdin is Terminal =>
   stdin.isTTY === true && typeof (stdin as { setRawMode?: unknown }).setRawMode === 'function'
 
-/** Standard input, as much as came at a time. */
+/** Yields standard input in chunks. */
 async function* textOf(stdin: Io['stdin']): AsyncGenerator<string, void> {
   const decoder = new StringDecoder('utf8')
   for await (const chunk of stdin)
@@ -29,16 +30,22 @@ async function* textOf(stdin: Io['stdin']): AsyncGenerator<string, void> {
   yield decoder.end()
 }
 
-/** What a terminal sends in raw mode for the keys that end, give up or edit a line. */
+/**
+ * Characters that a terminal in raw mode sends for the keys that submit, cancel or edit a line.
+ */
 const ENTER = '\r\n'
 const GIVE_UP = '\u0003\u0004'
 const BACK = '\b\u007f'
 const CLEAR = '\u0015'
-/** An arrow or function key. */
+/** Matches the sequence of an arrow or function key. */
 const SEQUENCE = new RegExp(String.raw`\x1b(?:[[O][\d;]*[A-Za-z~])?`, 'g')
 const isControl = (key: string) => key < ' '
 
-/** A line in raw mode: what was typed of it, and whether it is over; null once it was given up. */
+/**
+ * Adds typed text to a line in raw mode.
+ * @returns `line`: the line, or null if cancelled; `rest`: the text after it, or null if
+ *   unfinished
+ */
 function typedInto(line: string, text: string): { line: string | null; rest: string | null } {
   const keys = Array.from(text.replaceAll(SEQUENCE, ''))
   const typed = Array.from(line)
@@ -52,14 +59,14 @@ function typedInto(line: string, text: string): { line: string | null; rest: str
   return { line: typed.join(''), rest: null }
 }
 
-/** Standard input is touched at the first question: a command that asks nothing leaves it alone. */
+/** Opens a prompt. It reads standard input only from the first question on. */
 export function openPrompt({ stdin, stderr }: Io): Prompt {
   const isTerminal = stdin.isTTY === true
   let source: AsyncGenerator<string, void> | null = null
-  /** What came, and is in no line yet. */
+  /** Input that belongs to no line yet. */
   let rest = ''
 
-  /** Whether there was more. */
+  /** Reads another chunk. Returns whether there was one. */
   async function more(): Promise<boolean> {
     source ??= textOf(stdin)
     const { value, done } = await source.next()
@@ -67,7 +74,7 @@ export function openPrompt({ stdin, stderr }: Io): Prompt {
     return !done
   }
 
-  /** The last line need not end in a line feed. */
+  /** Returns the next line. The last line need not end in a line feed. */
   async function line(): Promise<string | null> {
     while (!rest.includes('\n'))
       if (!(await more())) {
@@ -95,7 +102,7 @@ export function openPrompt({ stdin, stderr }: Io): Prompt {
   async function ask(question: string): Promise<string | null> {
     if (isTerminal) stderr.write(question)
     const answer = await line()
-    // The cursor of a terminal stands behind the question.
+    // The cursor of a terminal is behind the question.
     if (answer === null && isTerminal) stderr.write('\n')
     return answer
   }
@@ -105,7 +112,7 @@ export function openPrompt({ stdin, stderr }: Io): Prompt {
     ask,
     async askUnseen(question) {
       if (!canHide(stdin)) return ask(question)
-      // Before the question, since a caller may type as soon as it sees it.
+      // Raw mode starts before the question, because a script may type as soon as it sees it.
       stdin.setRawMode(true)
       try {
         stderr.write(question)
@@ -121,7 +128,7 @@ export function openPrompt({ stdin, stderr }: Io): Prompt {
   }
 }
 
-/** Do something with a prompt. */
+/** Runs a function with a prompt and closes the prompt. */
 export async function withPrompt<T>(io: Io, work: (prompt: Prompt) => Promise<T>): Promise<T> {
   const prompt = openPrompt(io)
   try {

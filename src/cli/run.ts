@@ -1,6 +1,6 @@
 /**
- * The command line: find the command, read its options, run it, and turn whatever goes wrong into one line on standard error
- * and a documented exit code.
+ * The command line: finds the command, parses its options, and runs it.
+ * An error becomes one line on standard error and a documented exit code.
  */
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -35,7 +35,7 @@ const EXIT_CODES = `Exit codes:
 
 const linesOf = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('')
 
-/** Commands and what they do, in columns. */
+/** Returns commands and their summaries in columns. */
 function listed(names: readonly string[]): string[] {
   const width = Math.max(...names.map((name) => name.length))
   return names.map((name) => `  ${name.padEnd(width)}  ${COMMANDS[name]?.summary}`)
@@ -54,7 +54,7 @@ Configuration is by environment variables that begin with SVC_.
 ${EXIT_CODES}
 `
 
-/** The commands that begin with this word, or these two. */
+/** Returns the names of the commands that begin with this word or these two words. */
 const groupOf = (first: string) =>
   Object.keys(COMMANDS).filter((name) => name.startsWith(`${first} `))
 
@@ -67,14 +67,14 @@ function commandHelp(name: string, { usage, help }: Command): string {
   return more.length === 0 ? own : `${own}\nCommands:\n${linesOf(listed(more))}`
 }
 
-/** Of the words before anything else, as many as a group of commands has; null where they are none. */
+/** Returns the group of commands that the first one or two words name, or null. */
 function groupIn(argv: readonly string[]): string | null {
   const names = [2, 1].map((words) => argv.slice(0, words).join(' '))
   const found = names.find((name) => !Object.hasOwn(COMMANDS, name) && groupOf(name).length > 0)
   return found ?? null
 }
 
-/** The command that the first words name, three at most, and the words after it. */
+/** Returns the command that the first words name, three at most, and the words after it. */
 function find(argv: readonly string[]): [name: string, rest: readonly string[]] {
   for (const words of [3, 2, 1]) {
     const name = argv.slice(0, words).join(' ')
@@ -104,7 +104,8 @@ function parse(name: string, command: Command, argv: readonly string[]) {
     })
     return { options: values as Invocation['options'], args: positionals }
   } catch (error) {
-    // What follows its first sentence is about positional arguments, which no command here takes with a dash.
+    // The sentences after the first are about positional arguments that begin with a dash. No
+    // command takes such arguments.
     const [what] = (error as Error).message.split(/\.\s/)
     throw new UsageError(`${what}. "countersignd ${name} --help" shows what it takes.`)
   }
@@ -153,7 +154,7 @@ function tellFailure(code: number, text: string, { stderr, env }: Io): number {
   return code
 }
 
-/** Its first line is the version alone, or with the commit behind it. */
+/** Prints the version. Its first line is the version alone, or the version and the commit. */
 function tellVersion([option, ...more]: readonly string[], io: Io): number {
   if (more.length > 0 || (option !== undefined && option !== '--json'))
     return tellFailure(EXIT.usage, '"countersignd --version" takes --json alone.', io)
@@ -164,8 +165,8 @@ function tellVersion([option, ...more]: readonly string[], io: Io): number {
 }
 
 /**
- * Run a command line.
- * @param argv the words after the program's name
+ * Runs a command line.
+ * @param argv the words after the program’s name
  * @returns the exit code
  */
 export async function run(argv: readonly string[], streams: Io): Promise<number> {
@@ -178,7 +179,7 @@ export async function run(argv: readonly string[], streams: Io): Promise<number>
   if (first === '--version') {
     return tellVersion(argv.slice(1), io)
   }
-  // A group of commands is none itself.
+  // The name of a group is not itself a command.
   const group = groupIn(argv)
   const after = group === null ? undefined : argv[group.split(' ').length]
   if (group !== null && (after === '--help' || after === '-h')) {

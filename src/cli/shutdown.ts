@@ -1,18 +1,21 @@
-/** How a program that serves ends: when it is asked to, in good order, and in any case soon. */
+/** Ends a server on request: in order, and within a time limit. */
 import type { Log } from '../log.ts'
 import { type Times, endWhenOverdue } from './watchdog.ts'
 
-/** Longer than an orderly stop takes; what still runs then waits for an answer that never comes. */
+/**
+ * Longer than an orderly shutdown takes. After it, pending work waits for a reply that will not
+ * come.
+ */
 const LONGEST_MS = 15_000
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
-/** The thread that ends the process comes after the timer that does. */
+/** The watchdog thread ends the process later than the timer of `stop`. */
 const OVERDUE_MS = LONGEST_MS + 500
 
 /**
- * Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. While the event
- * loop is blocked no signal reaches it: then the process ends `overdueMs` after the first one.
+ * Resolves at the first SIGINT or SIGTERM. A second one ends the process at once.
+ * A blocked event loop receives no signal: then the process ends `overdueMs` after the first one.
  * @param watched `times`: see `endWhenOverdue`; `onReady`: called when its thread watches
  */
 export const askedToStop = (
@@ -31,9 +34,9 @@ export const askedToStop = (
   })
 
 /**
- * Close what serves. Where that takes too long the process ends without it, as it would by a crash,
- * which loses nothing that was acknowledged.
- * @param longestMs how long it may take, in milliseconds
+ * Closes a server. After the time limit the process exits without waiting.
+ * Like a crash, that loses nothing that was acknowledged.
+ * @param longestMs the time limit, in milliseconds
  */
 export async function stop(
   service: { close(): Promise<void> },

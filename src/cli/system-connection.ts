@@ -1,6 +1,8 @@
 /**
- * A connection to the daemon of the whole machine. Root proves itself and is proven by the secret of the state folder, which it may
- * read. For other users the kernel says whose the other end of the connection is, and nothing but the greeting is sent before.
+ * Connects to the daemon of the whole machine.
+ * For root, both sides prove themselves by the secret of the state folder, which root may read.
+ * For other users, the kernel reports the owner of the peer socket, and only the greeting is sent
+ * before that check.
  */
 import { local } from '../api/local/index.ts'
 import { rest } from '../api/rest/index.ts'
@@ -43,7 +45,10 @@ const notNamed = (cause: AppError) =>
     { cause },
   )
 
-/** Without a token: what the interface gives to anybody, and a new token by the route that knows who asks. */
+/**
+ * Returns the request to send without a token: a public route, or the creation of a token.
+ * The latter goes to the route that authenticates by the user of the connection.
+ */
 function withoutToken(request: Outgoing): Outgoing {
   const { route, path } = request
   if (route === rest.apiTokens.create)
@@ -88,9 +93,10 @@ async function asOther(instance: SystemInstance, token: string | null): Promise<
 }
 
 /**
- * Connect to the system's instance.
- * @param token the token to use; null for the command line's own, which only root can have, or none
- * @throws StartError daemonSilent when nobody answers, or somebody else does
+ * Connects to the daemon of the whole machine.
+ * @param token the token to use; null for the command line’s own, which only root can have, or
+ *   none
+ * @throws StartError daemonSilent if there is no answer, or the peer is not that daemon
  */
 export const connectToSystem = (
   instance: SystemInstance,

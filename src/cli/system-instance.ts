@@ -1,6 +1,7 @@
 /**
- * The daemon that the service manager runs for the whole machine, as other users and root find it. It is believed as far as root
- * vouches for it: by a folder of its user in a folder of root's, where no other user could have put one.
+ * Finds the daemon that the service manager runs for the whole machine, for root and other users.
+ * It is trusted as far as root vouches for it: its user’s folder must lie in a folder of root,
+ * where no other user can create one.
  */
 import { type Stats, lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -11,7 +12,10 @@ import type { Check } from '../storage/folder.ts'
 
 const ROOT = 0
 
-/** What the kernel shows for every user that it has no number for (user_namespaces(7)), and whom many services share. */
+/**
+ * The uid that the kernel shows for users without a mapping (user_namespaces(7)). Many services
+ * share it.
+ */
 const NOBODY = 65_534
 
 const MINE = 'For an account of your own, set SVC_STATE_DIR to a folder of your own.'
@@ -19,20 +23,20 @@ const MINE = 'For an account of your own, set SVC_STATE_DIR to a folder of your 
 /** The state folder of the service, which root may read. */
 export interface SystemState {
   readonly dir: string
-  /** Holds what is read there to the service's user. */
+  /** Checks that a file read there belongs to the service’s user. */
   readonly check: Check
 }
 
 export interface SystemInstance extends Published {
   /** The uid of its processes. */
   readonly owner: number
-  /** null where the caller is not root. */
+  /** null if the caller is not root. */
   readonly state: SystemState | null
 }
 
 const unsafe = (message: string) => new StartError('stateUnsafe', `${message} ${MINE}`)
 
-/** It is installed and does not say that it runs. */
+/** Returns the error for a service that is installed and does not publish that it runs. */
 const away = () =>
   new StartError(
     'daemonSilent',
@@ -41,7 +45,9 @@ const away = () =>
 
 const look = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false })
 
-/** Whether there is anything; what cannot be looked at counts, and whoever opens it says why it cannot. */
+/**
+ * Returns whether a path exists. An unreadable path counts as existing: opening it reports why.
+ */
 function isThere(path: string): boolean {
   try {
     return look(path) !== undefined
@@ -50,20 +56,27 @@ function isThere(path: string): boolean {
   }
 }
 
-/** Throws unless root alone decides what has this name: the folder is root's, and so is each above it. */
+/**
+ * Checks that root alone decides about a path: root owns its folder and each folder above.
+ * @throws StartError stateUnsafe
+ */
 function demandRoots(path: string): void {
   const parent = realpathSync(dirname(path))
   for (let at = parent, last = ''; at !== last; at = dirname(at)) {
     last = at
     const { uid, mode } = lstatSync(at)
-    // Sticky: nobody renames what is root's. In the folder itself, others could still make the entry before root does.
+    // In a folder with the sticky bit, other users cannot rename root’s entries. In the parent
+    // folder itself they could still create the entry before root does.
     const shared = at !== parent && (mode & 0o1000) !== 0
     if (uid !== ROOT || (!shared && (mode & 0o022) !== 0))
       throw unsafe(`${at} is not root's alone, so ${path} may be anybody's.`)
   }
 }
 
-/** The user whose folder it is. */
+/**
+ * Returns the uid of the folder’s owner.
+ * @throws StartError stateUnsafe
+ */
 function ownerOf(path: string, stat: Stats, me: number): number {
   demandRoots(path)
   if (!stat.isDirectory()) throw unsafe(`${path} is not a folder.`)
@@ -75,7 +88,10 @@ function ownerOf(path: string, stat: Stats, me: number): number {
   return stat.uid
 }
 
-/** Where systemd leads a dynamic user's link: into a folder that root alone may enter. */
+/**
+ * Returns the target of systemd’s link for a dynamic user: a folder that only root may enter.
+ * @throws StartError stateUnsafe
+ */
 function behind(link: string): string {
   const target = join(dirname(link), 'private', basename(link))
   const leads = readlinkSync(link)
@@ -85,7 +101,10 @@ function behind(link: string): string {
   return target
 }
 
-/** The state folder as root finds it, which reads there what is the service's and writes nothing. */
+/**
+ * Returns the state folder for root, which reads the service’s files there and writes nothing.
+ * @throws StartError stateUnsafe
+ */
 function stateOf(path: string, owner: number): SystemState {
   const named = look(path)
   if (named === undefined) throw unsafe(`The state folder ${path} of the service is not there.`)
@@ -93,7 +112,8 @@ function stateOf(path: string, owner: number): SystemState {
   const isLink = named.isSymbolicLink()
   const dir = isLink ? behind(path) : path
   const { uid, mode } = lstatSync(dir)
-  // A dynamic user's folder may be kept as nobody's and be mapped to the user: nobody else gets in there.
+  // A dynamic user’s folder may belong to uid 65534 and be mapped to the user. No other user can
+  // enter it.
   const isService = uid === owner || (isLink && uid === NOBODY)
   if (!lstatSync(dir).isDirectory() || !isService || (mode & 0o077) !== 0)
     throw unsafe(`${dir} is not a folder of the service's user ${owner} alone.`)
@@ -106,15 +126,16 @@ function stateOf(path: string, owner: number): SystemState {
   }
 }
 
-/** The folders that say for which daemon a command is. */
+/** The folders that decide for which daemon a command is meant. */
 export type Place = Pick<Config, 'stateDir' | 'system'>
 
 const self = (): number => process.geteuid?.() ?? NOBODY
 
 /**
- * Whether a command is meant for the system's instance: the environment names no state folder, the service is installed or runs, and
- * the caller has no folder that was used, or is root, who looks after the service.
- * @param me the caller's uid
+ * Returns whether a command is meant for the daemon of the whole machine.
+ * That is so if the environment names no state folder, the service is installed or runs, and the
+ * caller has no used folder or is root, who administers the service.
+ * @param me the caller’s uid
  */
 export const isForSystem = ({ system, stateDir }: Place, me: number = self()): boolean =>
   system !== null &&
@@ -122,10 +143,11 @@ export const isForSystem = ({ system, stateDir }: Place, me: number = self()): b
   [system.runtime, ...system.units].some(isThere)
 
 /**
- * The system's instance, where a command is meant for it.
- * @param me the caller's uid
- * @returns null where the command is for the caller's own folder
- * @throws StartError where the service is installed and does not run, and where somebody else could have planted what is there
+ * Returns the daemon of the whole machine if a command is meant for it.
+ * @param me the caller’s uid
+ * @returns null if the command is for the caller’s own folder
+ * @throws StartError if the service is installed and not running, or if another user could have
+ *   planted the files
  */
 export function systemInstance(place: Place, me: number = self()): SystemInstance | null {
   const { system } = place

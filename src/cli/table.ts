@@ -1,22 +1,25 @@
-/** Columns for people. Text from elsewhere loses its control characters, which a terminal would obey. */
+/** Tables for terminals. Control characters in texts from other sources are replaced. */
 
-/** The text without what a terminal would take as a command. */
+/** Replaces the characters that a terminal would interpret. */
 export const shown = (text: string): string =>
   text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '�')
 
-/** The same for a text of several lines, or a piece of one: the second half of a line's end may be in the next. */
+/**
+ * As `shown`, for a text of several lines or a chunk of one. The line feed of a CR LF may be in
+ * the next chunk.
+ */
 export const shownText = (text: string): string =>
   text
     .replace(/\r(?=\n|$)/g, '')
     .replace(/(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '�')
 
-/** As much of a text as a column has room for, in one line. */
+/** Returns the start of a text in one line, 40 characters at most. */
 export function brief(text: string): string {
   const characters = Array.from(text.replaceAll(/\s+/g, ' '))
   return characters.length <= 40 ? characters.join('') : `${characters.slice(0, 39).join('')}…`
 }
 
-/** Lines of a table with a heading. */
+/** Returns the lines of a table with a heading. */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const all = [heading, ...rows.map((row) => row.map(shown))]
   const widths = heading.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))

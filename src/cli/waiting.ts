@@ -1,9 +1,12 @@
-/** A command that waits says for whom, so that nobody takes it for dead. */
+/** Reports a long wait, so that the user does not assume that the command hangs. */
 import type { Io } from './command.ts'
 
 const PATIENCE_MS = 3_000
 
-/** Makes what waits for answers, and says so once when one takes more than three seconds. */
+/**
+ * Returns a function that awaits answers. It writes a message once if an answer takes more than
+ * three seconds.
+ */
 export function newWaiting({ stderr }: Pick<Io, 'stderr'>) {
   let said = false
   const say = () => {

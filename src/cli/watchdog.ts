@@ -7,12 +7,9 @@ import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { constants } from 'node:os'
 import { Worker } from 'node:worker_threads'
 
-/** When the thread starts and how soon it takes the event loop for blocked, in milliseconds. */
+/** When the thread starts and how soon it considers the event loop blocked, in milliseconds. */
 export interface Times {
-  /**
-   * The delay of the thread's start: the start of the program is over by then and pays nothing for
-   * it.
-   */
+  /** The delay of the thread’s start. The start of the program is over by then, so not delayed. */
   readonly settledMs: number
   /**
    * Without a report of the event loop for so long, the loop is blocked and a signal may be
@@ -39,7 +36,7 @@ interface Watched {
 }
 
 /**
- * The code of the thread. It is passed as text, so it refers to nothing outside but `workerData`.
+ * The code of the thread. It is passed as text, so it refers only to `workerData`.
  *
  * libuv's signal handler runs even while the event loop is blocked. It writes 16 bytes to a pipe,
  * from which the event loop reads them: a pointer and the signal's number. While the loop is
@@ -69,7 +66,7 @@ function watch(): void {
         if (signals.includes(bytes.readInt32LE(at + numberAt))) return true
       return false
     } catch {
-      // Nothing is in it.
+      // The pipe is empty.
       return false
     } finally {
       closeSync(from)

@@ -1,4 +1,7 @@
-/** What the environment says of account servers: which one the daemon uses, where the own one listens, how its mail goes out. */
+/**
+ * The settings for account servers and mail. They select the server that the daemon uses, the
+ * address of its own one, and how mail is sent.
+ */
 import { isIP } from 'node:net'
 import { relayOf } from './relay.ts'
 import {
@@ -16,10 +19,10 @@ import {
   wrong,
 } from './values.ts'
 
-/** The addresses of named account servers. */
+/** Matches the variables that hold the addresses of named account servers. */
 export const ENVIRONMENT_URL = /^SVC_ENV_([A-Z0-9_]+)_URL$/
 
-/** Where outgoing mail goes: to files in a folder, or to a relay. */
+/** The destination of outgoing mail: files in a folder, or a relay. */
 export interface MailConfig {
   /** The sender's address. */
   readonly from: string
@@ -28,8 +31,10 @@ export interface MailConfig {
 }
 
 /**
- * The address of the account server's own listener: that of the `server` command, and inside a daemon the one that serves guests
- * and devices. Off loopback only behind a proxy that speaks TLS, which an https address says there is.
+ * Returns the address of the account server's own listener. The `server` command uses it, and
+ * inside a daemon the server for guests and devices. A non-loopback address is accepted only with
+ * an https public URL, which implies a proxy with TLS.
+ * @throws StartError
  */
 export function accountBind(env: Env, publicUrl: string | null): string {
   const value = read(env, 'SVC_ACCOUNT_BIND') ?? '127.0.0.1'
@@ -46,7 +51,11 @@ export function accountBind(env: Env, publicUrl: string | null): string {
   )
 }
 
-/** The account server that the daemon uses. Every address is checked, also of an environment that is not the chosen one. */
+/**
+ * Returns the account server that the daemon uses. Checks every address, also of an environment
+ * that is not chosen.
+ * @throws StartError
+ */
 export function backend(env: Env): { environment: string; backendUrl: string | null } {
   const urls = new Map<string, string>()
   for (const name of Object.keys(env)) {
@@ -71,7 +80,7 @@ export function backend(env: Env): { environment: string; backendUrl: string | n
   )
 }
 
-/** One mailbox, without a display name or the quoting that nobody uses (RFC 5322 section 3.4.1). */
+/** Matches one mailbox without a display name or a quoted local part (RFC 5322 section 3.4.1). */
 const ADDRESS = /^[^\s@<>()[\]\\,;:"]{1,64}@[^\s@<>()\\,;:"]{1,255}$/
 
 export function mail(
@@ -91,7 +100,10 @@ export function mail(
   return Object.freeze({ from, place: Object.freeze(place) })
 }
 
-/** What a sender's address may end in: a name, where the public address has one. */
+/**
+ * Returns the host for the sender's address: that of the public address if it is a name, else
+ * `localhost`.
+ */
 function mailHost(publicUrl: string | null): string {
   if (publicUrl === null) return 'localhost'
   const host = hostIn(publicUrl)

@@ -1,7 +1,8 @@
 /**
- * The assistant of an account server: an endpoint that speaks the interface of OpenAI (chat completions and models), run by whomever
- * the operator chose. No message here shows its address, which may hold a key, nor a value that is no path where the key's file should be
- * named, which may be the key itself. The name of a file that cannot be read stands in the operator's log alone.
+ * The assistant of an account server: an endpoint with the OpenAI interface that the operator
+ * chose. It has chat completions and models. No message shows its address, which may hold a key,
+ * nor a value that is no path for the key file, since that value may be the key itself. Only the
+ * operator's log shows the name of a file that cannot be read.
  */
 import {
   type Env,
@@ -15,15 +16,18 @@ import {
 } from './values.ts'
 
 export interface AssistantConfig {
-  /** The base that clients of the interface take, as in https://host/v1, without a trailing slash. */
+  /** The base URL of the interface, as in https://host/v1, without a trailing slash. */
   readonly url: string
-  /** An absolute path of the file that holds its key; null for an endpoint without one. */
+  /** The absolute path of the file that holds the key; null for an endpoint without a key. */
   readonly keyFile: string | null
-  /** null means the first that the endpoint lists. */
+  /** null means the first model that the endpoint lists. */
   readonly model: string | null
 }
 
-/** The endpoint; null where there is none. Throws StartError. */
+/**
+ * Returns the endpoint; null if there is none.
+ * @throws StartError
+ */
 export function assistant(env: Env, os: Platform): AssistantConfig | null {
   const url = baseUrl(env)
   const of = { keyFile: keyFile(env, os), model: model(env) }

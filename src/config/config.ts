@@ -1,6 +1,7 @@
 /**
- * The environment as one validated object: every variable, its default and its unit.
- * Nothing else in the program reads a setting from `process.env`, and a value that is a secret never reaches a message.
+ * The environment as one validated object: every variable, its default and its unit. No other
+ * part of the program reads a setting from `process.env`. No message shows a value that is a
+ * secret.
  */
 import { homedir } from 'node:os'
 import { posix, win32 } from 'node:path'
@@ -27,7 +28,7 @@ import { StartError } from '../errors.ts'
 
 const HERE: Platform = { platform: process.platform, homedir }
 
-/** What systemd gives to a service of these names. */
+/** The paths that systemd assigns to a service with these names. */
 export const SYSTEM: SystemPlaces = Object.freeze({
   runtime: '/run/countersign',
   state: '/var/lib/countersign',
@@ -43,8 +44,8 @@ const KEYCHAINS = ['auto', 'os', 'file'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 export type KeychainChoice = (typeof KEYCHAINS)[number]
 /**
- * Who besides the daemon's own user and root may use the token route: names or uids, not looked up yet; `any` restores the bare
- * loopback rule.
+ * The users, besides the daemon's own user and root, who may use the token route. Names or uids
+ * that are not looked up yet; `any` restores the bare loopback rule.
  */
 export type TokenUsers = { readonly any: true } | { readonly names: readonly string[] }
 
@@ -54,24 +55,37 @@ export interface Config {
   /** 0 means any free port. */
   readonly port: number
   readonly stateDir: string
-  /** Where the service manager has the daemon say publicly that it runs; null where it has it say so nowhere. */
+  /**
+   * The folder in which the service manager lets the daemon publish its address; null if it has
+   * none.
+   */
   readonly runtimeDir: string | null
-  /** Where the instance of the whole machine is; null where the environment names a state folder, and off Linux. */
+  /**
+   * The paths of the instance of the whole machine. Null if the environment names a state folder,
+   * or if the system is not Linux.
+   */
   readonly system: SystemPlaces | null
   /** `embedded`, or the name of an account server's address. */
   readonly environment: string
-  /** The origin of the account server that the daemon uses, without a trailing slash; null means the one inside the daemon. */
+  /**
+   * The origin of the account server that the daemon uses, without a trailing slash. Null means
+   * the one inside the daemon.
+   */
   readonly backendUrl: string | null
-  /** PEM file of a further authority for the certificate of that server; not read yet. */
+  /** PEM file of an additional authority for the certificate of that server; not read yet. */
   readonly caFile: string | null
   /**
-   * The address of the account server's own listener, that of the `server` command and the one inside a daemon, for guests and
-   * devices: a loopback address, or any where https is before it.
+   * The address of the account server's own listener, for guests and devices. The `server`
+   * command and the server inside a daemon use it. A loopback address, or any address if the
+   * public URL is https.
    */
   readonly accountBind: string
   /** The port of that listener; 0 means any free one. */
   readonly accountPort: number
-  /** An origin without a trailing slash; null means: made from `accountBind` and `accountPort`. */
+  /**
+   * An origin without a trailing slash; null means that it is made from `accountBind` and
+   * `accountPort`.
+   */
   readonly publicUrl: string | null
   /** A PostgreSQL URL, a secret; null means SQLite in the state folder. */
   readonly databaseUrl: string | null
@@ -79,7 +93,7 @@ export interface Config {
   /** null means that the built-in handbook answers. */
   readonly assistant: AssistantConfig | null
   readonly keychain: KeychainChoice
-  /** Where the service manager put credentials. */
+  /** The folder in which the service manager put credentials. */
   readonly credentialsDir: string | null
   readonly tokenUsers: TokenUsers
   readonly logLevel: LogLevel
@@ -113,14 +127,17 @@ const KNOWN = [
 
 type Attempt = <T>(read: () => T) => T
 
-/** Reads and checks every variable; throws a StartError that names the variable, its value and what is allowed. */
+/**
+ * Reads and checks every variable.
+ * @throws StartError that names the variable, its value and the allowed values
+ */
 export function readConfig(env: Env, os: Platform = HERE): Config {
   return Object.freeze(readAll(env, os, (read) => read()))
 }
 
 /**
- * Every reason why `readConfig` would throw, and what can be used all the same: a setting that is wrong, or follows from one that
- * is, is absent.
+ * Returns every error that `readConfig` could throw, and the usable settings. A wrong setting, or
+ * one that depends on a wrong one, is absent.
  */
 export function surveyConfig(
   env: Env,
@@ -132,7 +149,7 @@ export function surveyConfig(
       return read()
     } catch (error) {
       if (error instanceof StartError) faults.push(error)
-      // What follows from a setting that is wrong itself has nothing to be made of.
+      // An error caused by a wrong setting before this one. It is not reported.
       else if (faults.length === 0) throw error
       return undefined as T
     }
@@ -171,7 +188,10 @@ function readAll(env: Env, os: Platform, attempt: Attempt): Config {
   }
 }
 
-/** A setting that nothing reads is a mistake of whoever set it; its value may be a secret and is not shown. */
+/**
+ * Yields an error for each unknown setting, which must be a mistake. Its value may be a secret
+ * and is not shown.
+ */
 function* unknownNames(env: Env): Generator<StartError> {
   for (const name of Object.keys(env)) {
     if (!name.startsWith('SVC_') || KNOWN.includes(name) || read(env, name) === null) continue
@@ -185,7 +205,10 @@ function* unknownNames(env: Env): Generator<StartError> {
 const pairs = (text: string) =>
   new Set(Array.from({ length: text.length - 1 }, (_, i) => text.slice(i, i + 2)))
 
-/** The known name that shares the most pairs of letters with this one (Dice's coefficient), if it is near at all. */
+/**
+ * Returns the known name most similar to this one, by shared pairs of letters; null if none is
+ * near. The measure is Dice's coefficient.
+ */
 function nearest(name: string): string | null {
   const given = pairs(name)
   const ranked = KNOWN.map((known) => {
@@ -217,11 +240,11 @@ function stateDir(env: Env, os: Platform): string {
   return absolute('the home folder', path.join(platformFolder(env, os), 'countersign'), path)
 }
 
-/** A folder that the service manager made for the daemon. */
+/** Returns a folder that the service manager made for the daemon. */
 function ofManager(env: Env, name: string, os: Platform): string | null {
   const given = read(env, name)
   if (given === null || os.platform === 'win32') return null
-  // systemd lists several folders separated by colons when the unit names several; the first is ours.
+  // systemd separates several folders with colons if the unit names several; the first is ours.
   return absolute(name, given.split(':', 1).join(), pathOn(os))
 }
 
@@ -238,7 +261,8 @@ function platformFolder(env: Env, os: Platform): string {
   }
   if (os.platform === 'darwin') return posix.join(home(os), 'Library', 'Application Support')
   const xdg = read(env, 'XDG_STATE_HOME')
-  // XDG base directories: "all paths must be absolute; a relative path is invalid and must be ignored".
+  // XDG base directories: "all paths must be absolute; a relative path is invalid and must be
+  // ignored".
   return xdg !== null && posix.isAbsolute(xdg) ? xdg : posix.join(home(os), '.local', 'state')
 }
 
@@ -247,7 +271,7 @@ function home(os: Platform): string {
     const folder = os.homedir()
     if (folder !== '') return folder
   } catch {
-    // No HOME, and no entry among the users: a container's user.
+    // No HOME, and no entry in the user database: a container's user.
   }
   throw fault(
     'This user has no home folder, where the state would be kept: set SVC_STATE_DIR to an absolute path of your own.',

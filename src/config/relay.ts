@@ -1,4 +1,7 @@
-/** The relay that outgoing mail goes through, as its URL says. The URL may hold a password, so no message shows any of it. */
+/**
+ * Parses the URL of the relay for outgoing mail. The URL may hold a password, so no message shows
+ * any part of it.
+ */
 import { isIP } from 'node:net'
 import { fault, hostIn, isThisMachine } from './values.ts'
 
@@ -7,7 +10,9 @@ export interface Relay {
   readonly port: number
   /** TLS from the first byte (RFC 8314 section 3.3). */
   readonly secure: boolean
-  /** STARTTLS before all else (RFC 3207), and no mail where the relay does not offer it. */
+  /**
+   * STARTTLS before any other command (RFC 3207); no mail is sent if the relay does not offer it.
+   */
   readonly requireTLS: boolean
   readonly auth: { readonly user: string; readonly pass: string } | null
 }
@@ -22,8 +27,8 @@ const malformed = () =>
   )
 
 /**
- * What the URL of a relay says. Without TLS mail goes to this machine alone, unless `?requireTLS=false` asks for it; a password
- * never leaves it so.
+ * Parses the URL of a relay. Without TLS, mail is sent only to a relay on this machine, unless
+ * `?requireTLS=false` permits others. A password is never sent over a network without TLS.
  * @throws StartError configuration
  */
 export function relayOf(text: string): Relay {
@@ -63,7 +68,7 @@ function authOf({ username, password }: URL): Relay['auth'] {
   }
 }
 
-/** The one option there is; null where it is not set. */
+/** Returns the only option, requireTLS; null if it is not set. */
 function optionOf({ searchParams }: URL): boolean | null {
   const [option, ...others] = searchParams
   if (option === undefined) return null

@@ -1,7 +1,7 @@
 /**
- * Account ids (section 2): the hash of an account's first keys and a salt, so that a server cannot
- * show other first keys under the id. To find keys for another account's id takes 2^128 hashes; two
- * sets of keys with one id, both one's own, 2^64.
+ * Account ids (section 3): the hash of an account's first keys and a salt. A server cannot
+ * present other first keys under the id. Finding keys for the id of another account takes 2^128
+ * hashes; finding two own sets of keys with one id takes 2^64.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { publicKeyBytes, type DevicePublicKeys } from './device-public-keys.ts'
@@ -9,8 +9,8 @@ import { requireLength, labelled } from './encoding/hash-input.ts'
 import { formatId, PREFIX } from './encoding/id.ts'
 
 /**
- * The id of the account that begins with these keys: those of entry 0 of its key log, and the salt
- * there, 32 random bytes.
+ * Returns the id of the account that begins with these keys. They are the keys of entry 0 of its
+ * key log; the salt is there too, 32 random bytes.
  * @throws Refusal `bad_length`
  */
 export function accountIdOf(first: DevicePublicKeys, salt: Uint8Array): string {

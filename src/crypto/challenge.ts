@@ -1,6 +1,7 @@
 /**
- * Words for one listener and one purpose (section 7). The listener's device draws one list word,
- * the challenge, which the listener says; the speaker enters it and says three words.
+ * Words for one listener and one purpose (section 2). The listener's device draws one list word,
+ * the challenge, and the listener reads it aloud; the speaker enters it and reads three words
+ * aloud.
  */
 import { randomBytes } from '@noble/hashes/utils.js'
 import { indicesOf } from './code.ts'
@@ -10,7 +11,7 @@ import type { Purpose } from './purpose.ts'
 import { demand } from './refusal.ts'
 import { firstIndices } from './words.ts'
 
-/** What tells these codes from those for everyone, whose messages begin with 0x01. */
+/** Separates these codes from the codes for all listeners, with messages that begin with 0x01. */
 const DOMAIN = 0x02
 /** A challenge is one word of the list. */
 const CHALLENGES = 4096
@@ -25,23 +26,23 @@ export type Challenge = {
   readonly purpose: Purpose
 }
 
-/** The index of a new word for a listener to say. */
+/** Returns the index of a new word for a listener to read aloud. */
 export const newChallenge = (): number => firstIndices(randomBytes(2), 1)[0]!
 
 const [WINDOW, SPEAKER, LISTENER, CHALLENGE, PURPOSE, END] = [1, 9, 25, 41, 43, 75] as const
 const mac = newKeptHmac(END)
 mac.message.setUint8(0, DOMAIN)
 
-/** Writes a part of the message, of the length that its place has. */
+/** Writes a part of the message. The part has the length of its place. */
 function write(part: Uint8Array, at: number): void {
   for (let i = 0; i < part.length; i++) mac.message.setUint8(at + i, part[i]!)
 }
 
 /**
- * A reader of such words under one code key (32 bytes, as `codeKey` gives it): three word indices
- * out. A few microseconds each.
- * @throws Refusal `bad_length`; `bad_value` for a window that is not an integer from 0 to 2^53 − 1
- *   or a challenge that no word has
+ * Returns a function that computes the three word indices of a challenge under one code key. The
+ * key has 32 bytes, as from `codeKey`. A call takes a few microseconds.
+ * @throws Refusal `bad_length`; `bad_value` for a window that is not an integer from 0 to 2^53
+ *   − 1 or a challenge that is no word index
  */
 export function challengeReader(kc: Uint8Array): (of: Challenge) => number[] {
   const kept = new Uint32Array(KEPT_WORDS)

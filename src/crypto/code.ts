@@ -1,6 +1,6 @@
 /**
- * Codes (section 2): the words that a speaker says in one minute. Every holder of K can compute both
- * directions; the speaker is inside the MAC, so one's own words never answer for the other side.
+ * Codes (section 2): the words of a speaker in one minute. Every holder of K can compute both
+ * directions. The MAC covers the speaker, so one's own words never verify as the other side's.
  */
 import { hkdf } from '@noble/hashes/hkdf.js'
 import { sha256 } from '@noble/hashes/sha2.js'
@@ -22,14 +22,14 @@ export const PERIOD_S = 60
 /** The head of subjects without a roster: guest codes and the public code. */
 export const ZERO_HEAD: Uint8Array = new Uint8Array(32)
 
-/** Unix milliseconds in, the window out. */
+/** Returns the window of a time in Unix milliseconds. */
 export function windowOf(unixMs: number): number {
   return Math.floor(unixMs / (PERIOD_S * 1000))
 }
 
 /**
- * Unix milliseconds in, the windows out whose codes are accepted then: those of the minute before
- * and after too, since two clocks differ and speaking takes time.
+ * Returns the windows with codes that are accepted at a time in Unix milliseconds. They are the
+ * current one, the one before and the one after, since clocks differ and speaking takes time.
  */
 export function acceptedAt(unixMs: number): number[] {
   const window = windowOf(unixMs)
@@ -37,9 +37,9 @@ export function acceptedAt(unixMs: number): number[] {
 }
 
 /**
- * The code key of one epoch. In: K (`key`, 32 bytes), the 16 bytes of the subject's id, the epoch
- * (0 to 2^32 − 1), the hash of the roster entry that opened it (32 bytes, or `ZERO_HEAD`). Out: 32
- * bytes.
+ * Derives the code key of one epoch, 32 bytes.
+ * @param of `key`: K, 32 bytes; `subject`: the 16 bytes of its id; `epoch`: 0 to 2^32 − 1;
+ *   `head`: the hash of the roster entry that opened the epoch (32 bytes, or `ZERO_HEAD`)
  * @throws Refusal `bad_length`, `bad_value`
  */
 export function codeKey(of: {
@@ -60,9 +60,10 @@ const mac = newKeptHmac(MESSAGE)
 mac.message.setUint8(0, 1)
 
 /**
- * A code as one number of 36 bits, for whoever computes them by the hundred thousand: under the code key that `keepKey` kept at
- * `at`, for the speaker whose 16 bytes begin at `from`. Less than a microsecond. Throws `bad_value` for a window that is not an
- * integer from 0 to 2^53 − 1.
+ * Computes a code as one number of 36 bits, in less than a microsecond. It allocates no memory,
+ * for callers that compute hundreds of thousands. The code key is the one that `keepKey` stored
+ * at `at`; the 16 bytes of the speaker begin at `from`.
+ * @throws Refusal `bad_value` for a window that is not an integer from 0 to 2^53 − 1
  */
 export function codeUnder(
   kept: Uint32Array,
@@ -79,21 +80,22 @@ export function codeUnder(
   return mac.first36(kept, at)
 }
 
-/** A code as a number in, its three word indices out. */
+/** Splits a code, as a number, into its three word indices. */
 export const indicesOf = (code: number): [number, number, number] => [
   Math.floor(code / 2 ** 24),
   (code >>> 12) & 0xfff,
   code & 0xfff,
 ]
 
-/** Three word indices in, the code as a number out. */
+/** Joins three word indices into the code as a number. */
 export const codeOf = ([a = 0, b = 0, c = 0]: readonly number[]): number =>
   (a * 2 ** 12 + b) * 2 ** 12 + c
 
 /**
- * A reader of codes under one code key (32 bytes, as `codeKey` gives it): window and speaker (16
- * bytes) in, three word indices out. Throws `bad_value` for a window that is not an integer from 0
- * to 2^53 − 1 and `bad_length` for a speaker of another size.
+ * Returns a function that computes the three word indices of codes under one code key. The key
+ * has 32 bytes, as from `codeKey`; the function takes a window and a speaker (16 bytes).
+ * @throws Refusal `bad_value` for a window that is not an integer from 0 to 2^53 − 1,
+ *   `bad_length` for a speaker of another size
  */
 export function codeReader(
   kc: Uint8Array,

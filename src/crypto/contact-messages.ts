@@ -1,7 +1,8 @@
 /**
- * The messages of a first contact (section 5) as the account server relays them: JSON text, parsed
- * like a payload. A run has at most three: `begin` of the invitee, `reply` of the inviter, `end` of
- * the invitee. In place of the last two stands a failure, so that the other side need not wait.
+ * The messages of a first contact (section 3a) as the account server relays them. They are JSON
+ * text, parsed like a payload. A run has at most three: `begin` of the invitee, `reply` of the
+ * inviter, `end` of the invitee. A failure can replace either of the last two, so that the other
+ * side need not wait.
  */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import type { CpaceMessage } from './cpace.ts'
@@ -15,11 +16,11 @@ import { demand, type Reason } from './refusal.ts'
 const INVITEE_AD = 56
 const INVITER_AD = 88
 
-/** Why a side ends a run; what else it could say is of no use to the other. */
+/** The reasons with which a side ends a run. Other details would not help the other side. */
 const FAILURES = ['ad_mismatch', 'cpace_abort', 'tag_mismatch'] as const
 export type Failure = (typeof FAILURES)[number]
 
-/** The failure that a side names to the other for a refusal of its own. */
+/** Returns the failure that a side sends to the other for a refusal of its own. */
 export const failureOf = (reason: Reason): Failure =>
   FAILURES.find((one) => one === reason) ?? 'cpace_abort'
 
@@ -53,13 +54,19 @@ export const writeReply = ({ share, ad, tag }: CpaceReply): string => written({ 
 export const writeEnd = (tag: Uint8Array): string => written({ tag })
 export const writeFailed = (failed: Failure): string => JSON.stringify({ v: 2, failed })
 
-/** Reads the invitee's first message. Throws Refusal as `parseJson` and payloads do. */
+/**
+ * Parses the invitee's first message.
+ * @throws Refusal as `parseJson` and payloads
+ */
 export function parseBegin(message: string): CpaceMessage {
   const { share, ad } = readBegin(objectOf(message))
   return { share: decodeBase64url(share), ad: decodeBase64url(ad) }
 }
 
-/** Reads the inviter's message, or the failure in its place. Throws as `parseBegin` does. */
+/**
+ * Parses the inviter's message, or the failure in its place.
+ * @throws Refusal as `parseBegin`
+ */
 export function parseReply(message: string): CpaceReply | Failure {
   const value = objectOf(message)
   if (value.has('failed')) return readFailed(value).failed
@@ -71,11 +78,14 @@ export function parseReply(message: string): CpaceReply | Failure {
   }
 }
 
-/** Reads the invitee's last message: a tag of 64 bytes, or a failure. Throws as `parseBegin` does. */
+/**
+ * Parses the invitee's last message: a tag of 64 bytes, or a failure.
+ * @throws Refusal as `parseBegin`
+ */
 export function parseEnd(message: string): Uint8Array | Failure {
   const value = objectOf(message)
   return value.has('failed') ? readFailed(value).failed : decodeBase64url(readEnd(value).tag)
 }
 
-/** The hash of the roster entry that ADb names, 32 bytes. */
+/** Returns the hash of the roster entry in ADb, 32 bytes. */
 export const rosterHeadIn = ({ ad }: CpaceMessage): Uint8Array => ad.slice(INVITER_AD - 32)

@@ -1,7 +1,7 @@
 /**
  * A run of CPace (draft-irtf-cfrg-cpace-21), initiator-responder with explicit confirmation. The
- * initiator sends a message, the responder replies with one of its own and a tag, the initiator
- * answers with a tag. Neither side hands out a key before the other's tag has verified.
+ * initiator sends a message, the responder replies with its own message and a tag, the initiator
+ * answers with a tag. Neither side returns a key before it has verified the other's tag.
  */
 import { equalBytes } from '@noble/curves/utils.js'
 import {
@@ -19,25 +19,27 @@ import { demand } from './refusal.ts'
 
 export type CpaceReply = CpaceMessage & { readonly tag: Uint8Array }
 
-/** A run as its initiator sees it. */
+/** The initiator's side of a run. */
 export type Initiator = {
-  /** What the responder needs. */
+  /** The message to send to the responder. */
   readonly message: CpaceMessage
   /**
-   * Ends the run with the responder's reply. The first call decides, since each reply is one guess
-   * at the password. Out: the tag that the responder waits for, and the session key, 64 bytes each.
-   * @param expectedAd the data that this device itself knows of the responder
+   * Ends the run with the responder's reply. Only the first call can succeed, since each reply is
+   * one guess at the password.
+   * @param expectedAd the responder's data as this device verified it
+   * @returns the tag to send to the responder, and the session key, 64 bytes each
    * @throws Refusal `ad_mismatch`, `cpace_abort` (also for a second call), `tag_mismatch`
    */
   finish(reply: CpaceReply, expectedAd: Uint8Array): { tag: Uint8Array; isk: Uint8Array }
 }
 
-/** A run as its responder sees it. */
+/** The responder's side of a run. */
 export type Responder = {
-  /** What the initiator needs. It lets the initiator test one password. */
+  /** The reply to send to the initiator. It lets the initiator test one password. */
   readonly reply: CpaceReply
   /**
-   * Ends the run with the initiator's tag. The first call decides. Out: the session key, 64 bytes.
+   * Ends the run with the initiator's tag. Only the first call can succeed.
+   * @returns the session key, 64 bytes
    * @throws Refusal `cpace_abort` for a second call, `tag_mismatch`
    */
   finish(tag: Uint8Array): { isk: Uint8Array }
@@ -46,7 +48,7 @@ export type Responder = {
 /**
  * Begins a run.
  * @param ad the data of this side
- * @param scalar new for each run; only test vectors give one
+ * @param scalar new for each run; only test vectors pass one
  */
 export function initiate(
   input: CpaceInput,
@@ -70,10 +72,10 @@ export function initiate(
 }
 
 /**
- * Answers a run that another device began.
+ * Responds to a run that another device began.
  * @param ad the data of this side
- * @param expectedAd the data that this device itself knows of the initiator
- * @param scalar new for each run; only test vectors give one
+ * @param expectedAd the initiator's data as this device verified it
+ * @param scalar new for each run; only test vectors pass one
  * @throws Refusal `ad_mismatch`, `cpace_abort`
  */
 export function respond(
@@ -99,7 +101,7 @@ export function respond(
   }
 }
 
-/** Refuses each call after the first. */
+/** Returns a function that throws at each call after the first. */
 function once(): () => void {
   let ended = false
   return () => {
@@ -113,7 +115,7 @@ function requireAd(received: Uint8Array, expected: Uint8Array): void {
   demand(same, 'ad_mismatch', 'the other side names another log than the one verified here')
 }
 
-/** Compares in constant time: how much of a guess is right must not show. */
+/** Compares in constant time, so that timing does not reveal how much of a guess is right. */
 function requireTag(received: Uint8Array, expected: Uint8Array): void {
   demand(equalBytes(received, expected), 'tag_mismatch', 'the tag does not verify')
 }

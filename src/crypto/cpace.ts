@@ -1,6 +1,6 @@
 /**
- * CPace (draft-irtf-cfrg-cpace-21) over ristretto255 (RFC 9496) with SHA-512: what the draft
- * derives from a password and two shares. `cpace-session.ts` runs the protocol.
+ * CPace (draft-irtf-cfrg-cpace-21) over ristretto255 (RFC 9496) with SHA-512. This file has the
+ * derivations from a password and two shares; `cpace-session.ts` runs the protocol.
  */
 import { ristretto255, ristretto255_hasher } from '@noble/curves/ed25519.js'
 import { hmac } from '@noble/hashes/hmac.js'
@@ -17,7 +17,7 @@ const MAC_LABEL = utf8ToBytes('CPaceMac')
 /** `s_in_bytes` of the draft: the block of SHA-512. */
 const BLOCK = 128
 
-/** What both sides agree on before the first message. */
+/** The input that both sides must share before the first message. */
 export type CpaceInput = {
   /** Password-related string, the secret of low entropy. */
   readonly prs: Uint8Array
@@ -30,7 +30,7 @@ export type CpaceInput = {
 /** A side's public share, 32 bytes, and the data that its tag authenticates. */
 export type CpaceMessage = { readonly share: Uint8Array; readonly ad: Uint8Array }
 
-/** `prepend_len`: `data` behind its length in LEB128. */
+/** `prepend_len`: returns `data` after its length in LEB128. */
 export function prependLength(data: Uint8Array): Uint8Array {
   const length: number[] = []
   let rest = data.length
@@ -38,13 +38,15 @@ export function prependLength(data: Uint8Array): Uint8Array {
   return concatBytes(Uint8Array.of(...length, rest), data)
 }
 
-/** `lv_cat`: each part behind its length, so no two lists of parts give the same bytes. */
+/**
+ * `lv_cat`: returns each part after its length, so no two lists of parts produce the same bytes.
+ */
 export const lengthValueConcat = (...parts: Uint8Array[]): Uint8Array =>
   concatBytes(...parts.map(prependLength))
 
 /**
- * `generator_string`. Zeros fill the first block of the hash, so that its duration does not depend
- * on the length of the password.
+ * `generator_string`. Zeros fill the first block of the hash, so that its duration does not
+ * depend on the length of the password.
  */
 export function generatorString({ prs, ci, sid }: CpaceInput): Uint8Array {
   const used = 1 + prependLength(prs).length + prependLength(DSI).length
@@ -56,21 +58,26 @@ export function generatorString({ prs, ci, sid }: CpaceInput): Uint8Array {
 export const calculateGenerator = (input: CpaceInput): Element =>
   ristretto255_hasher.deriveToCurve!(sha512(generatorString(input)))
 
-/** `sample_scalar`: 252 random bits, 32 bytes little-endian, below the order of the group. */
+/**
+ * `sample_scalar`: returns 252 random bits, 32 bytes little-endian, below the order of the group.
+ */
 export function sampleScalar(): Uint8Array {
   const scalar = randomBytes(32)
   scalar[31]! &= 0x0f
   return scalar
 }
 
-/** `scalar_mult`: a scalar of 32 bytes, little-endian, and an element in, 32 bytes out. */
+/**
+ * `scalar_mult`: multiplies an element by a scalar (32 bytes, little-endian); returns 32 bytes.
+ */
 export const scalarMult = (scalar: Uint8Array, element: Element): Uint8Array =>
   element.multiply(Point.Fn.fromBytes(scalar)).toBytes()
 
 /**
- * `scalar_mult_vfy`: the shared secret K, 32 bytes, of an own scalar and a received share.
- * @throws Refusal `cpace_abort` for a share that is no canonical encoding of an element, and for
- *   the identity, with which everyone would know K
+ * `scalar_mult_vfy`: returns the shared secret K, 32 bytes, of an own scalar and a received
+ * share.
+ * @throws Refusal `cpace_abort` for a share that is no canonical encoding of an element, and
+ *   for the identity, with which K would be public
  */
 export function scalarMultVerify(scalar: Uint8Array, share: Uint8Array): Uint8Array {
   const element = decodeElement(share)
@@ -78,7 +85,9 @@ export function scalarMultVerify(scalar: Uint8Array, share: Uint8Array): Uint8Ar
   return scalarMult(scalar, element)
 }
 
-/** The intermediate session key, 64 bytes, of an initiator's and a responder's message. */
+/**
+ * Returns the intermediate session key, 64 bytes, of an initiator's and a responder's message.
+ */
 export function sessionKey(
   sid: Uint8Array,
   k: Uint8Array,
@@ -89,11 +98,13 @@ export function sessionKey(
   return sha512(concatBytes(lengthValueConcat(DSI_ISK, sid, k), ...transcript))
 }
 
-/** The key of both tags, 64 bytes. */
+/** Returns the key of both tags, 64 bytes. */
 export const macKey = (sid: Uint8Array, isk: Uint8Array): Uint8Array =>
   sha512(concatBytes(MAC_LABEL, sid, isk))
 
-/** The tag, 64 bytes of HMAC-SHA-512, by which a side confirms the message that it sent. */
+/**
+ * Returns the tag, 64 bytes of HMAC-SHA-512, with which a side confirms the message that it sent.
+ */
 export const tagOf = (key: Uint8Array, { share, ad }: CpaceMessage): Uint8Array =>
   hmac(sha512, key, lengthValueConcat(share, ad))
 

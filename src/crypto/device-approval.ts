@@ -1,8 +1,7 @@
 /**
- * Approving a further device (section 4). N is the new device, O an active one. N commits to its
- * keys and a nonce before O's nonce exists, so a server that puts other keys in between cannot
- * search for matching words: each run gives it one chance in 2^48 at the four words that a person
- * types.
+ * Approval of another device (section 3). N is the new device, O an active one. N commits to its
+ * keys and a nonce before O's nonce exists, so a server that substitutes other keys cannot search
+ * for matching words: each run gives it one chance in 2^48 at the four words that the user types.
  */
 import { equalBytes } from '@noble/curves/utils.js'
 import { sha256 } from '@noble/hashes/sha2.js'
@@ -13,7 +12,7 @@ import { parseId, PREFIX } from './encoding/id.ts'
 import { demand } from './refusal.ts'
 import { firstIndices, wordsAt } from './words.ts'
 
-/** How many words each device shows. */
+/** The number of words that each device displays. */
 const SHOWN = 4
 
 /** The device that asks to be approved. */
@@ -23,13 +22,13 @@ export type Newcomer = {
   readonly keys: DevicePublicKeys
 }
 
-/** What N reveals after O has answered its commitment. */
+/** The values that N reveals after O has answered its commitment. */
 export type Reveal = Newcomer & {
   /** nN, 32 bytes */
   readonly nonce: Uint8Array
 }
 
-/** O's answer to a commitment. N binds to the first one that it gets. */
+/** O's answer to a commitment. N binds to the first one that it receives. */
 export type Answer = {
   /** nO, 32 bytes */
   readonly nonce: Uint8Array
@@ -39,8 +38,8 @@ export type Answer = {
 }
 
 /**
- * C, 32 bytes: what N sends first.
- * @throws Refusal `bad_length`, and what `parseId` throws
+ * Returns C, 32 bytes: N's first message.
+ * @throws Refusal `bad_length`, and as `parseId`
  */
 export function commitmentTo({ nonce, ...newcomer }: Reveal): Uint8Array {
   requireLength(nonce, 32, 'a nonce')
@@ -49,7 +48,7 @@ export function commitmentTo({ nonce, ...newcomer }: Reveal): Uint8Array {
 
 /**
  * Checks on O that a reveal is the one that N committed to.
- * @throws Refusal `commitment_mismatch`, and what `commitmentTo` throws
+ * @throws Refusal `commitment_mismatch`, and as `commitmentTo`
  */
 export function checkReveal(commitment: Uint8Array, reveal: Reveal): void {
   const same = equalBytes(commitment, commitmentTo(reveal))
@@ -57,9 +56,9 @@ export function checkReveal(commitment: Uint8Array, reveal: Reveal): void {
 }
 
 /**
- * T, 32 bytes: the transcript of a run, the same on both devices unless the server changed some of
- * it.
- * @throws Refusal `bad_length`, `bad_value`, and what `parseId` throws
+ * Returns T, the transcript of a run, 32 bytes. It is equal on both devices unless the server
+ * changed a part of it.
+ * @throws Refusal `bad_length`, `bad_value`, and as `parseId`
  */
 export function transcriptOf({ nonce, ...newcomer }: Reveal, answer: Answer): Uint8Array {
   requireLength(nonce, 32, 'a nonce')
@@ -70,8 +69,8 @@ export function transcriptOf({ nonce, ...newcomer }: Reveal, answer: Answer): Ui
 }
 
 /**
- * The words of a transcript: N shows the first four, which are typed on O, then O shows the next
- * four, which are typed on N.
+ * Returns the words of a transcript. N displays the first four, which the user types on O; then O
+ * displays the next four, which the user types on N.
  */
 export function approvalWords(transcript: Uint8Array): {
   newDevice: string[]

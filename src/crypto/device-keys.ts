@@ -1,6 +1,6 @@
 /**
- * The three key pairs of a device (section 1): signing, sealing, and authentication, which proves
- * the session and nothing else. Made on the device; the secrets belong in the keychain.
+ * The three key pairs of a device (section 3): signing, sealing, and authentication. The last one
+ * only proves the session. They are created on the device; the secrets belong in the keychain.
  */
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { randomBytes } from '@noble/hashes/utils.js'
@@ -18,7 +18,7 @@ export type DeviceKeys = {
   readonly auth: KeyPair
 }
 
-/** Three new key pairs. */
+/** Returns three new key pairs. */
 export async function newDeviceKeys(): Promise<DeviceKeys> {
   const { newSealKey } = await import('./seal-key.ts')
   const seal = await newSealKey()
@@ -26,7 +26,7 @@ export async function newDeviceKeys(): Promise<DeviceKeys> {
 }
 
 /**
- * The Ed25519 key pair of a seed, 32 bytes.
+ * Returns the Ed25519 key pair of a seed, 32 bytes.
  * @throws Refusal `bad_length`
  */
 export function signingKeyFrom(secret: Uint8Array): KeyPair {
@@ -34,7 +34,7 @@ export function signingKeyFrom(secret: Uint8Array): KeyPair {
   return { secret, jwk: publicJwk(ed25519.getPublicKey(secret)) }
 }
 
-/** The public halves of a device's keys. */
+/** Returns the public halves of a device's keys. */
 export const publicKeys = ({ sign, seal, auth }: DeviceKeys): LoggedKeys => ({
   sign: sign.jwk,
   seal: sealKeyId(seal.publicKey),

@@ -1,15 +1,15 @@
-/** A device's public keys (section 1), as key logs name them and as protocol 2 hashes them. */
+/** A device's public keys (section 3), as key logs name them and as protocol 2 hashes them. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes } from '@noble/hashes/utils.js'
 import { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'
 import { requireLength } from './encoding/hash-input.ts'
 import type { PublicJwk } from './jose/jwk.ts'
 
-/** As a key log names them. */
+/** Public keys as a key log names them. */
 export type LoggedKeys = {
   /** Ed25519 */
   readonly sign: PublicJwk
-  /** `sealKeyId` of the sealing key; its bytes travel beside the log. */
+  /** `sealKeyId` of the sealing key; its bytes are sent beside the log. */
   readonly seal: string
   /** Ed25519 */
   readonly auth: PublicJwk
@@ -25,10 +25,12 @@ export type DevicePublicKeys = {
   readonly auth: Uint8Array
 }
 
-/** The name of a sealing key in key logs and envelopes: base64url SHA-256 of its bytes. */
+/**
+ * Returns the name of a sealing key in key logs and envelopes: base64url SHA-256 of its bytes.
+ */
 export const sealKeyId = (publicKey: Uint8Array): string => encodeBase64url(sha256(publicKey))
 
-/** The bytes of keys that were read from a key log. */
+/** Returns the bytes of keys that were read from a key log. */
 export const rawKeys = ({ sign, seal, auth }: LoggedKeys): DevicePublicKeys => ({
   sign: decodeBase64url(sign.x),
   sealHash: decodeBase64url(seal),
@@ -36,7 +38,7 @@ export const rawKeys = ({ sign, seal, auth }: LoggedKeys): DevicePublicKeys => (
 })
 
 /**
- * `sign || SHA-256(seal) || auth`, 96 bytes.
+ * Returns `sign || SHA-256(seal) || auth`, 96 bytes.
  * @throws Refusal `bad_length`
  */
 export function publicKeyBytes({ sign, sealHash, auth }: DevicePublicKeys): Uint8Array {

@@ -1,11 +1,14 @@
-/** The form of an envelope of suite 1 (section 1), for code that passes it on and opens none. */
+/**
+ * The form of an envelope of suite 1 (section 4), for code that relays envelopes without opening
+ * them.
+ */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { PREFIX } from './encoding/id.ts'
 import { parseJson } from './encoding/json.ts'
 import { base64url, epochNumber, id, integer, payload, type Kind } from './logs/payload.ts'
 import { demand } from './refusal.ts'
 
-/** The one suite that there is. */
+/** The only suite. */
 export const SUITE = 1
 
 const suite: Kind<typeof SUITE> = (value) => {
@@ -28,8 +31,8 @@ export type Envelope = ReturnType<typeof readPayload>
 export type EnvelopeHead = Omit<Envelope, 'enc' | 'ct'>
 
 /**
- * Reads an envelope's form alone: JSON text in, its members out.
- * @throws Refusal as `parseJson` and payloads do; `wrong_version`, `unknown_suite`
+ * Parses the JSON text of an envelope and checks its form only.
+ * @throws Refusal as `parseJson` and payloads; `wrong_version`, `unknown_suite`
  */
 export function readEnvelope(text: string): Envelope {
   return readPayload(parseJson(utf8ToBytes(text)))

@@ -1,5 +1,5 @@
 /**
- * Envelopes of suite 1 (section 1): K of an epoch, sealed to one device. They carry no signature,
+ * Envelopes of suite 1 (section 4): K of an epoch, sealed to one device. They carry no signature,
  * since the signed entry that opened the epoch commits to K (`k_commit`).
  */
 import { concatBytes } from '@noble/hashes/utils.js'
@@ -11,7 +11,7 @@ import { keyCommitment } from './key-commitment.ts'
 import { demand } from './refusal.ts'
 import { failedAs, hpkeSuite1, sealTo } from './seal-key.ts'
 
-/** An epoch as a verified roster has it. */
+/** An epoch as in a verified roster. */
 export type Epoch = {
   readonly connection: string
   readonly epoch: number
@@ -20,9 +20,9 @@ export type Epoch = {
 }
 
 /**
- * Seals K (32 bytes) for one device. Out: the envelope as JSON.
- * @param to a device: `kid` is the newest sealing key in its verified key log, `publicKey` the bytes
- *   that came beside the log
+ * Seals K (32 bytes) for one device. Returns the envelope as JSON.
+ * @param to a device: `kid` is the newest sealing key in its verified key log, `publicKey` the
+ *   bytes that came beside the log
  * @throws Refusal `hash_mismatch`, `not_sealable`, `bad_length`, `bad_value`
  */
 export async function sealEnvelope(
@@ -46,11 +46,11 @@ export async function sealEnvelope(
 }
 
 /**
- * Opens an envelope on the device `recipient`. Out: K, 32 bytes, which fits `kCommit`.
+ * Opens an envelope on the device `recipient`. Returns K, 32 bytes, which matches `kCommit`.
  * @param newest the current epoch of a verified roster, with its `k_commit`
- * @param keys the decapsulation keys, 32 bytes each, that this device holds, by the id of their
- *   public key: the current one, and the one before a renewal
- * @throws Refusal as `readEnvelope` does; `wrong_connection`, `old_epoch`, `unknown_epoch`,
+ * @param keys the decapsulation keys of this device, 32 bytes each, by the id of their public
+ *   key: the current one, and the one before a renewal
+ * @throws Refusal as `readEnvelope`; `wrong_connection`, `old_epoch`, `unknown_epoch`,
  *   `wrong_epoch_head`, `wrong_recipient`, `wrong_recipient_kid`, `open_failed`,
  *   `k_commit_mismatch`
  */
@@ -81,7 +81,7 @@ export async function openEnvelope(
   return k
 }
 
-/** HPKE's info: binds a ciphertext to its place, epoch and recipient. */
+/** Returns HPKE's info, which binds a ciphertext to its connection, epoch and recipient. */
 export const envelopeInfo = (head: EnvelopeHead): Uint8Array =>
   labelled(
     'countersign/v2/envelope',

@@ -1,6 +1,7 @@
 /**
- * First contact by four words (section 5): CPace between the invitee, who begins, and the inviter,
- * whose device made the words and tells them in person. Each side binds the key log that it shows.
+ * First contact by four words (section 3a): CPace between the invitee, who begins, and the
+ * inviter. The inviter's device creates the words, and the inviter reads them to the invitee in
+ * person. Each side binds the key log that it presents.
  */
 import { concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import type { CpaceInput, CpaceMessage } from './cpace.ts'
@@ -9,12 +10,12 @@ import { requireLength, labelled, u64be } from './encoding/hash-input.ts'
 import { parseId, PREFIX } from './encoding/id.ts'
 import { firstIndices, parseWords, wordsAt } from './words.ts'
 
-/** 48 bits, and a count that no code of three words has, so that `verify` refuses them. */
+/** 48 bits. No code of three words has this count, so `verify` rejects contact words. */
 export const CONTACT_WORDS = 4
 
-/** One invitation's run, as both sides have to name it. */
+/** The run of one invitation. Both sides must use the same values. */
 export type Contact = {
-  /** The four words, as made or as typed. */
+  /** The four words, as created or as typed. */
   readonly words: string
   /** 16 random bytes of the inviter's device, new for each run. */
   readonly sid: Uint8Array
@@ -31,16 +32,16 @@ export type KeyLogPlace = {
   readonly head: Uint8Array
 }
 
-/** The same of the inviter, with the hash of the newest roster entry, 32 bytes. */
+/** The same for the inviter, with the hash of the newest roster entry, 32 bytes. */
 export type InviterPlace = KeyLogPlace & { readonly rosterHead: Uint8Array }
 
-/** Four new words. */
+/** Returns four new words. */
 export const newContactWords = (): string[] =>
   wordsAt(firstIndices(randomBytes((CONTACT_WORDS * 12) / 8), CONTACT_WORDS))
 
 /**
- * CPace's input for one invitation.
- * @throws Refusal `unknown_word`, `word_count`, `bad_length`, and what `parseId` throws
+ * Returns CPace's input for one invitation.
+ * @throws Refusal `unknown_word`, `word_count`, `bad_length`, and as `parseId`
  */
 export function contactInput({ words, sid, connection, inviter }: Contact): CpaceInput {
   requireLength(sid, 16, 'a session id')
@@ -52,21 +53,28 @@ export function contactInput({ words, sid, connection, inviter }: Contact): Cpac
   }
 }
 
-/** ADa. Throws as `parseId` does, `bad_value`, `bad_length`. */
+/**
+ * Returns ADa.
+ * @throws Refusal as `parseId`; `bad_value`, `bad_length`
+ */
 export function inviteeAd({ account, seq, head }: KeyLogPlace): Uint8Array {
   requireLength(head, 32, 'a head')
   return concatBytes(parseId(PREFIX.account, account), u64be(seq), head)
 }
 
-/** ADb. Throws as `inviteeAd` does. */
+/**
+ * Returns ADb.
+ * @throws Refusal as `inviteeAd`
+ */
 export function inviterAd(place: InviterPlace): Uint8Array {
   requireLength(place.rosterHead, 32, 'a roster head')
   return concatBytes(inviteeAd(place), place.rosterHead)
 }
 
 /**
- * The invitee's side. Its reply is checked against `inviterAd`. Throws as `contactInput` does.
- * @param scalar new for each run; given again, it resumes the run after a restart
+ * Begins a run on the invitee's side. Check its reply against `inviterAd`.
+ * @param scalar new for each run; the same one resumes the run after a restart
+ * @throws Refusal as `contactInput`
  */
 export const beginAsInvitee = (
   contact: Contact,
@@ -75,11 +83,11 @@ export const beginAsInvitee = (
 ): Initiator => initiate(contactInput(contact), inviteeAd(own), scalar)
 
 /**
- * The inviter's side, on the device that made the words. The words count as used once the reply has
- * left. `invitee` is the log that this device verified.
- * @param scalar new for each run; given again with the same message and places, it makes the same
- *   reply, and so resumes the run after a restart
- * @throws Refusal as `contactInput` and `respond` do
+ * Answers a run on the inviter's side, on the device that created the words. The words count as
+ * used once the reply was sent. `invitee` is the log that this device verified.
+ * @param scalar new for each run; the same one with the same message and places returns the
+ *   same reply, and so resumes the run after a restart
+ * @throws Refusal as `contactInput` and `respond`
  */
 export const answerAsInviter = (
   contact: Contact,

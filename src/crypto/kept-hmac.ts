@@ -1,19 +1,20 @@
 /**
- * HMAC-SHA256 (RFC 2104) for keys by the hundred thousand, each asked again and again. A key fills one block of SHA-256 inside
- * and one outside; what those two blocks come to is kept, sixteen words a key, so a MAC costs two blocks and allocates nothing.
+ * HMAC-SHA256 (RFC 2104) for hundreds of thousands of keys that are each used many times. A key
+ * fills one block of the inner and one of the outer SHA-256. The states after those blocks are
+ * stored, sixteen words per key, so a MAC costs two blocks and allocates nothing.
  */
 import { _SHA256 } from '@noble/hashes/sha2.js'
 import { demand } from './refusal.ts'
 
-/** How many 32-bit words a kept key takes. */
+/** The number of 32-bit words of a stored key. */
 export const KEPT_WORDS = 16
 
 const BLOCK = 64
 const HALF = KEPT_WORDS / 2
-/** What two blocks of SHA-256 have room for beside the shortest padding. */
+/** The bytes that two blocks of SHA-256 can hold beside the shortest padding. */
 const MOST = 2 * BLOCK - 9
 
-/** SHA-256 block by block, from a state and to a state that somebody keeps. */
+/** SHA-256 block by block, from and to a state that the caller stores. */
 class Blocks extends _SHA256 {
   resume(words: Uint32Array, at: number): void {
     this.set(
@@ -57,7 +58,10 @@ const keyBlock = new DataView(new ArrayBuffer(BLOCK))
 const START = new Uint32Array(HALF)
 sha.to(START, 0)
 
-/** The blocks of a message of this length, padded (FIPS 180-4, section 5.1.1), after the block of a key. */
+/**
+ * Returns the padded blocks of a message of this length after the block of a key.
+ * @see FIPS 180-4, section 5.1.1
+ */
 function blocksOf(length: number): DataView<ArrayBuffer> {
   const bytes = length + 9 <= BLOCK ? BLOCK : 2 * BLOCK
   const blocks = new DataView(new ArrayBuffer(bytes))
@@ -66,7 +70,11 @@ function blocksOf(length: number): DataView<ArrayBuffer> {
   return blocks
 }
 
-/** Keep a key of 32 bytes as `KEPT_WORDS` words of `kept`, the first at index `at`; they are as secret as the key. Throws `bad_length`. */
+/**
+ * Stores a key of 32 bytes as `KEPT_WORDS` words of `kept` from index `at` on. The words are as
+ * secret as the key.
+ * @throws Refusal `bad_length`
+ */
 export function keepKey(key: Uint8Array, kept: Uint32Array, at: number): void {
   demand(key.length === 32, 'bad_length', 'a key that is kept is 32 bytes')
   keepHalf(key, 0x36, kept, at)
@@ -82,9 +90,9 @@ function keepHalf(key: Uint8Array, pad: number, kept: Uint32Array, at: number): 
 }
 
 /**
- * A reader of MACs over messages of `length` bytes, at most 119, which the caller writes into
- * `message` beforehand. `first36` returns the first 36 bits of the MAC under the key that is kept at
- * a place, as a number.
+ * Returns a function that computes MACs over messages of `length` bytes, at most 119. The caller
+ * writes the message into `message` beforehand. `first36` returns the first 36 bits of the MAC,
+ * as a number, under the key stored at a place.
  * @throws Refusal `bad_length`
  */
 export function newKeptHmac(length: number) {

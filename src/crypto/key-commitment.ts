@@ -5,8 +5,9 @@ import { labelled, requireLength, u32be } from './encoding/hash-input.ts'
 import { parseId, PREFIX } from './encoding/id.ts'
 
 /**
- * `k_commit` of an epoch: base64url SHA-256 over the connection, the epoch and K (32 bytes).
- * @throws Refusal `bad_length`, `bad_value`, and what `parseId` throws
+ * Returns `k_commit` of an epoch: base64url SHA-256 over the connection, the epoch and K (32
+ * bytes).
+ * @throws Refusal `bad_length`, `bad_value`, and as `parseId`
  */
 export function keyCommitment(connection: string, epoch: number, k: Uint8Array): string {
   requireLength(k, 32, 'K')

@@ -1,6 +1,6 @@
 /**
- * The purpose of a challenge (section 7): what a call is about, as both sides hash it. Both show
- * the normalised text, since it may read differently from what was typed: `pay12000to1234`.
+ * The purpose of a challenge (section 2): the subject of a call, as both sides hash it. Both
+ * display the normalised text, since it may differ from the typed text: `pay12000to1234`.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
@@ -10,18 +10,19 @@ import { demand } from './refusal.ts'
 const LONGEST = 64
 
 export type Purpose = {
-  /** The normalised text, to be shown; empty where no purpose was given. */
+  /** The normalised text, to be displayed; empty if no purpose was given. */
   readonly shown: string
   /** SHA-256 of its UTF-8. */
   readonly sha256: Uint8Array
 }
 
-/** A purpose from its normalised text, which `readPurpose` returned earlier. */
+/** Returns a purpose from its normalised text, which `readPurpose` returned earlier. */
 export const purposeOf = (shown: string): Purpose => ({ shown, sha256: sha256(utf8ToBytes(shown)) })
 
 /**
- * Normalises what a person typed: NFKC, lower case without locale, final sigma as sigma, letters
- * (\p{L}) and decimal digits (\p{Nd}) kept. Linear in the input; the caller limits its length.
+ * Normalises typed text. It applies NFKC, lower case without locale, and final sigma as sigma,
+ * and keeps letters (\p{L}) and decimal digits (\p{Nd}). Linear in the input; the caller limits
+ * its length.
  * @throws Refusal `lone_surrogate`; `too_long` for more than 64 code points after that
  */
 export function readPurpose(typed: string): Purpose {

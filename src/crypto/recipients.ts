@@ -1,6 +1,6 @@
 /**
- * What a roster and the newest key logs of its members say together (sections 3 and 6): which
- * devices K may be sealed to, and which entries are due.
+ * Evaluates a roster together with the newest key logs of its members (sections 3 and 6). It
+ * finds the devices to which K may be sealed, and the entries that are due.
  */
 import { type Device, type KeyLog, generationRoot, isLinked } from './logs/key-log.ts'
 import type { Roster } from './logs/roster-log.ts'
@@ -13,10 +13,11 @@ function isSeated({ account, generation }: Member, keyLogs: KeyLogs): boolean {
 }
 
 /**
- * The devices that K of the current epoch may be sealed to: those active in the newest known logs
- * of current members. Members are left out if keys that no owner confirmed replaced all their
- * devices, or if the entry that opened the epoch has a row for them that does not fit the log known
- * here: a device that looks active may be revoked there. In order of joining, then of addition.
+ * Returns the devices to which K of the current epoch may be sealed. They are active in the
+ * newest known logs of current members. A member is omitted if keys that no owner confirmed
+ * replaced all its devices, or if the entry that opened the epoch has a row for it that does not
+ * fit the log known here, since a device that looks active may be revoked there. In order of
+ * joining, then of addition.
  */
 export function recipientsOf(
   { members, unfit }: Roster,
@@ -30,13 +31,14 @@ export function recipientsOf(
 }
 
 /**
- * The members with all devices replaced by keys that are not linked to their seat
- * (`changed_unverified`), in order of joining: `confirm` gives the seat to the new keys.
+ * Returns the members with all devices replaced by keys that are not linked to their seat. Their
+ * state is `changed_unverified`; a `confirm` assigns the seat to the new keys. In order of
+ * joining.
  */
 export const unconfirmedMembers = ({ members }: Roster, keyLogs: KeyLogs): string[] =>
   members.filter((member) => !isSeated(member, keyLogs)).map(({ account }) => account)
 
-/** The last `revoke` or `reset` of a key log, by its seq; -1 for none. */
+/** Returns the seq of the last `revoke` or `reset` of a key log; -1 for none. */
 function lastRevocation(log: KeyLog): number {
   const { devices, generation } = log
   const revoked = [...devices.values()].map(({ revokedAt }) => revokedAt ?? -1)
@@ -44,13 +46,17 @@ function lastRevocation(log: KeyLog): number {
   return Math.max(reset, ...revoked)
 }
 
-/** A member who holds a connection, and the revocation that the epoch does not cover, by its seq. */
+/**
+ * A member who suspends a connection, and the revocation that the epoch does not cover, by its
+ * seq.
+ */
 export type Holder = { readonly account: string; readonly revocation: number }
 
 /**
- * The members with a revoked device that may know K: their newest log has a `revoke` or `reset` after
- * the place that the epoch covers. A device that revoked itself counts, since a thief can sign a
- * stolen device out and keep K. So do members who left since the epoch began.
+ * Returns the members with a revoked device that may hold K. Their newest log has a `revoke` or
+ * `reset` after the place that the epoch covers. A device that revoked itself counts, since a
+ * thief can sign out a stolen device and keep K. Members who left since the epoch began count
+ * too.
  */
 export const holdersOf = ({ members, leavers }: Roster, keyLogs: KeyLogs): Holder[] =>
   [...members, ...leavers].flatMap(({ account, coveredSeq }) => {
@@ -59,18 +65,18 @@ export const holdersOf = ({ members, leavers }: Roster, keyLogs: KeyLogs): Holde
     return revocation > coveredSeq ? [{ account, revocation }] : []
   })
 
-/** The accounts of `holdersOf`. */
+/** Returns the accounts of `holdersOf`. */
 export const heldMembers = (roster: Roster, keyLogs: KeyLogs): string[] =>
   holdersOf(roster, keyLogs).map(({ account }) => account)
 
-/** Whether nothing of the connection may verify until another epoch opens. */
+/** Whether the connection is suspended: no words of it may verify until another epoch opens. */
 export const isHeld = (roster: Roster, keyLogs: KeyLogs): boolean =>
   roster.rotationPending || heldMembers(roster, keyLogs).length > 0
 
 /**
- * When devices of a member have to rotate: `now` after a member left or devices of the member's own
- * account were revoked; `later` where only another member is held, to let its own devices go first;
- * null where no rotation is due, or where the account may not sign.
+ * Returns when devices of a member have to rotate; null if they need not, or may not sign. `now`:
+ * a member left, or devices of the member's own account were revoked. `later`: only another
+ * member suspends the connection, so that the devices of that member rotate first.
  */
 export function rotationDue(
   roster: Roster,
@@ -85,8 +91,9 @@ export function rotationDue(
 }
 
 /**
- * The places of members' logs that an entry names so that the epoch it opens covers them: the newest
- * of each log with a revocation after the last place that an entry named. Sorted by account.
+ * Returns the places of members' logs that an entry names so that its epoch covers them. They are
+ * the newest of each log with a revocation after the last place that an entry named. Sorted by
+ * account.
  * @param except accounts that the entry covers or removes by its other members
  */
 export function coveringPlaces(

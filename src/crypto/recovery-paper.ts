@@ -1,6 +1,7 @@
 /**
- * The recovery paper (section 3): a seed of 256 bits and a checksum of 32 as 24 list words. From the
- * seed follows the recovery key, an Ed25519 key that can vouch for a reset of the account.
+ * The recovery paper (section 3): a seed of 256 bits and a checksum of 32 bits as 24 list words.
+ * The recovery key is derived from the seed. It is an Ed25519 key that can vouch for a reset of
+ * the account.
  */
 import { equalBytes } from '@noble/curves/utils.js'
 import { hkdf } from '@noble/hashes/hkdf.js'
@@ -11,17 +12,17 @@ import { requireLength, labelled } from './encoding/hash-input.ts'
 import { demand } from './refusal.ts'
 import { bytesOf, firstIndices, parseWords, wordsAt } from './words.ts'
 
-/** How many words are on a paper. */
+/** The number of words on a paper. */
 export const PAPER_WORDS = 24
 
 const SEED = 32
 const CHECKSUM = 4
 
-/** A new seed, 32 bytes. */
+/** Returns a new seed, 32 bytes. */
 export const newRecoverySeed = (): Uint8Array => randomBytes(SEED)
 
 /**
- * The words of a seed, 24.
+ * Returns the 24 words of a seed.
  * @throws Refusal `bad_length`
  */
 export function paperWords(seed: Uint8Array): string[] {
@@ -30,10 +31,10 @@ export function paperWords(seed: Uint8Array): string[] {
 }
 
 /**
- * The seed, 32 bytes, of what a person types from a paper. Numbers, lines and capitals are as with
- * all words.
- * @throws Refusal `unknown_word` and `word_count` as `parseWords` does; `recovery_checksum` where the
- *   checksum does not fit, as with all but one of 2^32 wrong papers
+ * Returns the seed, 32 bytes, of the words that the user typed from a paper. Numbers, lines and
+ * capitals are treated as in all words.
+ * @throws Refusal `unknown_word` and `word_count` as `parseWords`; `recovery_checksum` if the
+ *   checksum does not fit, as for all but one of 2^32 wrong papers
  */
 export function parsePaper(typed: string): Uint8Array {
   const { indices } = parseWords(typed, PAPER_WORDS)
@@ -42,13 +43,13 @@ export function parsePaper(typed: string): Uint8Array {
   return bytesOf(indices).slice(0, SEED)
 }
 
-/** How many words the list has: 12 bits each. */
+/** The number of words in the list: 12 bits each. */
 const LIST = 4096
 
 /**
- * Locates the slip in 24 words with a wrong checksum: the place, from 0, of the one word that
- * is wrong, or of the first of two neighbours that changed places; null for more than that. One of
- * 40,000 answers is by chance. Takes up to a second.
+ * Locates the mistake in 24 words with a wrong checksum. Takes up to a second.
+ * @returns the place, from 0, of the only wrong word, or of the first of two neighbours that
+ *   were exchanged; null for more mistakes. One of 40,000 results occurs by chance.
  * @throws Refusal as `parseWords`
  */
 export function slipIn(typed: string): number | null {
@@ -74,13 +75,13 @@ function fits(indices: readonly number[]): boolean {
 }
 
 /**
- * The recovery key of a paper's seed, 32 bytes.
+ * Returns the recovery key of a paper's seed, 32 bytes.
  * @throws Refusal `bad_length`
  */
 export const recoveryKeyOf = (seed: Uint8Array): KeyPair => signingKeyFrom(recoveryKeySeed(seed))
 
 /**
- * The seed of the recovery key, 32 bytes (RFC 8032), of a paper's seed.
+ * Returns the seed of the recovery key, 32 bytes (RFC 8032), from a paper's seed.
  * @throws Refusal `bad_length`
  */
 export function recoveryKeySeed(seed: Uint8Array): Uint8Array {

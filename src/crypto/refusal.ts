@@ -1,7 +1,7 @@
 /**
- * The one error of this room. Every function here either answers or throws a `Refusal`, whose
- * `reason` names the rule of docs/protocol.md that the input broke; callers turn reasons into
- * their own codes. A refusal never carries a secret.
+ * The only error of this module. Every function here either returns or throws a `Refusal`. Its
+ * `reason` names the rule of docs/protocol.md that the input broke; callers map reasons to their
+ * own codes. A refusal never holds a secret.
  */
 
 const REASONS = [
@@ -128,7 +128,7 @@ const REASONS = [
   'tag_mismatch',
   // Challenges
   'too_long',
-  // Approving a further device
+  // Approval of another device
   'commitment_mismatch',
   'not_in_log',
   'own_keys_differ',
@@ -141,15 +141,15 @@ const REASONS = [
 
 export type Reason = (typeof REASONS)[number]
 
-/** What a caller may show next to a reason. */
+/** Details that a caller may display next to a reason. */
 export type RefusalDetails = {
-  /** Logs: which of the entries handed in was refused, from 0. */
+  /** Logs: the index of the rejected entry, from 0. */
   entry?: number
-  /** `word_count`: how many words the input held. */
+  /** `word_count`: the number of words in the input. */
   found?: number
   /** `unknown_word`: the run of letters that is not on the list, normalised. */
   word?: string
-  /** `unknown_word`: list words near it, nearest first, at most five. */
+  /** `unknown_word`: similar list words, nearest first, at most five. */
   suggestions?: string[]
 }
 
@@ -171,8 +171,8 @@ export class Refusal extends Error {
 }
 
 /**
- * The result of `work`, with a refusal replaced by another error.
- * @throws what `toError` makes of a `Refusal`; every other error as it is
+ * Returns the result of `work`, with a refusal replaced by another error.
+ * @throws the result of `toError` for a `Refusal`; every other error unchanged
  */
 export function onRefusal<T>(work: () => T, toError: (refusal: Refusal) => Error): T {
   try {
@@ -182,7 +182,7 @@ export function onRefusal<T>(work: () => T, toError: (refusal: Refusal) => Error
   }
 }
 
-/** The same of work that is waited for. */
+/** Like `onRefusal`, for asynchronous work. */
 export async function onRefusalLater<T>(
   work: () => Promise<T>,
   toError: (refusal: Refusal) => Error,

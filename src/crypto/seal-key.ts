@@ -1,7 +1,7 @@
 /**
- * Sealing keys (section 1): X-Wing (draft-connolly-cfrg-xwing-kem-06), the KEM 0x647a of HPKE
- * (draft-ietf-hpke-pq-05, there MLKEM768-X25519). It joins ML-KEM-768 (FIPS 203) with X25519. A key log names a key by its
- * hash; the bytes travel beside the log.
+ * Sealing keys (section 3): X-Wing (draft-connolly-cfrg-xwing-kem-06). It is the KEM 0x647a of
+ * HPKE (draft-ietf-hpke-pq-05, there MLKEM768-X25519) and combines ML-KEM-768 (FIPS 203) with
+ * X25519. A key log names a key by its hash; the bytes are sent beside the log.
  */
 import {
   AEAD_AES_256_GCM,
@@ -13,7 +13,7 @@ import {
 import { sealKeyId } from './device-public-keys.ts'
 import { demand, Refusal } from './refusal.ts'
 
-/** The length of a public key. */
+/** The length of a public key in bytes. */
 const PUBLIC = 1216
 
 export type SealKeyPair = {
@@ -23,11 +23,11 @@ export type SealKeyPair = {
   readonly publicKey: Uint8Array
 }
 
-/** HPKE with the algorithms of suite 1. */
+/** Returns HPKE with the algorithms of suite 1. */
 export const hpkeSuite1 = (): CipherSuite =>
   new CipherSuite(KEM_MLKEM768_X25519, KDF_HKDF_SHA256, AEAD_AES_256_GCM)
 
-/** A new key pair. */
+/** Returns a new key pair. */
 export async function newSealKey(): Promise<SealKeyPair> {
   const hpke = hpkeSuite1()
   const { privateKey, publicKey } = await hpke.GenerateKeyPair(true)
@@ -38,9 +38,9 @@ export async function newSealKey(): Promise<SealKeyPair> {
 }
 
 /**
- * Checks the bytes of a sealing key that came beside a key log, by sealing to them. Neither refusal
- * says anything against the log: a device whose key is refused gets no envelope.
- * @param kid the id of the key, as the log has it
+ * Checks the bytes of a sealing key that came beside a key log, by sealing to them. Neither
+ * refusal makes the log invalid: a device with a refused key gets no envelope.
+ * @param kid the id of the key in the log
  * @throws Refusal `hash_mismatch`, `not_sealable`
  */
 export async function checkSealKey(publicKey: Uint8Array, kid: string): Promise<void> {
@@ -50,7 +50,7 @@ export async function checkSealKey(publicKey: Uint8Array, kid: string): Promise<
 /**
  * Seals with HPKE Base and an empty aad, to a key that a key log names by its id.
  * @throws Refusal `hash_mismatch`; `not_sealable` for a key of another length, one with a
- *   coefficient above q (FIPS 203 section 7.2), and one whose X25519 half is of low order
+ *   coefficient above q (FIPS 203 section 7.2), and one with an X25519 half of low order
  */
 export async function sealTo(
   publicKey: Uint8Array,
@@ -70,8 +70,8 @@ export async function sealTo(
 }
 
 /**
- * Turns what HPKE throws into a refusal. A runtime without the algorithms is a fault of the machine
- * and says nothing about a key, so that error passes.
+ * Returns a handler that turns errors of HPKE into a refusal. It rethrows the error of a runtime
+ * without the algorithms, which is a fault of the machine and not of the key.
  */
 export const failedAs =
   (reason: 'not_sealable' | 'open_failed', message: string) =>

@@ -1,7 +1,7 @@
 /**
  * Stamps (section 7): a device's signature over the digest of some content, and the server's
- * receipt for it. The content stays where it is. Words and URL point to a stamp; they prove
- * nothing, only `verifyStamp` does.
+ * receipt for it. The content is not uploaded. Words and URL point to a stamp and prove nothing;
+ * only `verifyStamp` does.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from './encoding/base64url.ts'
@@ -49,7 +49,10 @@ const stampForm = payload({
   assurance,
 })
 
-/** Reads the payload of a stamp. @throws Refusal as `payload` does; `bad_value` for an offset of no server */
+/**
+ * Reads the payload of a stamp.
+ * @throws Refusal as `payload`; `bad_value` for an offset without a server
+ */
 function readStamp(...from: Parameters<typeof stampForm>): StampPayload {
   const stamp = stampForm(...from)
   const { source, offset_ms } = stamp.clock
@@ -70,14 +73,14 @@ const readReceipt = payload({
 export type StampPayload = ReturnType<typeof stampForm>
 export type ReceiptPayload = ReturnType<typeof readReceipt>
 
-/** What checks offline. */
+/** The parts that verify offline. */
 export type StampFile = { stamp: string; key_log: readonly string[]; receipt?: string }
 
 export type StampFacts = {
   payload: StampPayload
   /** The id of the device that signed. */
   device: string
-  /** The key log of `payload.iss`, verified: that of the file, or the longer one remembered. */
+  /** The verified key log of `payload.iss`: that of the file, or the longer stored one. */
   keyLog: KeyLog
   /** The generation of keys that signed, and the entry of the log on which it rests. */
   generation: number
@@ -85,28 +88,31 @@ export type StampFacts = {
   /** SHA-256 of the stamp's JWS, 32 bytes. */
   sha256: Uint8Array
   words: string[]
-  /** Null unless the file holds one and it verified under the key given. */
+  /** Null unless the file holds one and it verified under the given key. */
   receipt: ReceiptPayload | null
-  /** What the verified receipt says; without one, `device`: nothing but a signature is known. */
+  /**
+   * The assurance of the verified receipt; `device` without one, since only the signature is
+   * verified.
+   */
   assurance: ReceiptPayload['assurance']
 }
 
-/** What a stamp is checked against. */
+/** The data against which a stamp is checked. */
 export type StampChecks = {
   /** The stamped bytes; without them, only the stamp itself is checked. */
   content?: Uint8Array
-  /** The key of the account server's receipts, Ed25519; without it, a receipt is not looked at. */
+  /** The key of the account server's receipts, Ed25519; without it, a receipt is ignored. */
   serverKey?: PublicJwk
   /**
-   * The entries of an account's key log that this device has verified; none for an unknown one. Their
-   * signatures are not verified again.
+   * Returns the entries of an account's key log that this device has verified; none for an
+   * unknown one. Their signatures are not verified again.
    */
   remembered?: (account: string) => readonly string[]
 }
 
 /**
- * Signs a stamp with a device's signing key (`kid`, seed of 32 bytes). Out: the JWS. Throws what
- * its reader throws.
+ * Signs a stamp with a device's signing key (`kid`, seed of 32 bytes). Returns the JWS.
+ * @throws Refusal as for reading a stamp
  */
 export function signStamp(stamp: Omit<StampPayload, 'v'>, kid: string, seed: Uint8Array): string {
   const jws = signJws('stamp+jws', kid, { v: 2, ...stamp }, seed)
@@ -115,8 +121,10 @@ export function signStamp(stamp: Omit<StampPayload, 'v'>, kid: string, seed: Uin
 }
 
 /**
- * Signs the server's receipt for a stamp's JWS with the server's key (`kid`, seed of 32 bytes):
- * what the server saw when it came. Out: the JWS. Throws what the readers throw.
+ * Signs the server's receipt for a stamp's JWS with the server's key (`kid`, seed of 32 bytes).
+ * Returns the JWS.
+ * @param seen the status when the server received the stamp
+ * @throws Refusal as for reading a stamp and a receipt
  */
 export function signReceipt(
   stamp: string,
@@ -131,37 +139,38 @@ export function signReceipt(
   return jws
 }
 
-/** The three word indices of a stamp: the first 36 bits of SHA-256 over its JWS. */
+/** Returns the three word indices of a stamp: the first 36 bits of SHA-256 over its JWS. */
 export function stampIndices(jws: string): number[] {
   return firstIndices(hashOf(jws), 3)
 }
 
-/** The three words of a stamp: a look-up hint, never evidence. */
+/** Returns the three words of a stamp: a look-up hint, never evidence. */
 export function stampWords(jws: string): string[] {
   return wordsAt(stampIndices(jws))
 }
 
-/** What follows `#` in a stamp's URL: base64url SHA-256 over its JWS. */
+/** Returns the fragment of a stamp's URL, after `#`: base64url SHA-256 over its JWS. */
 export function stampFragment(jws: string): string {
   return encodeBase64url(hashOf(jws))
 }
 
 /**
- * Checks a stamp file. The account id certifies the keys of the first generation, and those that
- * are linked to it; anyone can append a reset that is not. Who has that id, and whether such a reset
- * counts, follows only from what the caller knows of `root`.
- *
- * Throws what `parseJws`, the payload and `verifyKeyLog` throw (`account_mismatch` for first keys
- * of another account), `key_log_forked` for a key log that contradicts the one remembered,
- * `key_log_mismatch`, `unknown_signer`, `revoked_signer`,
- * `kid_mismatch`, `bad_signature`, `digest_mismatch`, `len_mismatch`, `receipt_mismatch`,
- * `assurance_claimed` for a stamp that claims more than `device`, and `revoked_key` for a key
- * revoked since that no receipt says was active.
+ * Verifies a stamp file. The account id certifies the keys of the first generation, and those
+ * that are linked to it; anyone can append a reset that is not. Who owns that id, and whether
+ * such a reset counts, follows only from the caller's own information about `root`.
+ * @throws Refusal as `parseJws`, the payload and `verifyKeyLog` (`account_mismatch` for first
+ *   keys of another account); `key_log_forked` for a key log that contradicts the stored one;
+ *   `key_log_mismatch`, `unknown_signer`, `revoked_signer`, `kid_mismatch`, `bad_signature`,
+ *   `digest_mismatch`, `len_mismatch`, `receipt_mismatch`; `assurance_claimed` for a stamp that
+ *   claims more than `device`; `revoked_key` for a key that was revoked since, unless a receipt
+ *   shows that it was active
  */
 export const verifyStamp = (file: StampFile, given?: StampChecks): StampFacts =>
   finish(verifyingStamp(file, given))
 
-/** As `verifyStamp`, but yields as `verifyingKeyLog` does: a file may hold a long key log. */
+/**
+ * Like `verifyStamp`, but yields as `verifyingKeyLog` does, since a file may hold a long key log.
+ */
 export function* verifyingStamp(
   file: StampFile,
   given: StampChecks = {},
@@ -182,10 +191,10 @@ export function* verifyingStamp(
     file.receipt === undefined || given.serverKey === undefined
       ? null
       : verifyReceipt(file.receipt, file.stamp, stamp.jti, given.serverKey)
-  // Before the status of the key, which the account server relies on as the last fault of a stamp.
+  // Before the status of the key: the account server relies on that as the last fault of a stamp.
   const isModest = stamp.assurance === 'device'
   demand(isModest, 'assurance_claimed', 'only a receipt says more than that a device signed')
-  // A receipt that saw the key revoked decides too: a shortened log would hide the revocation.
+  // A receipt with a revoked key decides too, since a truncated log would hide the revocation.
   const keyStatus = receipt?.key_status ?? (device.revokedAt === null ? 'active' : 'revoked')
   demand(keyStatus === 'active', 'revoked_key', 'the key is revoked, and no receipt is older')
 

@@ -1,6 +1,6 @@
 /**
- * The list words nearest to a run of letters that does not decode. A hint for the person who
- * typed it; nothing is ever corrected by it.
+ * Finds the list words nearest to a run of letters that does not decode. A hint for the user who
+ * typed it; no word is ever corrected by it.
  */
 
 const LIMIT = 5
@@ -10,13 +10,14 @@ const LONGEST_WORD = 9
 const LONGEST_RUN = 64
 
 /**
- * Up to five words, nearest first. `ends` are the places up to which `run` decodes, from 0 to where
- * it stops; `wordEnd` answers where the word that begins at a place ends, or 0.
+ * Returns up to five words, nearest first. `ends` are the places up to which `run` decodes, from
+ * 0 to where it stops; `wordEnd` returns the end of the word that begins at a place, or 0.
  *
- * One mistaken word is looked for: it begins at the last place or at one of the two before it
- * (a mistake can happen to spell another word first), and what follows it decodes to the end. If
- * nothing fits a run of several words, whatever is near to the letters at the last place. Words
- * that the rest of the run begins come between one edit and two: somebody stopped in the middle.
+ * The search assumes one wrong word: it begins at the last place or at one of the two before it
+ * (a mistake can happen to spell another word first), and the letters after it decode to the end.
+ * If no word fits in a run of several words, the result is the words near to the letters at the
+ * last place. Words that begin with the rest of the run rank between one edit and two, since the
+ * user may have stopped in the middle.
  */
 export function nearestWords(
   run: string,
@@ -58,11 +59,16 @@ export function nearestWords(
     .map(([word]) => word)
 }
 
-/** Breaks ties: people get the first letter right more often than the rest, and the length too. */
+/**
+ * Breaks ties: people get the first letter right more often than the rest, and the length too.
+ */
 const unlike = (part: string, word: string) =>
   (part[0] === word[0] ? 0 : 0.25) + Math.abs(part.length - word.length) / 16
 
-/** The words within `FAR` edits. Cheap filters first: the search must stay bounded on hostile input. */
+/**
+ * Returns the words within `FAR` edits. Cheap filters run first, since the search must stay
+ * bounded on hostile input.
+ */
 function nearTo(part: string, words: readonly string[]): string[] {
   const letters = lettersOf(part)
   return words.filter(
@@ -74,7 +80,7 @@ function nearTo(part: string, words: readonly string[]): string[] {
   )
 }
 
-/** The set of letters of a word as bits: 26 for a–z, one for every other letter. */
+/** Returns the set of letters of a word as bits: 26 for a–z, one for every other letter. */
 function lettersOf(word: string): number {
   let set = 0
   for (let i = 0; i < word.length; i++) {
@@ -90,7 +96,10 @@ function bitCount(set: number): number {
   return count
 }
 
-/** Edits (a letter dropped, added or changed, or two neighbours exchanged) that lead from a to b. */
+/**
+ * Returns how many edits lead from a to b. An edit drops, adds or changes a letter, or exchanges
+ * two neighbours.
+ */
 function distance(a: string, b: string): number {
   let before: number[] = []
   let above = Array.from({ length: b.length + 1 }, (_, j) => j)

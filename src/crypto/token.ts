@@ -1,7 +1,7 @@
 /**
- * API tokens (section 8): `csd_` (a device's API) or `csm_` (machines of the account server), 30
- * characters of secret, and 6 of CRC-32 so that a typing error or a scanner's false hit is told
- * from a wrong token without a look-up. The check is no security.
+ * API tokens (section 8): `csd_` (a device's API) or `csm_` (machines of the account server). A
+ * token has 30 characters of secret, and 6 of CRC-32, so that a typing error or a scanner's false
+ * hit is recognised without a look-up. The check is no security measure.
  */
 import { randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { demand } from './refusal.ts'
@@ -13,15 +13,15 @@ const BODY = 30
 const CHECK = 6
 const LENGTH = 4 + BODY + CHECK
 
-/** A new token from 32 random bytes; 40 characters. */
+/** Returns a new token from 32 random bytes; 40 characters. */
 export function newToken(prefix: TokenPrefix): string {
   return tokenFrom(prefix, randomBytes(32))
 }
 
 /**
- * The token of a derived secret: 32 or more uniformly random bytes in, the same token out each
- * time. Throws `bad_length` for fewer. The body is the number they spell modulo 62^30, so its bias
- * is below 2^-77.
+ * Returns the token of a derived secret of 32 or more uniformly random bytes. The result is the
+ * same each time. The body is the number of these bytes modulo 62^30, so its bias is below 2^-77.
+ * @throws Refusal `bad_length` for fewer bytes
  */
 export function tokenFrom(prefix: TokenPrefix, bytes: Uint8Array): string {
   demand(bytes.length >= 32, 'bad_length', 'a token is made of 32 or more bytes')
@@ -31,8 +31,8 @@ export function tokenFrom(prefix: TokenPrefix, bytes: Uint8Array): string {
 }
 
 /**
- * The text of a token in, its kind out; whether the token exists is not known here. Throws
- * `length`, `prefix`, `alphabet`, or `check`.
+ * Checks the text of a token and returns its kind. It does not check whether the token exists.
+ * @throws Refusal `length`, `prefix`, `alphabet`, or `check`
  */
 export function checkToken(text: string): 'csd' | 'csm' {
   demand(text.length === LENGTH, 'length', `a token has ${LENGTH} characters`)
@@ -47,7 +47,7 @@ export function checkToken(text: string): 'csd' | 'csm' {
 
 const checkOf = (start: string) => base62(BigInt(crc32(utf8ToBytes(start))), CHECK)
 
-/** The last `width` digits of a number, left-padded with 0. */
+/** Returns the last `width` digits of a number, left-padded with 0. */
 function base62(number: bigint, width: number): string {
   let text = ''
   for (let rest = number; text.length < width; rest /= 62n) {

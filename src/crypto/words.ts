@@ -1,7 +1,7 @@
 /**
- * Words (section 1): 12 bits a word, read aloud and typed back. The parser forgives spelling of
- * the whole (case, spacing, punctuation), never of a word: an unknown word is named with its
- * neighbours and never corrected.
+ * Words (section 1): 12 bits a word, read aloud and typed back. The parser tolerates case,
+ * spacing and punctuation, but no misspelt word: it reports an unknown word with similar ones and
+ * never corrects it.
  */
 import { quoted } from './encoding/quoted.ts'
 import { demand, Refusal } from './refusal.ts'
@@ -12,7 +12,7 @@ type List = { words: readonly string[]; index: ReadonlyMap<string, number>; long
 
 let list: List | undefined
 
-/** The list in the form that reading and writing words wants, made when the first word is read or written. */
+/** Returns the list in the form for reading and writing words, built at the first use. */
 function theList(): List {
   if (list !== undefined) return list
   const words = WORDLIST.trimEnd().split('\n')
@@ -21,12 +21,12 @@ function theList(): List {
 }
 
 /**
- * Typed text in, its list words and their indices out. NFKC, lower-case without locale, every run
- * of non-letters is one separator, and each run of letters is one or more words.
- *
- * Throws `unknown_word` (`word`: the whole run of letters that does not decode, `suggestions`: up
- * to five) for the first such run, otherwise `word_count` (`found`) unless there are `expect`
- * words. Linear in the input; the caller limits its length.
+ * Returns the list words of a typed text and their indices. NFKC, lower case without locale;
+ * every run of non-letters is one separator, and each run of letters is one or more words. Linear
+ * in the input; the caller limits its length.
+ * @throws Refusal `unknown_word` (`word`: the whole run of letters that does not decode,
+ *   `suggestions`: up to five) for the first such run, otherwise `word_count` (`found`) unless
+ *   there are `expect` words
  */
 export function parseWords(input: string, expect: number): { words: string[]; indices: number[] } {
   const indices = wordsIn(input)
@@ -37,7 +37,10 @@ export function parseWords(input: string, expect: number): { words: string[]; in
   return { words: wordsAt(indices), indices }
 }
 
-/** The indices of the words in a typed text, however many. Throws `unknown_word` as `parseWords`. */
+/**
+ * Returns the indices of all words in a typed text.
+ * @throws Refusal `unknown_word` as `parseWords`
+ */
 export function wordsIn(input: string): number[] {
   const indices: number[] = []
   for (const [run] of input
@@ -57,8 +60,9 @@ export function wordsIn(input: string): number[] {
 }
 
 /**
- * Whether a person typed the expected words; several texts count as one. Throws `unknown_word` and
- * `word_count` as `parseWords` does: a slip of the finger is no wrong answer.
+ * Whether the user typed the expected words; several texts count as one.
+ * @throws Refusal `unknown_word` and `word_count` as `parseWords`, since a typing error is no
+ *   wrong answer
  */
 export function sameWords(typed: string | readonly string[], expected: readonly string[]): boolean {
   const { words } = parseWords([typed].flat().join(' '), expected.length)
@@ -68,7 +72,10 @@ export function sameWords(typed: string | readonly string[], expected: readonly 
 /** Whether a text, in lower case, is one word of the list. */
 export const isWord = (text: string): boolean => theList().index.has(text)
 
-/** Indices 0–4095 in, their words out. Throws `bad_value` for any other number. */
+/**
+ * Returns the words of indices 0–4095.
+ * @throws Refusal `bad_value` for any other number
+ */
 export function wordsAt(indices: readonly number[]): string[] {
   return indices.map((index) => {
     const word = theList().words[index]
@@ -78,8 +85,8 @@ export function wordsAt(indices: readonly number[]): string[] {
 }
 
 /**
- * The first `count` 12-bit big-endian indices of `bytes`. Throws `length` when `bytes` holds fewer
- * than 12 × `count` bits.
+ * Returns the first `count` 12-bit big-endian indices of `bytes`.
+ * @throws Refusal `length` if `bytes` holds fewer than 12 × `count` bits
  */
 export function firstIndices(bytes: Uint8Array, count: number): number[] {
   demand(bytes.length * 8 >= count * 12, 'length', `${count} words need ${count * 12} bits`)
@@ -90,7 +97,7 @@ export function firstIndices(bytes: Uint8Array, count: number): number[] {
   })
 }
 
-/** The bytes that 12-bit indices write, an even number of them: `firstIndices` the other way. */
+/** Returns the bytes of 12-bit indices, an even number of them: the inverse of `firstIndices`. */
 export function bytesOf(indices: readonly number[]): Uint8Array {
   demand(indices.length % 2 === 0, 'length', 'an odd number of words ends inside a byte')
   const bytes = new Uint8Array((indices.length * 12) / 8)
@@ -103,7 +110,9 @@ export function bytesOf(indices: readonly number[]): Uint8Array {
   return bytes
 }
 
-/** Appends the indices of a run's words; answers where each word begins, and where decoding ended. */
+/**
+ * Appends the indices of a run's words; returns where each word begins, and where decoding ended.
+ */
 function decodeRun(run: string, indices: number[]): number[] {
   const ends = [0]
   for (let end = wordEnd(run, 0); end > 0; end = wordEnd(run, end)) {
@@ -113,7 +122,10 @@ function decodeRun(run: string, indices: number[]): number[] {
   return ends
 }
 
-/** The end of the word that begins at `from`, or 0. No word begins another, so there is one at most. */
+/**
+ * Returns the end of the word that begins at `from`, or 0. No word begins another, so there is at
+ * most one.
+ */
 function wordEnd(run: string, from: number): number {
   const { index, longest } = theList()
   for (let end = from + 1; end <= Math.min(from + longest, run.length); end++) {

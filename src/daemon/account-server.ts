@@ -1,4 +1,7 @@
-/** Composition of the account server alone: for many daemons, in as many replicas over one database as one likes. */
+/**
+ * Composes the account server alone: for many daemons, with any number of replicas over one
+ * database.
+ */
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
@@ -9,13 +12,14 @@ import { openService } from '../service/service.ts'
 import { takeLock } from '../storage/lock.ts'
 import { VERSION } from '../runtime/version.ts'
 
-/** What runs may take this long to end. */
+/** How long a stop waits for requests in progress, in milliseconds. */
 const GRACE_MS = 5_000
 
 /**
- * Open the account server and let it listen. It holds the lock of its state folder, where SQLite lies and mail goes unless
- * configured elsewhere: each replica has a folder of its own.
- * @returns `address`: as bound; `close` waits for what runs, five seconds at most
+ * Opens the account server and starts its listener. It holds the lock of its state folder, which
+ * contains the SQLite database and the mail unless configured otherwise. Each replica has its own
+ * folder.
+ * @returns `address`: as bound; `close` waits for requests in progress, at most five seconds
  * @throws StartError for every reason not to start
  */
 export async function serveAccount(
@@ -30,7 +34,7 @@ export async function serveAccount(
       try {
         await closer()
       } catch (cause) {
-        // The rest is closed all the same: the lock above all.
+        // The rest must still be closed, above all the lock.
         log('error', 'not closed cleanly', { cause })
       }
   }

@@ -1,4 +1,7 @@
-/** How a daemon that listens is found: by the command line of its own user, and where it serves the whole machine, of others. */
+/**
+ * Publishes where a daemon listens: for the command line of its own user, and for other users if
+ * it serves the whole machine.
+ */
 import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
 import { publish, unpublish } from '../storage/published.ts'
@@ -6,7 +9,7 @@ import { type Runtime, removeRuntime, writeRuntime } from '../storage/runtime-fi
 
 type Folders = Pick<Config, 'stateDir' | 'runtimeDir'>
 
-/** Say where the daemon listens. */
+/** Publishes where the daemon listens. */
 export function announce({ stateDir, runtimeDir }: Folders, runtime: Runtime, log: Log): void {
   writeRuntime(stateDir, runtime)
   if (runtimeDir === null) return
@@ -17,7 +20,7 @@ export function announce({ stateDir, runtimeDir }: Folders, runtime: Runtime, lo
   }
 }
 
-/** Say that it has gone. */
+/** Removes what `announce` published. */
 export function withdraw({ stateDir, runtimeDir }: Folders): void {
   if (runtimeDir !== null) unpublish(runtimeDir)
   removeRuntime(stateDir)

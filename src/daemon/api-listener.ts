@@ -1,4 +1,4 @@
-/** The listener of the API: which hosts, users and pages it answers, and how it proves itself. */
+/** The API listener: the hosts, users and pages that it accepts, and the proof of the daemon. */
 import { peerCheck } from '../auth/peer.ts'
 import { daemonProof } from '../auth/proof.ts'
 import type { Config } from '../config/config.ts'
@@ -9,8 +9,8 @@ import { type Listening, listen } from '../http/server.ts'
 
 /**
  * Listens on the configured address and port.
- * @param of `secret` is that of the state folder, with which `/health` proves the daemon; `record`
- *   writes each outcome to the audit log
+ * @param of `secret`: the secret of the state folder, with which `/health` proves the daemon;
+ * `record`: writes each outcome to the audit log
  * @throws StartError if the address is in use or cannot be bound
  */
 export function listenForApi(
@@ -23,7 +23,7 @@ export function listenForApi(
   },
 ): Promise<Listening> {
   const { dispatch, log, secret, record } = of
-  // Known once the port is: 0 lets the system choose it.
+  // Set when the port is known: with port 0 the system chooses it.
   let address = ''
   return listen({
     bind,

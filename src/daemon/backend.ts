@@ -1,4 +1,4 @@
-/** The account server of a daemon: the one in its own process, or one far away. Beyond this file nobody asks which it is. */
+/** The account server of a daemon, embedded or remote. No other module depends on which it is. */
 import type { Door } from '../api/port.ts'
 import type { AskServer } from '../auth/machines.ts'
 import type { ServerClock } from '../device/codes/clock.ts'
@@ -8,28 +8,28 @@ import type { Keychain } from '../keychain/backend.ts'
 import type { State } from '../state/state.ts'
 
 export interface Backend {
-  /** What its links begin with: its base URL. */
+  /** Returns the base URL of its links. */
   url(): string
-  /** Its origin, where people sign in to it; null for the one in this process. */
+  /** The origin at which users sign in; null for the embedded account server. */
   readonly server: string | null
-  /** What a device may ask before it has a session. */
+  /** The calls of a device that has no session yet. */
   readonly door: Door
   readonly clock: ServerClock
   /**
-   * The account of a device.
-   * @param again makes a session anew that the server takes no more, where that goes without anybody
+   * Returns the account of a device.
+   * @param again renews a rejected session if that needs no user interaction
    */
   accountOf(identity: Identity, again: () => Promise<unknown>): SeatAccount
-  /** Ask once whether it and its database answer. Throws AppError while they do not. */
+  /** Checks once that the server and its database respond. Throws AppError if they do not. */
   readonly ready: () => Promise<unknown>
-  /** Whose a machine account's token is. */
+  /** Looks up the account of a machine account's token. */
   readonly askMachine: AskServer
-  /** Make the account that needs no sign-in; null where there is none. */
+  /** Creates the account that needs no sign-in; null if there is none. */
   readonly enrol: ((state: State, keychain: Keychain) => Promise<Identity>) | null
-  /** Listen for other devices and for guests; null where there is nothing to serve. */
+  /** Listens for other devices and for guests; null if there is nothing to serve. */
   readonly listen:
     (() => Promise<{ address: string; close(graceMs: number): Promise<void> }>) | null
-  /** Answer nothing any more: what waits for an answer fails. */
+  /** Stops all answers: pending calls fail. */
   stop(): void
   close(): Promise<void>
 }

@@ -1,9 +1,12 @@
 /**
- * A sealed copy of all that this device keeps, made by whoever holds the state folder, while it goes on working.
+ * Creates a sealed copy of all data of this device. The process that holds the state folder makes
+ * it and continues to work meanwhile.
  *
- * What belongs together is taken in one turn of the event loop: both databases begin to be read, the keychain is read, and the audit
- * log is measured, with nothing in between that could change one of them. So a backup is what a crash at that moment would have left,
- * which every start can go on from. Only then, beside the loop, are the databases copied and the copies sealed.
+ * The state is captured in one turn of the event loop: reading of both databases begins, the
+ * keychain is read, and the audit log is measured, with nothing in between that could change one
+ * of them. So a backup equals the state that a crash at that moment would have left, and every
+ * start can recover from it. Only then are the databases copied and the copies sealed,
+ * asynchronously.
  */
 import { closeSync, constants, createReadStream, fstatSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,37 +25,44 @@ import type { State } from '../state/state.ts'
 import { VERSION } from '../runtime/version.ts'
 
 export interface Backup {
-  /** Where the embedded account's database is: `sqlite`, which is in it, `postgresql`, which is not, or `none`. */
+  /**
+   * Where the database of the embedded account is: `sqlite` (in the backup), `postgresql` (not in
+   * the backup) or `none`.
+   */
   readonly accountDatabase: string
-  /** The bytes of a backup file. Whoever does not read them to the end returns the iterator. */
+  /**
+   * The bytes of a backup file. A caller that does not read them to the end calls `return` of the
+   * iterator.
+   */
   readonly bytes: AsyncIterable<Uint8Array>
 }
 
 export interface Backups {
   /**
-   * Seal a copy of this moment.
-   * @throws AppError in_progress while another one is being made, keychain_locked, storage_full
+   * Seals a copy of the current state.
+   * @throws AppError in_progress while another backup is being made, keychain_locked,
+   * storage_full
    */
   create(passphrase: string): Promise<Backup>
-  /** Give up one that is being made. */
+  /** Cancels a backup in progress. */
   close(): void
 }
 
-/** A file whose first `size` bytes are part of the backup. */
+/** A file; its first `size` bytes are part of the backup. */
 interface Part {
   readonly name: string
   readonly file: number
   readonly size: number
 }
 
-/** What is open while a backup is made, to be closed whatever happens. */
+/** Resources that are open during a backup, to be closed in every case. */
 interface Open {
   readonly pinned: Map<string, PinnedDatabase>
   readonly parts: Part[]
   readonly copies: string[]
 }
 
-/** Bytes of a file, however it grows. */
+/** Returns the first `size` bytes of a file, even if the file grows. */
 const beginningOf = ({ file, size }: Part): AsyncIterable<Buffer> | [] =>
   size === 0 ? [] : createReadStream('', { fd: file, autoClose: false, start: 0, end: size - 1 })
 
@@ -69,7 +79,10 @@ function release({ pinned, parts, copies }: Open): void {
     for (const suffix of ['', '-journal']) rmSync(path + suffix, { force: true })
 }
 
-/** An iterator that also tells when it is given up before it was begun, which a generator does not. */
+/**
+ * Returns an iterator that also calls `end` if it is cancelled before its start, which a
+ * generator cannot do.
+ */
 function endingWith(
   bytes: AsyncGenerator<Uint8Array, void>,
   end: () => void,
@@ -97,7 +110,7 @@ function endingWith(
 const busy = () =>
   new AppError('in_progress', 'Another backup is being made: try again when that is done.')
 
-/** The backups of a state folder. Only the holder of its lock may make one. */
+/** Returns the backups of a state folder. Only the owner of its lock may make one. */
 export function newBackups(of: {
   config: Pick<Config, 'stateDir' | 'backendUrl' | 'databaseUrl'>
   state: State
@@ -122,7 +135,7 @@ export function newBackups(of: {
     return Object.fromEntries(named.filter((one): one is [string, string] => one[1] !== null))
   }
 
-  /** Take everything as it is now: synchronous, so that nothing comes in between. */
+  /** Captures the current state. It is synchronous, so that nothing changes in between. */
   function take({ pinned, parts }: Open): Omit<Contents, 'files'> {
     const databases = hasAccount ? ['state.db', 'account.db'] : ['state.db']
     for (const name of databases) pinned.set(name, pinDatabase(join(stateDir, name)))
@@ -144,7 +157,7 @@ export function newBackups(of: {
     }
   }
 
-  /** Copy the databases, and let go of their moment. */
+  /** Copies the databases, and closes the captured ones. */
   async function copy({ pinned, parts, copies }: Open): Promise<void> {
     for (const [name, database] of pinned) {
       const path = join(stateDir, `${name}.copy.tmp`)

@@ -1,11 +1,11 @@
-/** Which start of which machine this is. */
+/** Identifies the current boot of this machine. */
 import { readFileSync } from 'node:fs'
 import { platform } from 'node:os'
 
 /**
- * Read the boot id of the kernel: random, and the same until the machine is started again.
- * @returns null where the system has none that can be read: elsewhere than on Linux, or where the
- *   daemon may not read it
+ * Reads the boot id of the kernel: random, and the same until the machine is started again.
+ * @returns null if the system has no readable one: on systems without Linux, or without
+ * permission
  * @see proc_sys_kernel(5), `random/boot_id`
  */
 export function bootId(): string | null {

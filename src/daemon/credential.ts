@@ -1,11 +1,16 @@
-/** A headless daemon signs in by itself: the service manager gives it the key of its machine account. */
+/**
+ * The machine account of a headless daemon, which signs in with a key from the service manager.
+ */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import { MachineKey } from '../api/local/index.ts'
 import { StartError } from '../errors.ts'
 
-/** The key, or null where there is none. Throws StartError, without a word of what is in the file, for one that is no key. */
+/**
+ * Returns the key, or null if there is none.
+ * @throws StartError if the file is not a key; the message does not quote the file
+ */
 export function machineKeyIn(credentialsDir: string | null): MachineKey | null {
   if (credentialsDir === null) return null
   const path = join(credentialsDir, 'countersign-machine-key')

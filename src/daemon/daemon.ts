@@ -1,6 +1,6 @@
 /**
- * Composition: the only place that knows every room. `openDaemon` puts the daemon together without listening (the command
- * line uses it so when no daemon runs); `serve` lets it listen.
+ * Composition: the only module that imports all layers. `openDaemon` builds the daemon without
+ * listening (the command line uses it so if no daemon runs); `serve` makes it listen.
  */
 import { agents } from '../api/agents/index.ts'
 import { docsTable } from '../api/docs/index.ts'
@@ -47,7 +47,7 @@ import { stateSecret } from '../storage/runtime-file.ts'
 import { openState } from '../state/state.ts'
 import { VERSION } from '../runtime/version.ts'
 
-/** What the audit log says of the daemon itself. */
+/** Returns the audit event for the start or the stop of the daemon. */
 const ofDaemon = (outcome: 'started' | 'stopped'): Deed => ({
   requestId: null,
   peer: () => process.getuid?.() ?? null,
@@ -57,16 +57,22 @@ const ofDaemon = (outcome: 'started' | 'stopped'): Deed => ({
   outcome,
 })
 
-/** What the API listener answers. */
+/** All rows that the API listener answers. */
 export const apiTable = { ...rest, ...docsTable, ...agents, ...local }
 
 const GRACE_MS = 5_000
 const FLUSH_MS = 10_000
 
 export interface Daemon {
-  /** Answer a request to the REST table, or to what the command line alone may ask, as the API listener does. */
+  /**
+   * Answers a request to the REST table, or to the routes for the command line alone, as the API
+   * listener does.
+   */
   readonly dispatch: Dispatch
-  /** A token for this run that stands for the command line, which only holders of the state folder's secret can derive. */
+  /**
+   * Returns the token of the command line for this run. Only holders of the state folder's secret
+   * can derive it.
+   */
   token(): string
   readonly log: Log
   close(): Promise<void>
@@ -79,19 +85,21 @@ interface Opened extends Daemon {
   readonly secret: Uint8Array
   readonly nonce: string
   readonly audit: Audit
-  /** Tells the audit log what came of a request. */
+  /** Writes the outcome of a request to the audit log. */
   readonly record: (outcome: Outcome) => void
   readonly flush: () => void
   /**
-   * There is reason to sync at once: somebody signs in or is approved, or does what other devices
-   * answer; set by the schedule.
+   * Called when a sync should run at once: after a sign-in, an approval, or an operation that
+   * other devices answer. The schedule sets it.
    */
   onDue: (trigger: Trigger) => void
 }
 
 /**
- * Put the daemon together over its state folder. Throws StartError for every reason not to.
- * @param lock the folder's lock when the caller has taken it; from here on it is the daemon's, also when this throws
+ * Builds the daemon over its state folder.
+ * @param lock the folder's lock if the caller has acquired it. From here on the daemon owns it,
+ * even if this throws.
+ * @throws StartError for every reason not to start
  */
 export async function openDaemon(
   config: Config,
@@ -105,7 +113,7 @@ export async function openDaemon(
       try {
         await closer()
       } catch (cause) {
-        // The rest is closed all the same: the lock above all.
+        // The rest must still be closed, above all the lock.
         log('error', 'not closed cleanly', { cause })
       }
   }
@@ -162,13 +170,13 @@ export async function openDaemon(
       log,
       names: ownNames(),
     })
-    // Unique is enough: without the secret nothing follows from it.
+    // Unique is enough: without the secret, nothing can be derived from it.
     const nonce = `${process.pid}-${process.hrtime.bigint()}`
     const token = () => commandLineToken(secret, nonce)
     const audit = openAudit({ dir: stateDir, now, log })
     closers.push(() => audit.close())
     const record = ({ request, callerId: by, error, created, ...outcome }: Outcome) => {
-      // What anybody may ask, and was answered, says nothing of the account.
+      // A successful request to a public route reveals nothing about the account.
       if (by === null && error === null && created === undefined) return
       const { id: requestId, peer } = request
       audit.record({ ...outcome, requestId, peer, token: by, outcome: error ?? 'done', created })
@@ -189,7 +197,7 @@ export async function openDaemon(
     })
     closers.push(() => tokens.flush())
     const ask: Home['ask'] = (asked, { body, ...call }) =>
-      // What the caller would take is the answer of the tool.
+      // The Accept of the caller applies to the answer of the tool.
       dispatch({ ...(asked as Request), ...call, accept: '', body: async () => body })
     const tokenLinks = newTokenLinks({ meta: state.meta, now, log })
     const home: Home = { ...run, now, tokens, tokenLinks, seat, signIn, reachability, log, ask }
@@ -205,7 +213,8 @@ export async function openDaemon(
         context: (caller, request, act) => contextOf(home, caller, request, act),
         once: openIdempotency({ rows: state.idempotency, now }),
         record,
-        // Their ids come from elsewhere: they say nothing of the tokens made here.
+        // Their ids come from the account server and are independent of those of the tokens made
+        // here.
         callerId: ({ token, machine }) =>
           machine === null ? (token ?? 'command line') : `machine ${token}`,
       },
@@ -239,8 +248,9 @@ export async function openDaemon(
 }
 
 /**
- * Open the daemon and let it listen: the API and, where the account server is in this process, that one's own listener beside it.
- * @returns `accountAddress` is null where there is no such listener
+ * Opens the daemon and makes it listen: the API, and the listener of the embedded account server
+ * if there is one.
+ * @returns `accountAddress` is null without that listener
  */
 export async function serve(
   config: Config,
@@ -285,7 +295,7 @@ export async function serve(
       try {
         daemon.flush()
       } catch (cause) {
-        // A full disk, mostly: the times are kept in memory and written at the next turn.
+        // Usually a full disk: the times are kept in memory and written at the next run.
         log('error', 'last uses of tokens not written', { cause })
       }
     }, FLUSH_MS)

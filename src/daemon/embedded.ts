@@ -1,4 +1,7 @@
-/** The account server in this process: its database lies in the state folder, and its account needs no sign-in. */
+/**
+ * The embedded account server: its database is in the state folder, and its account needs no
+ * sign-in.
+ */
 import { join } from 'node:path'
 import type { Scope } from '../auth/scopes.ts'
 import type { Config } from '../config/config.ts'
@@ -11,7 +14,10 @@ import { openService } from '../service/service.ts'
 import { VERSION } from '../runtime/version.ts'
 import type { Backend } from './backend.ts'
 
-/** Open the account server. Throws StartError as `openService` does. */
+/**
+ * Opens the account server.
+ * @throws StartError as `openService` does
+ */
 export async function embeddedBackend(of: {
   config: Config
   now: () => number
@@ -28,7 +34,7 @@ export async function embeddedBackend(of: {
     version: VERSION,
     now,
     mail: place,
-    // Any other one may be the operator's, and others may write to it.
+    // Any other folder may be the operator's, and other programs may write to it.
     ownsMail: 'dir' in place && place.dir === join(stateDir, 'mail'),
     from: config.mail.from,
     assistant: config.assistant,

@@ -1,4 +1,7 @@
-/** May this daemon work on this state folder? Only for the account server that its account is of. */
+/**
+ * Checks that this daemon may use a state folder: the account in it must be of the configured
+ * account server.
+ */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
@@ -9,9 +12,10 @@ import { lost } from '../storage/database-file.ts'
 type Folder = Pick<Config, 'stateDir' | 'backendUrl' | 'databaseUrl'>
 
 /**
- * Refuse a folder whose account is not of the account server that is configured: to mix them up would look like a loss of
- * everything, or show one server what is another's. And one whose embedded account has no database any more.
- * @throws StartError configuration, or failed where the database is gone
+ * Rejects a folder with an account of another account server: mixing them up would look like a
+ * loss of all data, or reveal data of one server to the other. Also rejects a folder without the
+ * database of its embedded account.
+ * @throws StartError configuration, or failed if the database is missing
  */
 export function demandSameServer(
   folder: Folder,
@@ -24,7 +28,7 @@ export function demandSameServer(
   if (backendUrl === null) demandAccount(folder)
 }
 
-// The account server would begin with a new one, in which nobody knows this device.
+// Without the file, the account server would create a new database, which lacks this device.
 function demandAccount({ stateDir, databaseUrl }: Folder): void {
   const path = join(stateDir, 'account.db')
   if (databaseUrl === null && !existsSync(path)) throw lost(path)

@@ -3,7 +3,10 @@ import type { Keychain } from '../keychain/backend.ts'
 import type { Log } from '../log.ts'
 import type { Backend } from './backend.ts'
 
-/** Open the account server that the configuration names. Throws StartError. */
+/**
+ * Opens the account server that the configuration names.
+ * @throws StartError as the account server does
+ */
 export async function openBackend(of: {
   config: Config
   keychain: Keychain

@@ -1,4 +1,4 @@
-/** An account server far away. */
+/** The remote account server. */
 import type { Config } from '../config/config.ts'
 import { type Identity, readSession } from '../device/identity/identity.ts'
 import { renewing } from '../device/session/renewing.ts'
@@ -7,13 +7,19 @@ import { readAuthority } from '../remote/authority.ts'
 import { type DeviceSession, openRemote } from '../remote/remote.ts'
 import type { Backend } from './backend.ts'
 
-/** What the client needs of the device's session: read when it is used, since a sign-in changes it. */
+/**
+ * Returns the session of the device for the client. It is read at each use, because a sign-in
+ * changes it.
+ */
 const sessionOf = (identity: Identity, keychain: Keychain): DeviceSession => ({
   key: async () => (await identity.keys()).auth,
   refreshToken: () => readSession(keychain),
 })
 
-/** Open the client of an account server. Throws StartError for an address or authority that cannot be used. */
+/**
+ * Opens the client of an account server.
+ * @throws StartError for an unusable address or authority
+ */
 export function remoteBackend(
   { config, keychain, now }: { config: Config; keychain: Keychain; now: () => number },
   base: string,

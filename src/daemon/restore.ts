@@ -1,7 +1,7 @@
 /**
- * A backup put back into a new or empty state folder: whole, or nothing stays. Everything is written to a folder inside of it first,
- * and moved when all is there, authentic and whole; while that folder is there nothing starts, and
- * another restore begins anew.
+ * Restores a backup into a new or empty state folder, completely or not at all. Everything is
+ * first written to a folder inside of it, and moved when all files are present, authentic and
+ * intact. While that folder exists, no daemon starts, and another restore begins from scratch.
  */
 import {
   closeSync,
@@ -43,10 +43,13 @@ export type Restored = Omit<Contents, 'secrets' | 'files'> &
 
 type Where = Pick<Config, 'stateDir' | 'keychain' | 'credentialsDir'>
 
-/** Names that are shown of a folder that is not empty. */
+/** How many names of a folder that is not empty the error lists. */
 const MOST_NAMED = 3
 
-/** Throws StartError `failed` unless a folder is new, empty, or holds nothing but a restore that was cut off. */
+/**
+ * Checks that a folder is new, empty, or contains only an interrupted restore.
+ * @throws StartError `failed` if it does not
+ */
 export function demandEmpty(dir: string): void {
   const found = contentsOf(dir)
   if (found.length === 0 || isRestoring(dir)) return
@@ -69,7 +72,9 @@ const unopened = (path: string) =>
     `${path} does not open with this passphrase, or was changed. Nothing was restored.`,
   )
 
-/** What the person is told of a failure on the way, where that is not said yet. */
+/**
+ * Converts a failure during a restore to the error for the user, if it is not such an error yet.
+ */
 function told(error: unknown, path: string, dir: string): unknown {
   if (!(error instanceof Error)) return error
   if (error instanceof Unopened) return error.isFirst ? unopened(path) : cut(path)
@@ -110,7 +115,10 @@ async function writeWhole(path: string, bytes: AsyncIterable<Uint8Array>): Promi
   }
 }
 
-/** Move what is complete to its place. The record of the keychain comes last: without it a folder counts as new. */
+/**
+ * Moves complete files to their place. The record of the keychain comes last: without it a folder
+ * counts as new.
+ */
 function settle(staging: string, dir: string): void {
   const last = 'keychain.json'
   const names = readdirSync(staging).filter((name) => name !== last)
@@ -120,13 +128,13 @@ function settle(staging: string, dir: string): void {
   syncFolder(dir)
 }
 
-/** Take back what a restore that was cut off has done. */
+/** Undoes an interrupted restore. */
 async function clear(dir: string): Promise<void> {
   await forgetStored(dir)
   removeContents(dir)
 }
 
-/** Fill a folder that is empty, whose lock is held; where that fails it is empty again. */
+/** Fills an empty folder under its lock. After a failure the folder is empty again. */
 async function fill(
   { stateDir: dir, keychain: choice, credentialsDir }: Where,
   contents: Contents,
@@ -139,7 +147,7 @@ async function fill(
   try {
     mkdirSync(staging, { mode: 0o700 })
     for await (const { name, bytes } of files) await writeWhole(join(staging, name), bytes)
-    // Loaded when used: the curves are.
+    // Loaded at use, because they load the elliptic curves.
     const { demandWhole } = await import('./whole-backup.ts')
     const { changeRestored } = await import('./sealed-secrets.ts')
     const sealed = await demandWhole(staging, contents, path)
@@ -155,14 +163,18 @@ async function fill(
     try {
       if (keychain?.backend === 'os') for (const name of written) keychain.delete(name)
     } catch {
-      // It went out of reach, as the error says; nothing leads to what is left in it.
+      // The keychain became unreachable, as the error reports. Nothing refers to the secrets left
+      // in it.
     }
     removeContents(dir)
     throw error
   }
 }
 
-/** Hold the lock of a folder while something is done, and leave neither behind where that fails and it was not there before. */
+/**
+ * Holds the lock of a folder during some work. After a failure it removes the folder and the lock
+ * file if they were not there before.
+ */
 async function holding<T>(dir: string, work: () => Promise<T>): Promise<T> {
   const [isNew, isUnlocked] = [!existsSync(dir), !existsSync(join(dir, LOCK))]
   const lock = takeLock(dir)
@@ -171,7 +183,7 @@ async function holding<T>(dir: string, work: () => Promise<T>): Promise<T> {
     lock.release()
     return answer
   } catch (error) {
-    // Whoever else is there by now has files of their own.
+    // Another process may have written files by now, which stay.
     const isEmpty = contentsOf(dir).length === 0
     if (isEmpty && isUnlocked) rmSync(join(dir, LOCK), { force: true })
     lock.release()
@@ -181,10 +193,10 @@ async function holding<T>(dir: string, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Restore a backup.
- * @param where the folder, and which keychain it is to have on this machine
- * @throws StartError: stateInUse, failed for a folder that is not empty, a wrong passphrase and a file that is not whole,
- *   stateNewer, keychain; AppError storage_full
+ * Restores a backup.
+ * @param where the folder, and its keychain on this machine
+ * @throws StartError: stateInUse; failed for a folder that is not empty, a wrong passphrase or an
+ * incomplete file; stateNewer; keychain. AppError storage_full
  */
 export async function restore(where: Where, path: string, passphrase: string): Promise<Restored> {
   const { stateDir: dir } = where

@@ -1,45 +1,48 @@
 /**
- * When to sync without being asked: soon after the start, after a sign-in and after what another
- * device answers, then every quarter of an hour, sooner after a failure. Many devices that started
- * together do not stay together.
+ * Schedules syncs: soon after the start, after a sign-in and after an operation that another
+ * device answers, then every quarter of an hour, sooner after a failure. Random deviations
+ * separate devices that started together.
  */
 import type { SyncReport } from '../api/rest/sync.ts'
 
 const SOON_MS = 100
 const MINUTE_MS = 60_000
 const EVERY_MS = 15 * MINUTE_MS
-/** The first wait for the answer of another device; each further one is twice as long. */
+/**
+ * The first wait for the answer of another device, in milliseconds; each further one is twice as
+ * long.
+ */
 const FOLLOW_MS = 2_000
-/** How far a wait is off what it says, both ways. */
+/** The largest random deviation of a wait, as a fraction, in both directions. */
 const JITTER = 0.1
 
 export type Trigger = SyncReport['trigger']
 
 export interface Schedule {
-  /** The first turn: soon, but whoever waits for the first answer need not wait for it. */
+  /** Plans the first run: soon, but so that the first answer does not wait for it. */
   start(): void
   /**
-   * Somebody signed in or was approved, or did what another device answers: one turn at once,
-   * however often this is called until it begins, and further ones at growing distances. Nothing
-   * before `start`.
-   * @param trigger with `timer`, which is nobody's act, the wait after a failure stays as it is
+   * Plans one run at once, however often this is called before it begins, and further runs at
+   * growing intervals. Called after a sign-in, an approval, or an operation that another device
+   * answers. Does nothing before `start`.
+   * @param trigger `timer`, which no user caused, does not shorten the wait after a failure
    */
   soon(trigger: Trigger): void
   stop(): void
 }
 
-/** What decides how long to wait. */
+/** Determines how long to wait. */
 export interface Recent {
-  /** Turns that failed in a row. */
+  /** How many runs failed in a row. */
   readonly failures: number
-  /** Turns since `soon` was last called; Infinity where it never was. */
+  /** How many runs there were since `soon` was last called; Infinity if it never was. */
   readonly followed: number
 }
 
 /**
- * How long to wait before the next turn, in milliseconds: after failures one minute, then twice as
- * long each time; after `soon` two seconds, then twice as long each time; a quarter of an hour at
- * most.
+ * Returns how long to wait before the next run, in milliseconds: after failures one minute, then
+ * twice as long each time; after `soon` two seconds, then twice as long each time; at most a
+ * quarter of an hour.
  * @param random from 0 to 1
  */
 export function pauseAfter({ failures, followed }: Recent, random: number): number {
@@ -47,15 +50,15 @@ export function pauseAfter({ failures, followed }: Recent, random: number): numb
   return Math.min(ms, EVERY_MS) * (1 - JITTER + 2 * JITTER * random)
 }
 
-/** Call back after so many milliseconds; gives back what takes that back. */
+/** Calls a function after so many milliseconds. Returns a function that cancels this. */
 const afterMs = (ms: number, act: () => void): (() => void) => {
   const timer = setTimeout(act, ms)
   return () => clearTimeout(timer)
 }
 
 /**
- * Make the schedule.
- * @param work one turn, which does not throw; whether it went well
+ * Creates the schedule.
+ * @param work does one run, does not throw, and returns whether the run succeeded
  */
 export function newSchedule(
   work: (trigger: Trigger) => Promise<boolean>,
@@ -75,7 +78,7 @@ export function newSchedule(
       isSoon = false
       void work(trigger).then((good) => {
         failures = good ? 0 : failures + 1
-        // Another turn was planned meanwhile.
+        // Another run was planned meanwhile.
         if (!runs || turn !== turns) return
         plan(pauseAfter({ failures, followed }, random()), 'timer')
         followed += 1
@@ -84,7 +87,7 @@ export function newSchedule(
   }
 
   function planSoon(trigger: Trigger): void {
-    // Planned anew each time, it would never begin while there is a lot to do.
+    // If each call planned it again, it would never begin under constant load.
     if (isSoon) return
     isSoon = true
     plan(SOON_MS, trigger)

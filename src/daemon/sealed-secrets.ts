@@ -1,6 +1,6 @@
 /**
- * The sealed secrets of a backup: which of them its vault key opens, and a restore without the
- * others.
+ * The sealed secrets of a backup: finds those that its vault key cannot open, and deletes them
+ * from a restored database.
  */
 import { DatabaseSync } from 'node:sqlite'
 import { PREFIX, isId } from '../crypto/encoding/id.ts'
@@ -20,13 +20,13 @@ const KINDS = {
 
 /** A sealed secret that is damaged. */
 export interface LostSecret {
-  /** As the backup has it: it may be any text where `kind` is `unknown`. */
+  /** The id in the backup: it may be any text if `kind` is `unknown`. */
   readonly id: string
   readonly kind: keyof typeof KINDS | 'unknown'
 }
 
 export interface SealedSecrets {
-  /** How many the backup has. */
+  /** How many sealed secrets the backup has. */
   readonly sealed_secrets: number
   readonly lost_secrets: readonly LostSecret[]
 }
@@ -50,9 +50,9 @@ export function trySecrets(keychain: Keychain, db: DatabaseSync): SealedSecrets 
 }
 
 /**
- * Changes a restored `state.db` that no process has open: marks the keys of the device as restored,
- * and deletes damaged records. A sync fetches only secrets that are not on the device, so a damaged
- * record would keep its replacement away.
+ * Changes a restored `state.db` that no process has open: marks the keys of the device as
+ * restored, and deletes damaged records. A sync fetches only secrets that the device lacks, so a
+ * damaged record would block its replacement.
  * @throws AppError storage_full
  */
 export function changeRestored(path: string, damaged: readonly LostSecret[]): void {

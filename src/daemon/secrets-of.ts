@@ -1,4 +1,4 @@
-/** The secrets that belong to a state folder which nobody else has open, for whoever removes them. */
+/** Removes the secrets of a state folder that no other process has open. */
 import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -6,7 +6,7 @@ import { secretNames } from '../device/identity/secret-names.ts'
 import { forgetSecrets } from '../keychain/keychain.ts'
 import { RESTORING } from '../storage/folder-contents.ts'
 
-/** Of an account that was never made there are none. */
+/** Returns the ids of the tokens of a state folder; none if its account was never created. */
 function tokensIn(dir: string): string[] {
   const path = join(dir, 'state.db')
   if (!existsSync(path)) return []
@@ -21,7 +21,10 @@ function tokensIn(dir: string): string[] {
   }
 }
 
-/** Of a database that cannot be read the tokens are not known; what else there is goes all the same. */
+/**
+ * Returns the ids of the tokens, or none if the database cannot be read. All other secrets are
+ * removed in both cases.
+ */
 function knownTokens(dir: string): string[] {
   try {
     return tokensIn(dir)
@@ -30,7 +33,9 @@ function knownTokens(dir: string): string[] {
   }
 }
 
-/** A state folder, and what a restore that was cut off has in it. Links are not followed. */
+/**
+ * Returns a state folder, and the folder of an interrupted restore in it. Links are not followed.
+ */
 export function foldersOf(dir: string): string[] {
   const staging = join(dir, RESTORING)
   const isThere = lstatSync(staging, { throwIfNoEntry: false })?.isDirectory() === true
@@ -38,9 +43,10 @@ export function foldersOf(dir: string): string[] {
 }
 
 /**
- * Remove every secret of a state folder from the operating system's keychain. A restore that was cut off may have the record of the
- * keychain in one folder and the database in the other: each record is gone through with the names of both.
- * @throws StartError `keychain`, AppError `keychain_locked` when they cannot be removed
+ * Removes every secret of a state folder from the operating system's keychain. After an
+ * interrupted restore, the record of the keychain may be in one folder and the database in the
+ * other, so the names of both are used with each record.
+ * @throws StartError `keychain`, AppError `keychain_locked` if they cannot be removed
  */
 export async function forgetStored(dir: string): Promise<void> {
   const folders = foldersOf(dir)

@@ -1,4 +1,7 @@
-/** What a daemon does by itself every now and then: sync, after the sign-in of a machine account whose key it was given. */
+/**
+ * The scheduled run of a daemon: a sync, and before it the sign-in of a machine account by its
+ * key.
+ */
 import type { Seat } from '../device/session/session.ts'
 import type { SignInFlow } from '../device/session/sign-in.ts'
 import type { Log } from '../log.ts'
@@ -6,10 +9,11 @@ import { machineKeyIn } from './credential.ts'
 import type { Trigger } from './schedule.ts'
 
 /**
- * Make the turn of a schedule. It does not throw: what went wrong is logged, and stands in the report of the sync. Once somebody was
- * signed in during this run, an empty seat means that somebody signed out, and stays empty.
- * @param of `credentialsDir` is where the service manager put the key, null where nobody signs in by it
- * @returns takes a turn, and tells whether it went well
+ * Creates the scheduled run. It does not throw: errors are logged and are in the report of the
+ * sync. If this process had a session and has none now, the user signed out, and the run does not
+ * sign in again.
+ * @param of `credentialsDir`: where the service manager put the key; null if no key is used
+ * @returns does one run, and returns whether it succeeded
  */
 export function newTurn(of: {
   credentialsDir: string | null
@@ -41,7 +45,7 @@ export function newTurn(of: {
     if (device !== null) {
       const { sync, firstContacts } = device
       firstContacts.wake()
-      // What was done meanwhile is not in a run under way.
+      // A sync in progress lacks the changes that were made since it began.
       return (await (trigger === 'request' ? sync.runAnew(trigger) : sync.run(trigger))).ok
     }
     log('warn', 'not synced: this device waits for approval', {

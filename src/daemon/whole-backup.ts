@@ -1,7 +1,7 @@
 /**
- * Checks the files restored from a backup: the databases are intact, have the schema of the version
- * that the backup names, and come with their secrets. A valid authentication tag proves only that
- * the passphrase is right.
+ * Checks the files restored from a backup: the databases are intact, have the schema of the
+ * version that the backup names, and come with their secrets. A valid authentication tag proves
+ * only that the passphrase is right.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,20 +23,20 @@ import { tokenRows } from '../state/tokens.ts'
 import { VERSIONS } from '../state/versions.ts'
 import { type SealedSecrets, trySecrets } from './sealed-secrets.ts'
 
-/** What is wrong, as a clause. */
+/** A fault of the backup; the message is a clause. */
 class Broken extends Error {}
 
 function demand(holds: boolean, what: string): asserts holds {
   if (!holds) throw new Broken(what)
 }
 
-/** The one value of a query. */
+/** Returns the single value of a query. */
 const valueOf = (db: DatabaseSync, sql: string): unknown =>
   Object.values(db.prepare(sql).get() ?? {})[0]
 
 /**
- * Every table, index, view and trigger of a database with the statement that made it, so that
- * constraints, defaults and indexed expressions count too. Indentation does not count.
+ * Returns every table, index, view and trigger of a database with the statement that created it,
+ * so that constraints, defaults and indexed expressions are compared too. Indentation is ignored.
  */
 const objectsOf = (db: DatabaseSync): Map<string, string> =>
   new Map(
@@ -49,7 +49,7 @@ const objectsOf = (db: DatabaseSync): Map<string, string> =>
       .map(({ object, made }) => [String(object), String(made).replaceAll(/^\s+/gm, '')]),
   )
 
-/** The same of a new database that these statements make. */
+/** Returns the same for a new database that these statements create. */
 function objectsBy(statements: readonly string[]): Map<string, string> {
   const db = new DatabaseSync(':memory:')
   try {
@@ -60,7 +60,7 @@ function objectsBy(statements: readonly string[]): Map<string, string> {
   }
 }
 
-/** The first object that only one of two databases has, or that is not the same in both. */
+/** Returns the first object that only one of two databases has, or that differs between them. */
 function differing(one: Map<string, string>, other: Map<string, string>): string | undefined {
   const objects = [...one.keys(), ...other.keys()]
   return objects.find((object) => one.get(object) !== other.get(object))
@@ -68,7 +68,9 @@ function differing(one: Map<string, string>, other: Map<string, string>): string
 
 interface Kind {
   readonly file: string
-  /** The version that the backup names, and the query that answers that of the database. */
+  /**
+   * The version that the backup names, and the query that returns the version of the database.
+   */
   readonly version: number
   readonly query: string
   readonly statements: readonly string[]
@@ -84,7 +86,8 @@ async function sound<T>(
   demand(statSync(path).size >= SMALLEST, `its ${file} is cut short`)
   const db = openReadOnly(path)
   try {
-    // First: the integrity check evaluates the constraints and indexed expressions of the file.
+    // First, because the integrity check evaluates the constraints and indexed expressions of the
+    // file.
     const object = differing(objectsOf(db), objectsBy(statements))
     if (object !== undefined)
       throw new Broken(`its ${file} differs from version ${version} in ${quoted(object)}`)
@@ -98,7 +101,7 @@ async function sound<T>(
   }
 }
 
-/** The secrets of a backup in the place of a keychain, to be read. */
+/** Returns the secrets of a backup as a read-only keychain. */
 const keychainOf = (secrets: Contents['secrets']): Keychain => ({
   backend: 'file',
   get: (name) => (Object.hasOwn(secrets, name) ? (secrets[name] as string) : null),
@@ -106,7 +109,10 @@ const keychainOf = (secrets: Contents['secrets']): Keychain => ({
   delete: () => undefined,
 })
 
-/** Checks that the keys belong to the device, and that the vault key is that of its secrets. */
+/**
+ * Checks that the keys belong to the device, and that the vault key belongs to the sealed
+ * secrets.
+ */
 async function demandSecrets(
   db: DatabaseSync,
   { account, server, secrets }: Contents,
@@ -138,17 +144,18 @@ async function demandSecrets(
   demand(!hasSecrets || keychain.get('vault') !== null, 'its vault key is missing')
   const sealed = trySecrets(keychain, db)
   const { sealed_secrets: all, lost_secrets: lost } = sealed
-  // One that opens shows that the key is right: the others are damaged, and the account is not.
+  // A secret that opens proves that the key is right. The others are then damaged, and the
+  // account is intact.
   demand(all === 0 || lost.length < all, `its vault key opens none of its ${all} sealed secrets`)
   return sealed
 }
 
 /**
  * Checks the restored files.
- * @param path of the backup, for messages
+ * @param path the path of the backup, for messages
  * @returns the sealed secrets, and which of them are damaged
- * @throws StartError failed if a file is damaged or missing, or if no sealed secret opens; AppError
- *   and errors of node:fs about the disk
+ * @throws StartError failed if a file is damaged or missing, or if no sealed secret opens;
+ * AppError and errors of node:fs about the disk
  */
 export async function demandWhole(
   dir: string,
@@ -189,7 +196,7 @@ export async function demandWhole(
       )
     return sealed
   } catch (cause) {
-    // An error of this machine's disk is no fault of the backup.
+    // An error of this machine's disk is not a fault of the backup.
     if (typeof (cause as NodeJS.ErrnoException).syscall === 'string') throw cause
     const why = cause instanceof Broken ? cause.message : (cause as Error).message
     throw new StartError(

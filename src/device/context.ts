@@ -1,4 +1,4 @@
-/** What the modules of a signed-in device share. */
+/** The dependencies that the modules of a signed-in device share. */
 import type { State } from '../state/state.ts'
 import type { Codes } from './codes/codes.ts'
 import type { Identity } from './identity/identity.ts'
@@ -12,13 +12,14 @@ export interface DeviceContext {
   readonly vault: Vault
   readonly codes: Codes
   /**
-   * Schedules a sync now and further ones while another device may still answer a change made here.
-   * Does not wait for them. Does nothing unless the daemon serves.
+   * Schedules a sync now, and further ones while another device may still answer a change made
+   * here. Does not wait for them. Does nothing unless the daemon serves.
    */
   readonly syncSoon: () => void
   /**
-   * Throws AppError not_signed_in once this device has signed out: later responses of the account
-   * server are not stored.
+   * Checks that this device is still signed in. Later responses of the account server are not
+   * stored.
+   * @throws AppError not_signed_in once this device has signed out
    */
   readonly demandSeat: () => void
 }

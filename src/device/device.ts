@@ -1,6 +1,6 @@
 /**
- * This device, as handlers see it: who it is, what it holds, and what it can do without asking
- * anybody.
+ * Composes the device that the handlers use: identity, vault, codes, verifier, sync and
+ * approvals.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Account } from '../api/port.ts'
@@ -24,11 +24,13 @@ import type { Uptime } from './codes/uptime.ts'
 import { openVault } from './identity/vault.ts'
 import { type Verifier, newVerifier } from './codes/verifier.ts'
 
-/** How long an answer waits for a sync that is made for it. */
+/** How long a response waits for the sync that it needs, in milliseconds. */
 const ANSWER_MS = 3000
-/** So old may the last good sync be when own words are shown without another. */
+/**
+ * The greatest age of the last good sync for showing own words without another, in milliseconds.
+ */
 const FRESH_MS = 3_600_000
-/** While the clock is not steady, a sync is asked for this often, in milliseconds of uptime. */
+/** The interval of syncs while the clock is not steady, in milliseconds of uptime. */
 const MEASURED_AGAIN_MS = 60_000
 
 /** Facts of this run. */
@@ -47,15 +49,15 @@ export interface Device extends Run, DeviceContext {
   readonly firstContacts: FirstContacts
   readonly inviterNames: InviterNames
   readonly freshness: Freshness
-  /** Approvals of further devices by this one, loaded at the first. */
+  /** Returns the approver of further devices. The first call loads it. */
   readonly approver: () => Promise<Approver>
   /**
-   * Schedules a sync where the last good one is older than an hour: own words are about to be shown,
-   * and may be of an epoch that is over.
+   * Schedules a sync if the last good one is older than an hour. Called before own words are
+   * shown, because they may belong to an epoch that is over.
    */
   readonly refreshForOwnWords: () => void
   /**
-   * Rejects words of a time that is not known.
+   * Rejects words for a time while the clock is known to be wrong.
    * @param at Unix milliseconds
    * @throws AppError invalid_state
    */
@@ -65,13 +67,13 @@ export interface Device extends Run, DeviceContext {
    * @throws AppError invalid_state if a server does
    */
   acceptClock(): void
-  /** Sign out: wait for the sync under way, and open no secret any more. */
+  /** Signs out: stops the use of secrets and waits for the sync in progress. */
   leave(): Promise<void>
 }
 
 /**
- * How much this device may trust its picture: an account in this process has its clock, and
- * everything that account knows.
+ * Returns the clock offset and the time of the last good sync. An embedded account server shares
+ * the clock of this device and is never out of date.
  */
 const pictureOf = (clock: ServerClock, sync: Sync, now: () => number) =>
   clock === 'own'
@@ -85,7 +87,7 @@ const pictureOf = (clock: ServerClock, sync: Sync, now: () => number) =>
       }
 
 /**
- * Put the device together.
+ * Composes the device.
  * @param options `clock` is the account server's
  */
 export function openDevice(options: {
@@ -96,11 +98,15 @@ export function openDevice(options: {
   clock: ServerClock
   now: () => number
   uptime: Uptime
-  /** Which start of which machine that counts from; null where the system does not tell. */
+  /**
+   * Identifies the start of the machine that began `uptime`; null where the system reports none.
+   */
   boot: string | null
   log: Log
   run: Run
-  /** Schedules a sync while the daemon serves; `timer` where no act of the person asks for it. */
+  /**
+   * Schedules a sync while the daemon serves; `timer` where no operation of the user asks for it.
+   */
   syncSoon: (trigger: SyncReport['trigger']) => void
 }): Device {
   const { state, keychain, identity, account, clock, now, uptime, boot, log, syncSoon } = options
@@ -110,7 +116,7 @@ export function openDevice(options: {
     clock,
     uptime,
     boot,
-    // An account in this process is never out of date: only the reading judges the clock.
+    // An embedded account server is never out of date: only the reading judges the clock.
     syncedAt: () => (clock === 'own' ? null : freshness.lastSyncAt()),
   })
   const vault = openVault(keychain, state.secrets)
@@ -121,10 +127,10 @@ export function openDevice(options: {
   const sync = newSync({ ...options, vault, codes, watch, demandSeat })
 
   let seenState: ClockState = 'steady'
-  /** The uptime when the clock last asked for a sync. */
+  /** The uptime at the last sync that the clock requested, in milliseconds. */
   let askedAt = 0
 
-  /** Only a sync tells how far a clock that moved is off now. */
+  /** Requests a sync if the clock is not steady: only a sync measures how far it is off now. */
   function clockState(at: number): ClockState {
     const found = watch.state(at)
     if (clock === 'own') return found
@@ -137,7 +143,7 @@ export function openDevice(options: {
     return found
   }
   const picture = pictureOf(clock, sync, now)
-  /** Own words start a sync at most this often, and where the last good one is older. */
+  /** When own words last checked the age of the sync, Unix milliseconds: at most once an hour. */
   let ownWordsAt = 0
   const freshness: Freshness = {
     ...picture,

@@ -1,4 +1,4 @@
-/** Steps that run one after the other, in the order in which they were asked for. */
+/** Returns a function that runs steps one after another, in the order of the calls. */
 export function newTurns(): <T>(step: () => Promise<T>) => Promise<T> {
   let tail: Promise<unknown> = Promise.resolve()
   return (step) => {

@@ -2,8 +2,8 @@ import type { TrustCard } from '../api/rest/trust-cards.ts'
 import type { TrustRow } from '../state/trust.ts'
 
 /**
- * What to think of the keys behind a card. A log that the account server shows and that does not hold is no better than other keys: one
- * of the two histories is not theirs.
+ * Returns the status of the keys behind a trust card. A refused key log counts like changed keys:
+ * one of the two histories is not the account's.
  */
 export const keyStatusOf = ({
   refused,

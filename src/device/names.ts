@@ -1,7 +1,7 @@
 /**
- * The name of a person in the answers of this device (protocol, section 4a): the one given here, else
- * the one they signed (`confirmed`: the name at the time of the confirmation, if their keys were
- * confirmed), else the one from the account server.
+ * The name of an account in the responses of this device (protocol, section 4a). In this order:
+ * the name given here; the name at the time of the confirmation, if the keys are still confirmed
+ * (`confirmed`); the name that the account signed; the name from the account server.
  */
 import type { PersonName } from '../api/rest/names.ts'
 import { nameMarks } from '../crypto/encoding/display-names.ts'
@@ -9,7 +9,7 @@ import type { Names } from '../state/names.ts'
 import type { State } from '../state/state.ts'
 import { keyStatusOf } from './key-status.ts'
 
-/** What naming needs: the state, and the own account id. */
+/** The state and the own account id. */
 export interface Naming {
   readonly state: State
   readonly own: string
@@ -38,7 +38,7 @@ const marksOf = ({ state, own }: Naming, name: string, account: string) =>
   nameMarks(name, { has: (comparable) => state.names.isOthers(comparable, account, own) })
 
 /**
- * The name of an account.
+ * Returns the name of an account.
  * @param fromServer the name from the account server, for an account that is unknown here
  */
 export function nameOf(naming: Naming, account: string, fromServer: string): PersonName {
@@ -50,7 +50,7 @@ export function nameOf(naming: Naming, account: string, fromServer: string): Per
   return { ...name, name_marks: marksOf(naming, name.display_name, account) }
 }
 
-/** The name of a guest, which the person gave. */
+/** Returns the name of a guest: the label that the user gave. */
 export const guestName = (naming: Naming, label: string): PersonName => ({
   display_name: label,
   name_source: 'given',
@@ -58,7 +58,8 @@ export const guestName = (naming: Naming, label: string): PersonName => ({
 })
 
 /**
- * The name that a person uses, and whether it differs from the one that was confirmed or accepted.
+ * Returns the name that an account signed, and whether its name has changed. A changed name
+ * differs from the one that was confirmed or accepted here.
  * @param fromServer the name from the account server
  */
 export function ownNameOf(

@@ -1,14 +1,15 @@
 /**
- * Ids that follow from an act: the same act makes the same thing, so that a request which is answered again, after a crash or a
- * server that was not heard, does nothing twice.
+ * Ids derived from an operation. A repetition, after a crash or a lost response, derives the same
+ * ids and therefore creates nothing twice.
  */
 import { createHash } from 'node:crypto'
 import { formatId } from '../crypto/encoding/id.ts'
 import type { Act } from '../storage/idempotency.ts'
 
 /**
- * The id of what an act makes: UUIDv7 bytes (RFC 9562 section 5.7) with the time of the act, the rest derived.
- * @param what tells apart what one act makes
+ * Returns the id of an object that an operation creates. Its bytes are a UUIDv7 (RFC 9562 section
+ * 5.7) with the time of the operation; a hash of the operation gives the other bits.
+ * @param what distinguishes the objects that one operation creates
  */
 export function idOf(prefix: string, { id, at }: Act, what = ''): string {
   const bytes = createHash('sha256')

@@ -1,14 +1,14 @@
-/** Parts of one job that do not depend on each other. */
+/** Runs independent parts of one job. */
 import { type Code, toAppError } from '../errors.ts'
 
-/** Every later part would fail the same way. */
+/** Codes that end the job: every later part would fail in the same way. */
 export const ENDING: readonly Code[] = ['backend_unavailable', 'backend_timeout', 'not_signed_in']
 
 /**
- * Run each part in turn, also after one that failed, except where the account server is away or has
- * ended the session.
+ * Runs each part in turn, also after a failed one. Stops where the account server is unreachable
+ * or has ended the session.
  * @param failed called for a failure that is not thrown
- * @throws the first failure after all parts ran, or at once the one that ends them
+ * @throws the first failure after all parts ran, or at once a failure that ends the job
  */
 export async function runEach(
   parts: readonly (() => Promise<void>)[],

@@ -1,4 +1,4 @@
-/** What this machine and its user are called, as far as the system says. */
+/** The names of this machine and its user, as the operating system reports them. */
 import { hostname, userInfo } from 'node:os'
 
 export interface Names {
@@ -13,7 +13,10 @@ const PLATFORM: Readonly<Record<string, Names['platform']>> = {
   win32: 'windows',
 }
 
-/** Containers run as users whom no passwd entry names; the system then has no name to give. */
+/**
+ * Returns the name of the user. In a container, the user may have no passwd entry: the function
+ * then falls back to the environment.
+ */
 function userName(): string {
   try {
     return userInfo().username
@@ -22,7 +25,7 @@ function userName(): string {
   }
 }
 
-/** Looked up when they are read: most starts need none of them. */
+/** Returns the names. Each is looked up when it is read, because most starts need none. */
 export const ownNames = (): Names => ({
   get display_name() {
     return userName()

@@ -1,7 +1,10 @@
 import { type Handlers, keeperOf } from './context.ts'
 
 export const account: Handlers['account'] = {
-  /** A machine account's caller deletes that account at the server; this device is somebody else's. */
+  /**
+   * Deletes the account. The caller of a machine account deletes that account at the server; this
+   * device belongs to another account.
+   */
   delete: async (_, context) => {
     if (keeperOf(context) === null) return context.account.account.delete({})
     const { signIn, tokens } = context.home

@@ -8,11 +8,14 @@ export const token: Handlers['token'] = {
   },
 }
 
-/** A machine account's caller manages the tokens of its account, at the account server, and never sees the daemon's. */
+/**
+ * The caller of a machine account manages the tokens of its account, at the account server, and
+ * never sees those of the daemon.
+ */
 export const apiTokens: Handlers['apiTokens'] = {
   list: async (page, { home, account, byMachine }) =>
     byMachine ? account.machineTokens.list(page) : pageIn(home.tokens.list(), page, 'tok_'),
-  // Only `full` comes here, so no token can be wider than its minter.
+  // Only scope `full` may call this, so no token has more rights than its creator.
   create: async (input, { home, account, byMachine }) =>
     byMachine ? account.machineTokens.create(input) : home.tokens.mint(input.body),
   delete: async (input, { home, account, byMachine }) => {

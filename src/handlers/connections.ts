@@ -12,7 +12,10 @@ import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
 import { namedConnections } from './named.ts'
 
-/** Connections with what this device knows: the names of members, whether it has the secret, and what replaces them. */
+/**
+ * Adds data of this device to connections: the names of members, whether it has the secret, and
+ * which connection replaces them.
+ */
 const allDecorated = (connections: readonly Connection[], device: Device | null): Connection[] =>
   namedConnections(connections, device).map((connection) => ({
     ...connection,
@@ -20,13 +23,13 @@ const allDecorated = (connections: readonly Connection[], device: Device | null)
     replaced_by: device?.state.replacements.inPlaceOf(connection.id) ?? null,
   }))
 
-/** One connection with what this device knows. */
+/** Adds data of this device to one connection. */
 export const decorated = (connection: Connection, device: Device | null): Connection =>
   allDecorated([connection], device)[0]!
 
 /**
- * Keep the name that people see in answers to what they asked to be checked. The row's time stays: what else changed at the
- * account meanwhile is for the next sync to fetch.
+ * Stores the name of a connection, which answers to checked words show. The row keeps its time,
+ * so that the next sync fetches the other changes.
  */
 function remember({ id, name }: Connection, { state, codes, sync, demandSeat }: Device): void {
   demandSeat()
@@ -38,7 +41,10 @@ function remember({ id, name }: Connection, { state, codes, sync, demandSeat }: 
   codes.putConnection(renamed)
 }
 
-/** The roster of one that others were in stays: the account server must not get to show an older one. */
+/**
+ * Deletes a connection from this device. The roster of one that still has other members stays, so
+ * that the account server cannot present an older one.
+ */
 function forget(id: string, how: 'left' | 'ended', { state, codes, sync, vault }: Device): void {
   sync.changed(id)
   codes.remove(id)
@@ -55,7 +61,7 @@ function forget(id: string, how: 'left' | 'ended', { state, codes, sync, vault }
 
 const isNotFound = (error: unknown) => error instanceof AppError && error.code === 'not_found'
 
-/** Whether the account server has the connection no more for this account. */
+/** Returns whether the account server no longer has the connection for this account. */
 async function isGone(id: string, account: Account): Promise<boolean> {
   try {
     await account.connections.read({ id })
@@ -67,8 +73,9 @@ async function isGone(id: string, account: Account): Promise<boolean> {
 }
 
 /**
- * Leave or end a connection as `leaveOrEnd` does, and forget it; where nothing can be signed,
- * forget it here. Succeeds where an earlier request did it whose answer was lost.
+ * Leaves or ends a connection as `leaveOrEnd` does, and deletes it from this device; if nothing
+ * can be signed, only deletes it here. Also succeeds if an earlier request did so and its answer
+ * was lost.
  */
 export async function leave(
   id: string,
@@ -80,7 +87,7 @@ export async function leave(
   try {
     forget(id, await leaveOrEnd(device, account, id, asLastOwner), device)
   } catch (error) {
-    // The account server may have carried it out already, and its answer was lost.
+    // The account server may have carried out an earlier request, and its answer was lost.
     const isDone =
       isNotFound(error) && device.state.connections.get(id) !== null && (await isGone(id, account))
     if (!isDone && !isUnsignable(error)) throw error
@@ -89,7 +96,10 @@ export async function leave(
   }
 }
 
-/** Words for everyone. Throws AppError `validation_failed` where the request meant others. */
+/**
+ * Returns words for all members.
+ * @throws AppError `validation_failed` if the request names a purpose or a listener
+ */
 function wordsForAll(
   { codes }: Device,
   id: string,
@@ -103,14 +113,17 @@ function wordsForAll(
   return codes.toSay(id, at)
 }
 
-/** Throws AppError validation_failed where nobody is invited, or more than may have words at once. */
+/**
+ * Checks that some members are invited, and not more than may have words at once.
+ * @throws AppError validation_failed if not
+ */
 function demandWordsFor(invite: readonly unknown[]): void {
   if (invite.length > 0 && invite.length <= MOST_OPEN) return
   const message = `Words are for whom you invite: invite 1 to ${MOST_OPEN} people with them.`
   throw invalid('body', [{ path: 'words', message }])
 }
 
-/** Four words for each invitation to a connection that was just made. */
+/** Creates four words for each invitation to a connection that was just created. */
 async function wordsFor(device: Device, account: Account, connection: string) {
   const { makeWords } = await import('../device/first-contacts/four-words.ts')
   const { sent } = await account.invitations.list({ state: 'pending' })
@@ -131,7 +144,8 @@ export const connections: Handlers['connections'] = {
 
   create: async ({ body }, { home, local, act }) => {
     const { openConnection } = await import('../device/connections/connections.ts')
-    // Not as a part of the act: envelopes differ each time, and the server knows the roster's entry again.
+    // Not part of the operation: envelopes differ each time, and the server recognises a repeated
+    // roster entry.
     const { words: asked, ...wanted } = body
     if (asked) demandWordsFor(wanted.invite)
     const account = home.seat.account()

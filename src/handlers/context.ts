@@ -1,4 +1,4 @@
-/** What a handler gets beside its input: the account of the caller and, where there is one, this device. */
+/** The context of a handler: the account of the caller and, if there is one, this device. */
 import type { Account } from '../api/port.ts'
 import type { Rest } from '../api/rest/index.ts'
 import type { Answers } from '../api/route.ts'
@@ -24,7 +24,7 @@ export interface Asked {
   readonly header?: (name: string) => string | undefined
 }
 
-/** The daemon, which is there whoever asks and whether or not somebody is signed in. */
+/** The daemon, independent of the caller and of a session. */
 export interface Home extends Run {
   readonly now: () => number
   readonly tokens: Tokens
@@ -33,37 +33,52 @@ export interface Home extends Run {
   readonly signIn: SignInFlow
   readonly reachability: Pick<Reachability, 'read'>
   readonly log: Log
-  /** Ask a row as whoever made a request. */
+  /** Calls a row with the credentials of a request. */
   readonly ask: (asked: Asked, call: Call) => ReturnType<Ask>
 }
 
 export interface Context {
   readonly home: Home
-  /** The account of the caller: the one that is signed in here, or the machine account whose token was presented. */
+  /**
+   * The account of the caller: that of the session of this device, or the machine account of the
+   * presented token.
+   */
   readonly account: Account
-  /** This device; null for a machine account's caller, while nobody is signed in, and while it waits for approval. */
+  /**
+   * This device; null for the caller of a machine account, without a session, and while the
+   * device waits for approval.
+   */
   readonly device: Device | null
-  /** The same where the answer needs it. Throws AppError no_device or not_signed_in, saying why there is none. */
+  /**
+   * This device, for answers that need it.
+   * @throws AppError no_device or not_signed_in, with the reason
+   */
   readonly local: Device
   /** null on a public route. */
   readonly caller: Caller | null
-  /** Whether a machine account's token was presented: it gets what is its account's, and nothing of this daemon's owner. */
+  /**
+   * Whether a machine account's token was presented: it has access to its own account and to
+   * nothing of the owner of this daemon.
+   */
   readonly byMachine: boolean
-  /** The media types the caller would take. */
+  /** The media types that the caller accepts. */
   readonly accept: string
-  /** A header field of the request, by its name in lower case. */
+  /** Returns a header field of the request, by its lower-case name. */
   header(name: string): string | undefined
-  /** Ask another row as whoever asks this. */
+  /** Calls another row with the credentials of this request. */
   readonly ask: Ask
-  /** The same without the request's `Idempotency-Key`, where a request may ask more than once. */
+  /**
+   * The same without the `Idempotency-Key` of the request, for requests that may call several
+   * rows.
+   */
   readonly askAnew: Ask
-  /** What is being done: the same for a request and its repetition under one `Idempotency-Key`. */
+  /** The operation: the same for a request and its repetition under one `Idempotency-Key`. */
   readonly act: Act
 }
 
 export type Handlers = Answers<Rest, 'daemon' | 'both', Context>
 
-/** What whoever presents a machine account's token is told where a device, or its owner, is needed. */
+/** Returns the error for a machine account's token if a device, or its owner, is needed. */
 export const noDevice = () =>
   new AppError(
     'no_device',
@@ -77,7 +92,7 @@ const awaiting = () =>
       'on a device that is signed in.',
   )
 
-/** What few answers ask for is made when they ask: every request pays for a context. */
+/** Creates rarely used members at first use, because every request pays for a context. */
 class RequestContext implements Context {
   readonly home: Home
   readonly account: Account
@@ -128,9 +143,9 @@ class RequestContext implements Context {
 }
 
 /**
- * The context of a request.
- * @param asked the request: its token is as presented, which a public route does not look up
- * @param act null where the request cannot be repeated: then it is an act of its own
+ * Returns the context of a request.
+ * @param asked the request; a public route does not look up its token
+ * @param act null if the request cannot be repeated: then it is an operation of its own
  */
 export const contextOf = (
   home: Home,
@@ -140,7 +155,8 @@ export const contextOf = (
 ): Context => new RequestContext(home, caller, asked, act)
 
 /**
- * The device that keeps what a write changes; null for a machine account's caller, whose writes no device keeps.
+ * Returns the device that stores what a write changes; null for the caller of a machine account,
+ * because no device stores its writes.
  * @throws AppError not_signed_in, or no_device while this device waits for approval
  */
 export const keeperOf = (context: Context): Device | null =>

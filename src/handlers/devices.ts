@@ -1,7 +1,9 @@
 import { type Handlers, keeperOf } from './context.ts'
 
 export const devices: Handlers['devices'] = {
-  /** Without a device nothing can be signed: the account server then says what it can do alone. */
+  /**
+   * Without a device nothing can be signed. The account server then does what it can do alone.
+   */
   delete: async ({ id }, context) => {
     const keeper = keeperOf(context)
     if (keeper === null) return context.account.devices.delete({ id })

@@ -1,14 +1,19 @@
 import { type Handlers, keeperOf } from './context.ts'
 
 export const exports: Handlers['exports'] = {
-  /** Hands over what only this device has so far: checks of words, and stamps without a receipt. */
+  /**
+   * Creates an export. First uploads what only this device has so far: checks of words, and
+   * stamps without a receipt.
+   */
   create: async (_, context) => {
     const keeper = keeperOf(context)
     if (keeper !== null) await keeper.sync.handOver()
     return context.account.exports.create({})
   },
 
-  /** A link for an API token of this daemon ends with that token. */
+  /**
+   * Returns a link to an export. A link for an API token of this daemon expires with that token.
+   */
   download: async ({ id }, { account, caller, byMachine, home }) => {
     const token = caller?.token ?? null
     if (byMachine || token === null) return account.exports.download({ id })

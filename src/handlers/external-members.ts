@@ -19,12 +19,14 @@ export const externalMembers: Handlers['externalMembers'] = {
     const { account } = context
     const keeper = keeperOf(context)
     if (keeper === null) return account.externalMembers.delete({ id })
-    // Before: afterwards nothing says any more whom a guest code was for.
+    // Read before the deletion, which removes the link between a guest code and its external
+    // member.
     const codes = await guestCodesOf(account, id)
     try {
       await account.externalMembers.delete({ id })
     } catch (error) {
-      // Done before, it may be, and the answer was lost: what is revoked is to verify here no longer.
+      // An earlier request may have succeeded and its answer may be lost. Revoked guest codes
+      // must no longer verify here.
       if (error instanceof AppError && error.code === 'not_found')
         forgetAll(
           keeper,

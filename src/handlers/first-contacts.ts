@@ -1,4 +1,4 @@
-/** First contacts by four words: made, and what came of them. The words are shown once. */
+/** First contacts by four words: their creation and their outcomes. The words are shown once. */
 import { contactOf } from '../device/first-contacts/outcomes.ts'
 import { AppError } from '../errors.ts'
 import type { Handlers } from './context.ts'

@@ -7,17 +7,21 @@ import { createGuestCode, forgetGuestCode, guestUrl } from '../device/connection
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
-/** Whether words may be said by the clock of this device. */
+/** Returns whether words may be shown, by the clock of this device. */
 const hasTime = (device: Device | null): boolean =>
   device !== null && !isWrong(device.freshness.clock(device.now()))
 
-/** Add what only this device knows: whether the secret is here, and the words that its owner says to the guest now. */
+/**
+ * Adds data that only this device has: whether it has the secret, and the words that the owner
+ * says to the guest now.
+ */
 function decorated(guest: GuestCode, device: Device | null, isTimed = hasTime(device)): GuestCode {
   if (device === null) return { ...guest, secret_here: false, code: null }
   const { state, codes, vault, now } = device
   const speaks = isTimed && guest.state === 'active' && codes.has(guest.id)
   const isHere = vault.has(guest.id)
-  // The label is the one that the person gave on this device, whatever the account server calls it.
+  // The label is the one that the user gave on this device, even if the account server has
+  // another.
   const kept = isHere ? state.guests.get(guest.id) : null
   return {
     ...guest,
@@ -27,7 +31,10 @@ function decorated(guest: GuestCode, device: Device | null, isTimed = hasTime(de
   }
 }
 
-/** The secret of a live guest code. Throws AppError that says why there is none. */
+/**
+ * Returns the secret of an active guest code.
+ * @throws AppError with the reason if there is none
+ */
 function secretOf(id: string, { state, vault, now }: Device): Uint8Array {
   const guest = state.guests.get(id)
   if (guest === null)
@@ -53,7 +60,10 @@ function secretOf(id: string, { state, vault, now }: Device): Uint8Array {
   return secret
 }
 
-/** The scope table lets `read` ask any GET; this picture outlives the token that fetched it. */
+/**
+ * A token of scope `read` may call every GET, but this picture can be used after the token has
+ * ended.
+ */
 const forWriters = () =>
   new AppError(
     'secret_unavailable',

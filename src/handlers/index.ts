@@ -1,4 +1,7 @@
-/** All handlers: the answers of the `daemon` and `both` rows. The mapped type counts them. */
+/**
+ * All handlers: the answers of the `daemon` and `both` rows. The compiler checks by the mapped
+ * type that none is missing.
+ */
 import { lazily } from '../api/lazy.ts'
 import { rest } from '../api/rest/index.ts'
 import type { Table } from '../api/route.ts'
@@ -43,7 +46,10 @@ type Passed = Readonly<
   Record<string, Readonly<Record<string, (input: unknown) => Promise<unknown>>>>
 >
 
-/** A row of the account alone is passed on to the account of the caller as it came. A device that waits for approval may only read. */
+/**
+ * Forwards a row of the account to the caller's account unchanged. A device that waits for
+ * approval may only read.
+ */
 const passedOn =
   (group: string, name: string, writes: boolean): Answer =>
   async (input, context) => {

@@ -6,8 +6,8 @@ import { namedInvitation, namedInvitations } from './named.ts'
 type Both = Awaited<ReturnType<Handlers['invitations']['list']>>
 
 /**
- * Both directions, with the names as this device knows them. What the person can read of those that
- * they received is remembered: an approval is of that.
+ * Returns both directions with the names stored on this device. Records what the user can read of
+ * received invitations, because an approval refers to that.
  */
 async function named({ received, sent }: Both, { account, device }: Context): Promise<Both> {
   if (device !== null) rememberReceived(device, received)
@@ -43,7 +43,7 @@ export const invitations: Handlers['invitations'] = {
 
   decline: async ({ id }, context) => {
     const keeper = keeperOf(context)
-    // First: what the account server does with the answer changes nothing about it.
+    // First, because the answer of the account server must not affect it.
     keeper?.state.consents.withdraw(id)
     return namedInvitation(
       await context.account.invitations.decline({ id }),

@@ -1,4 +1,7 @@
-/** What the command line asks the daemon beside the documented interface: who is signed in here, what takes this device's keys, a copy. */
+/**
+ * Answers for the command line alone, beside the documented interface: the session, operations
+ * with this device's keys, and backups.
+ */
 import { timeAt } from '../api/fields.ts'
 import type { Local } from '../api/local/index.ts'
 import type { Answers } from '../api/route.ts'
@@ -6,7 +9,10 @@ import { dismissSetKey, sayWhoSet, setElsewhere } from '../device/trust/recovery
 import { decorated } from './connections.ts'
 import type { Context } from './context.ts'
 
-/** Seals a copy of all that this device keeps, for whoever knows the passphrase; and tells where the account's database is. */
+/**
+ * Creates a sealed copy of all data of this device, which the passphrase opens. Also returns
+ * where the database of the account is.
+ */
 type Backup = (
   passphrase: string,
 ) => Promise<{ bytes: AsyncIterable<Uint8Array>; accountDatabase: string }>
@@ -59,7 +65,7 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', Context> 
     },
   },
   sealKey: {
-    // Not as part of the act: it may add two entries, each of which is a request of its own.
+    // Not part of the operation: it may add two entries, each with a request of its own.
     renew: async (_, { home: { seat }, local }) => {
       const { renewNow } = await import('../device/sync/seal-renewal.ts')
       const until = await renewNow(local, seat.account())

@@ -14,7 +14,10 @@ export const members: Handlers['members'] = {
     return namedInvitation(made, keeper, context.account)
   },
 
-  /** Whoever is in the roster is removed by what a device signs; whoever was only invited, by the account server. */
+  /**
+   * Removes a member. The device signs the removal of a member in the roster; the account server
+   * alone removes an invited one.
+   */
   remove: async ({ id, mid }, context) => {
     const keeper = keeperOf(context)
     const { account } = context

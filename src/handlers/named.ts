@@ -1,4 +1,4 @@
-/** Names of others in what the account server answers, as this device knows them. */
+/** Replaces names in answers of the account server by the names stored on this device. */
 import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import type { Invitation, Party } from '../api/rest/invitations.ts'
@@ -12,7 +12,7 @@ export const namingOf = ({ state, identity }: Pick<Device, 'state' | 'identity'>
   own: identity.account,
 })
 
-/** The names of accounts for one answer, which looks each of them up once. */
+/** Returns a function that names accounts for one answer and looks each of them up once. */
 function namesFor(device: Device): (account: string, fromServer: string) => PersonName {
   const naming = namingOf(device)
   const known = new Map<string, PersonName>()
@@ -23,7 +23,7 @@ function namesFor(device: Device): (account: string, fromServer: string) => Pers
   }
 }
 
-/** Connections with the names of their members as this device knows them. */
+/** Returns connections with the names of their members as stored on this device. */
 export function namedConnections(
   connections: readonly Connection[],
   device: Device | null,
@@ -47,7 +47,7 @@ function namedParty(party: Party, naming: Naming): Party {
     : { ...party, ...nameOf(naming, user_id, display_name ?? user_id) }
 }
 
-/** Invitations with the names of both sides as this device knows them. */
+/** Returns invitations with the names of both sides as stored on this device. */
 export async function namedInvitations(
   invitations: readonly Invitation[],
   device: Device | null,
@@ -67,7 +67,7 @@ export async function namedInvitations(
   }))
 }
 
-/** One invitation, as `namedInvitations`. */
+/** Returns one invitation, as `namedInvitations` does. */
 export async function namedInvitation(
   invitation: Invitation,
   device: Device | null,

@@ -4,7 +4,10 @@ import { type Handlers, keeperOf } from './context.ts'
 
 type Input = Parameters<Account['preferences']['update']>[0]
 
-/** The account server has the secret before the code is active, and this device keeps it once it is. */
+/**
+ * Switches the public code. The account server receives the secret before the code is active, and
+ * this device stores it afterwards.
+ */
 async function switched(device: Device, account: Account, input: Input, on: boolean) {
   const { keepCode, shareCode } = await import('../device/codes/public-code.ts')
   const secret = on ? await shareCode(account) : null
@@ -18,7 +21,7 @@ export const preferences: Handlers['preferences'] = {
     const keeper = keeperOf(context)
     const { account } = context
     const { public_code: on } = input.body
-    // Without a device there is no secret: the account server says so.
+    // Without a device there is no secret, and the account server rejects the request.
     return keeper === null || on === undefined
       ? account.preferences.update(input)
       : switched(keeper, account, input, on)

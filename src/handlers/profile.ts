@@ -5,8 +5,8 @@ import type { Device } from '../device/device.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
 /**
- * Add the name that was signed, and the words to say now, where the minute is known. Another device may have switched the public
- * code on or off since.
+ * Adds the signed name, and the current words if the clock is right. Another device may have
+ * switched the public code on or off since.
  */
 async function withCode(
   profile: Profile,
@@ -34,7 +34,7 @@ export const profile: Handlers['profile'] = {
     const { account } = context
     if (keeper === null) return account.profile.update(input)
     const { display_name: name, ...rest } = input.body
-    // First: a handle that is taken refuses the request before anything was signed.
+    // First, because a handle that is taken must reject the request before anything is signed.
     const updated = await account.profile.update({ body: rest })
     if (name === undefined) return withCode(updated, keeper, account)
     const { giveOwnName } = await import('../device/trust/own-name.ts')

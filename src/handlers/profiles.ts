@@ -20,7 +20,10 @@ const doesNotHold = (cause: Refusal) =>
     { cause },
   )
 
-/** The key ids that the account's own log vouches for; the server's word alone is not enough. */
+/**
+ * Returns the key ids in the key log that the account signed; the server's list alone is not
+ * enough.
+ */
 async function vouchedFor(
   { account, device }: Pick<Context, 'account' | 'device'>,
   id: string,
@@ -34,7 +37,7 @@ async function vouchedFor(
       seqOf,
     })
     const log = await inSlices(verifyingKeyLog(id, entries, remembered?.known))
-    // Another answer may have brought a revocation meanwhile.
+    // Another request may have received a revocation meanwhile.
     return device === null ? log : newestOf(device.state, log)
   }, doesNotHold)
   return new Set(active.flatMap(({ keys, seal }) => [thumbprint(keys.sign), seal]))
@@ -44,7 +47,10 @@ const idOf = (item: PublicKey) =>
   item.use === 'sign' ? thumbprint(item.jwk) : sealKeyId(decodeBase64url(item.key))
 
 export const profiles: Handlers['profiles'] = {
-  /** A machine account's caller gets them as the account server has them: key logs are shown to devices alone. */
+  /**
+   * The caller of a machine account gets the keys as the account server lists them, because only
+   * devices may read key logs.
+   */
   keys: async (input, { account, device, byMachine }) => {
     if (!isId('acc_', input.id))
       throw new AppError('not_found', 'There is no account with this id.')

@@ -12,14 +12,20 @@ import { AppError, type Code } from '../errors.ts'
 import type { StampRow } from '../state/stamps.ts'
 import type { Handlers } from './context.ts'
 
-/** Words of two stamps are equal once in 2^36: a second try is rare, a fifth never happens. */
+/**
+ * The most attempts. The words of two stamps are equal once in 2^36: a second attempt is rare,
+ * and a fifth never happens.
+ */
 const TRIES = 5
-/** The server is away, or answers without sense: the stamp holds, and its receipt follows. */
+/**
+ * The server is unreachable or its answer is invalid: the stamp is valid, and its receipt
+ * follows.
+ */
 const AWAY: readonly Code[] = ['backend_unavailable', 'backend_timeout', 'backend_error']
 
 interface Digest {
   readonly sha256: Uint8Array
-  /** Bytes; null when only the digest was given. */
+  /** In bytes; null if only the digest was given. */
   readonly len: number | null
 }
 
@@ -39,8 +45,8 @@ function digestOf(body: {
 }
 
 /**
- * Register a stamp for its receipt, which is null while the server sends none that is right: the next sync asks again.
- * Undefined when its words are another stamp's already.
+ * Registers a stamp and returns its receipt. Returns null if the server sends no valid receipt:
+ * the next sync requests it again. Returns undefined if another stamp has the same words.
  */
 async function register(
   { identity }: Device,
@@ -59,7 +65,10 @@ async function register(
   }
 }
 
-/** The signed `clock`: the server's offset, or `local` where it is not known, or not any more. */
+/**
+ * Returns the signed `clock`: the server's offset, or `local` if the offset is unknown or
+ * outdated.
+ */
 function clockOf({ freshness, now }: Device): StampPayload['clock'] {
   const offset = freshness.clock(now()) === 'steady' ? freshness.offsetMs() : null
   return offset === null
@@ -95,7 +104,10 @@ async function sign(
   )
 }
 
-/** The stamp under this id: the one that the same act signed before it was cut off, or a new one, kept before anybody sees it. */
+/**
+ * Returns the stamp with this id: the one that the same operation signed before it was
+ * interrupted, or a new one, which is stored before any caller gets it.
+ */
 async function keptOrSigned(
   { state, demandSeat }: Device,
   jti: string,
@@ -110,7 +122,10 @@ async function keptOrSigned(
   return row
 }
 
-/** Its receipt, known or asked for now; undefined, and the stamp forgotten, when it cannot be. */
+/**
+ * Returns the stored receipt, or requests it. Returns undefined, and deletes the stamp, if its
+ * words are not free.
+ */
 async function receiptOf(
   device: Device,
   account: Account,
@@ -125,7 +140,7 @@ async function receiptOf(
     else if (receipt !== null) state.stamps.setReceipt(id, receipt)
     return receipt
   } catch (error) {
-    // Nobody is told of it, so nobody has it.
+    // No caller has this stamp yet.
     state.stamps.delete(id)
     throw error
   }

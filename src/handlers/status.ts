@@ -22,7 +22,7 @@ type Found = Omit<
   | 'not_working'
 >
 
-/** What asks the account server, and fails while that does not answer. */
+/** Everything that needs the account server, and fails while it is unreachable. */
 const NOT_WORKING: readonly string[] = [
   'Lists, and reading what the account server keeps: they answer 503 backend_unavailable.',
   'Every change: creating, inviting, approving, removing, revoking a device. Nothing is queued; ask again.',
@@ -31,8 +31,7 @@ const NOT_WORKING: readonly string[] = [
 ]
 
 /**
- * @returns what the status says of an account server that has not answered since a time, Unix
- * milliseconds
+ * Returns the status of an account server that is unreachable since a time, in Unix milliseconds.
  */
 const away = (since: number) => ({
   backend_reachable: false,
@@ -41,8 +40,8 @@ const away = (since: number) => ({
 })
 
 /**
- * The end of the summary.
- * @param since null for an account server that answers, or of which nothing is known
+ * Returns the end of the summary.
+ * @param since null for an account server that is reachable or was not asked yet
  * @param device what works without the account server
  */
 function sentence(since: number | null, device: Device | null): string {
@@ -51,7 +50,10 @@ function sentence(since: number | null, device: Device | null): string {
   return ` The account server has not answered since ${timeAt(since)}: lists and changes fail until it does.${works}`
 }
 
-/** null: does not apply to a caller who has neither a cache nor a device here. */
+/**
+ * Returns the status for the caller of a machine account, who has no cache and no device here:
+ * null means that a member does not apply.
+ */
 const ofMachine = (backend: string): Found => ({
   authenticated: true,
   device_registered: null,
@@ -72,7 +74,7 @@ const without = (authenticated: boolean, summary: string): Found => ({
   summary,
 })
 
-/** Why the account is out of reach for this device; null while nothing says so. */
+/** Returns why the account server rejects this device; null if there is no sign of that. */
 function refusalOf(device: Device | null, seat: Pick<Seat, 'refused'>): string | null {
   const refused = device?.sync.refused() ?? seat.refused()
   if (refused !== null || device === null) return refused
@@ -87,7 +89,7 @@ function ofDevice(device: Device, refused: string | null, backend: string): Foun
   const warning = copyWarning(state)
   return {
     authenticated: refused === null,
-    // The account server refuses a revoked device like an ended session, and does not say which.
+    // The account server rejects a revoked device like an ended session, with the same error.
     device_registered: refused === null,
     global_key_active: isActive(device),
     cached_connections: connections,

@@ -3,7 +3,7 @@ import type { Handlers } from './context.ts'
 export const sync: Handlers['sync'] = {
   read: async (_input, { local }) => ({ last_sync: local.sync.last() }),
 
-  /** A failure is answered as an error of the request; `read` still has the report of it. */
+  /** Syncs now. A failure is the error of this request; `read` still returns its report. */
   run: async (_input, { local }) => {
     const report = await local.sync.runAnew('request')
     const failure = local.sync.failureOf(report)

@@ -1,4 +1,7 @@
-/** Trust cards: the account keeps whom it follows, and this device judges their keys and knows them by the name it accepted. */
+/**
+ * Trust cards: the account server stores which accounts are followed. This device verifies their
+ * keys and stores their accepted names.
+ */
 import { setImmediate } from 'node:timers/promises'
 import { every } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
@@ -18,13 +21,13 @@ import { historyOf } from './trust-history.ts'
 
 const MONTH_MS = 30 * 24 * 3600 * 1000
 
-/** The curves are loaded when there is somebody whose keys are to be judged. */
+/** The elliptic curves are loaded when there are keys to verify. */
 const keys = () => import('../device/trust/trust-keys.ts')
 
-/** The later of two times, of which each may be missing. */
+/** Returns the later of two times, of which each may be missing. */
 const later = (a: string | null, b: string | null) => ((a ?? '') > (b ?? '') ? a : b)
 
-/** Add what this device knows: the name, what it thinks of the keys, and the safety number. */
+/** Adds data of this device: the name, the state of the keys, and the safety number. */
 async function decorated(device: Device, card: TrustCard, row: TrustRow): Promise<TrustCard> {
   const { state, identity } = device
   const { user_id: id } = card
@@ -43,7 +46,10 @@ async function decorated(device: Device, card: TrustCard, row: TrustRow): Promis
   }
 }
 
-/** Throws AppError backend_error for the card of somebody else. */
+/**
+ * Checks that a card is of this account.
+ * @throws AppError backend_error if it is of another one
+ */
 function demandOf({ user_id }: TrustCard, id: string): void {
   if (user_id !== id)
     throw new AppError(
@@ -52,20 +58,26 @@ function demandOf({ user_id }: TrustCard, id: string): void {
     )
 }
 
-/** The card as it is now, by key logs as the account server shows them now: the own one is half of the safety number. */
+/**
+ * Fetches key logs from the account server and returns the card's row. The own log is fetched
+ * too, because it is one half of the safety number.
+ */
 async function fresh(device: Device, account: Account, id: string): Promise<TrustRow> {
   const { examine } = await keys()
   await refreshOwn(device, account)
   return examine(device, account, id)
 }
 
-/** What the person thinks of somebody's keys has changed, and so what they hold back. */
+/**
+ * Updates which connections are suspended, after the user's review of an account's keys has
+ * changed.
+ */
 async function rejudge(device: Device, id: string): Promise<void> {
   const { judgeHolds } = await import('../device/logs/connection-record.ts')
   judgeHolds(device, id)
 }
 
-/** What is wrong with the own key log a sync tells; here this device goes by the one it knows. */
+/** Refreshes the own key log, or falls back to the cached one. Sync reports errors in it. */
 async function refreshOwn(device: Device, account: Account) {
   const { fetchKeyLog, rememberKeyLog } = await import('../device/logs/key-log.ts')
   try {
@@ -86,7 +98,7 @@ export const trustCards: Handlers['trustCards'] = {
     for (const card of items) {
       const row = await look(device, account, card)
       cards.push(await decorated(device, card, row))
-      // A safety number takes some ten milliseconds, in which others wait.
+      // A safety number takes some ten milliseconds; other requests run in between.
       await setImmediate()
     }
     return { items: cards, next_cursor }
@@ -99,7 +111,8 @@ export const trustCards: Handlers['trustCards'] = {
     if (keeper === null) return card
     keeper.demandSeat()
     if ('user_id' in input.body) demandOf(card, input.body.user_id)
-    // Whose keys the person has looked at here before, is followed with those.
+    // An account with keys that the user reviewed on this device before is followed with those
+    // keys.
     const row = await fresh(keeper, account, card.user_id)
     await rejudge(keeper, card.user_id)
     return decorated(keeper, card, row)
@@ -110,7 +123,7 @@ export const trustCards: Handlers['trustCards'] = {
     const { account } = context
     const { id } = input
     if (keeper === null || !isId('acc_', id)) return account.trustCards.update(input)
-    // The name and the number that was compared stay on this device.
+    // The name and the compared number stay on this device.
     const { name, safety_number, ...body } = input.body
     requirePair(body.confirmed, safety_number)
     const row =
@@ -119,7 +132,7 @@ export const trustCards: Handlers['trustCards'] = {
     keeper.demandSeat()
     demandOf(card, id)
     if (row !== null) requireSame(keeper, row)
-    // Before another look, which may find another.
+    // Before the keys are fetched again, which may find another recovery.
     if (body.recovery_seen === true) dismissRecovery(keeper, id)
     if (name !== undefined) keeper.state.names.set(id, 'given', name)
     if (row === null) return decorated(keeper, card, await fresh(keeper, account, id))
@@ -133,7 +146,7 @@ export const trustCards: Handlers['trustCards'] = {
       await context.account.trustCards.delete({ id })
     } catch (error) {
       const isGone = error instanceof AppError && error.code === 'not_found'
-      // Unfollowed on another device, and followed here still.
+      // Unfollowed on another device, and still followed on this one.
       if (!isGone || (keeper?.state.trust.get(id) ?? null) === null) throw error
     }
     if (keeper === null) return
@@ -145,7 +158,10 @@ export const trustCards: Handlers['trustCards'] = {
     device === null ? account.trustCards.history(input) : historyOf(device, account, input),
 }
 
-/** Throws AppError validation_failed unless `confirmed` and `safety_number` come together. */
+/**
+ * Checks that `confirmed` and `safety_number` are given together.
+ * @throws AppError validation_failed if not
+ */
 function requirePair(confirmed: true | undefined, number: string | undefined): void {
   if ((confirmed === undefined) === (number === undefined)) return
   const [path, message] =
@@ -161,16 +177,20 @@ const otherNumber = () =>
     'This is not the safety number of their keys and yours now: they changed, or a digit differs. Compare the number that the trust card has now, then confirm with that one.',
   )
 
-/** Throws AppError conflict where a sync learned of other keys while the account server was asked. */
+/**
+ * Checks that no sync found other keys during the request to the account server.
+ * @throws AppError conflict if one did
+ */
 function requireSame({ state }: Device, { account, newest }: TrustRow): void {
   const now = state.trust.get(account)
   if (now !== null && (now.newest !== newest || now.refused !== null)) throw otherNumber()
 }
 
 /**
- * The keys to be confirmed, fetched anew.
- * @param number the safety number that the person compared
- * @throws AppError conflict where the keys have another number by now, and as `requireConfirmable`
+ * Fetches the keys that the user confirms.
+ * @param number the safety number that the user compared
+ * @throws AppError conflict if the keys have another number now, and the errors of
+ * `requireConfirmable`
  */
 async function toConfirm(
   device: Device,
@@ -178,7 +198,7 @@ async function toConfirm(
   id: string,
   number: string,
 ): Promise<TrustRow> {
-  // The account server decides whether the account is followed, before this device keeps anything.
+  // The account server checks that the account is followed, before this device stores anything.
   if (device.state.trust.get(id) === null) await account.trustCards.update({ id, body: {} })
   const row = await fresh(device, account, id)
   requireConfirmable(row)

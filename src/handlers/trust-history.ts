@@ -1,6 +1,6 @@
 /**
- * The history of a trust card: what the account server noted, and between it what the verified key log of the person tells, newest
- * first. A cursor stands for a place in each of the two.
+ * The history of a trust card: events of the account server merged with events of the verified
+ * key log, newest first. A cursor is a place in both.
  */
 import { every, readCursor } from '../api/cursor.ts'
 import type { Account } from '../api/port.ts'
@@ -15,7 +15,7 @@ type Input = Parameters<Account['trustCards']['history']>[0]
 type Page = Awaited<ReturnType<Account['trustCards']['history']>>
 
 interface Place {
-  /** Key log entries before this one are still to be shown. */
+  /** Key log entries before this one have not been returned yet. */
   readonly seq: number
   /** The account server's cursor; undefined at the beginning, null at the end. */
   readonly theirs: string | null | undefined
@@ -36,13 +36,18 @@ function readPlace(cursor: string | undefined): Place {
 const cursorOf = ({ seq, theirs }: Place): string =>
   encodeBase64url(new TextEncoder().encode(`${seq} ${theirs === null ? END : (theirs ?? '')}`))
 
-/** The names of somebody's devices by their signing keys, as the account server has them: of those that are good still. */
+/**
+ * Returns the device names of an account by signing key, from the account server, which lists
+ * valid devices only.
+ */
 async function deviceNames(account: Account, id: string): Promise<ReadonlyMap<string, string>> {
   const keys = await every((query) => account.profiles.keys({ id, ...query }))
   return new Map(keys.map((key) => [key.id, key.device_name]))
 }
 
-/** Merge two lists, newest first, up to `limit`. What the server has beyond its page is older than that. */
+/**
+ * Merges two lists, newest first, up to `limit`. Server events beyond the page are older than it.
+ */
 function merged(keys: readonly KeyEvent[], theirs: Page, limit: number) {
   const shown: (KeyEvent | TrustEvent)[] = []
   let taken = 0
@@ -65,8 +70,8 @@ function merged(keys: readonly KeyEvent[], theirs: Page, limit: number) {
 }
 
 /**
- * A page of the history of somebody who is followed.
- * @throws AppError not_found unless they are, bad_request for a cursor that is none
+ * Returns a page of the history of a followed account.
+ * @throws AppError not_found if the account is not followed, bad_request for an invalid cursor
  */
 export async function historyOf(
   device: Device,
@@ -75,12 +80,13 @@ export async function historyOf(
 ): Promise<Page> {
   const place = readPlace(cursor)
   const { theirs: at } = place
-  // That they are followed the account server says, before anything of them is asked.
+  // The account server checks that the account is followed, before other requests about it.
   if (typeof at !== 'string') await account.trustCards.history({ id, limit: 1 })
   if (cursor === undefined) await examine(device, account, id)
   const log = rememberedLog(device.state, id)
   const keys = log === null ? [] : keyEvents(log).filter(({ seq }) => seq < place.seq)
-  // So few of theirs that all have room beside the keys: their page is shown whole, or not at all.
+  // Requests so few server events that all fit beside the key events: a page is used whole or not
+  // at all.
   const room = { id, limit: Math.max(1, limit - keys.length) }
   const theirs =
     at === null ? NOTHING : await account.trustCards.history(at ? { ...room, cursor: at } : room)

@@ -10,9 +10,9 @@ import { OPEN_MS } from '../device/codes/challenges.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
 /**
- * The answer for words that this device knows. Only words that verify identify a speaker. The
- * user's own words and replayed ones are known too: the answer must not be a conclusive "not
- * found".
+ * Returns the answer for words that match on this device. Only words that verify identify a
+ * speaker. The user's own words and replayed ones match too: the answer must not be a conclusive
+ * "not found".
  */
 function knownHere(here: Verification): PublicVerification {
   const { verified, conclusive, replayed, echo, matches, checked_at } = here
@@ -34,8 +34,8 @@ function knownHere(here: Verification): PublicVerification {
 type LookUp = Awaited<ReturnType<Account['lookups']['create']>>
 
 /**
- * What the account server says of words that match nothing here. A stamp is what its signature
- * says, and its words only lead there.
+ * Returns the answer of the account server for words that match nothing on this device. The
+ * signature of a stamp is the evidence; its words only lead to it.
  */
 function knownThere(
   { accounts, stamps, echo }: LookUp,
@@ -67,8 +67,8 @@ function knownThere(
 }
 
 /**
- * Of a look-up as the verification log tells it: somebody, nobody, or nothing that one could rely
- * on.
+ * Returns the outcome of a look-up for the verification log: an account, none, or an unreliable
+ * result.
  */
 function outcomeOf({
   found,
@@ -82,7 +82,7 @@ function outcomeOf({
   return ambiguous || matches[0]?.kind !== 'account' ? 'inconclusive' : 'verified'
 }
 
-/** What a look-up at the account server found, as the verification log keeps it. */
+/** Returns the matches of a look-up at the account server for the verification log. */
 function loggedMatches({ accounts, stamps }: LookUp): LoggedMatch[] {
   const byAccount = new Map(accounts.map((one) => [one.profile.id, one]))
   return [
@@ -132,7 +132,7 @@ export const verify: Handlers['verify'] = {
     }
   },
 
-  /** What this device knows is not sent anywhere. */
+  /** Words that match on this device are not sent to the account server. */
   public: async ({ body }, context) => {
     const { account, home, caller } = context
     const keeper = keeperOf(context)
@@ -166,7 +166,7 @@ export const verify: Handlers['verify'] = {
 }
 
 export const verificationLog: Handlers['verificationLog'] = {
-  /** The account's entries, and those of this device that it has not been told yet. */
+  /** Returns the entries of the account, and those of this device that were not uploaded yet. */
   list: async (page, { account, device }) => {
     const theirs = await account.verificationLog.list(page)
     if (device === null) return theirs
@@ -179,7 +179,7 @@ export const verificationLog: Handlers['verificationLog'] = {
     for (const entry of [...theirs.items, ...ours]) entries.set(entry.id, entry)
     const sorted = [...entries.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1))
     const merged = pageOf(sorted, page)
-    // The account may have more than it sent while everything here fits on this page.
+    // The account may have more entries than it sent, even if all entries here fit on this page.
     return {
       items: merged.items,
       next_cursor: merged.next_cursor ?? theirs.next_cursor,

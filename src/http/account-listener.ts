@@ -1,4 +1,4 @@
-/** The account server's listener, the same whether a daemon carries it or it runs alone. */
+/** The listener of the account server, both inside a daemon and in a process of its own. */
 import { entrance, signedIn } from '../api/device/index.ts'
 import type { Session, Visitor } from '../api/port.ts'
 import { rest } from '../api/rest/index.ts'
@@ -14,7 +14,9 @@ import { type AccountLoad, newAccountLoad } from './account-load.ts'
 import { hostsOf } from './hosts.ts'
 import { type Listening, listen } from './server.ts'
 
-/** The rows of the interface that an account answers: what daemons ask for their callers. */
+/**
+ * The rows of the interface that an account server answers: daemons send them for their callers.
+ */
 const forAccounts = Object.fromEntries(
   Object.entries<Table[string]>(rest).map(([group, routes]) => [
     group,
@@ -24,7 +26,7 @@ const forAccounts = Object.fromEntries(
   ]),
 )
 
-/** Everything that an account server answers. */
+/** All rows that an account server answers. */
 export const accountTable: Table = { ...forAccounts, ...signedIn, ...entrance, ...site }
 
 type Caller = Session & { readonly scope: Standing }
@@ -46,12 +48,12 @@ const notBound = () =>
   )
 
 /**
- * RFC 9110 section 11.6.1: every 401 says what would be taken. A challenge for each of the two; RFC 6750 section 3: no error
- * code, where none of the two was what was refused.
+ * The default challenges of a 401, one for each accepted scheme (RFC 9110 section 11.6.1). They
+ * have no error code, because neither scheme was rejected (RFC 6750 section 3).
  */
 const CHALLENGES = { 'WWW-Authenticate': 'Bearer, DPoP algs="Ed25519 EdDSA"' }
 
-/** A dispatcher whose 401s all have a challenge: their own, or that of this server. */
+/** Wraps a dispatcher so that every 401 has a challenge: its own or the default ones. */
 const challenging =
   (dispatch: Dispatch): Dispatch =>
   async (request) => {
@@ -66,28 +68,35 @@ const challenging =
 
 const { method: RENEWING, path: RENEWAL } = entrance.session.renew
 
-/** Whether a request of nobody is the one that takes a proof. No other is worth the work, which strangers could ask for. */
+/**
+ * Returns whether a request without a session is the session renewal. The server verifies a proof
+ * without a session on no other route, so that strangers cannot cause that work.
+ */
 const renews = ({ method, segments }: Request) =>
   method === RENEWING && `/${segments.join('/')}` === RENEWAL
 
-/** The proof of a request, as the account server judges it. */
+/**
+ * Returns the proof of a request in the form that the account server verifies; null without one.
+ */
 const proofOf = ({ proof, method, segments }: Request) =>
   proof === undefined ? null : { text: proof, method, path: `/${segments.join('/')}` }
 
 /**
- * The id of the token or the device that asks. Not of the session: what a device repeats after it
- * signed in again is the same act, and counts towards the same share.
+ * Returns the id of the calling token or device. Not that of the session: a request that a device
+ * repeats after it signed in again is the same operation, and counts towards the same share.
  */
 const idOf = ({ token, device, account }: Session): string => token ?? device ?? account
 
-/** Who may come in to an account server, and how much of it one account may ask. */
+/**
+ * Returns the access control of an account server, with the limits on the requests of an account.
+ */
 export const accountGate = (server: AccountServer, load: AccountLoad): Gate<Caller> => ({
   need: scopeTable(ACCOUNT),
   unauthorized,
   authenticate: async (request) => {
     const { token, scheme } = request
     if (scheme === 'DPoP' && token.startsWith('csm_')) throw notBound()
-    // A proof beside a token that was presented alone does not make it a bound one.
+    // A proof beside a bearer token does not make the token a bound one.
     const proof = scheme === 'DPoP' ? proofOf(request) : null
     const caller = await server.authenticate({ token, proof })
     await load.enter(request, { account: caller.account, caller: idOf(caller) })
@@ -103,8 +112,8 @@ export const accountGate = (server: AccountServer, load: AccountLoad): Gate<Call
 })
 
 /**
- * Let an account server listen at `accountBind` and `accountPort`.
- * @throws StartError when the port is taken or the address cannot be bound
+ * Starts the listener of an account server at `accountBind` and `accountPort`.
+ * @throws StartError if the port is taken or the address cannot be bound
  */
 export const listenForAccount = (
   config: Pick<Config, 'accountBind' | 'accountPort' | 'publicUrl'>,

@@ -1,7 +1,7 @@
 /**
- * How much one device, and one account, may ask of an account server: so many requests in flight at
- * each replica, and so many writes in a minute at all replicas together. An account has the shares
- * of four devices, so that one device cannot shut out the others.
+ * Limits the requests of one device, and of one account, to an account server: the requests in
+ * flight at each replica, and the writes per minute at all replicas together. An account has the
+ * shares of four devices, so that one device cannot shut out the others.
  */
 import type { Dispatch, Request } from './dispatch.ts'
 import { AppError } from '../errors.ts'
@@ -11,15 +11,18 @@ interface Share {
   readonly writes: number
 }
 
-/** Of a device or a token. A daemon asks for a few at once; a script asks through its daemon. */
+/**
+ * The limits of a device or a token. A daemon sends few requests at once; a script sends its
+ * requests through its daemon.
+ */
 export const CALLER: Share = { inFlight: 128, writes: 3000 }
 export const ACCOUNT: Share = { inFlight: 4 * CALLER.inFlight, writes: 4 * CALLER.writes }
 
 const READS = new Set(['GET', 'HEAD'])
 
 /**
- * Paths by which a device finds and ends another device or a session. They count towards the device
- * that asks and not towards its account: stolen devices must not delay their own revocation.
+ * Paths by which a device finds and ends another device or a session. They count towards the
+ * calling device and not towards its account: stolen devices must not delay their own revocation.
  */
 const REVOKING = new Set([
   'device/v1/key-logs',
@@ -35,13 +38,13 @@ const tooMany = (most: number) =>
     { headers: { 'Retry-After': '1' } },
   )
 
-/** The ids of the account and of the token or device that asks. */
+/** The ids of the account and of the calling token or device. */
 interface Asking {
   readonly account: string
   readonly caller: string
 }
 
-/** The shares that a request counts towards, by id. */
+/** Returns the shares that a request counts towards, by id. */
 const sharesOf = ({ segments }: Request, { account, caller }: Asking) =>
   REVOKING.has(segments.slice(0, 3).join('/'))
     ? new Map([[caller, CALLER]])
@@ -50,7 +53,10 @@ const sharesOf = ({ segments }: Request, { account, caller }: Asking) =>
         [caller, CALLER],
       ])
 
-/** @param takeWrite counts a write of a device or an account; throws AppError `rate_limited` */
+/**
+ * Creates the limits of one listener.
+ * @param takeWrite counts a write of a device or an account; throws AppError `rate_limited`
+ */
 export function newAccountLoad(takeWrite: (subject: string, most: number) => Promise<void>) {
   const inFlight = new Map<string, number>()
   const entered = new WeakMap<Request, readonly string[]>()
@@ -62,7 +68,10 @@ export function newAccountLoad(takeWrite: (subject: string, most: number) => Pro
   }
 
   return {
-    /** Admits a request. Throws AppError `rate_limited`, with Retry-After. */
+    /**
+     * Admits a request.
+     * @throws AppError `rate_limited`, with Retry-After
+     */
     async enter(request: Request, asking: Asking): Promise<void> {
       const shares = sharesOf(request, asking)
       for (const [subject, { inFlight: most }] of shares)
@@ -70,11 +79,11 @@ export function newAccountLoad(takeWrite: (subject: string, most: number) => Pro
       for (const subject of shares.keys()) inFlight.set(subject, (inFlight.get(subject) ?? 0) + 1)
       entered.set(request, [...shares.keys()])
       if (READS.has(request.method)) return
-      // The device first: what it is refused does not count towards its account.
+      // The device first: a write that exceeds its limit does not count towards its account.
       for (const [subject, { writes }] of [...shares].toReversed()) await takeWrite(subject, writes)
     },
 
-    /** A dispatcher that counts a request as in flight until it is answered. */
+    /** Wraps a dispatcher so that a request counts as in flight until it is answered. */
     counting:
       (dispatch: Dispatch): Dispatch =>
       async (request) => {

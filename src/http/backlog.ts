@@ -1,18 +1,18 @@
-/** Work that is spread over turns of the event loop, so that new connections are served in between. */
+/** Spreads work over turns of the event loop, so that new connections are served in between. */
 
 export interface Backlog<Item> {
   /** Handles an item in a later turn, in order. */
   readonly push: (item: Item) => void
-  /** Handles an item now, where this turn has handled fewer than `most` and none waits. */
+  /** Handles an item now, if this turn has handled fewer than `most` and no item waits. */
   readonly offer: (item: Item) => void
 }
 
 /**
- * Keeps a queue.
+ * Creates a queue.
  * @param most how many items are handled in one turn
  */
 export function newBacklog<Item>(most: number, handle: (item: Item) => void): Backlog<Item> {
-  /** A `Set` takes from its front in constant time. */
+  /** A `Set` removes its first item in constant time. */
   const items = new Set<Item>()
   let left = most
   let isScheduled = false

@@ -1,8 +1,9 @@
 /**
- * Memory for the request bodies of one listener. Each body is one growing buffer, because a buffer
- * for each chunk costs some 400 bytes even where the chunk has one byte. The sum over all bodies is
- * bounded. Beyond it, the owner whose bodies occupy the most loses the one that has received nothing
- * for longest, so that no token can drop the bodies of another that occupies less.
+ * Memory for the request bodies of one listener. Each body is one growing buffer, because a
+ * buffer for each chunk costs some 400 bytes even if the chunk has one byte. The sum over all
+ * bodies is bounded. Beyond it, the owner with the largest bodies in memory loses the body that
+ * has received nothing for longest, so that no token can drop the bodies of another that uses
+ * less memory.
  */
 import { AppError } from '../errors.ts'
 
@@ -17,19 +18,21 @@ const dropped = () =>
 
 /** One body that is being received. */
 export interface BodyBuffer {
-  /** Copy a chunk behind those before it. */
+  /** Appends a chunk. */
   append(chunk: Buffer): void
-  /** All bytes received. The body can no longer be dropped, but it counts until its release. */
+  /**
+   * Returns all bytes received. The body can no longer be dropped, but counts until its release.
+   */
   finish(): Buffer
-  /** Stop counting this body. */
+  /** Stops counting this body. */
   readonly release: () => void
 }
 
 /**
  * Begins a body.
- * @param of `owner`: the token whose body it is, or an empty string for all bodies without one;
- *   `limit`: the most bytes that it may have
- * @param drop called, with a 408, when the body has to give way
+ * @param of `owner`: the token that sends the body, or an empty string for all bodies without
+ * one; `limit`: the most bytes that it may have
+ * @param drop called, with a 408, when the body is dropped
  */
 export type BodyMemory = (
   of: { readonly owner: string; readonly limit: number },
@@ -38,23 +41,26 @@ export type BodyMemory = (
 
 /** The bodies of one token. */
 interface Share {
-  /** How many there are. The share exists for as long as it has one. */
+  /** How many bodies there are. The share exists while it has one. */
   bodies: number
-  /** In bytes. */
+  /** The memory of the bodies, in bytes. */
   held: number
-  /** Those being received, and how to drop each. The order of the map is the order of progress. */
+  /**
+   * The bodies being received, each with a function that drops it, in the order of their
+   * progress.
+   */
   readonly receiving: Map<object, () => void>
-  /** The last that made progress. */
+  /** The last body that made progress. */
   latest: object | null
 }
 
 /** Returns the memory of one listener. */
 export function newBodyMemory(): BodyMemory {
-  /** By owner: those who have a body. */
+  /** The shares of the owners that have a body, by owner. */
   const shares = new Map<string, Share>()
   let sum = 0
 
-  /** The share of an owner, with one body more. */
+  /** Returns the share of an owner, with one body more. */
   function enter(owner: string): Share {
     let share = shares.get(owner)
     if (share === undefined) {
@@ -65,7 +71,10 @@ export function newBodyMemory(): BodyMemory {
     return share
   }
 
-  /** The body that has to give way, unless there is none but `progressing`. */
+  /**
+   * Returns the function that drops the idle body; undefined if there is no body but
+   * `progressing`.
+   */
   function findIdle(progressing: object): (() => void) | undefined {
     let most = 0
     let found: (() => void) | undefined

@@ -1,7 +1,7 @@
 /**
- * The body of a request: JSON in UTF-8, or a form or JSON as text where the row says so, bounded in
- * bytes and depth. It is read only when a row wants it, after everything else about the request was
- * found good.
+ * Reads request bodies: JSON in UTF-8, or a form or JSON as text if the row asks for it. Size (in
+ * bytes) and nesting depth are bounded. The dispatcher reads a body only after all other checks
+ * of the request have passed.
  */
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../errors.ts'
@@ -12,7 +12,7 @@ import { LARGE_BYTES } from './large-bodies.ts'
 const tooLarge = (limit: number) =>
   new AppError('payload_too_large', `The body is larger than ${limit} bytes, the most taken here.`)
 
-/** Whether a request announces content (RFC 9112 section 6). */
+/** Returns whether a request announces content (RFC 9112 section 6). */
 export const hasBody = (req: IncomingMessage) =>
   req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
 
@@ -32,8 +32,8 @@ function checkType(req: IncomingMessage, wanted: string): void {
 }
 
 /**
- * Read a body into `memory`. The caller releases it.
- * @param check called with the bytes as they come; an error that it throws ends the reading
+ * Reads a body into `memory`. The caller must release it.
+ * @param check called with each chunk as it arrives; an error that it throws ends the reading
  */
 function read(
   req: IncomingMessage,
@@ -68,7 +68,7 @@ function read(
   })
 }
 
-/** Whether the quote at `at` is escaped: an odd number of backslashes stands before it. */
+/** Returns whether the quote at `at` is escaped: preceded by an odd number of backslashes. */
 function isEscaped(text: string, at: number): boolean {
   let before = at
   while (text[before - 1] === '\\') before--
@@ -76,9 +76,11 @@ function isEscaped(text: string, at: number): boolean {
 }
 
 /**
- * Refuse what JSON allows and no schema here wants: a member that would reach an object's prototype,
- * and a name given twice, of which another reader may take the other (RFC 8259 section 4).
- * @param text known to be JSON; its depth was checked while it arrived
+ * Rejects two things that JSON allows and no schema here uses: a `__proto__` member, which would
+ * reach an object's prototype, and a duplicate name, which parsers resolve differently (RFC 8259
+ * section 4).
+ * @param text valid JSON; its depth was checked while it arrived
+ * @throws AppError invalid_json
  */
 function checkNames(text: string): void {
   const open: (Set<unknown> | null)[] = []
@@ -107,7 +109,10 @@ function checkNames(text: string): void {
 const decoded = (bytes: Uint8Array) =>
   new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
 
-/** Text that somebody else reads as JSON. Throws AppError invalid_json for what is not UTF-8. */
+/**
+ * Decodes text that another component parses as JSON.
+ * @throws AppError invalid_json if it is not UTF-8
+ */
 function parseText(bytes: Uint8Array): string {
   try {
     return decoded(bytes)
@@ -116,7 +121,10 @@ function parseText(bytes: Uint8Array): string {
   }
 }
 
-/** Parse the bytes of a JSON body. Throws AppError invalid_json that names the place, never the content. */
+/**
+ * Parses the bytes of a JSON body.
+ * @throws AppError invalid_json; the message gives the position, never the content
+ */
 function parseJson(bytes: Uint8Array): unknown {
   let text: string
   let value: unknown
@@ -134,7 +142,9 @@ function parseJson(bytes: Uint8Array): unknown {
   return value
 }
 
-/** What OAuth clients are told of a form that cannot be read (RFC 6749 section 5.2). */
+/**
+ * Returns the error for an unreadable form, as OAuth clients expect it (RFC 6749 section 5.2).
+ */
 const badForm = (message: string) =>
   new AppError('invalid_request', message, { details: { error_description: message } })
 
@@ -147,8 +157,9 @@ function decodeFormText(text: string): string {
 }
 
 /**
- * Parse the bytes of a form (RFC 6749 appendix B). Section 3.2: a parameter without a value counts as left out, and one that is
- * given twice is refused, since another reader may take the other. Throws AppError invalid_request that quotes nothing.
+ * Parses the bytes of a form (RFC 6749 appendix B). Section 3.2: a parameter without a value is
+ * omitted, and a duplicate one is rejected, because parsers resolve it differently.
+ * @throws AppError invalid_request; the message does not quote the form
  */
 export function parseForm(bytes: Uint8Array): Record<string, string> {
   const values = new Map<string, string>()
@@ -167,7 +178,10 @@ export function parseForm(bytes: Uint8Array): Record<string, string> {
   return Object.fromEntries(values)
 }
 
-/** Another protocol judges a text, which may put the body of a route into a message of its own. */
+/**
+ * The nesting limit of text bodies. Another protocol parses them, and may wrap the body of a
+ * route in a message of its own.
+ */
 const DEEPEST_TEXT = 2 * DEEPEST
 
 const uncounted = () => () => undefined
@@ -184,11 +198,12 @@ const KINDS = {
 } as const
 
 /**
- * Read and parse the body of a request. Without one, JSON is undefined, a form has no parameters and text is empty.
- * @param of `limit`: the largest body taken, in bytes; `owner`: whose share of the memory it takes, as
- *   `BodyMemory` has it; `as`: what it is read as; `proceed`: called before reading, so that `100
- *   Continue` is sent only for a body that is wanted; `whenLarge`: waited for before a large one is
- *   parsed; `memory`: holds the bytes until they are parsed
+ * Reads and parses the body of a request. Without a body, JSON is undefined, a form has no
+ * parameters and text is empty.
+ * @param of `limit`: the largest accepted body, in bytes; `owner`: the owner of the memory share,
+ * as in `BodyMemory`; `as`: how the body is parsed; `proceed`: called before reading, so that
+ * `100 Continue` is sent only for a body that will be read; `whenLarge`: awaited before a large
+ * body is parsed; `memory`: holds the bytes until they are parsed
  * @throws AppError 400, 408, 413 or 415
  */
 export async function readBody(

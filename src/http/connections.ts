@@ -1,61 +1,72 @@
 /**
- * The connections of a listener, and how many answers each is owed. Their number is bounded: at the
- * limit, a new connection takes the place of the one that has been owed no answer for longest. An
- * orderly stop sends the answers that are owed and closes the other connections at once.
+ * Tracks the connections of a listener and the pending responses of each. The number of
+ * connections is bounded: at the limit, a new connection replaces the one that has had no pending
+ * response for longest. An orderly stop sends the pending responses and closes the other
+ * connections at once.
  */
 import type { Server, ServerResponse } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 
-/** Answers that a connection is owed. */
+/** The number of pending responses of a connection. */
 const OWED = Symbol('answers owed')
-/** Bytes that had come when the last of its answers had left. */
+/** The bytes that had arrived when the last of its responses was sent. */
 const READ = Symbol('bytes read')
-/** Since when it is owed no answer, by `performance.now()`. */
+/** Since when it has had no pending response, by `performance.now()`. */
 const SINCE = Symbol('owed nothing since')
 type Connection = Socket & { [OWED]?: number; [READ]?: number; [SINCE]?: number }
 
-/** What was cut learns so, and ends; what does not is not waited for any longer. */
+/** How long a stop waits for work on closed connections to end, in milliseconds. */
 const LAST_WORDS_MS = 1_000
-/** How often connections that are owed nothing are checked for their age, in milliseconds. */
+/**
+ * How often connections without a pending response are checked for their age, in milliseconds.
+ */
 const CHECK_MS = 1_000
 
 export interface ConnectionLimits {
-  /** The most connections that are open at once. */
+  /** The maximum number of open connections. */
   readonly most: number
-  /** How long a connection may be owed no answer, in milliseconds, whatever it sends meanwhile. */
+  /**
+   * How long a connection may have no pending response, in milliseconds, even if it sends bytes
+   * meanwhile.
+   */
   readonly idleMs: number
 }
 
 export interface Connections {
   /**
-   * An answer is owed on this connection, until it has left or the connection has ended.
-   * @param left called then
+   * Counts a response on this connection as pending until it was sent or the connection has
+   * closed.
+   * @param left called at that time
    */
   owe(
     socket: Socket,
     res: ServerResponse,
     left: (socket: Socket, res: ServerResponse) => void,
   ): void
-  /** Work on a request, which an end waits for also where its connection was cut. */
+  /** Registers work on a request. A stop waits for it even if its connection was closed. */
   run(work: Promise<void>): void
-  /** Whether nothing new is taken. */
+  /** Returns whether the server is stopping and accepts nothing new. */
   isStopping(): boolean
-  /** Take no connection any more, wait for the answers that are owed at most `graceMs`, then cut. */
+  /**
+   * Accepts no more connections, waits for pending responses for at most `graceMs`, then closes
+   * the rest.
+   */
   stop(graceMs: number): Promise<void>
 }
 
 /**
- * Track the connections of a server that does not listen yet.
+ * Tracks the connections of a server that does not listen yet.
  *
- * Node's own limit (`maxConnections`) would refuse the newest connection, so that silent ones keep
- * everybody else out. Its idle timeout starts again with each byte, also with the blank lines that
- * RFC 9112 section 2.2 lets a client send before a request.
+ * Node's own limit (`maxConnections`) would reject the newest connection, so that silent
+ * connections could keep all others out. Its idle timeout starts again with each byte, also with
+ * the blank lines that RFC 9112 section 2.2 allows before a request.
  */
 export function newConnections(server: Server, { most, idleMs }: ConnectionLimits): Connections {
   const open = new Set<Connection>()
   /**
-   * Those that are owed no answer, the longest first. One that has sent a part of a request has its
-   * place among them by the same rule, or partial requests would push out connections in order.
+   * Connections without a pending response, the longest first. A connection that has sent a part
+   * of a request is ordered by the same rule, or partial requests would displace well-behaved
+   * connections.
    */
   const unowed = new Set<Connection>()
   let stopping = false
@@ -101,7 +112,7 @@ export function newConnections(server: Server, { most, idleMs }: ConnectionLimit
     Math.min(CHECK_MS, idleMs),
   ).unref()
 
-  /** Whether it is owed nothing, and no part of another request has come. */
+  /** Returns whether no response is pending and no part of another request has arrived. */
   const isIdle = (socket: Connection) =>
     (socket[OWED] ?? 0) === 0 &&
     socket.bytesRead === (socket[READ] ?? 0) &&
@@ -131,7 +142,7 @@ export function newConnections(server: Server, { most, idleMs }: ConnectionLimit
 
     async stop(graceMs) {
       stopping = true
-      // Node's own would also cut answers that were made and have not left yet.
+      // Node's own method would also cut responses that are complete and not sent yet.
       const ended = new Promise<void>((resolve) => {
         NetServer.prototype.close.call(server, () => resolve())
       })
@@ -142,7 +153,7 @@ export function newConnections(server: Server, { most, idleMs }: ConnectionLimit
       await ended
       clearTimeout(late)
       clearInterval(checking)
-      // Nothing is left to close but its timer.
+      // Only the timer of the server is left to close.
       server.close()
       await new Promise<void>((resolve) => {
         const lastWords = setTimeout(resolve, LAST_WORDS_MS)

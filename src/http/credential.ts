@@ -1,10 +1,10 @@
-/** What a request presents as its token, and how. */
+/** Reads the token of a request and its scheme. */
 import type { Socket } from 'node:net'
 import { tokenDigest } from '../auth/tokens.ts'
 import type { Fields } from './fields.ts'
 
 export interface Credential {
-  /** The header field as it came. */
+  /** The header field as sent. */
   readonly authorization: string
   readonly scheme: 'Bearer' | 'DPoP'
   readonly token: string | null
@@ -12,18 +12,19 @@ export interface Credential {
   readonly digest: string
 }
 
-/** What a connection sent as its credential the last time. */
+/** The last credential that a connection sent. */
 const CREDENTIAL = Symbol('credential')
 type Connection = Socket & { [CREDENTIAL]?: Credential }
 
 const SCHEMES = /^(bearer|dpop) +(.*)$/i
 
 /**
- * What an Authorization field gives as scheme and token (RFC 6750 section 2.1, RFC 9449 section 7.1). Another scheme is no token
- * (RFC 6750 section 3.1); what does not look like one is passed on all the same, to be refused in the words for every wrong token.
+ * Returns the scheme and the token of an Authorization field (RFC 6750 section 2.1, RFC 9449
+ * section 7.1). Another scheme counts as no token (RFC 6750 section 3.1). A malformed token is
+ * passed on, so that it gets the same error as every wrong token.
  */
 function read(authorization: string, proofs: boolean): Pick<Credential, 'scheme' | 'token'> {
-  // The scheme is case-insensitive (RFC 9110 section 11.1); nearly everybody writes it so.
+  // The scheme is case-insensitive (RFC 9110 section 11.1); nearly all clients use this spelling.
   if (authorization.startsWith('Bearer '))
     return { scheme: 'Bearer', token: authorization.slice(7).trim() }
   const [, name = '', token = ''] = SCHEMES.exec(authorization) ?? []
@@ -33,9 +34,11 @@ function read(authorization: string, proofs: boolean): Pick<Credential, 'scheme'
 }
 
 /**
- * The credential of a request. A connection mostly sends the same one again, so it keeps it with its digest: compared with
- * nothing but what it sent itself, so that the time it takes tells nobody anything.
- * @param proofs whether the listener takes tokens that are bound to a key; elsewhere the scheme DPoP is no token
+ * Returns the credential of a request. A connection mostly sends the same one again, so its last
+ * one is cached with its digest. It is compared only with input of the same connection, so the
+ * duration of the comparison leaks nothing.
+ * @param proofs whether the listener accepts tokens bound to a key; if not, the scheme DPoP
+ * counts as no token
  */
 export function credentialOf(socket: Socket, fields: Fields, proofs: boolean): Credential {
   const connection: Connection = socket

@@ -1,6 +1,7 @@
 /**
- * From a request to an answer: authorize → find the row → validate → answer. It knows tables and scopes, and nothing of HTTP
- * but the words method and path; servers and tools alike call it.
+ * Turns a request into an answer: authorize → find the row → validate → answer. The dispatcher
+ * uses tables and scopes, and of HTTP only the method and the path. Servers and tools both call
+ * it.
  */
 import { hash } from 'node:crypto'
 import { strictObject } from 'valibot'
@@ -15,32 +16,43 @@ import type { Act, Once } from '../storage/idempotency.ts'
 
 export type { Act, Once }
 
-/** As what a body is read. */
+/** How a body is parsed. */
 export type BodyKind = 'json' | 'form' | 'text'
 
 export interface Request {
-  /** What the answer and the log know this request by. */
+  /** The request id, as in the response and in the log. */
   readonly id: string
-  /** The uid of whoever is at the other end; null where it cannot be told. It takes a look at the system: asked when needed. */
+  /**
+   * Returns the uid of the peer; null if it is not known. The server looks it up only if it is
+   * needed, because the look-up queries the system.
+   */
   readonly peer: () => number | null
   readonly method: string
   readonly segments: readonly string[]
   readonly query: string
-  /** The media types the caller would take (RFC 9110 section 12.5.1); empty when it did not say. */
+  /** The media types that the caller accepts (RFC 9110 section 12.5.1); empty if it sent none. */
   readonly accept: string
-  /** The token, or null when none was given. */
+  /** The token; null if the request has none. */
   readonly token: string | null
-  /** SHA-256 of the token in hex, where somebody has it at hand. */
+  /** SHA-256 of the token in hex, if it is already computed. */
   readonly digest?: string
-  /** How the token was presented: alone (RFC 6750), which is the usual, or as one that is bound to a key (RFC 9449). */
+  /**
+   * How the token was presented: alone (RFC 6750, the default) or as bound to a key (RFC 9449).
+   */
   readonly scheme?: 'Bearer' | 'DPoP'
-  /** A proof of possession of a key (RFC 9449), where the request carries one. With the scheme DPoP it does. */
+  /**
+   * A proof of possession of a key (RFC 9449), if the request carries one. The scheme DPoP
+   * requires it.
+   */
   readonly proof?: string | undefined
-  /** The `Idempotency-Key`, where the request carries one. */
+  /** The `Idempotency-Key`, if the request carries one. */
   readonly idempotencyKey?: string | undefined
-  /** A header field by its name in lower case, for rows whose body is passed on as text. */
+  /** Returns a header field by its lower-case name, for rows that pass their body on as text. */
   readonly header?: (name: string) => string | undefined
-  /** Read the body of at most `limit` bytes: JSON, parsed, undefined when there is none; a form, as an object of strings; or text. */
+  /**
+   * Reads a body of at most `limit` bytes: JSON, parsed, undefined if there is none; a form, as
+   * an object of strings; or text.
+   */
   body(limit: number, as?: BodyKind): Promise<unknown>
 }
 
@@ -48,48 +60,54 @@ export interface Request {
 export type Presented = Request & { readonly token: string }
 
 export interface Answer {
-  /** Method and path as the table has them. */
+  /** Method and path as in the table. */
   readonly route: string
   readonly status: number
-  /** What the row's `reply` or `media` describes; undefined for 204. */
+  /** The value described by the row's `reply` or `media`; undefined for 204. */
   readonly value: unknown
   readonly media: boolean
-  /** The path of the resource a 201 made, where it can be read. */
+  /** The path of the resource that a 201 created, if it can be read. */
   readonly location?: string
 }
 
-/** What came of a request. */
+/** The outcome of a request. */
 export interface Outcome {
   readonly request: Pick<Request, 'id' | 'peer'>
-  /** As `callerId` says it; null where nobody was recognised, or nobody had to be. */
+  /** The id from `Gate.callerId`; null if no caller was recognised or none was needed. */
   readonly callerId: string | null
-  /** Method and path as the table has them; null where it has no such row. */
+  /** Method and path as in the table; null if it has no such row. */
   readonly route: string | null
   readonly status: number
-  /** The code of the error; null where it went well. */
+  /** The code of the error; null if the request succeeded. */
   readonly error: Code | null
-  /** The id of what a 201 made. */
+  /** The id of the resource that a 201 created. */
   readonly created: string | undefined
 }
 
-/** Who may come in: the scope table, and what a token stands for. */
+/** The access control of a table: its scope table, and the callers behind tokens. */
 export interface Gate<Caller extends { readonly scope: Standing }> {
   need(method: string, segments: readonly string[]): Need
-  /** Throws AppError 401 for a token that is no good, or was not presented as it must be. */
+  /** @throws AppError 401 for a token that is invalid or presented in the wrong way */
   authenticate(request: Presented): Caller | Promise<Caller>
-  /** What the caller of a route that needs a token is told when there is none; the daemon's words by default. */
+  /** Returns the error for a missing token; by default that of the daemon. */
   unauthorized?(): AppError
   /**
-   * What the answers get beside their input: a promise, where it takes one.
+   * Returns the context that an answer gets beside its input; a promise only if it needs one.
    * @param caller null on a public route
-   * @param act what the answer is a part of, where the request may be repeated
+   * @param act the operation that the answer is part of, if the request may be repeated; else
+   * null
    */
   context(caller: Caller | null, request: Request, act: Act | null): unknown
-  /** Does what comes under an Idempotency-Key once. Without it, or `callerId`, the field is not heeded. */
+  /**
+   * Runs a request with an Idempotency-Key once. Without it, or `callerId`, the field is ignored.
+   */
   readonly once?: Once
-  /** Whose the keys of a caller are: unique among all callers, and the same at every request of this one. */
+  /**
+   * Returns the owner of a caller's idempotency keys: unique among all callers, and the same in
+   * every request of this one.
+   */
   callerId?(caller: Caller): string
-  /** Told what came of every request, before its answer leaves. */
+  /** Called with the outcome of every request, before its response is sent. */
   record?(outcome: Outcome): void
 }
 
@@ -103,7 +121,7 @@ interface Row {
   readonly answer: Answerer
   readonly media: boolean
   readonly location: boolean
-  /** Whether an Idempotency-Key is heeded. */
+  /** Whether an Idempotency-Key is honoured. */
   readonly once: boolean
 }
 
@@ -121,7 +139,7 @@ function failed(cause: unknown): Came {
 function succeeded({ status, value, media }: Pick<Answer, 'status' | 'value' | 'media'>): Came {
   const { id, status: own } = (value ?? {}) as { id?: unknown; status?: unknown }
   return {
-    // Of what is answered as it is: a stream, a page, a protocol's own refusal.
+    // Media carry their own status: a stream, a page, or the rejection of another protocol.
     status: media && typeof own === 'number' ? own : status,
     error: null,
     created: status === 201 && typeof id === 'string' ? id : undefined,
@@ -132,18 +150,21 @@ const unauthorized = () =>
   new AppError(
     'unauthorized',
     'This route needs a token: send "Authorization: Bearer <token>". POST /api/v1/token makes one.',
-    // RFC 6750 section 3: no error code when the request had no credentials.
+    // RFC 6750 section 3: no error code if the request had no credentials.
     { headers: { 'WWW-Authenticate': 'Bearer' } },
   )
 
-/** A path as an error tells it. Somebody may have put a token there. */
+/** Returns a path for an error message, redacted: a client may have put a token there. */
 const shown = (segments: readonly string[]) => redact(segments.join('/'))
 
-/** What tells a request from any other under the same Idempotency-Key: SHA-256 of all that it asks. */
+/**
+ * Returns the SHA-256 (hex) of method, path, query and body. It distinguishes requests under the
+ * same Idempotency-Key.
+ */
 const fingerprintOf = ({ method, segments, query }: Request, body: unknown): string =>
   hash('sha256', JSON.stringify([method, segments, query, body ?? null]), 'hex')
 
-/** A body or an answer without its secret member, where the row names one. */
+/** Returns a body or an answer without its secret member, if the row names one. */
 function withoutSecret({ secret }: Route, value: unknown): unknown {
   if (secret === undefined || typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).filter(([name]) => name !== secret))
@@ -154,14 +175,16 @@ const segmentsOf = (path: string): string[] => path.slice(1).split('/')
 const kindOf = ({ form, text }: Route): BodyKind =>
   form === true ? 'form' : text === true ? 'text' : 'json'
 
-/** All rows of a table as one list, in its order. */
+/** Returns all rows of a table as one list, in its order. */
 export const rowsOf = (table: Table): { group: string; name: string; route: Route }[] =>
   Object.entries(table).flatMap(([group, routes]) =>
     Object.entries(routes).map(([name, route]) => ({ group, name, route })),
   )
 
 /**
- * Make the dispatcher of a table. `answerers` holds the answers of every row, by group and name; callers pass values of the mapped types, so the compiler has counted them.
+ * Creates the dispatcher of a table.
+ * @param answerers the answers of every row, by group and name. Callers pass values of the mapped
+ * types, so the compiler has checked that none is missing.
  */
 export function newDispatch<Caller extends { readonly scope: Standing }>(
   table: Table,
@@ -189,8 +212,9 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
   }
 
   /**
-   * The caller behind the token, where the request needs one; a promise only where the gate gives one, since every request
-   * pays for a promise. Throws AppError 401.
+   * Returns the caller behind the token; null if the request needs none. The result is a promise
+   * only if the gate returns one, because every request would pay for it.
+   * @throws AppError 401
    */
   function identify(request: Request, need: Need): Caller | null | Promise<Caller> {
     if (need === 'none') return null
@@ -214,26 +238,30 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     return found
   }
 
-  /** What the row says of parameters and query; the answerer gets parsed values only. */
+  /** Returns the path parameters and the parsed query; the answerer gets parsed values only. */
   function inputOf(row: Row, params: Record<string, string>, { query }: Request) {
     const { route } = row
-    // Pages are opened from mails, whose clients append parameters of their own; everywhere else an unknown one is a mistake.
+    // Pages are opened from mails, and mail clients append parameters of their own. On other
+    // routes an unknown parameter is a mistake.
     if (route.query === undefined && (query === '' || row.media)) return params
     const schema = route.query ?? NOTHING
     const parsed = parse('query', schema, decodeQuery(schema, query)) as object
     return { ...params, ...parsed }
   }
 
-  /** What the row says of the body, once it was read. */
+  /** Parses a body, once it was read, by the schema of its row. */
   function parsedBody(route: Route, body: unknown): { body?: unknown } {
-    // To valibot an array without required members is an object; no body here is one.
+    // valibot accepts an array as an object without required members; no body here is an array.
     if (Array.isArray(body)) throw invalid('body', [{ path: '', message: 'Expected an object.' }])
     if (route.body !== undefined) return { body: parse('body', route.body, body) }
     if (body !== undefined) parse('body', NOTHING, body)
     return {}
   }
 
-  /** What a row says to good input; no promise more than it takes, as in `authorize`. */
+  /**
+   * Calls the answerer of a row with valid input. Adds a promise only if needed, as `identify`
+   * does.
+   */
   function valueOf(
     row: Row,
     input: object,
@@ -260,8 +288,8 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     gate.need(method, segmentsOf(path))
 
   /**
-   * The largest body that is read from a caller, in bytes.
-   * @throws AppError insufficient_scope where the row calls another that the caller may not
+   * Returns the size of the largest body that is read from a caller, in bytes.
+   * @throws AppError insufficient_scope if the row calls another row that the caller may not call
    */
   function limitFor(route: Route, params: Record<string, string>, caller: Caller | null): number {
     const called = route.calls?.(params) ?? null
@@ -272,7 +300,7 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     return route.limitOf?.(params, may) ?? route.limit ?? MIB
   }
 
-  /** What a request that may be made is answered. */
+  /** Validates and answers a request that is authorised. */
   async function answerTo(
     request: Request,
     { value: row, params }: Found<Row>,
@@ -297,7 +325,10 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     return shown ?? kept
   }
 
-  /** Tell what came of a request, where somebody listens; `found` is its row, where it got as far as that. */
+  /**
+   * Passes the outcome of a request to the gate, if the gate records outcomes.
+   * @param found the row; null if the request failed before the dispatcher found it
+   */
   function record(
     request: Request,
     caller: Caller | null,
@@ -314,7 +345,10 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     })
   }
 
-  /** Answer a request. Throws AppError for everything the caller should be told. */
+  /**
+   * Answers a request.
+   * @throws AppError for every failure that the caller should see
+   */
   async function dispatch(request: Request): Promise<Answer> {
     const { method, segments } = request
     let caller: Caller | null = null

@@ -1,26 +1,30 @@
 /**
- * Readers of event streams. Whoever closes the writing end of a connection may have left, or may be waiting for the answer, as
- * `nc -N` does: only what is written to him tells, and for long there may be nothing to write.
+ * Detects readers of event streams that have left. A client that half-closes its connection may
+ * have left, or may wait for the response, as `nc -N` does. Only a write shows which, and the
+ * stream may have nothing to write for a long time.
  */
 import type { ServerResponse } from 'node:http'
 import { Transform } from 'node:stream'
 
-/** How often such a reader is written to. What one who left is written a second time, fails. */
+/**
+ * How often such a reader is written to, in milliseconds. The second write to a reader that left
+ * fails.
+ */
 const EVERY_MS = 250
-/** Which readers pass over (WHATWG HTML section 9.2.6). */
+/** A comment, which readers ignore (WHATWG HTML section 9.2.6). */
 const COMMENT = ':\n\n'
 const END_OF_EVENT = /(?:\n\n|\r\n\r\n|\r\r)$/
 
 /**
- * Passes the bytes of an event stream on unchanged, and between events a comment now and then to a reader who closed his writing end:
- * then a connection that leads to nobody is cut.
+ * Returns a transform that passes the bytes of an event stream on unchanged. After the reader
+ * half-closes, it adds comments between events, so that a connection without a reader is closed.
  */
 export function eventReader({ req: { socket } }: ServerResponse): Transform {
-  /** The last bytes, as many as an event may end with. */
+  /** The last bytes, as many as the longest end of an event has. */
   let last = '\n\n'
   let asking: NodeJS.Timeout | undefined
   const ask = () => {
-    // What was not taken yet asks as well.
+    // Bytes that the client has not read yet test the connection as well.
     if (END_OF_EVENT.test(last) && reader.readableLength === 0) reader.push(COMMENT)
   }
   const begin = () => {

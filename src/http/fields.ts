@@ -1,10 +1,14 @@
 /**
- * The header fields that the guard and the server read, taken from the headers as they were sent. Node's own object joins or
- * drops repeated fields, and a proxy before it may have read the other one; it is also slower to make than all of the guard.
+ * Reads the header fields for the guard and the server from the raw headers. Node's own object
+ * joins or drops repeated fields, and a proxy in front may have used another of them. That object
+ * also takes longer to build than the whole guard.
  */
 import type { IncomingMessage } from 'node:http'
 
-/** By name in lower case; undefined where the field was not sent. Repeated fields are joined (RFC 9110 section 5.3). */
+/**
+ * Header fields by lower-case name; undefined if not sent. Repeated fields are joined (RFC 9110
+ * section 5.3).
+ */
 export interface Fields {
   host: string | undefined
   authorization: string | undefined
@@ -18,14 +22,16 @@ export interface Fields {
   'countersign-nonce': string | undefined
   dpop: string | undefined
   'idempotency-key': string | undefined
-  /** How many fields there were of those that stand once. */
+  /** How often each of the fields was sent that may occur once only. */
   hosts: number
   authorizations: number
   proofs: number
   keys: number
 }
 
-/** Of the names read here: most fields of a request are told apart from them by that alone. */
+/**
+ * Marks the lengths of the names read here. Most other fields are skipped by their length alone.
+ */
 const LENGTHS = Uint8Array.from({ length: 32 }, (_, length) =>
   [4, 6, 7, 13, 14, 15, 17].includes(length) ? 1 : 0,
 )
@@ -35,7 +41,7 @@ const LETTER_I = 0x69
 const joined = (before: string | undefined, value: string) =>
   before === undefined ? value : `${before}, ${value}`
 
-/** Read the fields of a request. */
+/** Returns the fields of a request. */
 export function fieldsOf({ rawHeaders }: IncomingMessage): Fields {
   const fields: Fields = {
     host: undefined,
@@ -58,7 +64,7 @@ export function fieldsOf({ rawHeaders }: IncomingMessage): Fields {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const raw = rawHeaders[i] as string
     if (LENGTHS[raw.length] !== 1) continue
-    // Nearly everybody sends Accept-Encoding, which is as long as Idempotency-Key.
+    // Nearly all clients send Accept-Encoding, which has the length of Idempotency-Key.
     if (raw.length === 15 && (raw.charCodeAt(0) | 0x20) !== LETTER_I) continue
     const name = raw.toLowerCase()
     const value = rawHeaders[i + 1] as string

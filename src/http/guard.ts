@@ -1,7 +1,7 @@
 /**
- * What every request passes before anything is looked up, in this order: framing → Host → Origin and Sec-Fetch → path → peer.
- * A loopback port is open to every page in the browser and to every user of the machine; these checks are what makes
- * "loopback only" mean something.
+ * Checks every request before any look-up, in this order: framing → Host → Origin and Sec-Fetch →
+ * path → peer. Without these checks, a loopback port would be open to every page in the browser
+ * and to every user of the machine.
  */
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../errors.ts'
@@ -9,13 +9,19 @@ import type { Fields } from './fields.ts'
 import { type Target, splitTarget } from './path.ts'
 
 export interface GuardRules {
-  /** The Host values this listener answers to, each with the origin that its pages have, which may be of another name. */
+  /**
+   * The Host values that the listener accepts, each with the origin of its pages, which may have
+   * another host name.
+   */
   readonly hosts: ReadonlyMap<string, string>
-  /** Pages that a link from elsewhere may open. */
+  /** Pages that links from other sites may open. */
   readonly navigable: RegExp
-  /** The path that no browser may call and only some users may; null where the listener has none. */
+  /** The path that no browser and only some users may call; null if the listener has none. */
   readonly tokenPath: string | null
-  /** Whether a user may use that path, by the uid; null where the uid is not known. */
+  /**
+   * Returns whether the user with this uid may call that path; the uid is null if it is not
+   * known.
+   */
   readonly peerAllowed: (uid: number | null) => boolean
 }
 
@@ -24,13 +30,15 @@ const badOrigin = (message: string, headers: Readonly<Record<string, string>> = 
   new AppError('origin_not_allowed', message, { headers })
 
 /**
- * A service worker that somebody planted who had this port before outlives them in the browser. When the browser asks for news of its
- * script, this makes it drop the worker.
+ * Makes the browser remove a service worker that a previous program on this port installed. Such
+ * a worker outlives the program. The browser gets this when it checks the worker's script for
+ * updates.
  */
 const FORGET = { 'Clear-Site-Data': '"storage"' }
 
 function checkFraming(req: IncomingMessage, fields: Fields): void {
-  // RFC 9112 section 3.2: exactly one Host field, and this server is no proxy, so only origin-form targets.
+  // RFC 9112 section 3.2: exactly one Host field. This server is no proxy: only origin-form
+  // targets.
   if (fields.hosts !== 1) throw badRequest('Send exactly one Host header.')
   if (fields.authorizations > 1) throw badRequest('Send at most one Authorization header.')
   // RFC 9449 section 4.3, check 1.
@@ -42,7 +50,7 @@ function checkFraming(req: IncomingMessage, fields: Fields): void {
   const coding = fields['transfer-encoding']
   if (coding !== undefined && coding.toLowerCase() !== 'chunked')
     throw badRequest('The only transfer coding taken is chunked.')
-  // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so the framing is in doubt.
+  // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so the framing is uncertain.
   if (coding !== undefined && req.httpVersion === '1.0')
     throw badRequest('HTTP/1.0 has no Transfer-Encoding.')
 }
@@ -64,13 +72,14 @@ function checkHost(host: string, rules: GuardRules): string {
   return origin
 }
 
-/** Whether pages of the host that was asked have this origin. */
+/** Returns whether pages of the requested host have this origin. */
 const isOf = (host: string, origin: string) =>
   origin === `http://${host}` || origin === `https://${host}`
 
 /**
- * Fetch Metadata (W3C) and RFC 6454: which page, if any, sent this.
- * @returns whether somebody opens a page by a name that no page here has
+ * Checks which page, if any, sent a request (Fetch Metadata of the W3C, RFC 6454).
+ * @returns whether the browser opens a page under a host name that no page here has
+ * @throws AppError origin_not_allowed
  */
 function checkOrigin(
   method: string | undefined,
@@ -89,7 +98,7 @@ function checkOrigin(
   if (site === undefined) return false
   const isHere = isOf(host, own)
   const navigates = method === 'GET' && mode === 'navigate'
-  // Of two programs that listen, one at 127.0.0.1 and one at [::1], a browser gives both the origin of `localhost`.
+  // To a browser, programs at 127.0.0.1 and at [::1] both have the origin of `localhost`.
   if (site === 'same-origin' && !isHere)
     throw badOrigin(`Pages of this server are at ${own}, and no others may call it.`)
   if (site !== 'same-origin' && site !== 'none' && !(navigates && rules.navigable.test(path)))
@@ -98,9 +107,9 @@ function checkOrigin(
 }
 
 /**
- * Check everything about a request that needs no look-up.
- * @returns the segments of its path and its query string; `moved` is the address where a browser is
- *   to open it instead; `asksPeer` is whether the request has to pass `checkPeer` too
+ * Checks everything about a request that needs no look-up.
+ * @returns the segments of its path and its query string; `moved` is the address to which the
+ * browser is redirected, or null; `asksPeer` is whether the request must also pass `checkPeer`
  * @throws AppError 400 for framing and path, 403 for Host and Origin
  */
 export function guard(
@@ -120,8 +129,8 @@ export function guard(
 }
 
 /**
- * Check who is at the other end of a connection, for the path that only some users may call.
- * @param uid null where it is not known
+ * Checks the peer of a connection, for the path that only some users may call.
+ * @param uid null if it is not known
  * @throws AppError peer_not_allowed
  */
 export function checkPeer(uid: number | null, rules: GuardRules): void {

@@ -1,15 +1,16 @@
-/** By which names a listener is called. */
+/** The names of a listener: its local URL and the Host values that it accepts. */
 import { isLoopback } from '../config/values.ts'
 
 const hostOf = (bind: string) => (bind.includes(':') ? `[${bind}]` : bind)
 
-/** Where a listener is reached from this machine. */
+/** Returns the URL of a listener on this machine. */
 export const urlOf = (bind: string, port: number): string => `http://${hostOf(bind)}:${port}`
 
 /**
- * The Host values that a listener answers to, each with the origin of its own pages: on loopback the address and `localhost`, with
- * the port; and that of its public address, which a proxy before it passes on. Pages have the address alone: what a browser
- * finds at `localhost` may be somebody else, at `[::1]`.
+ * Returns the Host values that a listener accepts, each with the origin of its own pages. On
+ * loopback these are the address and `localhost`, with the port; then the host of its public
+ * address, which a proxy in front passes on. Pages on loopback use the address alone, because a
+ * browser may reach another program at `localhost`, on `[::1]`.
  */
 export function hostsOf(
   bind: string,
@@ -19,7 +20,7 @@ export function hostsOf(
   const hosts = new Map<string, string>()
   const { origin } = new URL(urlOf(bind, port))
   for (const name of isLoopback(bind) ? [hostOf(bind), 'localhost'] : []) {
-    // On port 80 clients leave the port out of Host and Origin (RFC 9110 section 4.2.3).
+    // On port 80 clients omit the port in Host and Origin (RFC 9110 section 4.2.3).
     const { host } = new URL(`http://${name}:${port}`)
     hosts.set(`${name}:${port}`, origin).set(host, origin)
   }

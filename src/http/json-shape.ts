@@ -1,12 +1,15 @@
 /**
- * Counts the values of a JSON text while its bytes arrive, so that a body which takes long to parse is refused before that: some
- * megabytes hold millions of values. It checks no syntax; the parser does.
+ * Counts the values of a JSON text while its bytes arrive, so that a body that would take long to
+ * parse is rejected early: some megabytes can hold millions of values. The parser checks the
+ * syntax.
  */
 import { AppError } from '../errors.ts'
 
-/** The deepest nesting of objects and lists in a body that a route takes. */
+/** The deepest nesting of objects and arrays that a route accepts in a body. */
 export const DEEPEST = 32
-/** The most values and names in a body: far more than any route takes, and parsed in a few milliseconds. */
+/**
+ * The most values and names in a body: more than any route accepts, parsed in a few milliseconds.
+ */
 const MOST_VALUES = 50_000
 
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c]
@@ -18,9 +21,10 @@ const tooMany = () =>
   new AppError('invalid_json', `The body has more than ${MOST_VALUES} values: send fewer at once.`)
 
 /**
- * Begin a count.
- * @param deepest the deepest nesting that is taken
- * @returns takes the bytes of a body, in order; throws AppError invalid_json at the one that is too deep or too many
+ * Creates the check of one body.
+ * @param deepest the deepest nesting that is accepted
+ * @returns a function called with the chunks of a body in order; it throws AppError invalid_json
+ * at the first byte beyond a limit
  */
 export function newShapeCheck(deepest = DEEPEST): (bytes: Uint8Array) => void {
   let depth = 0

@@ -1,11 +1,15 @@
-/** The turns of large bodies: those of one token are parsed one after the other, and others are served in between. */
+/**
+ * Orders large bodies: those of one token are parsed one after the other, and other requests are
+ * served in between.
+ */
 
-/** From this size on, in bytes, parsing holds up the event loop for some time. */
+/** From this size on, in bytes, parsing blocks the event loop for some time. */
 export const LARGE_BYTES = 256 * 1024
 
 /**
- * Keep the turns of one listener.
- * @returns resolves when the next body of a token may be parsed, in a turn of the event loop of its own
+ * Creates the queues of one listener.
+ * @returns a function that resolves when the next body of a token may be parsed, in a turn of the
+ * event loop of its own
  */
 export function newLargeBodies(): (token: string) => Promise<void> {
   const last = new Map<string, Promise<void>>()

@@ -1,6 +1,7 @@
 /**
- * The one reading of a request target. Scope table and router get the same segments, split here once and never decoded:
- * a path that could be read in two ways is refused, so that the two can never disagree about it.
+ * The only parser of request targets. The scope table and the router get the same segments, split
+ * here once and never decoded. A path that could be read in two ways is rejected, so that the two
+ * cannot disagree about it.
  */
 import { redact } from '../crypto/encoding/redact.ts'
 import { AppError } from '../errors.ts'
@@ -12,19 +13,19 @@ export interface Target {
 }
 
 /**
- * RFC 3986 section 3.3 without escapes and `;`: what can be read in one way only. Ids need less, but a malformed id is a
- * resource that is not there, and no fault of the path.
+ * RFC 3986 section 3.3 without escapes and `;`: characters with only one reading. Ids need fewer,
+ * but a malformed id means a missing resource and not a malformed path.
  */
 const SEGMENT = /[A-Za-z0-9._~!$&'()*+,=:@-]/
 
-/** By character code: whether a segment may hold it. */
+/** Whether a segment may contain a character, by character code. */
 const ALLOWED = Uint8Array.from({ length: 128 }, (_, code) =>
   SEGMENT.test(String.fromCharCode(code)) ? 1 : 0,
 )
 
 const SLASH = 0x2f
 
-/** The segments of a path that begins with a slash, in one pass; null where it is not canonical. */
+/** Splits a path that begins with a slash, in one pass. Returns null if it is not canonical. */
 function segmentsOf(path: string): string[] | null {
   const segments: string[] = []
   let start = 1
@@ -40,13 +41,13 @@ function segmentsOf(path: string): string[] | null {
   return segments
 }
 
-/** As long as an error quotes a path. */
+/** The maximum length of a path in an error message. */
 const LONGEST_QUOTE = 200
 
 /**
- * Split an origin-form request target (RFC 9112 section 3.2.1).
- * @throws AppError bad_request where the target is not in origin form or its path is not canonical;
- *   no_such_route where it would be canonical without the slash at its end
+ * Splits an origin-form request target (RFC 9112 section 3.2.1).
+ * @throws AppError bad_request if the target is not in origin form or its path is not canonical;
+ * no_such_route if it would be canonical without the slash at its end
  */
 export function splitTarget(target: string): Target {
   const mark = target.indexOf('?')

@@ -1,9 +1,12 @@
-/** A port of this machine: taken first, listened on later, so that its number is known in between. */
+/**
+ * Binds a port of this machine before a server listens on it, so that its number is known in
+ * between.
+ */
 import { BoundSocket, type Server } from 'node:net'
 import { getSystemErrorMessage } from 'node:util'
 import { StartError } from '../errors.ts'
 
-/** Where to listen: an address of IPv4 or IPv6, never a name, and a port, or 0 for any that is free. */
+/** Where to listen: an IPv4 or IPv6 address, never a name, and a port, or 0 for any free port. */
 export interface Place {
   readonly bind: string
   readonly port: number
@@ -21,8 +24,8 @@ const notHad = ({ bind, port }: Place, { code, errno, message }: NodeJS.ErrnoExc
       )
 
 /**
- * Take a port. Whoever does not listen on it then has to close it.
- * @throws StartError where it is taken, or the address cannot be bound
+ * Binds a port. A caller that does not listen on it must close it.
+ * @throws StartError if it is taken, or the address cannot be bound
  */
 export function takePort(place: Place): BoundSocket {
   try {
@@ -33,8 +36,8 @@ export function takePort(place: Place): BoundSocket {
 }
 
 /**
- * Let a server listen on the port that was taken for it.
- * @throws StartError where another program, which took it too, listened first
+ * Makes a server listen on the port that was bound for it.
+ * @throws StartError if another program, which bound it too, listened first
  */
 export const listenOn = (server: Server, taken: BoundSocket, place: Place): Promise<void> =>
   new Promise((resolve, reject) => {

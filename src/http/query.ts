@@ -1,12 +1,13 @@
 /**
- * The one place where a query string becomes the input of a schema. Strings become numbers and booleans where the schema
- * asks for them; a text that is neither is passed on as it is, so that the schema names the fault.
+ * The only conversion of a query string to the input of a schema. Strings become numbers and
+ * booleans if the schema asks for them. Any other text is passed on unchanged, so that the schema
+ * reports the error.
  */
 import type { Schema } from '../api/route.ts'
 
 type Kind = 'number' | 'boolean' | 'array' | 'string'
 
-/** The members that valibot's object, optional and pipe schemas show of themselves. */
+/** The members of valibot's object, optional and pipe schemas that are read here. */
 interface Shape {
   readonly type: string
   readonly entries?: Readonly<Record<string, Shape>>
@@ -27,7 +28,10 @@ function convert(kind: Kind, text: string): unknown {
   return text
 }
 
-/** The input of a schema (an object of scalars and arrays of strings) from a query string. A name given twice is an array. */
+/**
+ * Returns the input of a schema (an object of scalars and arrays of strings) from a query string.
+ * A repeated name becomes an array.
+ */
 export function decodeQuery(schema: Schema, query: string): Record<string, unknown> {
   const { entries = {} } = schema as unknown as Shape
   const input: Record<string, unknown> = Object.create(null) as Record<string, unknown>

@@ -1,18 +1,18 @@
 /**
- * Answers where there is no response object: to bytes that are no request, and to CONNECT. The connection cannot be trusted
- * further and is closed.
+ * Sends responses without a response object: to bytes that are not a request, and to CONNECT. The
+ * connection cannot be trusted further and is closed.
  */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError, statusOf } from '../errors.ts'
 import { commonHeaders, newRequestId } from './reply.ts'
 
-/** The most that the headers of a request may have. */
+/** The maximum size of the headers of a request, in bytes. */
 export const HEADERS_BYTES = 16 * 1024
 
 /**
- * Refuse bytes that Node's parser refused.
- * @param last the answer to the last request of the connection, if there was one
+ * Rejects bytes that Node's parser rejected.
+ * @param last the response to the last request of the connection, if there was one
  */
 export function refuseRaw(
   error: NodeJS.ErrnoException,
@@ -23,12 +23,12 @@ export function refuseRaw(
     socket.destroy()
     return
   }
-  // One answer a request: these bytes belong to one that has its answer already …
+  // One response per request: these bytes belong to one that already has its response …
   if (last?.headersSent && !last.req.complete) {
     socket.destroySoon()
     return
   }
-  // … or come after one that is still being answered, whose answer is then the last.
+  // … or come after one that is still being answered. Its response is then the last.
   if (last?.req.complete && !last.writableFinished) {
     if (last.headersSent) socket.destroySoon()
     else last.setHeader('Connection', 'close')
@@ -43,9 +43,10 @@ export function refuseRaw(
   endRaw(socket, refusal)
 }
 
-/** Answer with an error and close. */
+/** Sends an error and closes the connection. */
 export function endRaw(socket: Socket, error: AppError): void {
-  // Node has let go of the socket of a CONNECT: without a listener, a client that resets it would end the process.
+  // Node has released the socket of a CONNECT: without a listener, a reset by the client would
+  // end the process.
   socket.on('error', () => socket.destroy())
   const body = JSON.stringify(error)
   const head = [...commonHeaders(newRequestId()), 'Content-Type', 'application/json']
@@ -55,6 +56,6 @@ export function endRaw(socket: Socket, error: AppError): void {
     `HTTP/1.1 ${statusOf(error.code)} ${error.code}\r\n${lines.join('\r\n')}\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   )
-  // Nor would a client that never closes its end be cut by anything else.
+  // Nothing else would cut a client that never closes its end.
   socket.destroySoon()
 }

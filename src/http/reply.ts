@@ -1,4 +1,7 @@
-/** Answers as bytes: one `writeHead` with an array, one `end` with a string, which is what node:http is fastest at. */
+/**
+ * Writes responses: one `writeHead` with an array and one `end` with a string, the fastest way in
+ * node:http.
+ */
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -9,19 +12,22 @@ import { eventReader } from './event-reader.ts'
 
 const CSP = "default-src 'none'; frame-ancestors 'none'"
 
-/** What a stream says when whoever asked has left, in the middle or before: nobody is there to be told, and nothing is wrong here. */
+/**
+ * Codes of stream errors after the client has disconnected, before or during the response. They
+ * are ignored: no client is left, and nothing is wrong here.
+ */
 const LEFT = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_UNABLE_TO_PIPE'])
 
 /** No further header fields. */
 export const NONE: Readonly<Record<string, string>> = {}
 
 /**
- * A new id for a request (a UUID, RFC 9562): unique in all logs, and nothing about this process can
- * be read from it.
+ * Returns a new id for a request (a UUID, RFC 9562). It is unique in all logs and reveals nothing
+ * about this process.
  */
 export const newRequestId = (): string => randomUUID()
 
-/** What every answer carries, as Node takes it: names and values in turn. */
+/** Returns the header fields of every response in Node's format: names and values in turn. */
 export const commonHeaders = (
   requestId: string,
   csp: string = CSP,
@@ -38,20 +44,20 @@ export const commonHeaders = (
 ]
 
 /**
- * From this length on, in bytes, a text that is sent again and again is kept as the bytes that all
- * its readers share.
+ * From this length on, in bytes, a text that is sent repeatedly is kept as a buffer that all its
+ * readers share.
  */
 const SHARED_BYTES = 16 * 1024
 
 interface Json {
   readonly text: string | Buffer
-  /** In bytes, as the header says it. */
+  /** In bytes, as text for the header. */
   readonly length: string
 }
 
 const frozenTexts = new WeakMap<object, Json>()
 
-/** The text of a value. What is frozen says the same each time, so its text is made once. */
+/** Returns the JSON text of a value. A frozen value never changes, so its text is cached. */
 function jsonOf(value: unknown): Json {
   const isFrozen = typeof value === 'object' && value !== null && Object.isFrozen(value)
   const known = isFrozen ? frozenTexts.get(value) : undefined
@@ -64,7 +70,10 @@ function jsonOf(value: unknown): Json {
   return json
 }
 
-/** Answer with JSON, or without content where the value is undefined. `extra` are further header fields. */
+/**
+ * Sends JSON, or no content if the value is undefined.
+ * @param extra further header fields
+ */
 export function sendJson(
   res: ServerResponse,
   requestId: string,
@@ -76,7 +85,7 @@ export function sendJson(
   if (extra !== NONE)
     for (const name of Object.keys(extra)) headers.push(name, extra[name] as string)
   if (value === undefined) {
-    // RFC 9110 section 8.6: a 204 has no length.
+    // RFC 9110 section 8.6: a 204 has no Content-Length.
     if (status !== 204) headers.push('Content-Length', '0')
     res.writeHead(status, headers).end()
     return
@@ -86,7 +95,7 @@ export function sendJson(
   res.writeHead(status, headers).end(text)
 }
 
-/** Answer with what a `media` row gives; its own CSP and headers win. */
+/** Sends the content of a `media` row; its own CSP and headers take precedence. */
 export async function sendContent(
   res: ServerResponse,
   requestId: string,
@@ -116,7 +125,8 @@ export async function sendContent(
   } catch (error) {
     if (!LEFT.has((error as NodeJS.ErrnoException).code ?? '')) throw error
   } finally {
-    // Where nobody was there any more, it was not even begun, and would wait for its reader.
+    // If the client was already gone, the pipeline never started and the source would wait for a
+    // reader.
     source.destroy()
   }
 }

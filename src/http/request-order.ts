@@ -1,9 +1,9 @@
 /**
- * Orders the requests of one connection. HTTP/1.1 lets a client send many requests without waiting
- * for a response (RFC 9112 section 9.3.2). Node parses all that came in one read: some 1,200 in 64
- * KiB. This module gives the parser one header section at a time, and none while enough requests
- * wait or the client does not read the response before them. The rest stays in the socket, so that
- * TCP flow control slows the client down.
+ * Orders the requests of one connection. HTTP/1.1 lets a client send many requests without
+ * waiting for a response (RFC 9112 section 9.3.2). Node parses all that came in one read: some
+ * 1,200 in 64 KiB. This module gives the parser one header section at a time, and none while
+ * enough requests wait or the client does not read the response before them. The rest stays in
+ * the socket, so that TCP flow control slows the client down.
  */
 import type { Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
@@ -11,24 +11,37 @@ import { type Backlog, newBacklog } from './backlog.ts'
 
 /** Requests that may wait behind the one that is being answered. */
 const MOST_WAITING = 8
-/** The size of libuv's reads: one that is not full has emptied the system's buffer. */
+/** The size of libuv's reads, in bytes: a smaller read has emptied the system's buffer. */
 const FULL_READ = 64 * 1024
-/** The most bytes that the parser gets at once. As chunks of one byte they take about a millisecond. */
+/**
+ * The most bytes that the parser gets at once. In chunks of one byte they take about a
+ * millisecond.
+ */
 const PIECE_BYTES = 4 * 1024
-/** How long one connection may occupy the parser in one turn of the event loop, in milliseconds. */
+/**
+ * How long one connection may occupy the parser in one turn of the event loop, in milliseconds.
+ */
 const MOST_PARSING_MS = 1
-/** How long all connections together may parse requests that have to wait, in the same way. */
+/**
+ * How long all connections together may parse requests that have to wait, in one turn, in
+ * milliseconds.
+ */
 const MOST_AHEAD_MS = 1
-/** How many connections with more bytes to parse go on in one turn of the event loop. */
+/** How many connections with more bytes to parse continue in one turn of the event loop. */
 const MOST_RESUMED = 8
-/** How many first requests (none was before them on their connections) begin in one turn. */
+/** How many first requests (the first on their connection) begin in one turn. */
 const MOST_FIRST = 32
-/** The same, of those that waited behind others of their connections. */
+/** How many requests that waited behind others of their connection begin in one turn. */
 const MOST_BEHIND = 8
-/** How long a client may go on sending after the answer that ends its connection, in milliseconds. */
+/**
+ * How long a client may continue to send after the last response on its connection, in
+ * milliseconds.
+ */
 const LINGER_MS = 1_000
 const BLANK_LINE = Buffer.from('\r\n\r\n')
-/** The length of `GET / HTTP/1.1` and a blank line. No request is shorter: no piece begins two. */
+/**
+ * The length of `GET / HTTP/1.1` and a blank line. No request is shorter: no piece begins two.
+ */
 const SHORTEST = 18
 
 interface Waiting {
@@ -37,14 +50,14 @@ interface Waiting {
   readonly start: () => void
 }
 
-/** What is known of a connection. */
+/** The state of a connection. */
 interface Line {
-  /** The answer that is being made or sent. */
+  /** The response that is being made or sent. */
   current: ServerResponse | null
   readonly waiting: Waiting[]
-  /** Whether requests are still taken from it. */
+  /** Whether requests from it are still accepted. */
   isOpen: boolean
-  /** Whether its bytes are no HTTP. */
+  /** Whether its bytes are not HTTP. */
   isBroken: boolean
   /** Whether the rest of its last request is discarded. */
   isDropped: boolean
@@ -65,12 +78,18 @@ const lineOf = (socket: Connection): Line =>
     isHeld: false,
   })
 
-/** Whether the parser of a connection is to get more bytes: for a further request, or for the rest of the last one. */
+/**
+ * Returns whether the parser of a connection needs more bytes: for another request, or for the
+ * rest of the last one.
+ */
 const isRead = (socket: Socket, { current, isOpen, isBroken, isDropped }: Line): boolean =>
-  // A closed connection has lost its parser, which may serve another one.
+  // A closed connection has lost its parser, which may now serve another one.
   !socket.destroyed && !isBroken && !isDropped && (isOpen || current?.req.complete === false)
 
-/** The end of the piece that begins at `at`: a blank line, or some kilobytes further. */
+/**
+ * Returns the end of the piece that begins at `at`: after a blank line, or at most PIECE_BYTES
+ * later.
+ */
 function endOfPiece(bytes: Buffer, at: number): number {
   const most = Math.min(at + PIECE_BYTES, bytes.length)
   const blank = bytes.subarray(at, most).indexOf(BLANK_LINE, SHORTEST - BLANK_LINE.length)
@@ -78,8 +97,8 @@ function endOfPiece(bytes: Buffer, at: number): number {
 }
 
 /**
- * Give the parsers of connections their bytes piece by piece.
- * @param holding the connections that go on in a later turn of the event loop
+ * Returns a function that makes a connection pass its bytes to its parser piece by piece.
+ * @param holding the connections that continue in a later turn of the event loop
  */
 function newPace(holding: Backlog<Connection>): (socket: Connection) => void {
   let aheadUntil: number | null = null
@@ -90,13 +109,14 @@ function newPace(holding: Backlog<Connection>): (socket: Connection) => void {
     }
     return performance.now() < aheadUntil
   }
-  /** Whether a connection has as many requests waiting as it may have now. */
+  /** Returns whether a connection has as many waiting requests as it may have now. */
   const isFull = ({ waiting }: Line) =>
     waiting.length >= MOST_WAITING || (waiting.length > 0 && !isAhead())
 
   return (socket) => {
     const line = lineOf(socket)
-    // Node's own listener, which gives the bytes to its parser. Where there is another one, Node leaves the reading to it.
+    // Node's own listener, which passes the bytes to its parser. If there is another listener,
+    // Node leaves the reading to it.
     const [parse] = socket.listeners('data') as [(bytes: Buffer) => void]
     const later = (rest: Buffer) => {
       socket.pause()
@@ -127,13 +147,14 @@ function newPace(holding: Backlog<Connection>): (socket: Connection) => void {
         const end = endOfPiece(bytes, at)
         parse(end - at === bytes.length ? bytes : bytes.subarray(at, end))
         at = end
-        // The reader of this body is slower than its sender, and Node resumes the socket for it.
+        // This body is read more slowly than it is sent. Node resumes the socket for it.
         if (socket.isPaused()) {
           later(bytes.subarray(at))
           return
         }
       }
-      // More may wait in the system, and libuv would read up to 32 times before other connections.
+      // More bytes may wait in the system, and libuv would read up to 32 times before other
+      // connections.
       if (bytes.length >= FULL_READ) hold(bytes.subarray(bytes.length))
     })
     socket.off('data', parse)
@@ -141,8 +162,9 @@ function newPace(holding: Backlog<Connection>): (socket: Connection) => void {
 }
 
 /**
- * Let a connection end after its answer without a reset, by which the client could lose the answer
- * (RFC 9112 section 9.6): close the writing end, and discard what the client still sends.
+ * Ends a connection after its response without a reset, which could make the client lose the
+ * response (RFC 9112 section 9.6). Closes the writing end, and discards what the client still
+ * sends.
  */
 function linger(socket: Socket): void {
   const destroySoon = () => Socket.prototype.destroySoon.call(socket)
@@ -157,24 +179,31 @@ function linger(socket: Socket): void {
 }
 
 export interface Turns {
-  /** Begin the answer to a request, now or when those before it on its connection have left. */
+  /**
+   * Starts the answer to a request, now or after the responses before it on its connection were
+   * sent.
+   */
   take(socket: Socket, res: ServerResponse, start: () => void): void
-  /** Go on behind an answer that has left, or whose connection has closed. */
+  /** Continues with the next request after a response was sent or its connection was closed. */
   readonly leave: (socket: Socket, res: ServerResponse) => void
-  /** Read no more of a connection. The requests that were taken from it are still answered. */
+  /** Stops reading from a connection. Requests already taken from it are still answered. */
   stopReading(socket: Socket): void
   /**
-   * Discard the rest of the last request of a connection. Its answer has `Connection: close`; after
-   * it, the connection stays open for reading until the client closes it, at most LINGER_MS.
+   * Discards the rest of the last request of a connection. Its response has `Connection: close`.
+   * After it, the connection stays open for reading until the client closes it, for at most
+   * LINGER_MS.
    */
   drop(socket: Socket): void
-  /** Take no more requests from a connection, and drop those that wait. The one that is being answered still is. */
+  /**
+   * Takes no further requests from a connection and discards those that wait. The current one is
+   * still answered.
+   */
   end(socket: Socket): void
-  /** Whether requests are still taken from a connection. */
+  /** Returns whether requests from a connection are still accepted. */
   isOpen(socket: Socket): boolean
 }
 
-/** Keep the order on each connection of a server that does not listen yet. */
+/** Orders the requests on each connection of a server. Call this before the server listens. */
 export function newTurns(server: Server): Turns {
   const holding = newBacklog<Connection>(MOST_RESUMED, (socket) => {
     lineOf(socket).isHeld = false

@@ -1,6 +1,6 @@
 /**
- * node:http around a dispatcher. Every request, whatever its path, goes guard → dispatch → one answer; every failure, the
- * parser's included, leaves in the one error shape.
+ * Connects node:http to a dispatcher. Every request passes guard → dispatch → one response. Every
+ * failure, including those of the parser, has the common error format.
  */
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { Socket } from 'node:net'
@@ -22,57 +22,70 @@ import { NONE, newRequestId, sendContent, sendJson } from './reply.ts'
 import { newTurns } from './request-order.ts'
 import { newUnread } from './unread-body.ts'
 
-/** The silence is longer than any that an answer itself may make: an assistant thinks before it speaks. */
+/**
+ * In milliseconds. `silence` is longer than any pause allowed within an answer, because an
+ * assistant may pause before it responds.
+ */
 const TIMEOUTS = { headers: 10_000, request: 30_000, silence: 120_000, idle: 65_000 }
 const MOST_CONNECTIONS = 2048
 
 export interface ServerOptions extends Place {
   readonly dispatch: Dispatch
   readonly log: Log
-  /** The rules of the guard, made when the port is known. */
+  /** Returns the rules of the guard for a port. Called when the port is known. */
   readonly rules: (port: number) => GuardRules
-  /** Header fields that prove the daemon to the command line, for the nonce it sent. */
+  /**
+   * Returns the `Countersign-Proof` that authenticates the daemon to the command line, for its
+   * nonce.
+   */
   readonly prove?: (nonce: string) => string
   /**
-   * Take tokens that are bound to a key (RFC 9449), and give this nonce with every answer to a request that carries a proof.
-   * Without it, a DPoP header is not read.
+   * Accepts tokens bound to a key (RFC 9449), and returns the nonce for every response to a
+   * request that carries a proof. Without it, the DPoP header is ignored.
    */
   readonly proofNonce?: () => Promise<string>
-  /** Told of what is refused before it comes to the dispatcher, which tells of the rest itself. */
+  /** Called for requests rejected before dispatch. The dispatcher records the others. */
   readonly record?: (outcome: Outcome) => void
   /**
-   * What whoever watches asks for again and again. Its GET can only go well, and is then not recorded: who asked need not be known.
+   * The path that monitors poll. A GET of it always succeeds and is then not recorded, so the
+   * server does not look up its peer.
    */
   readonly probe?: string
   /**
-   * In milliseconds: how long a client may take for the headers and for the whole request; how long
-   * nothing may pass on a connection that waits for an answer or for its reader; how long a
-   * connection stays open between two requests.
+   * In milliseconds. `headers`, `request`: how long a client may take to send the headers and the
+   * whole request. `silence`: how long a connection may transfer nothing while it waits for a
+   * response or for its reader. `idle`: how long a connection stays open between two requests.
    */
   readonly timeouts?: Partial<typeof TIMEOUTS>
-  /** The most connections that are open at once. */
+  /** The maximum number of open connections. */
   readonly mostConnections?: number
 }
 
 export interface Listening {
   readonly port: number
-  /** Take no connection and no request any more (503), wait for what runs at most `graceMs`, then cut. */
+  /**
+   * Rejects new connections and requests (503), waits for those in progress for at most
+   * `graceMs`, then closes all connections.
+   */
   close(graceMs: number): Promise<void>
 }
 
-/** Why a request failed. What was passed on from somewhere says it in its message, and where in this program is no news. */
+/**
+ * Returns the reason of a failure for the log. A forwarded error is reduced to its message: its
+ * stack in this program adds nothing.
+ */
 function whyOf(error: AppError): unknown {
   const why = error.cause ?? error.message
   return why instanceof AppError ? why.message : why
 }
 
-/** The answer to the last request of a connection. */
+/** The response to the last request of a connection. */
 const LAST = Symbol('last answer')
-/** The uid at the other end, once it is known. */
+/** The uid of the peer, once it is known. */
 const PEER = Symbol('peer')
 /**
- * The look-up of that uid, which reads a list of all connections of the machine: one for each
- * connection.
+ * The pending look-up of that uid, one per connection: it reads a list of all connections of the
+ * machine.
  */
 const LOOK = Symbol('look')
 type Connection = Socket & {
@@ -95,7 +108,10 @@ const refusalOf = (id: string, peer: () => number | null, error: Code): Outcome 
   created: undefined,
 })
 
-/** Start a listener. Throws StartError when the port is taken or the address cannot be bound. */
+/**
+ * Starts a listener.
+ * @throws StartError if the port is taken or the address cannot be bound
+ */
 export async function listen(options: ServerOptions): Promise<Listening> {
   const { dispatch, log, proofNonce, mostConnections = MOST_CONNECTIONS } = options
   const timeouts = { ...TIMEOUTS, ...options.timeouts }
@@ -108,18 +124,19 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     requestTimeout: timeouts.request,
     keepAliveTimeout: timeouts.idle,
     connectionsCheckingInterval: Math.min(1000, timeouts.headers),
-    // The guard refuses a missing Host itself, in the one error shape.
+    // The guard rejects a missing Host itself, in the common error format.
     requireHostHeader: false,
-    // Most requests have no body: Node then spares the stream of one.
+    // Most requests have no body. Node then skips the stream for it.
     optimizeEmptyRequests: true,
   })
   server.timeout = timeouts.silence
-  // Whoever has said all he wants to say and listens gets his answer (RFC 9293 section 3.6): scripts that send by `nc` do so.
+  // A client that half-closes after sending still gets its response (RFC 9293 section 3.6).
+  // Scripts that send with `nc` do so.
   Object.assign(server, { httpAllowHalfOpen: true })
 
   const connections = newConnections(server, {
     most: mostConnections,
-    // Headers that begin at the end of the idle time still have theirs.
+    // Headers that start to arrive at the end of the idle time still get their own time.
     idleMs: timeouts.idle + timeouts.headers,
   })
   const turns = newTurns(server)
@@ -127,23 +144,23 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   const largeBodies = newLargeBodies()
   const memory = newBodyMemory()
 
-  /**
-   * Announce the end of a connection with this answer: what was sent behind its request is not to
-   * be done.
-   */
+  /** Makes this response the last of its connection: requests sent after it are discarded. */
   function end(connection: Connection, res: ServerResponse): void {
     turns.end(connection)
     res.setHeader('Connection', 'close')
   }
 
-  /** Look up who is at the other end, once for each connection. */
+  /** Looks up the uid of the peer, once per connection. */
   function look(connection: Connection): Promise<void> {
     return (connection[LOOK] ??= askPeerUid(connection).then((uid) => {
       connection[PEER] = uid
     }))
   }
 
-  /** While stopping, the last answer of a connection says so; what came before it on the same connection is still answered. */
+  /**
+   * Marks the last response of a connection with `Connection: close` while the server stops.
+   * Earlier requests on the same connection are still answered.
+   */
   function settle(connection: Connection, res: ServerResponse): void {
     if (connections.isStopping() && connection[LAST] === res && !res.headersSent)
       res.setHeader('Connection', 'close')
@@ -161,7 +178,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     const peer = () => connection[PEER] ?? null
     const fields = fieldsOf(req)
     let isDispatched = false
-    // What follows a request to upgrade may be meant for the other protocol.
+    // Bytes after a request to upgrade may belong to the other protocol.
     if (fields.upgrade !== undefined) end(connection, res)
     try {
       const { segments, query, moved, asksPeer } = guard(req, fields, rules)
@@ -169,7 +186,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       if (options.prove !== undefined && nonce !== undefined)
         res.setHeader('Countersign-Proof', options.prove(nonce))
       const proof = proofNonce === undefined ? undefined : fields.dpop
-      // RFC 9449 section 8.2: with refusals too, so that the next request has it.
+      // RFC 9449 section 8.2: rejections carry the nonce too, so that the next request has it.
       if (proofNonce !== undefined && proof !== undefined)
         res.setHeader('DPoP-Nonce', await proofNonce())
       const isRecorded = options.record !== undefined && !isProbe(req)
@@ -177,7 +194,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       if (asksPeer) checkPeer(peer(), rules)
       if (isLate) throw shuttingDown()
       if (moved !== null) {
-        // RFC 9110 section 15.4.8. What stands behind a # goes with it.
+        // RFC 9110 section 15.4.8. The browser keeps the part after #.
         sendJson(res, requestId, 307, undefined, { Location: moved })
         return
       }
@@ -221,7 +238,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     } catch (cause) {
       const error = toAppError(cause)
       const { code } = error
-      // What is left of an unread body is not worth reading, and a refused framing makes its end uncertain.
+      // The rest of an unread body is not worth reading, and after invalid framing its end is
+      // uncertain.
       const unread = hasBody(req) && !req.complete
       if (unread || code === 'bad_request') end(connection, res)
       if (unread) turns.drop(connection)
@@ -229,7 +247,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         if (connection[PEER] === undefined) await look(connection)
         options.record(refusalOf(requestId, peer, code))
       }
-      // That it stops is no failure of anything.
+      // A shutdown is not a failure.
       if (statusOf(code) >= 500 && code !== 'shutting_down')
         log('error', 'request failed', { request_id: requestId, error: code, cause: whyOf(error) })
       else log('debug', 'request refused', { request_id: requestId, error: code })
@@ -253,7 +271,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     }
   }
 
-  /** Answer a request when its turn has come on its connection. */
+  /** Answers a request after the earlier ones on its connection. */
   function take(req: IncomingMessage, res: ServerResponse, start: () => Promise<void>): void {
     const connection: Connection = req.socket
     if (!turns.isOpen(connection)) return
@@ -264,11 +282,12 @@ export async function listen(options: ServerOptions): Promise<Listening> {
 
   const nothing = () => undefined
   server.on('request', (req, res) => {
-    // What came before the stop is answered, also where its turn comes after it.
+    // A request that arrived before the stop is answered, even if its turn comes later.
     const how = { isLate: connections.isStopping(), proceed: nothing }
     take(req, res, () => answer(req, res, how))
   })
-  // RFC 9110 section 10.1.1: 100 only after the guard, and only for a body that will be read.
+  // RFC 9110 section 10.1.1: send 100 only after the guard, and only for a body that will be
+  // read.
   server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
     const how = { isLate: connections.isStopping(), proceed: () => res.writeContinue() }
     take(req, res, () => answer(req, res, how))
@@ -286,7 +305,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     )
   })
   server.on('clientError', (error, socket) => {
-    // What was read before these bytes is answered; they, and what follows, are not read.
+    // Requests read before these bytes are answered. These bytes and what follows are not read.
     turns.stopReading(socket as Socket)
     refuseRaw(error, socket as Socket, (socket as Connection)[LAST])
   })

@@ -1,21 +1,21 @@
 /**
- * The answers that clients have not read yet. What the system does not take of an answer stays in
- * memory until the client reads, so the sum over all connections is bounded: beyond it, the
- * connection that has not read for longest is cut.
+ * Bounds the response bytes that clients have not read yet. Bytes that the system does not accept
+ * stay in memory until the client reads, so the sum over all connections is bounded. Beyond it,
+ * the connection that has not read for longest is closed.
  */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** The most bytes that wait on all connections of a listener. */
+/** The most bytes that may wait on all connections of a listener. */
 const MOST_UNREAD = 64 * 1024 * 1024
 
 /**
- * Keep count for one listener.
- * @returns to be called when an answer was written whole: counts what was not taken of it, until it
- *   has left
+ * Creates the counter of one listener.
+ * @returns a function to call when a response was written completely; it counts the unsent bytes
+ * until they are sent
  */
 export function newUnread(): (socket: Socket, res: ServerResponse) => void {
-  /** In bytes; a `Map` keeps the order, so the oldest comes first. */
+  /** Unsent bytes by connection. A `Map` keeps its order, so the oldest comes first. */
   const waiting = new Map<Socket, number>()
   let sum = 0
   const forget = (socket: Socket) => {

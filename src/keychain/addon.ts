@@ -1,7 +1,9 @@
 /**
- * The library that reaches the operating system's keychain: native code, which the system loads from a file alone. What travels
- * inside the executable is written for that moment to the state folder, where nobody else may write; never to a folder for
- * temporary files, which is everybody's.
+ * Loads the native library that accesses the operating system's keychain.
+ *
+ * The system loads native code only from a file. A library that is embedded in the executable is
+ * therefore written for a moment to the state folder, where no other user may write. It is never
+ * written to a folder for temporary files, where all users may.
  */
 import { closeSync, openSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,13 +19,13 @@ function unlinkQuietly(path: string): void {
   try {
     unlinkSync(path)
   } catch {
-    // Windows keeps what is loaded; the next load from that folder takes it away.
+    // Windows keeps a loaded file. The next load from that folder deletes it.
   }
 }
 
 function loadCarried(stateDir: string): Library {
   const path = join(stateDir, `keyring-${process.pid}.node`)
-  // Of an earlier process with this number, which crashed, or is on Windows.
+  // Left by an earlier process with this id, which crashed or ran on Windows.
   unlinkQuietly(path)
   const file = openSync(path, 'wx', 0o600)
   try {
@@ -40,7 +42,12 @@ function loadCarried(stateDir: string): Library {
   }
 }
 
-/** The owner of a folder can put another file in the place of what is written there, and this process would run it. */
+/**
+ * Requires that this user owns a folder.
+ *
+ * Its owner could replace a file that is written there, and this process would run it.
+ * @throws StartError stateUnsafe
+ */
 function demandOwn(stateDir: string): void {
   if (hasModes && statSync(stateDir).uid !== process.geteuid?.())
     throw new StartError(
@@ -50,9 +57,10 @@ function demandOwn(stateDir: string): void {
 }
 
 /**
- * Load the library, once.
+ * Loads the library once.
  * @param stateDir an existing private folder of this user
- * @throws StartError stateUnsafe for a folder of another user; what the system says where it does not load, as on a file system that runs nothing
+ * @throws StartError stateUnsafe for a folder of another user; the system's error if it does not
+ *   load, for example on a file system that forbids execution
  */
 export async function loadKeyring(stateDir: string): Promise<Library> {
   demandOwn(stateDir)

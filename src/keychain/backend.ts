@@ -1,9 +1,13 @@
-/** Named secrets. Every function throws AppError `keychain_locked` when the store is out of reach. */
+/**
+ * Named secrets.
+ *
+ * Every function throws AppError `keychain_locked` if the store is not accessible.
+ */
 export interface Keychain {
   readonly backend: 'os' | 'file'
-  /** The secret, or null when there is none of that name. */
+  /** Returns a secret, or null if there is none with that name. */
   get(name: string): string | null
   set(name: string, secret: string): void
-  /** Removes a secret; one that is not there is no error. */
+  /** Deletes a secret. A missing one is not an error. */
   delete(name: string): void
 }

@@ -1,7 +1,10 @@
 /**
- * The keychain of a machine without one: a sealed file per secret, AES-256-GCM, the name as associated data.
- * The key comes from the service manager's credentials or lies beside the files in a 0600 key file: sealing under the
- * latter keeps secrets out of copies of single files, not from somebody who can read the whole state folder.
+ * The keychain of a machine that has none: one sealed file per secret.
+ *
+ * Each file is AES-256-GCM with the name as associated data. The key comes from the service
+ * manager's credentials or is beside the files in a 0600 key file. Sealing under the latter
+ * protects copies of single files, but not against a process that can read the whole state
+ * folder.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync } from 'node:fs'
@@ -27,8 +30,9 @@ const TAG = 16
 const KEY = 32
 
 /**
- * The keychain over the sealed files in `<stateDir>/keychain/`; the folder is made when it is missing. Only the holder of the state
- * folder's lock may open it.
+ * Returns the keychain of the sealed files in `<stateDir>/keychain/`.
+ *
+ * Makes the folder if it is missing. Only the owner of the state folder's lock may open it.
  */
 export function fileKeychain(stateDir: string, key: Uint8Array): Keychain {
   removeLeftovers(sealedFolder(stateDir))
@@ -43,7 +47,7 @@ export function fileKeychain(stateDir: string, key: Uint8Array): Keychain {
   }
 }
 
-/** What reads the sealed files beside whoever may write them, and changes nothing. */
+/** Returns a reader of the sealed files. It changes nothing and needs no lock. */
 export const sealedReader = (
   stateDir: string,
   key: Uint8Array,
@@ -58,7 +62,7 @@ export const sealedReader = (
 
 const pathOf = (stateDir: string, name: string): string => join(folderIn(stateDir), fileName(name))
 
-/** Whether a keychain of sealed files holds something. */
+/** Checks whether the folder of sealed files contains any. */
 export function hasSealed(stateDir: string): boolean {
   try {
     return readdirSync(folderIn(stateDir)).some((name) => name.endsWith(SEALED))
@@ -68,7 +72,11 @@ export function hasSealed(stateDir: string): boolean {
   }
 }
 
-/** The sealing key, or null when there is none yet: the service manager's credential first, then the key file. */
+/**
+ * Returns the sealing key, or null if there is none yet.
+ *
+ * The service manager's credential comes before the key file.
+ */
 export function findKey(stateDir: string, credentialsDir: string | null): Uint8Array | null {
   if (credentialsDir !== null) {
     const path = join(credentialsDir, 'countersign-key')
@@ -80,14 +88,16 @@ export function findKey(stateDir: string, credentialsDir: string | null): Uint8A
   return own && parseKey(own, path)
 }
 
-/** Makes the key file, at the first start alone: a new key would orphan everything sealed so far. */
+/** Makes the key file. Only for the first start: a new key could not open existing secrets. */
 export function makeKey(stateDir: string): Uint8Array {
   const key = randomBytes(KEY)
   writeAtomic(keyFile(stateDir), `${key.toString('hex')}\n`)
   return key
 }
 
-/** A value by which a later start tells that it holds the same key; it gives nothing of the key away. */
+/**
+ * Returns a value by which a later start recognises the same key. It reveals nothing of the key.
+ */
 export const keyCheck = (key: Uint8Array): string =>
   Buffer.from(hmac(sha256, key, utf8ToBytes('countersign/v1/keychain-check')))
     .toString('hex')
@@ -112,7 +122,8 @@ function sealedFolder(stateDir: string): string {
   return path
 }
 
-// systemd gives a service's user access by an access list, so the owner may be root and the group bits are its mask.
+// systemd gives the user of a service access by an access list. The owner may therefore be root,
+// and the group bits are the mask of that list.
 function credentialFault(stat: Stats, path: string): string | null {
   const mine = stat.uid === process.geteuid?.() || stat.uid === 0
   if (process.platform === 'win32' || (mine && (stat.mode & 0o027) === 0)) return null
@@ -131,7 +142,7 @@ function parseKey(content: Buffer, path: string): Uint8Array {
   )
 }
 
-// Upper case is escaped too: the file systems of macOS and Windows would take `A` and `a` for one file.
+// Upper case is escaped too, because macOS and Windows treat `A` and `a` as the same file.
 const fileName = (name: string): string =>
   Buffer.from(name)
     .toString('latin1')

@@ -1,6 +1,8 @@
 /**
- * Where this device keeps its secrets. The backend is chosen once, at the first start, and recorded in the state
- * folder with a random store id; from then on the record rules, for a silent change would look like lost secrets.
+ * Opens the keychain of this device.
+ *
+ * The backend is chosen at the first start and recorded in the state folder with a random store
+ * id. After that the record decides, because a silent change would look like lost secrets.
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -17,12 +19,15 @@ interface Options {
   readonly credentialsDir: string | null
 }
 
-/** What `keychain.json` says. */
+/** The content of `keychain.json`. */
 type Recorded =
   | { readonly backend: 'os'; readonly store: string }
   | { readonly backend: 'file'; readonly store: string; readonly check: string }
 
-/** Opens the keychain of a state folder; throws StartError `keychain` when it cannot be the recorded one. */
+/**
+ * Opens the keychain of a state folder.
+ * @throws StartError `keychain` if the recorded one cannot be opened
+ */
 export async function openKeychain(options: Options): Promise<Keychain> {
   const record = recordOf(options)
   if (record === null) return create(options)
@@ -32,8 +37,10 @@ export async function openKeychain(options: Options): Promise<Keychain> {
 }
 
 /**
- * What reads the recorded keychain, beside whoever has it open, and changes nothing; null where none is recorded yet. Throws as
- * `openKeychain` does.
+ * Returns a reader of the recorded keychain, or null if none is recorded yet.
+ *
+ * It changes nothing, and works while another process has the keychain open.
+ * @throws StartError as `openKeychain` does
  */
 export async function readKeychain(
   options: Options,
@@ -51,14 +58,19 @@ function recordIn(stateDir: string): Recorded | null {
   return text === undefined ? null : parse(text, path)
 }
 
-/** Whether the secrets of a state folder are in the operating system's keychain. Throws StartError `keychain` for a damaged record. */
+/**
+ * Checks whether the secrets of a state folder are in the operating system's keychain.
+ * @throws StartError `keychain` for a damaged record
+ */
 export const isInSystem = (stateDir: string): boolean => recordIn(stateDir)?.backend === 'os'
 
 /**
- * Remove secrets from the operating system's keychain, where a state folder has them there; sealed files go with the folder.
+ * Deletes the secrets of a state folder from the operating system's keychain.
+ *
+ * Does nothing for sealed files, which are deleted with the folder.
  * @param stateDir of this user
- * @param names asked for only where they are needed
- * @throws StartError `keychain`, AppError `keychain_locked` when they cannot be removed
+ * @param names called only if the names are needed
+ * @throws StartError `keychain`, AppError `keychain_locked` if they cannot be deleted
  */
 export async function forgetSecrets(stateDir: string, names: () => string[]): Promise<void> {
   const record = recordIn(stateDir)
@@ -103,7 +115,7 @@ async function create({ stateDir, choice, credentialsDir }: Options) {
   }
   const key = findKey(stateDir, credentialsDir) ?? makeKey(stateDir)
   const keychain = fileKeychain(stateDir, key)
-  // Last, so that a crash before leaves a folder that counts as new.
+  // Written last, so that a folder after an earlier crash counts as new.
   writeRecord(path, { backend: 'file', store, check: keyCheck(key) })
   return keychain
 }

@@ -1,6 +1,8 @@
 /**
- * The operating system's keychain. On Linux the Secret Service and nothing else: left to itself the library falls back
- * to kernel keyutils, which forget everything at the next boot.
+ * The operating system's keychain.
+ *
+ * On Linux only the Secret Service is used. By default the library falls back to kernel keyutils,
+ * which lose everything at the next boot.
  */
 import type { Entry } from '@napi-rs/keyring'
 import { existsSync } from 'node:fs'
@@ -12,7 +14,9 @@ import type { Keychain } from './backend.ts'
 const SERVICE = 'countersign'
 
 /**
- * The keychain over the operating system's, entries named `<store>/<name>`. Loads the library, touches no entry.
+ * Returns the operating system's keychain, with entries named `<store>/<name>`.
+ *
+ * Loads the library, and accesses no entry.
  * @param stateDir an existing private folder
  */
 export async function osKeychain(stateDir: string, store: string): Promise<Keychain> {
@@ -21,14 +25,18 @@ export async function osKeychain(stateDir: string, store: string): Promise<Keych
   const newEntry = (name: string) =>
     new Entry(SERVICE, `${store}/${name}`, { linux: { store: 'secret-service' } })
 
-  /** A new entry costs 5 ms on gnome-keyring, a known one 0.3 ms: those that answer are kept. */
+  /**
+   * Runs an action on an entry, and keeps the entry if it works.
+   *
+   * With gnome-keyring a new entry costs 5 ms, a kept one 0.3 ms.
+   */
   function using<T>(name: string, action: (entry: Entry) => T): T {
     const known = entries.get(name)
     if (known !== undefined)
       try {
         return action(known)
       } catch {
-        // It may have been made with a service that ended since, and would never answer again.
+        // The entry may belong to a service process that has ended, and would never work again.
         entries.delete(name)
       }
     return reach(() => {
@@ -49,7 +57,7 @@ export async function osKeychain(stateDir: string, store: string): Promise<Keych
   }
 }
 
-/** Why the keychain cannot be used, told without touching it: null when nothing speaks against it. */
+/** Returns why the keychain cannot be used, or null. Does not access it. */
 export function whyUnreachable(): string | null {
   if (process.platform !== 'linux' || process.env['DBUS_SESSION_BUS_ADDRESS']) return null
   const runtime = process.env['XDG_RUNTIME_DIR']
@@ -57,7 +65,7 @@ export function whyUnreachable(): string | null {
   return 'there is no session bus (DBUS_SESSION_BUS_ADDRESS is not set)'
 }
 
-/** Whether a secret can really be stored, read back and removed. */
+/** Checks whether a secret can be stored, read back and deleted. */
 export async function probe(stateDir: string, store: string): Promise<boolean> {
   try {
     const keychain = await osKeychain(stateDir, store)
@@ -70,7 +78,8 @@ export async function probe(stateDir: string, store: string): Promise<boolean> {
   }
 }
 
-// The library answers null for a missing entry and throws for everything else: locked, no bus, no provider.
+// The library returns null for a missing entry and throws for all other failures: locked, no bus,
+// no provider.
 function reach<T>(action: () => T): T {
   try {
     return action()

@@ -1,6 +1,8 @@
 /**
- * Files that only this user may read or change. A file is replaced whole or not at all, and it is read only when it
- * is what we wrote: a regular file, not a link, ours, closed to everybody else.
+ * Files that only this user may read or change.
+ *
+ * A file is replaced as a whole or not at all. It is read only if it is a regular file, no link,
+ * owned by this user and closed to all others.
  */
 import {
   closeSync,
@@ -19,22 +21,26 @@ import type { Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { AppError, StartError, isFullDisk } from '../errors.ts'
 
-/** Windows has access lists instead of owner and mode; the user's own folders are closed to others there by default. */
+/**
+ * Windows has access lists instead of owner and mode. By default they close the user's own
+ * folders to others.
+ */
 export const hasModes = process.platform !== 'win32'
 
 const NOFOLLOW = hasModes ? constants.O_NOFOLLOW : 0
-// A fifo planted under the name would otherwise block the open for ever.
+// Without it, a fifo with the name of the file would block the open forever.
 const NONBLOCK = hasModes ? constants.O_NONBLOCK : 0
 
-/** What is wrong with a file that was opened, and the remedy; null if nothing. */
+/** Returns the fault of an opened file with its remedy, or null. */
 export type Check = (stat: Stats, path: string) => string | null
 
-/** How the name of a file ends that is being written. */
+/** The suffix of a file that is being written. */
 const TEMPORARY = '.tmp'
 
 /**
- * Writes a file: after a crash either the old content is there or the new one, complete.
- * @param how `durable` whether it outlives a power cut, too, which costs milliseconds; `mode` whatever the umask says, 0600 by default
+ * Writes a file. After a crash it has the complete old content or the complete new one.
+ * @param how `durable`: whether it also survives a power failure, which costs milliseconds;
+ *   `mode`: independent of the umask, 0600 by default
  */
 export function writeAtomic(
   path: string,
@@ -43,7 +49,7 @@ export function writeAtomic(
 ): void {
   const temporary = path + TEMPORARY
   try {
-    // Left over from a crash; there is one writer, so nobody is using it.
+    // Left by a crash. There is only one writer, so it is not in use.
     unlinkIfThere(temporary)
     const file = openSync(temporary, 'wx', mode)
     try {
@@ -62,12 +68,14 @@ export function writeAtomic(
 
 const FAILING: readonly unknown[] = ['EROFS', 'EIO']
 
-/** What the caller is told; nothing is left of the attempt, where the disk still lets go of anything. */
+/**
+ * Returns the error for a failed write, and deletes the temporary file if the disk permits it.
+ */
 function unwritten(path: string, temporary: string, cause: NodeJS.ErrnoException): Error {
   try {
     unlinkIfThere(temporary)
   } catch {
-    // The first error says what is wrong with the disk.
+    // The first error describes the fault of the disk.
   }
   if (isFullDisk(cause))
     return new AppError('storage_full', `The disk is full: ${path} was not written. Make room.`, {
@@ -82,14 +90,14 @@ function unwritten(path: string, temporary: string, cause: NodeJS.ErrnoException
   return cause
 }
 
-/** Removes a file for good; false when there was none. */
+/** Deletes a file durably. Returns false if there was none. */
 export function removeFile(path: string): boolean {
   if (!unlinkIfThere(path)) return false
   syncFolder(dirname(path))
   return true
 }
 
-// Not rmSync, whose errors have no code.
+// `rmSync` is not used, because its errors have no code.
 function unlinkIfThere(path: string): boolean {
   try {
     unlinkSync(path)
@@ -101,8 +109,8 @@ function unlinkIfThere(path: string): boolean {
 }
 
 /**
- * Removes what a crash left of files that were being written in a folder. Only its one writer may.
- * @param names of the files that are written there; all that the folder has, where it is for nothing else
+ * Deletes the temporary files that a crash left in a folder. Only its one writer may call this.
+ * @param names of the files that are written there; by default all files of the folder
  */
 export function removeLeftovers(folder: string, names?: readonly string[]): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -112,18 +120,22 @@ export function removeLeftovers(folder: string, names?: readonly string[]): void
   }
 }
 
-/** Reads a file as text; null when there is none; throws a StartError when others could have read or written it. */
+/**
+ * Reads a file as text, or returns null if there is none.
+ * @throws StartError if other users could have read or written it
+ */
 export const readPrivate = (path: string): string | null =>
   readPrivateBytes(path)?.toString('utf8') ?? null
 
-/** As `readPrivate`, the raw bytes. */
+/** Does the same as `readPrivate`, and returns the raw bytes. */
 export const readPrivateBytes = (path: string): Buffer | null => readChecked(path, fault)
 
 /**
- * Opens a regular file, no links followed, after `check` found no fault with what was opened.
- * @param flags of open(2); a file that they make has mode 0600
+ * Opens a regular file without following links, if `check` finds no fault.
+ * @param flags of open(2); a file that they create has mode 0600
  * @returns its descriptor, which the caller closes
- * @throws StartError where it is a link, no regular file, or has a fault; else what node:fs throws
+ * @throws StartError if it is a link, not a regular file, or has a fault; otherwise what node:fs
+ *   throws
  */
 export function openChecked(path: string, flags: number, check: Check = fault): number {
   let file: number
@@ -144,7 +156,7 @@ export function openChecked(path: string, flags: number, check: Check = fault): 
   }
 }
 
-/** Reads a file that `openChecked` opens; null when there is none. */
+/** Reads a file as `openChecked` opens it, or returns null if there is none. */
 export function readChecked(path: string, check: Check): Buffer | null {
   let file: number
   try {
@@ -160,7 +172,7 @@ export function readChecked(path: string, check: Check): Buffer | null {
   }
 }
 
-/** What is wrong with the owner or the mode of something that must be ours alone, and the remedy; null if nothing. */
+/** Returns the fault in owner or mode of a private file or folder with its remedy, or null. */
 export function fault(stat: Stats, path: string): string | null {
   if (!hasModes) return null
   const me = process.geteuid?.()
@@ -173,11 +185,11 @@ export function fault(stat: Stats, path: string): string | null {
   return `${path} is open to other users (mode ${mode}). Close it with: chmod ${right} '${path}'`
 }
 
-/** Whether an error of `node:fs` says that there is nothing under the name. */
+/** Checks whether an error of `node:fs` means that the file does not exist. */
 export const isMissing = (cause: unknown): boolean =>
   (cause as NodeJS.ErrnoException).code === 'ENOENT'
 
-/** Makes what was renamed or removed in a folder durable. Windows has no way to open a folder for it. */
+/** Makes renames and deletions in a folder durable. Windows cannot open a folder for that. */
 export function syncFolder(path: string): void {
   if (!hasModes) return
   const folder = openSync(path, constants.O_RDONLY)

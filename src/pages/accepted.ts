@@ -1,12 +1,13 @@
 /**
- * The windows in which this tab has accepted the caller's words: each proves once (section 2,
- * Replay). In sessionStorage, so that a reload does not forget; window numbers are no secret.
+ * Records the windows in which this tab accepted the caller's words. Each window proves once
+ * (section 2, Replay). The record is in sessionStorage, so that it survives a reload. Window
+ * numbers are no secret.
  */
 
-/** Words of a window are acceptable for one window more; older entries say nothing. */
+/** Words of a window are acceptable for one more window; older entries have no use. */
 const KEEP = 4
 
-/** The memory for one guest code: takes a window and answers whether it was new. */
+/** Returns a function that records a window of one guest code and returns whether it was new. */
 export function acceptedWindows(id: string): (window: number) => boolean {
   const name = `accepted ${id}`
   let seen = read(name)
@@ -16,7 +17,7 @@ export function acceptedWindows(id: string): (window: number) => boolean {
     try {
       sessionStorage.setItem(name, JSON.stringify(seen))
     } catch {
-      // Without storage the memory lasts as long as the page.
+      // Without storage the record lasts as long as the page.
     }
     return true
   }

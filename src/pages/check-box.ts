@@ -1,11 +1,11 @@
-/** The box in which a guest checks what the other side says. */
+/** The form in which a guest checks the words of the other side. */
 import { checkWords, replaceUnknown, type Speaker, type Verdict } from './check-words.ts'
 import { element, make, say } from './element.ts'
 
 export type CheckBox = {
-  /** Takes away a "theirs" that is too old to speak for the present call. */
+  /** Removes a "theirs" verdict that is too old to apply to the current call. */
   turn: (window: number) => void
-  /** Empties box and verdict. */
+  /** Clears the input and the verdict. */
   clear: () => void
 }
 
@@ -18,7 +18,10 @@ const KIND: Readonly<Record<Verdict['kind'], 'ok' | 'bad' | 'warn'>> = {
   unknown: 'warn',
 }
 
-/** Wires the box of the page. `window` is the present one; the words and the memory are passed in. */
+/**
+ * Connects the form of the page to the check. `window` is the current one; `wordsOf` and `accept`
+ * are passed in.
+ */
 export function checkBox(of: {
   window: () => Promise<number>
   wordsOf: (speaker: Speaker, window: number) => Promise<readonly string[]>
@@ -28,11 +31,13 @@ export function checkBox(of: {
   const verdict = element('verdict', HTMLElement)
   const suggestions = element('suggestions', HTMLElement)
   let accepted: { window: number; at: string } | null = null
-  /** Which check is the latest: an answer to an earlier one must not overwrite it. */
+  /**
+   * The number of the latest check. The result of an earlier one must not overwrite its result.
+   */
   let latest = 0
 
   const show = (kind: string, text: string) => {
-    // Emptied first: saying the same thing twice is a change that a screen reader announces.
+    // Emptied first, so that a screen reader announces the same text again as a change.
     say(verdict, kind, '')
     suggestions.replaceChildren()
     suggestions.hidden = true
@@ -82,7 +87,7 @@ export function checkBox(of: {
     void check()
   })
   heard.addEventListener('input', () => {
-    // A verdict speaks for the words that were checked, not for those being typed now.
+    // A verdict is about the words that were checked, not about those being typed now.
     if (heard.value === '') return
     latest += 1
     accepted = null

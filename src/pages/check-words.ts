@@ -1,6 +1,6 @@
 /**
- * What typed words mean at this minute. Pure of the page: the words come from a function, and the
- * memory of accepted windows is passed in.
+ * Checks typed words for the current minute. Independent of the page: the words and the record of
+ * accepted windows are passed in as functions.
  */
 import { Refusal } from '../crypto/refusal.ts'
 import { WORDLIST } from '../crypto/wordlist.ts'
@@ -15,8 +15,8 @@ export type Verdict =
 export type Speaker = 'owner' | 'guest'
 
 /**
- * Judges `input` against the words of both sides in the windows before, of and after `window`.
- * `accept` records a window and answers false where it was accepted before.
+ * Checks `input` against the words of both sides in the windows before, of and after `window`.
+ * `accept` records a window and returns false if it was accepted before.
  */
 export async function checkWords(
   input: string,
@@ -40,7 +40,7 @@ export async function checkWords(
   }
   const [theirs, own] = await Promise.all([spokenIn('owner'), spokenIn('guest')])
   if (theirs !== undefined) {
-    // Recorded before anything is shown, so that two checks at once cannot both pass.
+    // Recorded before the page shows a verdict, so that two simultaneous checks cannot both pass.
     return accept(theirs) ? { kind: 'theirs', window: theirs } : { kind: 'used' }
   }
   return { kind: own === undefined ? 'wrong' : 'own' }
@@ -49,8 +49,8 @@ export async function checkWords(
 const LIST: ReadonlySet<string> = new Set(WORDLIST.trimEnd().split('\n'))
 
 /**
- * `input` with the unknown run `word` (as the verdict names it) replaced by a word of the list.
- * Where the run is several words typed without spaces, those that are right stay.
+ * Returns `input` with the unknown run `word` (as in the verdict) replaced by a word of the list.
+ * If the run is several words typed without spaces, the right ones stay.
  */
 export function replaceUnknown(input: string, word: string, by: string): string {
   let done = false
@@ -64,7 +64,9 @@ export function replaceUnknown(input: string, word: string, by: string): string 
     })
 }
 
-/** Which letters of the run stand for `by`: those most like it, with list words before and after. */
+/**
+ * Replaces the letters of the run most similar to `by`, with list words before and after them.
+ */
 function replaceIn(run: string, by: string): string {
   let best = { unlike: Infinity, text: by }
   const start = listWords(run)
@@ -83,7 +85,7 @@ function replaceIn(run: string, by: string): string {
   return best.text
 }
 
-/** The list words that a run begins with, up to where it does not decode. */
+/** Returns the list words that a run begins with, up to the first part that is no list word. */
 function listWords(run: string): string[] {
   const words: string[] = []
   let from = 0

@@ -1,10 +1,11 @@
-/** The minute running out: one tick a second, aligned to the seconds of the server. */
+/** Counts down the current minute: one tick a second, aligned to the seconds of the server. */
 import { PERIOD_S, windowOf } from '../crypto/code.ts'
 import type { ServerClock } from './server-clock.ts'
 
 /**
- * Calls `tick` now, at each second and whenever the page comes to sight (timers of hidden pages
- * are late), with the window and the whole seconds that it still lasts. Out: how to stop it.
+ * Calls `tick` now, at each second and whenever the page becomes visible. Timers of hidden pages
+ * are late. `tick` receives the window and the whole seconds that it still lasts.
+ * @returns a function that stops it
  */
 export function startCountdown(
   clock: ServerClock,

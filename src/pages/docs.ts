@@ -1,21 +1,24 @@
 /**
- * The start of the documentation page: the reference over this server's own document. It asks nobody but this server, and what is
- * typed into it, tokens above all, ends with the tab. It is loaded before the library, which reads what is set here as it comes.
+ * The start of the documentation page: the API reference over this server's own document. The
+ * page sends requests to this server only. Typed values, tokens above all, are dropped when the
+ * tab is closed. This script must load before the library, which reads its settings while
+ * loading.
  */
 
-/** The library, where it came. */
+/** The library, if it was loaded. */
 declare const Scalar: {
   createApiReference(target: string, configuration: Readonly<Record<string, unknown>>): unknown
 }
 
-// Its validators would try whether they may make code of text, which the page's policy forbids and reports.
+// The library's validators would test whether they may create code from text, which the page's
+// policy forbids and reports.
 Object.assign(globalThis, { __zod_globalConfig: { jitless: true } })
 
-// It says its name and version as it comes.
+// The library logs its name and version while loading.
 const { info } = console
 console.info = () => undefined
 
-/** As `fetch`, but a page that is answered is text: the policy frames none. */
+/** Like `fetch`, but an HTML response becomes text, since the policy allows no frames. */
 async function fetchAsText(input: Request | URL | string, init?: RequestInit): Promise<Response> {
   const answer = await fetch(input, init)
   if (!answer.headers.get('Content-Type')?.startsWith('text/html')) return answer
@@ -25,12 +28,12 @@ async function fetchAsText(input: Request | URL | string, init?: RequestInit): P
   return new Response(answer.body, { status, statusText, headers })
 }
 
-// When all scripts of the page have come.
+// When all scripts of the page are loaded.
 document.addEventListener('DOMContentLoaded', () => {
   console.info = info
   Scalar.createApiReference('#reference', {
     url: '/api/v1/openapi.json',
-    // By the name under which the page was opened: another one would be another origin.
+    // The address with which the page was opened: any other one would be another origin.
     servers: [{ url: location.origin }],
     persistAuth: false,
     withDefaultFonts: false,

@@ -1,13 +1,19 @@
-/** The elements that the server's document gives a script to fill; text goes in as text only. */
+/**
+ * Access to the elements of the server's document that a script fills. Text is inserted as text
+ * only.
+ */
 
-/** The element with this id. Throws where the document has none or it is of another kind. */
+/**
+ * Returns the element with this id.
+ * @throws TypeError if the document has none, or it is of another kind
+ */
 export function element<T extends HTMLElement>(id: string, kind: new () => T): T {
   const found = document.getElementById(id)
   if (!(found instanceof kind)) throw new TypeError(`the page has no #${id}`)
   return found
 }
 
-/** A new element with these texts and elements in it. */
+/** Returns a new element that contains these texts and elements. */
 export function make<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   className: string,
@@ -20,8 +26,9 @@ export function make<K extends keyof HTMLElementTagNameMap>(
 }
 
 /**
- * Puts `text` into an element of a kind that the style sheet colours. An empty one takes no room
- * and stays in the tree: screen readers announce a change only where they knew the place before.
+ * Puts `text` into an element of a kind that the style sheet colours. An empty element takes no
+ * space and stays in the tree, since screen readers announce a change only in an element that was
+ * there before.
  */
 export function say(where: HTMLElement, kind: string, text: string): void {
   where.dataset['kind'] = kind

@@ -1,12 +1,19 @@
-/** Compares a file with a stamp inside the browser: only its digest is looked at, nothing is sent. */
+/**
+ * Compares a file with a stamp inside the browser. Only its digest is used, and nothing is sent.
+ */
 import { encodeBase64url } from '../crypto/encoding/base64url.ts'
 import type { StampPayload } from '../crypto/stamp.ts'
 import { element, say } from './element.ts'
 
-/** WebCrypto digests one buffer: more than this does not fit into memory everywhere. */
+/**
+ * The largest file in bytes. WebCrypto digests one buffer; a larger one does not fit into memory
+ * everywhere.
+ */
 const LARGEST = 1024 ** 3
 
-/** Wires the file input and the drop zone of the page; `payload` is that of a verified stamp. */
+/**
+ * Connects the file input and the drop zone of the page; `payload` is that of a verified stamp.
+ */
 export function fileCheck(payload: StampPayload): void {
   const input = element('file', HTMLInputElement)
   const drop = element('drop', HTMLElement)
@@ -39,10 +46,10 @@ export function fileCheck(payload: StampPayload): void {
 
   input.addEventListener('change', () => {
     void take(input.files?.[0])
-    // The same file once more is a change again: it may have been saved anew.
+    // So that the same file, which may have been saved again, counts as a change.
     input.value = ''
   })
-  // On the whole page: a file dropped beside the zone would otherwise be opened in place of it.
+  // On the whole page, since the browser would open a file dropped beside the zone.
   document.addEventListener('dragover', (event) => {
     event.preventDefault()
     drop.dataset['over'] = ''

@@ -1,7 +1,7 @@
 /**
- * The page of a guest code: takes the secret out of the address bar, says the guest's words and
- * checks the other side's. The secret is read once, becomes a key that cannot be read out, and is
- * zeroed; it is never logged, stored as bytes or sent.
+ * The page of a guest code. It takes the secret from the address bar, shows the guest's words and
+ * checks those of the other side. The secret is read once, imported as a key that cannot be read
+ * back, and zeroed; it is never logged, stored as bytes or sent.
  */
 import { decodeBase64url } from '../crypto/encoding/base64url.ts'
 import { windowOf } from '../crypto/code.ts'
@@ -14,7 +14,9 @@ import { importCodeKey, readWords } from './guest-code.ts'
 import { forget, keep, recall } from './key-store.ts'
 import { serverClock, TOLERANCE_MS } from './server-clock.ts'
 
-/** The fragment, which is gone from the address bar and from this entry of the history afterwards. */
+/**
+ * Returns the fragment, and removes it from the address bar and from this entry of the history.
+ */
 function takeFragment(): string {
   const fragment = location.hash.slice(1)
   if (location.href.includes('#')) {
@@ -23,14 +25,14 @@ function takeFragment(): string {
   return fragment
 }
 
-/** K from a fragment, or null where it is not 32 bytes of base64url. */
+/** Returns K from a fragment; null if it is not 32 bytes of base64url. */
 function readSecret(fragment: string): Uint8Array<ArrayBuffer> | null {
   try {
     const bytes = decodeBase64url(fragment) as Uint8Array<ArrayBuffer>
     if (bytes.length === 32) return bytes
     bytes.fill(0)
   } catch {
-    // Cut short or mistyped: the same to the guest as a link without it.
+    // Truncated or mistyped. The page treats it as a link without the secret.
   }
   return null
 }
@@ -52,7 +54,10 @@ function run(main: HTMLElement, fragment: string): void {
   let stored = false
   let opened = false
   let stopTicking = () => {}
-  /** Which start is the latest: a slower, earlier one must not bring back a code that was dropped. */
+  /**
+   * The number of the latest start. A slower, earlier one must not restore a code that was
+   * dropped.
+   */
   let latest = 0
 
   const box = checkBox({
@@ -121,8 +126,8 @@ function run(main: HTMLElement, fragment: string): void {
     stored = secret === null || (await keep(id, found))
     if (mine !== latest) return
     if (secret !== null && stored) {
-      // A document remembers the address it was loaded with (Navigation Timing), fragment and all.
-      // The next one has never seen it.
+      // A document keeps the address with which it was loaded (Navigation Timing), with the
+      // fragment. The reloaded document has an address without it.
       location.reload()
       return
     }
@@ -161,17 +166,18 @@ function run(main: HTMLElement, fragment: string): void {
       notice.focus()
     })
   })
-  // The full link opened in this same tab changes the fragment only; nothing is loaded anew.
+  // The full link opened in this same tab changes the fragment only; the page is not loaded
+  // again.
   window.addEventListener('hashchange', () => {
     const text = takeFragment()
     if (text !== '') begin(text)
   })
-  // A page that rests in the back/forward cache shows nothing; coming back it starts over.
+  // A page in the back/forward cache shows nothing; when it is restored, it starts again.
   window.addEventListener('pagehide', stop)
   window.addEventListener('pageshow', (event) => {
     if (event.persisted) begin(takeFragment())
   })
-  // Forgotten in another tab is forgotten here.
+  // If the user forgot the code in another tab, this tab drops it too.
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState !== 'visible' || key === null || !stored) return
     void recall(id).then((still) => {
@@ -199,7 +205,7 @@ function duration(ms: number): string {
     : `${Math.round(seconds / 86_400)} days`
 }
 
-// First of all, whatever happens afterwards.
+// First of all, before anything can fail.
 const fragment = takeFragment()
 const main = document.querySelector('main')
 if (main?.dataset['state'] === 'active') run(main, fragment)

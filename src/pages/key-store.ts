@@ -1,24 +1,24 @@
 /**
- * Where the code key outlives a reload: IndexedDB, as a CryptoKey that is not extractable, by guest
- * code id. Nothing that a script, a cookie jar or a copy of storage could spell the secret from. A
- * browser that refuses storage costs the convenience only, so nothing here throws.
+ * Keeps the code key over a reload: IndexedDB, as a CryptoKey that is not extractable, by guest
+ * code id. No script, cookie or copy of the storage can reveal the secret. If the browser refuses
+ * storage, only the reload does not work, so no function here throws.
  */
 
 const STORE = 'code-keys'
 
-/** Keeps a key; answers whether the browser did. */
+/** Stores a key; returns whether the browser stored it. */
 export async function keep(id: string, key: CryptoKey): Promise<boolean> {
   const kept = await run('readwrite', (store) => store.put(key, id))
   return kept !== null
 }
 
-/** The key kept for this guest code, or null. */
+/** Returns the key stored for this guest code; null if there is none. */
 export async function recall(id: string): Promise<CryptoKey | null> {
   const key = await run('readonly', (store) => store.get(id))
   return key instanceof CryptoKey && !key.extractable ? key : null
 }
 
-/** Removes the key of this guest code. */
+/** Deletes the key of this guest code. */
 export async function forget(id: string): Promise<void> {
   await run('readwrite', (store) => store.delete(id))
 }
@@ -48,7 +48,7 @@ const open = (): Promise<IDBDatabase> =>
     request.addEventListener('error', () => reject(request.error ?? new Error('no storage')))
   })
 
-/** Only the end of the transaction says that it is kept. */
+/** Resolves at the end of the transaction, which alone proves that the key is stored. */
 const finished = (
   transaction: IDBTransaction,
   ask: (store: IDBObjectStore) => IDBRequest,

@@ -1,23 +1,28 @@
 /**
- * The server's time, as the page knows it: what the document said, carried on by the monotonic
- * clock. The device's own clock is only a witness. Where the two part, the device slept or its
- * clock was set, and the server is asked again.
+ * The server's time on the page: the time in the document, advanced by the monotonic clock. The
+ * device's own clock only serves for comparison. If the two clocks diverge, the device slept or
+ * its clock was set, and the page asks the server again.
  */
 
-/** Further off than this, the words of a device that goes by its own clock would not be accepted. */
+/**
+ * The largest error of a device's own clock, in milliseconds, with which its words are accepted.
+ */
 export const TOLERANCE_MS = 30_000
 const DRIFT_MS = 2_000
 
 export type ServerClock = {
-  /** Unix milliseconds by the server's clock. */
+  /** Returns Unix milliseconds by the server's clock. */
   now: () => number
-  /** By how much the device's clock is ahead of it, in milliseconds; negative: behind. */
+  /** Returns how far the device's clock is ahead of it, in milliseconds; negative: behind. */
   ahead: () => number
-  /** Asks the server again if the two clocks of the device parted. Never throws. */
+  /** Asks the server again if the two clocks of the device diverged. Never throws. */
   settle: () => Promise<void>
 }
 
-/** A clock from the server's time at the making of the document, in Unix milliseconds. */
+/**
+ * Returns a clock that starts at the server's time when it made the document, in Unix
+ * milliseconds.
+ */
 export function serverClock(documentMs: number): ServerClock {
   let base = documentMs + documentAge()
   let monotonic = performance.now()
@@ -32,7 +37,8 @@ export function serverClock(documentMs: number): ServerClock {
   }
   const ask = async () => {
     const answered = await serverTime()
-    // Unasked, sleep is likelier than somebody setting the clock, and the wall clock counts sleep.
+    // Without a response, sleep is likelier than a change of the clock, and the wall clock counts
+    // sleep.
     set(answered ?? base + (Date.now() - wall))
     asking = null
   }
@@ -47,7 +53,10 @@ export function serverClock(documentMs: number): ServerClock {
   }
 }
 
-/** Milliseconds since the document began to arrive: a slow line must not shift the minute. */
+/**
+ * Returns the milliseconds since the document began to arrive. They correct the clock, so that a
+ * slow connection does not shift the minute.
+ */
 function documentAge(): number {
   const [entry] = performance.getEntriesByType('navigation')
   const arrived = entry instanceof PerformanceNavigationTiming ? entry.responseStart : 0

@@ -1,4 +1,4 @@
-/** What a stamp file is worth under a link: the check itself, apart from the page that shows it. */
+/** Checks a stamp file under a link, independent of the page that shows it. */
 import { decodeBase64url, encodeBase64url } from '../crypto/encoding/base64url.ts'
 import type { PublicJwk } from '../crypto/jose/jwk.ts'
 import { hashOf } from '../crypto/jose/jws.ts'
@@ -6,8 +6,8 @@ import { Refusal, type Reason } from '../crypto/refusal.ts'
 import { verifyStamp, type StampFacts, type StampFile } from '../crypto/stamp.ts'
 
 /**
- * What the server hands out; it is not trusted to be in this form. The key log and the receipt key
- * come from it too: the page has nothing to hold them against, and so names no person.
+ * A stamp from the server; its form is not trusted. The key log and the receipt key come from the
+ * server too: the page has nothing to compare them with, and so names no person.
  */
 export type ServedStamp = StampFile & { receipt_key: PublicJwk }
 
@@ -16,9 +16,9 @@ export type StampCheck =
   | { kind: 'refused'; reason: string; text: string }
 
 /**
- * Checks what the server served under the stamp id of the address and the fragment of the link,
- * which holds the hash of the stamp (section 7). `unbound`: right in itself, but there was no
- * fragment, so nothing says that it is the stamp that the link was made for.
+ * Checks the served stamp against the stamp id of the address and the fragment of the link. The
+ * fragment holds the hash of the stamp (section 7). `unbound`: the stamp itself is valid, but
+ * without a fragment nothing proves that the link was made for it.
  */
 export function checkStamp(served: ServedStamp, id: string, fragment: string): StampCheck {
   try {

@@ -1,6 +1,6 @@
 /**
- * The page of a stamp: fetches it, checks it here and shows what it says. Nothing of a stamp that
- * is refused is shown, because nothing of it is known.
+ * The page of a stamp: fetches it, checks it and shows its content. It shows no content of a
+ * rejected stamp, since none of it is verified.
  */
 import { decodeBase64url } from '../crypto/encoding/base64url.ts'
 import type { StampFacts } from '../crypto/stamp.ts'
@@ -90,11 +90,11 @@ function factsOf(facts: StampFacts, now: number): Row[] {
 
 const bytes = (length: number) => (length === 1 ? '1 byte' : `${length.toLocaleString('en')} bytes`)
 
-/** As `sha256sum` prints it. */
+/** Returns hexadecimal as `sha256sum` prints it. */
 const hex = (digest: Uint8Array) =>
   Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** Unix seconds in UTC, which reads the same for everybody who looks at the stamp. */
+/** Formats Unix seconds in UTC, which reads the same for all viewers of the stamp. */
 function time(unixS: number): HTMLElement | string {
   const date = new Date(unixS * 1000)
   if (Number.isNaN(date.getTime())) return `${unixS} seconds after 1970`
@@ -116,7 +116,7 @@ async function run(main: HTMLElement): Promise<void> {
     return
   }
   show(checkStamp(served, id, location.hash.slice(1)), Number(main.dataset['now']))
-  // Another link to the same stamp, opened in this tab, is another question.
+  // Another link to the same stamp, opened in this tab, needs another check.
   window.addEventListener('hashchange', () => location.reload())
 }
 

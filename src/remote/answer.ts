@@ -1,6 +1,7 @@
 /**
- * What an answer means. The server is not trusted: a reply has the form of its row or is refused, an error has the one shape
- * and a known code, and no text of it reaches a person's screen as it came.
+ * Interprets answers of an account server. The server is not trusted: a reply must have the form
+ * of its row, and an error the common format and a known code. No text of the server reaches the
+ * screen unchanged.
  */
 import * as v from 'valibot'
 import { CONVERSATION_HEADER, TURN_HEADER } from '../api/rest/assistant.ts'
@@ -11,19 +12,27 @@ import { Passing, backendError, timedOut, unavailable } from './faults.ts'
 import type { Answer } from './transport.ts'
 
 const LONGEST_MESSAGE = 500
-/** More of a message is not looked at: something may be cut out of it before it is cut off. */
+/**
+ * Text beyond this length is ignored. The limit exceeds that of a message, because parts may be
+ * removed from the text before it is cut off.
+ */
 const LONGEST_QUOTED = 4 * LONGEST_MESSAGE
 const MOST_ITEMS = 20
-/** The longest a server may ask to be left alone, in seconds. */
+/** The longest accepted Retry-After, in seconds. */
 const LONGEST_AFTER_S = 86_400
 
-/** Control characters would move the cursor of a terminal, direction-changing ones the reader's eye. */
+/**
+ * Control characters would move the cursor of a terminal; characters that change the direction
+ * would reorder the text.
+ */
 const UNSHOWABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu
 const shown = (text: string) =>
   text.slice(0, LONGEST_MESSAGE).toWellFormed().replaceAll(UNSHOWABLE, ' ')
 
 const Text = v.pipe(v.string(), v.transform(shown))
-/** A sentence may repeat what the server was asked with, which is not the caller's. */
+/**
+ * A sentence may repeat credentials of the request to the server, which the caller must not see.
+ */
 const Sentence = v.pipe(
   v.string(),
   v.transform((text) => shown(withoutKeys(text.slice(0, LONGEST_QUOTED)))),
@@ -33,7 +42,7 @@ const few = <const T extends v.GenericSchema>(item: T) =>
     v.array(item),
     v.transform((items) => items.slice(0, MOST_ITEMS)),
   )
-/** A detail that is not what it should be is left out. */
+/** A detail with a wrong type is omitted. */
 const detail = <const T extends v.GenericSchema>(schema: T) =>
   v.fallback(v.optional(schema), undefined)
 
@@ -50,7 +59,7 @@ const Refused = v.object({
   error_description: detail(Sentence),
 })
 
-/** The value of a body that is JSON in UTF-8; undefined when it is not. */
+/** Returns the value of a body that is JSON in UTF-8; undefined if it is not. */
 function jsonOf({ headers, body }: Answer): unknown {
   const isJson = /^application\/json *(?:; *charset="?utf-8"? *)?$/i.test(
     headers['content-type'] ?? '',
@@ -63,7 +72,10 @@ function jsonOf({ headers, body }: Answer): unknown {
   }
 }
 
-/** RFC 9110 section 10.2.3, in seconds; null for none and for what is no reasonable number of them. */
+/**
+ * Returns Retry-After in seconds (RFC 9110 section 10.2.3); null if it is missing or not a
+ * reasonable number of them.
+ */
 function retryAfter({ headers }: Answer): number | null {
   const text = headers['retry-after'] ?? ''
   return /^\d{1,5}$/.test(text) && Number(text) <= LONGEST_AFTER_S ? Number(text) : null
@@ -72,7 +84,10 @@ function retryAfter({ headers }: Answer): number | null {
 const waiting = (afterS: number | null): Record<string, string> =>
   afterS === null ? {} : { 'Retry-After': String(afterS) }
 
-/** The error of an answer that has the one shape, a known code, and the status of that code; else null. */
+/**
+ * Returns the error of an answer with the common format, a known code, and the status of that
+ * code; else null.
+ */
 export function refusalOf(answer: Answer): AppError | null {
   const parsed = v.safeParse(Refused, jsonOf(answer))
   if (!parsed.success) return null
@@ -86,12 +101,13 @@ export function refusalOf(answer: Answer): AppError | null {
   })
 }
 
-/** What an answer of 400 and up says, to be thrown. */
+/** Returns the error to throw for an answer with a status of 400 or more. */
 function failure(answer: Answer, origin: string): AppError | Passing {
   const { status } = answer
   const refusal = refusalOf(answer)
   if (status < 500 && refusal !== null) return refusal
-  // A proxy answers 502 for a server that is away; the server itself says it of what is behind it, in the one shape.
+  // A proxy answers 502 if the server is down. The server itself uses 502, in the common format,
+  // for failures of systems behind it.
   if (status === 503 || (status === 502 && refusal === null)) {
     const afterS = retryAfter(answer)
     const what = refusal === null ? `is not ready (${status}).` : `says: ${refusal.message}`
@@ -117,7 +133,7 @@ function failure(answer: Answer, origin: string): AppError | Passing {
   return backendError(origin, `failed with ${status}${code}.${doubt}`, refusal)
 }
 
-/** The header fields that a content may bring along; each carries an id. */
+/** The header fields that are passed on with a content; each carries an id. */
 const BROUGHT = [CONVERSATION_HEADER, TURN_HEADER]
 
 function broughtBy({ headers }: Answer): Record<string, string> {
@@ -133,14 +149,16 @@ const isObject = (value: unknown) =>
 function contentOf(answer: Answer, media: readonly string[]): Content | null {
   const type = answer.headers['content-type'] ?? ''
   if (!media.includes(type) || answer.headers['content-encoding'] !== undefined) return null
-  // Whoever gets it parses it.
+  // The caller parses this JSON and expects an object.
   if (type === 'application/json' && !isObject(jsonOf(answer))) return null
   return { type, body: answer.stream ?? answer.body, headers: broughtBy(answer) }
 }
 
 /**
- * The value of an answer to a row, as its schema reads it; undefined for a row without a reply.
- * @throws AppError as the server said it, or backend_* for everything that is no answer to this row; Passing for what may pass
+ * Returns the value of an answer to a row, parsed by its schema; undefined for a row without a
+ * reply.
+ * @throws AppError with the server's error, or backend_* for an answer that does not fit this
+ * row; Passing for a transient failure
  */
 export function valueOf(answer: Answer, route: Route, origin: string): unknown {
   const { status } = answer

@@ -1,8 +1,11 @@
-/** The further authority for an account server's certificate. */
+/** Reads the additional authority for the certificate of an account server. */
 import { readFileSync } from 'node:fs'
 import { StartError } from '../errors.ts'
 
-/** The PEM text of the file that SVC_CA_FILE names; null for none. Throws StartError when it cannot be read. */
+/**
+ * Returns the PEM text of the file that SVC_CA_FILE names; null for none.
+ * @throws StartError if it cannot be read
+ */
 export function readAuthority(file: string | null): string | null {
   if (file === null) return null
   try {

@@ -1,23 +1,35 @@
 /**
- * The server's clock as its answers show it. A device whose clock is wrong signs in all the same: its proofs carry the
- * server's time.
+ * Measures the server's clock by its answers. A device with a wrong clock can still sign in,
+ * because its proofs carry the server's time.
  */
 
 export interface ServerClock {
-  /** The server's time in Unix milliseconds; this machine's before anything was measured. */
+  /**
+   * Returns the server's time in Unix milliseconds; this machine's time before the first
+   * measurement.
+   */
   now(): number
-  /** The server's clock minus this machine's in milliseconds, good to half a second; null before it was measured. */
+  /**
+   * Returns the server's clock minus this machine's in milliseconds, accurate to half a second;
+   * null before the first measurement.
+   */
   offsetMs(): number | null
-  /** Learn from the Date of an answer. `sentAt` and `answeredAt` are Unix milliseconds of the clock here. */
+  /**
+   * Measures the clock by the Date of an answer. `sentAt` and `answeredAt` are Unix milliseconds
+   * of this machine's clock.
+   */
   observe(date: string | undefined, sentAt: number, answeredAt: number): void
 }
 
-/** RFC 9110 section 5.6.7: the one form that senders write. */
+/** RFC 9110 section 5.6.7: the only format that senders generate. */
 const IMF_FIXDATE = /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
-/** @param now this machine's clock, in Unix milliseconds */
+/**
+ * Creates a clock without measurements.
+ * @param now this machine's clock, in Unix milliseconds
+ */
 export function newServerClock(now: () => number): ServerClock {
-  /** The offset lies in here. */
+  /** The limits of the offset, in milliseconds. */
   let range: readonly [low: number, high: number] | null = null
 
   const offsetMs = () => (range === null ? null : Math.round((range[0] + range[1]) / 2))
@@ -27,10 +39,11 @@ export function newServerClock(now: () => number): ServerClock {
     observe(date, sentAt, answeredAt) {
       const at = IMF_FIXDATE.test(date ?? '') ? Date.parse(date as string) : NaN
       if (Number.isNaN(at) || answeredAt < sentAt) return
-      // The second began at or before the moment of writing, which lies between question and answer.
+      // The second of the Date began at or before the time of writing, which lies between request
+      // and answer.
       const [low, high] = [at - answeredAt, at + 999 - sentAt]
       const [least, most] = range ?? [low, high]
-      // Each answer narrows the range; one outside it says that a clock was set.
+      // Each answer narrows the range; an offset outside it means that a clock was set.
       const both = [Math.max(low, least), Math.min(high, most)] as const
       range = both[0] <= both[1] ? both : [low, high]
     },

@@ -1,6 +1,6 @@
 /**
- * How a request shows who asks: not at all, by the possession of a key, by a bearer token, or by a session that is bound to
- * a key (RFC 9449) and renews itself.
+ * Ways to authenticate a request: none, the possession of a key, a bearer token, or a session
+ * that is bound to a key (RFC 9449) and renews itself.
  */
 import type { Door } from '../api/port.ts'
 import type { KeyPair } from '../crypto/device-keys.ts'
@@ -8,7 +8,7 @@ import { signProof } from '../crypto/jose/dpop.ts'
 import { AppError, statusOf } from '../errors.ts'
 import type { ServerClock } from './clock.ts'
 
-/** A session is renewed this long before its access token ends, in milliseconds. */
+/** A session is renewed this long before its access token expires, in milliseconds. */
 const MARGIN_MS = 30_000
 
 export interface DeviceSession {
@@ -17,22 +17,25 @@ export interface DeviceSession {
   readonly refreshToken: () => Promise<string> | string
 }
 
-/** A way to show who asks. `Token` is what one attempt was made with. */
+/** A way to authenticate requests. Each attempt uses the token that `token` returned for it. */
 export interface Credentials {
-  /** The token to ask with; null for none. */
+  /** Returns the token for the next attempt; null for none. */
   token(): Promise<string | null>
-  /** The header fields of a request made with that token. `url` is without its query. */
+  /** Returns the header fields of a request with that token. `url` is without its query. */
   headers(
     token: string | null,
     request: { method: string; url: string },
   ): Promise<Record<string, string>>
-  /** The server answered 401 to this token. Out: whether another is worth a try. */
+  /**
+   * Handles a 401 of the server for this token.
+   * @returns whether an attempt with another token may succeed
+   */
   refused(token: string | null): boolean
-  /** The error that the caller sees in place of this one. */
+  /** Returns the error that the caller sees in place of this one. */
   told(error: AppError): AppError
 }
 
-/** What the server's answers said last that proofs need. */
+/** State from the server's answers that proofs need. */
 export interface ProofState {
   readonly clock: ServerClock
   /** RFC 9449 section 8: the newest nonce, or null. */
@@ -66,18 +69,18 @@ export const nobody: Credentials = {
   told: asItIs,
 }
 
-/** Whoever holds a key, before there is a session. */
+/** Authenticates by a key, before there is a session. */
 export const keyHolder = (state: ProofState, key: () => Promise<KeyPair>): Credentials => ({
   ...nobody,
   headers: async (_, request) => proofHeaders(state, await key(), null, request),
 })
 
-/** The bearer of a machine account's token (RFC 6750 section 2.1). */
+/** Authenticates by a machine account's token (RFC 6750 section 2.1). */
 export const bearer = (token: string): Credentials => ({
   token: async () => token,
   headers: async () => ({ Authorization: `Bearer ${token}` }),
   refused: () => false,
-  // RFC 6750 section 3: whoever brought the token is told in the form that its challenge has.
+  // RFC 6750 section 3: the caller sent this token, so its error carries the challenge.
   told: (error) =>
     statusOf(error.code) === 401
       ? new AppError(error.code, error.message, {
@@ -87,7 +90,10 @@ export const bearer = (token: string): Credentials => ({
       : error,
 })
 
-/** The server's 401 is never the caller's: what has ended is the session of this device. */
+/**
+ * Converts a 401 of the server: it means that the session of this device has ended, and never
+ * concerns the credentials of the caller.
+ */
 const notSignedIn = (error: AppError) =>
   statusOf(error.code) === 401
     ? new AppError(
@@ -98,9 +104,10 @@ const notSignedIn = (error: AppError) =>
     : error
 
 /**
- * The session of a device. The access token is kept in memory and renewed before it ends by the server's clock; whoever asks
- * meanwhile waits for the same renewal. A token that a request still carries stays good, so a renewal ends nothing.
- * @param renew the door of a holder of the session's key
+ * Authenticates by the session of a device. The access token is kept in memory and renewed before
+ * it expires by the server's clock; concurrent requests wait for the same renewal. A token that a
+ * request already carries stays valid, so a renewal interrupts no request.
+ * @param renew the renewal route, called by a holder of the session's key
  */
 export function deviceSession(
   state: ProofState,
@@ -131,7 +138,7 @@ export function deviceSession(
       ...(await proofHeaders(state, await session.key(), token, request)),
     }),
     refused: (token) => {
-      // Another request may have renewed since this one left.
+      // Another request may have renewed the session since this one was sent.
       if (current?.token === token) current = null
       return true
     },

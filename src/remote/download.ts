@@ -1,19 +1,22 @@
-/** The file behind a link of an account server, as it comes. Nothing is followed, and nothing but the link is sent. */
+/**
+ * Streams the file behind a link of an account server. Redirects are not followed, and the
+ * request carries nothing but the link.
+ */
 import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { AppError } from '../errors.ts'
 import { Passing, backendError, networkFault, timedOut } from './faults.ts'
 import { agentFor, demandCertificate, originOf } from './transport.ts'
 
-/** How long nothing may come. */
+/** The longest time without data, in milliseconds. */
 const SILENCE_MS = 30_000
 
 export interface Download {
-  /** In bytes, as the server says; null where it does not. */
+  /** In bytes, as announced by the server; null if it does not announce it. */
   readonly size: number | null
-  /** Throws AppError where it breaks off. */
+  /** Throws AppError if the connection breaks. */
   readonly bytes: AsyncIterable<Uint8Array>
-  /** Cut the connection. */
+  /** Closes the connection. */
   close(): void
 }
 
@@ -23,7 +26,10 @@ const noSuchLink = () =>
     'The link is not good any more: it is for five minutes. Ask for another.',
   )
 
-/** Throws AppError for an answer that is no file of this type. */
+/**
+ * Checks that an answer is a file of this type.
+ * @throws AppError `not_found` or `backend_error`
+ */
 function demandFile(
   origin: string,
   { statusCode: status, headers }: IncomingMessage,
@@ -36,10 +42,11 @@ function demandFile(
 }
 
 /**
- * Begin a download.
- * @param of `url` is taken by https, or by http on this machine; `ca` is the PEM of further authorities, `type` the media type
- * @throws AppError `not_found` for a link that is not good any more, `backend_error`, `backend_unavailable`, `backend_timeout`;
- *   StartError configuration for a URL or a PEM that is none
+ * Starts a download.
+ * @param of `url`: https, or http on this machine; `ca`: the PEM of additional authorities;
+ * `type`: the media type
+ * @throws AppError `not_found` for a link that is no longer valid, `backend_error`,
+ * `backend_unavailable`, `backend_timeout`; StartError configuration for an invalid URL or PEM
  */
 export async function download(of: {
   url: string
@@ -66,7 +73,7 @@ export async function download(of: {
         req.destroy()
       })
       req.once('response', resolve)
-      // Stays, because a connection that is cut may complain once more.
+      // Stays registered, because a closed connection may emit another error.
       req.on('error', (cause) => reject(fault(cause, req.socket, false)))
       req.end()
     })

@@ -1,18 +1,18 @@
 /**
- * Why an account server did not answer: what the network, TLS and HTTP say, as errors a caller understands. The texts name the
- * server and the remedy and nothing that came over the wire.
+ * Maps failures of the network, TLS and HTTP to errors for the caller. Their texts name the
+ * server and the remedy, and nothing that came over the wire.
  */
 import { TLSSocket } from 'node:tls'
 import type { Break } from '../api/stream-relay.ts'
 import { AppError } from '../errors.ts'
 
-/** A failure after which the same request may succeed. */
+/** A transient failure: the same request may succeed later. */
 export class Passing extends Error {
-  /** What the caller is told in the end. */
+  /** The error for the caller if no attempt succeeds. */
   readonly error: AppError
-  /** Whether the server may have got the request, and so may have done what it asks. */
+  /** Whether the server may have received the request, and so may have carried it out. */
   readonly reached: boolean
-  /** How long the server asked to be left alone, in milliseconds. */
+  /** How long the server asked the client to wait, in milliseconds. */
   readonly afterMs: number
 
   constructor(error: AppError, reached: boolean, afterMs = 0) {
@@ -27,7 +27,10 @@ export class Passing extends Error {
 export const backendError = (origin: string, what: string, cause?: unknown) =>
   new AppError('backend_error', `The account server ${origin} ${what}`, { cause })
 
-/** @param cause what the server itself said, where it did: then it is there, and late is what is behind it */
+/**
+ * Returns the error for a timeout.
+ * @param cause the server's own error, if it sent one: then a system behind the server timed out
+ */
 export const timedOut = (origin: string, what: string, cause?: AppError | null) =>
   new AppError('backend_timeout', `The account server ${origin} ${what}`, { cause })
 
@@ -45,7 +48,7 @@ export const unavailable = (
     { cause, ...(headers === undefined ? {} : { headers }) },
   )
 
-/** What is wrong with a certificate, where it is not its issuer. */
+/** Faults of a certificate apart from an untrusted issuer. */
 const CERTIFICATE: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'has expired (or the clock here is wrong)',
   CERT_NOT_YET_VALID: 'is not valid yet (or the clock here is wrong)',
@@ -63,8 +66,8 @@ function certificateError(origin: string, code: string, cause: Error): AppError 
 }
 
 /**
- * What a failed exchange means.
- * @param reached whether the request had a connection to travel on
+ * Maps a failed exchange to an error.
+ * @param reached whether the request had a connection
  * @returns a Passing or an AppError, to be thrown
  */
 export function networkFault(
@@ -74,7 +77,7 @@ export function networkFault(
   reached: boolean,
 ): Passing | AppError {
   const code = cause.code ?? ''
-  // Set exactly when the certificate was refused, to the reason.
+  // Set only if the certificate was rejected, to the reason.
   if (socket instanceof TLSSocket && socket.authorizationError) {
     const reason: unknown = socket.authorizationError
     return certificateError(origin, typeof reason === 'string' ? reason : code, cause)
@@ -86,7 +89,7 @@ export function networkFault(
       cause,
     )
   if (code.startsWith('HPE_')) return backendError(origin, 'does not answer in HTTP/1.1.', cause)
-  // The system's own patience, shorter than the one here.
+  // The system's own timeout, which is shorter than the one here.
   if (code === 'ETIMEDOUT') return timedOut(origin, 'could not be reached in time.')
   return new Passing(
     unavailable(
@@ -102,7 +105,7 @@ export function networkFault(
   )
 }
 
-/** Why a stream of the server ended before its time, for whoever has read what came. */
+/** Returns the error for a stream of the server that ended early. */
 export function streamFault(origin: string, why: Break, cause?: Error): AppError {
   if (why === 'silent') return timedOut(origin, 'fell silent before its answer was whole.')
   if (why === 'late') return timedOut(origin, 'took too long over its answer.')

@@ -1,12 +1,12 @@
-/** One question to the health route of an account server, without a second attempt. */
+/** Checks the health route of an account server, with a single attempt. */
 import { site } from '../api/site/index.ts'
 import { valueOf } from './answer.ts'
 import { Passing } from './faults.ts'
 import type { Transport } from './transport.ts'
 
 /**
- * Ask whether the server and its database answer.
- * @throws AppError backend_unavailable, backend_timeout or backend_error while they do not
+ * Checks that the server and its database respond.
+ * @throws AppError backend_unavailable, backend_timeout or backend_error if they do not
  */
 export async function askReady(transport: Transport): Promise<void> {
   const route = site.siteHealth.ready

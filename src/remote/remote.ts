@@ -1,7 +1,7 @@
 /**
- * An account server far away: the same calls as of one in this process, over HTTP. What it answers is judged, not believed;
- * what may pass is tried again under the same Idempotency-Key; sessions prove their key, know the server's clock, and renew
- * themselves.
+ * The client of a remote account server: the same calls as for the embedded one, over HTTP. The
+ * client validates every answer and retries transient failures under the same Idempotency-Key.
+ * Sessions prove their key with the server's time, and renew themselves.
  */
 import { setTimeout } from 'node:timers/promises'
 import { entrance, signedIn } from '../api/device/index.ts'
@@ -27,43 +27,61 @@ import { type Timeouts, openTransport } from './transport.ts'
 export type { DeviceSession } from './credentials.ts'
 
 export interface Where {
-  /** The server's origin, https://host[:port]; http on loopback only. It is what proofs name, so the server's public URL. */
+  /**
+   * The server's origin, https://host[:port]; http on loopback only. Proofs name it, so it must
+   * be the server's public URL.
+   */
   readonly base: string
-  /** Further authorities as PEM, or null. */
+  /** Additional authorities as PEM, or null. */
   readonly ca: string | null
   /** This machine's clock, in Unix milliseconds. */
   readonly now: () => number
-  /** Ends after so many milliseconds, or when the signal is given. */
+  /** Resolves after so many milliseconds, or when the signal aborts. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>
   readonly timeouts?: Timeouts
 }
 
-/** An account that can also be asked as part of an act. */
+/** An account that can also be called as part of an operation. */
 export type RemoteAccount = Account & {
-  /** The same account, whose every POST belongs to an act: its Idempotency-Key follows from the act, method and path. */
+  /**
+   * Returns the same account with every POST tied to an operation: the Idempotency-Key is derived
+   * from the operation, method and path.
+   */
   readonly acting: (act: Pick<Act, 'id'>) => Account
 }
 
 export interface Remote {
-  /** What anybody may ask; with a key, as its holder. */
+  /** Returns the client without a session; with a key, that of its holder. */
   door(key?: () => Promise<KeyPair>): Door
-  /** The account of a device's session. Calls throw AppError not_signed_in when the server takes the session no more. */
+  /**
+   * Returns the account of a device's session. Calls throw AppError not_signed_in if the server
+   * rejects the session.
+   */
   account(session: DeviceSession): RemoteAccount
-  /** The account of a machine account's token. Calls throw AppError invalid_token when the server does not take it. */
+  /**
+   * Returns the account of a machine account's token. Calls throw AppError invalid_token if the
+   * server rejects it.
+   */
   bearer(token: string): RemoteAccount
-  /** The server's clock minus this one's in milliseconds, as its answers show it; null before the first. */
+  /**
+   * Returns the server's clock minus this machine's in milliseconds, as measured by its answers;
+   * null before the first.
+   */
   offsetMs(): number | null
-  /** Ask once whether the server and its database answer. Throws AppError while they do not. */
+  /** Checks once that the server and its database respond. Throws AppError if they do not. */
   ready(): Promise<void>
-  /** Close all connections; calls under way and later ones fail with AppError backend_unavailable. */
+  /**
+   * Closes all connections. Calls in progress and later ones fail with AppError
+   * backend_unavailable.
+   */
   close(): void
 }
 
 const ACCOUNT = { ...rest, ...signedIn }
 
 /**
- * Open the client of an account server; it connects when it is first asked.
- * @throws StartError configuration for an address or authority that cannot be used
+ * Opens the client of an account server; it connects at the first request.
+ * @throws StartError configuration for an unusable address or authority
  */
 export function openRemote(where: Where): Remote {
   const { now, wait = (ms, signal) => setTimeout(ms, undefined, { signal }) } = where

@@ -1,29 +1,38 @@
-/** Trying again: what may pass is asked a few times, further and further apart, and never so that an act is done twice. */
+/**
+ * Retries transient failures a few times, with growing waits, and never so that an operation is
+ * done twice.
+ */
 import { AppError } from '../errors.ts'
 import { Passing } from './faults.ts'
 
-/** The waits between attempts at most, in milliseconds; each is cut by up to a half, so that many clients do not march in step. */
+/**
+ * The longest waits between attempts, in milliseconds. Each is shortened at random by up to a
+ * half, so that many clients do not retry in step.
+ */
 const WAITS_MS = [400, 1_000, 2_000]
-/** A server that wants to be left alone for longer than this is not waited for. */
+/** The longest requested wait, in milliseconds, after which a request is tried again. */
 const LONGEST_AFTER_MS = 5_000
 
 export interface Trying {
-  /** Whether a request that the server may have got may be sent again. */
+  /** Whether a request that the server may have received may be sent again. */
   readonly repeatable: boolean
-  /** Ends after so many milliseconds, or early when the signal is given. */
+  /** Resolves after so many milliseconds, or early when the client is closed. */
   readonly wait: (ms: number) => Promise<unknown>
-  /** What is known of the server, by all its requests. */
+  /** The outage of the server, shared by all its requests. */
   readonly outage: Outage
 }
 
-/** While the server is known to be away, each request finds that out once and makes nobody wait. */
+/**
+ * While the server is known to be unreachable, each request makes a single attempt, so that no
+ * caller waits.
+ */
 export interface Outage {
   known: boolean
 }
 
 /**
- * Attempt until it goes well, or fails for good.
- * @param attempt is told whether an earlier attempt may have been acted on
+ * Repeats an attempt until it succeeds or fails permanently.
+ * @param attempt called with whether the server may have carried out an earlier attempt
  * @throws AppError of the last attempt
  */
 export async function persist<T>(
@@ -39,7 +48,7 @@ export async function persist<T>(
       return value
     } catch (error) {
       if (!(error instanceof Passing)) {
-        // A renewal inside the attempt has its own attempts; a time-out is worth no other.
+        // A renewal inside the attempt has its own retries; a timeout is not retried.
         const { code = null, cause = null } = error instanceof AppError ? error : {}
         const isLate = code === 'backend_timeout' && !(cause instanceof AppError)
         outage.known = code === 'backend_unavailable' || isLate

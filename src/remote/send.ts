@@ -1,4 +1,7 @@
-/** From a call of a row to its value: credentials, one question after another until there is an answer, and what it means. */
+/**
+ * Sends the call of a row: adds credentials, repeats the request until there is an answer, and
+ * interprets the answer.
+ */
 import { hash, randomBytes } from 'node:crypto'
 import { EVENT_STREAM } from '../api/event-stream.ts'
 import type { Route } from '../api/route.ts'
@@ -14,18 +17,21 @@ import type { Answer, Transport } from './transport.ts'
 export interface Ground {
   readonly transport: Transport
   readonly state: ProofState
-  /** Ends after so many milliseconds, or early when everything is closed. */
+  /** Resolves after so many milliseconds, or early when the client is closed. */
   readonly wait: (ms: number) => Promise<unknown>
   readonly outage: Outage
 }
 
-/** RFC 9449 section 8.1: NQCHAR. */
+/** The characters of a nonce: NQCHAR (RFC 9449 section 8.1). */
 const NONCE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/
 
-/** How far the server's clock may turn out to be elsewhere before a refused proof is worth making anew: half its leeway. */
+/**
+ * How far the measured clock must have moved to repeat a rejected proof, in milliseconds: half
+ * the leeway of the server.
+ */
 const MOVED_MS = 30_000
 
-/** RFC 9449 sections 8 and 9: it is the proof that is refused, not the token. */
+/** Returns whether the server rejects the proof and not the token (RFC 9449 sections 8 and 9). */
 const refusesProof = ({ status, headers }: Answer) =>
   status === 401 &&
   /\berror="(?:use_dpop_nonce|invalid_dpop_proof)"/.test(headers['www-authenticate'] ?? '')
@@ -35,7 +41,7 @@ function newKey(act: Pick<Act, 'id'> | null, method: string, path: string): stri
   return hash('sha256', Buffer.concat([act.id, Buffer.from(method + path)]), 'base64url')
 }
 
-/** The body as its row wants it: JSON, or a form (RFC 6749 appendix B). */
+/** Returns the body in the format of its row: JSON, or a form (RFC 6749 appendix B). */
 function contentOf(route: Route, body: unknown): { type: string; text: string } | null {
   if (body === undefined) return null
   const isForm = route.form === true
@@ -47,7 +53,7 @@ function contentOf(route: Route, body: unknown): { type: string; text: string } 
   }
 }
 
-/** Whether an answer may come bit by bit, over a longer time than others. */
+/** Returns whether an answer may be a stream, which may take longer than other answers. */
 const isStreamed = (route: Route): boolean => route.media?.includes(EVENT_STREAM) === true
 
 function headersOf(route: Route, content: ReturnType<typeof contentOf>): Record<string, string> {
@@ -64,8 +70,9 @@ function headersOf(route: Route, content: ReturnType<typeof contentOf>): Record<
 }
 
 /**
- * What carries the calls of a table to the server.
- * @param act makes the `Idempotency-Key` of every request; null for a new one each call
+ * Returns the function that sends the calls of a table to the server.
+ * @param act the operation that every `Idempotency-Key` is derived from; null for a new key per
+ * call
  */
 export function newSend(
   { transport, state, wait, outage }: Ground,
@@ -80,10 +87,13 @@ export function newSend(
     if (typeof nonce === 'string' && NONCE.test(nonce)) state.nonce = nonce
   }
 
-  /** What a proof is made of beside its key. */
+  /** Returns the state that a proof depends on beside its key. */
   const known = () => ({ nonce: state.nonce, offsetMs: state.clock.offsetMs() ?? 0 })
 
-  /** One attempt: a question, and again where the server only wanted its nonce, its time or a newer token. */
+  /**
+   * Makes one attempt. Repeats the request if the server only needed its nonce, its time or a
+   * newer token.
+   */
   async function answered(
     { route, path, query }: Outgoing,
     headers: Record<string, string>,
@@ -115,7 +125,7 @@ export function newSend(
     }
   }
 
-  /** Nobody is signed out by this: the session may be as good as ever. */
+  /** A rejected proof does not end the session, which may still be valid. */
   const proofRefused = (answer: Answer) => {
     const refusal = refusalOf(answer)
     return backendError(
@@ -125,11 +135,14 @@ export function newSend(
     )
   }
 
-  /** Send a request. Throws AppError: the server's own, or backend_* when there was none. */
+  /**
+   * Sends a request.
+   * @throws AppError: the server's own, or backend_* if there was none
+   */
   return async (request: Outgoing): Promise<unknown> => {
     const { route, path, body } = request
     const { method } = route
-    // A server takes no escapes in a path, so an id that would need one is nobody's.
+    // A server accepts no escapes in a path, so no resource has an id that needs one.
     if (path.includes('%')) throw new AppError('not_found', 'There is nothing with such an id.')
     const isPost = method === 'POST'
     const repeatable = !isPost || route.repeats !== true
@@ -143,10 +156,11 @@ export function newSend(
         return valueOf(await answered(request, headers, content?.text), route, origin)
       } catch (error) {
         if (!(error instanceof AppError)) throw error
-        // Of the same act: an attempt that was cut off still runs there.
+        // The same operation is in progress: an attempt that was cut off still runs at the
+        // server.
         if (error.code === 'in_progress' && key !== null)
           throw new Passing(timedOut(origin, 'is still busy with this request.'), true)
-        // It was the attempt before, whose answer was lost, that deleted it.
+        // The previous attempt deleted the resource, and its answer was lost.
         const isGone = error.code === 'not_found' && method === 'DELETE' && !('reply' in route)
         if (isGone && again) return undefined
         throw who.told(error)

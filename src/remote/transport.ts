@@ -1,6 +1,6 @@
 /**
- * One exchange with an account server: a request out, a bounded answer in, whole, or as it comes where that was asked for. Nothing
- * is followed, nothing is believed: what an answer means is judged elsewhere.
+ * Performs one exchange with an account server: a request, and a bounded answer, whole or as a
+ * stream if one was requested. Redirects are not followed. Other modules validate the answer.
  */
 import { X509Certificate } from 'node:crypto'
 import { Agent as HttpAgent, type IncomingHttpHeaders, request as httpRequest } from 'node:http'
@@ -21,10 +21,11 @@ import {
   unavailable,
 } from './faults.ts'
 
-/** The largest answer, in bytes. */
+/** The largest accepted answer, in bytes. */
 const LARGEST = 16 * 1024 * 1024
 const MOST_SOCKETS = 64
-// An assistant thinks before it speaks; the server gives up on it sooner than this, and says so.
+// An assistant may pause before it answers. The server's own limit is shorter than `silenceMs`,
+// and the server reports when it is exceeded.
 export const TIMEOUTS = {
   connectMs: 5_000,
   answerMs: 30_000,
@@ -33,11 +34,11 @@ export const TIMEOUTS = {
 } satisfies Timeouts
 
 export interface Timeouts {
-  /** For a connection, TLS included. */
+  /** To connect, including TLS. */
   readonly connectMs: number
   /** For the whole exchange. */
   readonly answerMs: number
-  /** For the beginning of an answer that may come as a stream, and for each silence in it. */
+  /** For the start of an answer that may be a stream, and for each pause in it. */
   readonly silenceMs?: number
   /** For the whole of a stream. */
   readonly streamMs?: number
@@ -49,7 +50,7 @@ export interface Question {
   readonly target: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
-  /** Whether an event stream is wanted as it comes; else every answer is read whole. */
+  /** Whether an event stream is returned as a stream; every other answer is read whole. */
   readonly streams?: boolean
 }
 
@@ -57,25 +58,31 @@ export interface Answer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
-  /** In place of the body, where an event stream was wanted and came. */
+  /** Replaces the body if an event stream was requested and sent. */
   readonly stream?: AsyncIterable<Uint8Array>
-  /** When the question left and when the answer began, in Unix milliseconds of the clock here. */
+  /**
+   * When the request was sent and when the answer began, in Unix milliseconds of this machine's
+   * clock.
+   */
   readonly sentAt: number
   readonly answeredAt: number
 }
 
 export interface Transport {
   readonly origin: string
-  /** Throws AppError, or Passing for what may pass. */
+  /** @throws AppError, or Passing for a transient failure */
   exchange(question: Question): Promise<Answer>
-  /** Cut every connection; what runs fails. */
+  /** Closes every connection. Exchanges in progress fail. */
   close(): void
 }
 
 const isLoopback = (host: string) =>
   host === 'localhost' || host === '[::1]' || (isIPv4(host) && host.startsWith('127.'))
 
-/** The URL of a server to speak to. Throws StartError for what is no origin, and for http to another machine. */
+/**
+ * Returns the URL of an account server.
+ * @throws StartError if it is not an origin, or if it is http to another machine
+ */
 export function originOf(base: string): URL {
   const url = URL.parse(base)
   if (url === null || url.href !== `${url.origin}/`)
@@ -91,7 +98,10 @@ export function originOf(base: string): URL {
   )
 }
 
-/** Throws StartError for a PEM that holds no certificate. */
+/**
+ * Checks that a PEM holds a certificate.
+ * @throws StartError if it does not
+ */
 export function demandCertificate(pem: string): void {
   try {
     new X509Certificate(pem)
@@ -104,25 +114,30 @@ export function demandCertificate(pem: string): void {
   }
 }
 
-/** Node's authorities, the system's, and one's own. */
+/** Returns a context that trusts Node's authorities, the system's, and the additional one. */
 function trust(ca: string | null) {
   const known = [...getCACertificates('default'), ...getCACertificates('system')]
   return createSecureContext({ ca: [...new Set(known), ...(ca === null ? [] : [ca])] })
 }
 
-/** What keeps the connections to a server. `ca`: PEM of further authorities */
+/**
+ * Returns the agent that keeps the connections to a server.
+ * @param ca the PEM of additional authorities
+ */
 export function agentFor(url: URL, ca: string | null): HttpAgent {
   const options = { keepAlive: true, maxSockets: MOST_SOCKETS }
   return url.protocol === 'http:'
     ? new HttpAgent(options)
-    : // Said here, so that no variable of the environment says otherwise.
+    : // Explicit, so that no environment variable can change it.
       new HttpsAgent({ ...options, secureContext: trust(ca), rejectUnauthorized: true })
 }
 
 /**
- * Open a transport; it connects when it is first used.
- * @param of `base` is the server's origin, `ca` the PEM of further authorities, `now` Unix milliseconds
- * @throws StartError configuration for a base that is no origin or http off loopback, and for a PEM that is none
+ * Opens a transport; it connects at the first request.
+ * @param of `base`: the server's origin; `ca`: the PEM of additional authorities; `now`: Unix
+ * milliseconds
+ * @throws StartError configuration for a base that is not an origin or is http off loopback, and
+ * for an invalid PEM
  */
 export function openTransport(of: {
   base: string
@@ -135,12 +150,12 @@ export function openTransport(of: {
   const url = originOf(of.base)
   const { origin } = url
   if (of.ca !== null) demandCertificate(of.ca)
-  // Made when it is first needed: to read several hundred authorities takes longer than a start.
+  // Created at first use: reading several hundred authorities takes longer than a start.
   let agent: HttpAgent | null = null
   const isSecure = url.protocol === 'https:'
   const request = isSecure ? httpsRequest : httpRequest
   const target = urlToHttpOptions(url)
-  /** Connections that are made; the agent hands them on to requests that waited for one. */
+  /** Established connections. The agent passes them on to waiting requests. */
   const open = new WeakSet<Socket>()
   let closed = false
 
@@ -193,7 +208,7 @@ export function openTransport(of: {
           connected()
         })
       })
-      // Stays, because a connection that is cut by this side may complain once more.
+      // Stays registered, because a connection closed by this side may emit another error.
       req.on('error', lost)
       req.once('response', (res) => {
         const answeredAt = now()

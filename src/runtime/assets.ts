@@ -1,6 +1,6 @@
 /**
- * The built files that are served as they are: out of the executable, or from `dist/`, which stands beside `src/`, so that one path
- * serves the bundle and the sources.
+ * The built files that are served unchanged, from the executable or from `dist/`. That folder is
+ * beside `src/`, so that one path serves the bundle and the sources.
  */
 import { readFileSync } from 'node:fs'
 import { builtFile, carried, isExecutable } from './executable.ts'
@@ -8,8 +8,8 @@ import { builtFile, carried, isExecutable } from './executable.ts'
 const read = new Map<string, Buffer>()
 
 /**
- * A built file, read once.
- * @param name its path below `dist/`, given by this program and never by a caller
+ * Returns a built file, which is read once.
+ * @param name its path below `dist/`, chosen by this program and never by a client
  */
 export function asset(name: string): Buffer {
   let bytes = read.get(name)

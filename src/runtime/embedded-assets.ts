@@ -1,6 +1,6 @@
 /**
- * The program out of the executable. Its scripts require one another and what Node itself has, and never a file of the disk, where
- * somebody may have put one under the name.
+ * Loads the program from the executable. Its scripts require each other and Node's built-in
+ * modules, and never a file on disk, where another user may have put one with that name.
  */
 import { dirname } from 'node:path'
 import { Script, compileFunction } from 'node:vm'
@@ -8,7 +8,9 @@ import { carried, carries } from './executable.ts'
 
 const loaded = new Map<string, { exports: unknown }>()
 
-/** What scripts and libraries of the bundle call `require`; names of files are as in the build's folder. */
+/**
+ * The `require` of the bundle's scripts and libraries. Names of files are as in the build folder.
+ */
 function requireCarried(name: string): unknown {
   if (!name.startsWith('..')) {
     const builtin = process.getBuiltinModule(name) as unknown
@@ -34,7 +36,10 @@ const library = (path: string): Wrapped =>
 const run = (wrapped: Wrapped, module: { exports: unknown }, path: string): void =>
   wrapped(module.exports, requireCarried, module, path, dirname(process.execPath))
 
-/** Run the program and give back its exports. It is compiled already where the build could run what it built. */
+/**
+ * Runs the program and returns its exports. It uses precompiled code if the build could run its
+ * own output.
+ */
 export function loadCarried(): unknown {
   const script = new Script(carried('program.cjs').toString('latin1'), {
     filename: 'program.cjs',

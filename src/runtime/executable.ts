@@ -1,45 +1,49 @@
-/** The program as one executable file: whether this is one, what travels inside it, and how it is called again. */
+/**
+ * The program as a single executable file. Tests whether this is one, reads its embedded assets,
+ * and returns the command that starts it again.
+ */
 import { join } from 'node:path'
 import { getAssetKeys, getRawAsset, isSea } from 'node:sea'
 
-/** Whether this process runs from the one file, without a Node of its own. */
+/** Whether this process runs from the single executable, without a separate Node. */
 export const isExecutable: boolean = isSea()
 
-/** How the name of something ends that travels compressed (RFC 8878): all that no start reads. */
+/** The suffix of compressed assets (RFC 8878): all that no start reads. */
 const COMPRESSED = '.zst'
 
 const raw = (name: string): Buffer => Buffer.from(getRawAsset(name) as ArrayBuffer)
 
-/** Whether something of that name travels inside the executable as it is. */
+/** Whether the executable has an uncompressed asset of that name. */
 export const carries = (name: string): boolean => getAssetKeys().includes(name)
 
 /**
- * Bytes that travel inside the executable; they must not be written to.
- * @param name as the build named them; throws where there are none of that name
+ * Returns the bytes of an embedded asset; they must not be written to.
+ * @param name as the build named it
+ * @throws if there is no asset of that name
  */
 export function carried(name: string): Buffer {
   if (carries(name)) return raw(name)
-  // Loaded here: a start needs nothing that is compressed.
+  // Loaded here, since a start needs no compressed asset.
   const { zstdDecompressSync } = process.getBuiltinModule('node:zlib')
   return zstdDecompressSync(raw(name + COMPRESSED))
 }
 
 declare const BUNDLED_VERSION: string | undefined
 
-/** Whether this process runs a bundle, which is in the folder of the built files, or the sources. */
+/** Whether this process runs a bundle in the folder of the built files, or the sources. */
 const isBundled = typeof BUNDLED_VERSION === 'string'
 
 /**
- * The path of a built file.
+ * Returns the path of a built file.
  * @param name its path below `dist/`
  */
 export const builtFile = (name: string): string =>
   isBundled ? join(import.meta.dirname, name) : join(import.meta.dirname, '../../dist', name)
 
-/** The entry point of this program. */
+/** Returns the entry point of this program. */
 const mainFile = (): string =>
   isBundled ? builtFile('countersignd.cjs') : join(import.meta.dirname, '../main.ts')
 
-/** The words that start this very program; a command and its options follow them. */
+/** Returns the words that start this same program; a command and its options follow them. */
 export const ownCommand = (): readonly [program: string, ...words: string[]] =>
   isExecutable ? [process.execPath] : [process.execPath, mainFile()]

@@ -1,14 +1,15 @@
 /**
- * Loads the bundled program with the compiled form that an earlier run left beside it. Node's own compile cache keeps what was
- * compiled when a file was read; this one is taken when the program runs, with every function that a start calls, which is
- * half of the time that a start takes. The build's id is in its name, since V8 itself compares little more than lengths.
+ * Loads the bundled program with the V8 code cache that an earlier run left beside it. Node's own
+ * compile cache holds the code compiled when a file was read. This one is taken while the program
+ * runs, with every function that a start calls, which saves half of the start time. Its name
+ * holds the build's id, since V8 itself compares little more than lengths.
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { Script } from 'node:vm'
 
-/** By then a start is over, and nothing of it has been thrown away yet. */
+/** Milliseconds after which a start is over, and V8 has not discarded any of its code yet. */
 const SETTLED_MS = 1000
 
 function cached(path: string): Buffer | undefined {
@@ -19,7 +20,7 @@ function cached(path: string): Buffer | undefined {
   }
 }
 
-/** Keep the compiled form. Where the folder cannot be written, every start compiles anew. */
+/** Writes the code cache. If the folder cannot be written, every start compiles again. */
 function keep(script: Script, path: string): void {
   const temporary = `${path}.${process.pid}`
   try {
@@ -31,8 +32,9 @@ function keep(script: Script, path: string): void {
 }
 
 /**
- * Run a CommonJS file and give back its exports.
- * @param file its absolute path; ASCII, and already in the function that Node would put around it
+ * Runs a CommonJS file and returns its exports.
+ * @param file its absolute path; ASCII, and already in the function that Node would put around
+ *   it
  * @param build changes whenever the file does
  */
 export function loadProgram(file: string, build: string): unknown {

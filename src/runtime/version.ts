@@ -1,4 +1,7 @@
-/** The version of the program. The bundle carries it as a constant; run from the sources, it is read from package.json. */
+/**
+ * The version of the program. The bundle holds it as a constant; the sources read it from
+ * package.json.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -14,6 +17,9 @@ export const VERSION: string =
 
 declare const BUNDLED_COMMIT: string | undefined
 
-/** The commit that the bundle was built from, twelve characters, with a `+` where files were changed since; null where that is not known. */
+/**
+ * The commit of the bundle, twelve characters; null if it is unknown. It ends with a `+` if files
+ * were changed since.
+ */
 export const COMMIT: string | null =
   typeof BUNDLED_COMMIT === 'string' && BUNDLED_COMMIT !== '' ? BUNDLED_COMMIT : null

@@ -1,13 +1,16 @@
-/** When this device sent a nonce for the approval of a further device, so that attempts are few. */
+/**
+ * The times at which this device sent a nonce for the approval of another device, to limit
+ * attempts.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
 
-/** `approving`: this device was to add another; `new`: it was to be added itself. */
+/** `approving`: this device was to approve another one; `new`: it was to be approved itself. */
 export type ApprovalSide = 'approving' | 'new'
 
 export type ApprovalAttemptRows = ReturnType<typeof approvalAttemptRows>
 
-/** The rows of attempts. Times are Unix milliseconds. */
+/** Returns the statements for the rows of attempts. Times are Unix milliseconds. */
 export function approvalAttemptRows(db: DatabaseSync) {
   const after = statement<{ at: number }>(
     db,
@@ -17,16 +20,16 @@ export function approvalAttemptRows(db: DatabaseSync) {
   const pullBack = statement(db, 'update approval_attempts set at = ?1 where at > ?1')
   const drop = statement(db, 'delete from approval_attempts where at <= ?')
   return {
-    /** The times of those after one, oldest first. */
+    /** Returns the times of the attempts after a time, oldest first. */
     after: (side: ApprovalSide, at: number): number[] => after.all(side, at).map((row) => row.at),
     add(side: ApprovalSide, at: number): void {
       add.run(side, at)
     },
-    /** Moves those that are later than now to now: the clock was set back since. */
+    /** Moves times later than now to now. They occur after the clock was set back. */
     pullBack(now: number): void {
       pullBack.run(now)
     },
-    /** Deletes those until a time. */
+    /** Deletes the attempts at or before a time. */
     drop(until: number): void {
       drop.run(until)
     },

@@ -1,4 +1,7 @@
-/** Challenges that this device drew (protocol, section 2), with those of before as far as they count. */
+/**
+ * The challenges that this device drew (protocol, section 2), including earlier ones that still
+ * count.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
 import type { Moment } from './wrong-attempts.ts'
@@ -13,18 +16,21 @@ export interface ChallengeRow {
   /** The id of the API token that drew it; null for the command line. */
   readonly caller: string | null
   readonly state: ChallengeState
-  /** The uptime when it was drawn, in milliseconds, and the start of the machine that it counts from. */
+  /**
+   * The uptime when it was drawn, in milliseconds, and the id of the boot that the uptime counts
+   * from.
+   */
   readonly uptime_ms: number
   readonly boot: string | null
-  /** The index of its word; null once it is not open. */
+  /** The index of its word; null unless it is open. */
   readonly word: number | null
-  /** The normalised purpose, empty for none; null once it is not open. */
+  /** The normalised purpose, empty for none; null unless it is open. */
   readonly purpose: string | null
 }
 
 export type ChallengeRows = ReturnType<typeof challengeRows>
 
-/** The challenge rows. */
+/** Returns the statements for the challenge rows. */
 export function challengeRows(db: DatabaseSync) {
   const insert = statement(
     db,
@@ -54,7 +60,9 @@ export function challengeRows(db: DatabaseSync) {
     },
     get: (id: string): ChallengeRow | null => get.get(id),
     all: (): ChallengeRow[] => all.all(),
-    /** Closes an open challenge and forgets its word and purpose; what is closed stays as it is. */
+    /**
+     * Closes an open challenge and deletes its word and purpose. A closed one stays unchanged.
+     */
     close(id: string, state: Exclude<ChallengeState, 'open'>): void {
       close.run(state, id)
     },

@@ -1,4 +1,7 @@
-/** The connections this device can check words for. Names are the local ones, pinned at acceptance. */
+/**
+ * The connections for which this device can check words. Names are the local ones, pinned at
+ * acceptance.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 import { comparableName } from '../crypto/encoding/display-names.ts'
 import { statement, transaction } from '../storage/sqlite.ts'
@@ -8,7 +11,7 @@ export interface Member {
   readonly display_name: string
 }
 
-/** Why nothing of a connection verifies although it is known here (protocol, section 4). */
+/** Why no words of a known connection verify (protocol, section 4). */
 export type Hold = 'rotation_pending' | 'roster_forked' | 'ended'
 
 export interface ConnectionRow {
@@ -26,7 +29,7 @@ const COLUMNS = 'id, name, epoch, head, members, hold, updated_at'
 
 export type ConnectionRows = ReturnType<typeof connectionRows>
 
-/** The connection rows. */
+/** Returns the statements for the connection rows. */
 export function connectionRows(db: DatabaseSync) {
   type Stored = Omit<ConnectionRow, 'members'> & { readonly members: string }
   const parsed = (row: Stored): ConnectionRow => ({
@@ -86,23 +89,23 @@ export function connectionRows(db: DatabaseSync) {
       const row = get.get(id)
       return row && parsed(row)
     },
-    /** Every connection, newest first. */
+    /** Returns every connection, newest first. */
     all: (): ConnectionRow[] => all.all().map(parsed),
     ids: (): string[] => ids.all().map(({ id }) => id),
-    /** Ids of those that wait for a new secret. */
+    /** Returns the ids of the connections that wait for a new secret. */
     pending: (): string[] => pending.all().map(({ id }) => id),
-    /** Holds back all that are not. Answers their ids. */
+    /** Suspends all connections that are not suspended. Returns their ids. */
     holdAll: (why: Hold): string[] => hold.all(why).map(({ id }) => id),
-    /** Ids of those that an account is in. */
+    /** Returns the ids of the connections that an account is a member of. */
     withMember: (account: string): string[] =>
       withMember.all(account).map(({ connection }) => connection),
-    /** Up to so many ids, oldest first, from the one after this on; the first page begins after ''. */
+    /** Returns up to `limit` ids after the given one, oldest first; '' begins the first page. */
     page: (after: string, limit: number): string[] => page.all(after, limit).map(({ id }) => id),
     count: (): number => count.get()?.n ?? 0,
-    /** Whether there was one to rename. */
+    /** Renames a connection; returns whether it existed. */
     rename: (id: string, name: string, at: number): boolean =>
       rename.run(name, comparableName(name), at, id) > 0,
-    /** Whether there was one. */
+    /** Deletes a connection; returns whether it existed. */
     delete: (id: string): boolean =>
       transaction(db, () => {
         removeMembers.run(id)

@@ -1,4 +1,6 @@
-/** The consents that this device signed and by which its account was not taken in yet. */
+/**
+ * The consents that this device signed and that have not yet led to membership of its account.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
 
@@ -9,18 +11,18 @@ export interface ConsentRow {
   readonly invitation: string
   /** Unix milliseconds, by the clock of this device. */
   readonly at: number
-  /** Whether the person withdrew it on this device. */
+  /** Whether the user withdrew it on this device. */
   readonly withdrawn: boolean
-  /** Whether the account server says that it was declined on another one. */
+  /** Whether the account server reported that the user declined it on another device. */
   readonly declined: boolean
 }
 
-/** What is stored of a consent that was just signed. */
+/** The stored values of a consent that was just signed. */
 type NewConsent = Omit<ConsentRow, 'withdrawn' | 'declined'>
 
 export type ConsentRows = ReturnType<typeof consentRows>
 
-/** The rows of consents. */
+/** Returns the statements for the rows of consents. */
 export function consentRows(db: DatabaseSync) {
   type Stored = NewConsent & { readonly withdrawn: number; readonly declined: number }
   // A device that approves twice within a second signs the same consent.
@@ -50,13 +52,13 @@ export function consentRows(db: DatabaseSync) {
       const row = get.get(hash)
       return row && { ...row, withdrawn: row.withdrawn === 1, declined: row.declined === 1 }
     },
-    /** Ids of the connections that consents are for. */
+    /** Returns the ids of the connections that have a consent. */
     connections: (): string[] => connections.all().map(({ connection }) => connection),
     /** Withdraws every consent to the connection of an invitation. */
     withdraw: (invitation: string): void => {
       withdraw.run(invitation)
     },
-    /** Notes that the consents to one invitation were declined on another device. */
+    /** Marks the consents to one invitation as declined on another device. */
     decline: (invitation: string): void => {
       decline.run(invitation)
     },

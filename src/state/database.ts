@@ -1,6 +1,6 @@
 /**
- * `state.db`: opened, checked and brought to this program's version, after a copy of it was made. What a newer program has written is
- * not touched.
+ * Opens and checks `state.db`, and migrates it to this program's version after making a copy of
+ * it. A database that a newer program wrote is not changed.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,8 +24,9 @@ const BUSY_MS = 5000
 
 /**
  * Opens the database of a state folder.
- * @param log hears when it is brought forward
- * @throws StartError when it is of protocol 1, newer than this program, damaged, or older and no copy of it can be made
+ * @param log logs a migration
+ * @throws StartError if it is of protocol 1, newer than this program, damaged, or older and no
+ *   copy of it can be made
  */
 export function openDatabase(dir: string, log?: Log): DatabaseSync {
   const path = join(dir, 'state.db')
@@ -36,7 +37,7 @@ export function openDatabase(dir: string, log?: Log): DatabaseSync {
     prepareFile(path, { fill: migrate, look: (found) => refuseOther(found, path) })
     db = new DatabaseSync(path, { timeout: BUSY_MS, enableForeignKeyConstraints: true })
     db.exec('pragma journal_mode = wal; pragma synchronous = full')
-    // Of what was deleted just before a crash, the write-ahead log still holds the rows as they were written.
+    // The write-ahead log still holds the rows that were deleted just before a crash.
     db.exec('pragma wal_checkpoint(truncate)')
     bringForward(db, path, log)
     return db
@@ -48,7 +49,7 @@ export function openDatabase(dir: string, log?: Log): DatabaseSync {
   }
 }
 
-// What is there so far may be half of it, and a new account in its place would hide that.
+// The folder may hold only half of the backup, and a new account in its place would hide that.
 function demandRestored(dir: string): void {
   if (isRestoring(dir))
     throw new StartError(
@@ -57,7 +58,8 @@ function demandRestored(dir: string): void {
     )
 }
 
-// The keychain is chosen when the database is complete: where there is one without the other, this is no first start.
+// The keychain is chosen after the database is complete: if it exists without the database, this
+// is not the first start.
 function demandNotLost(dir: string, path: string): void {
   if (!existsSync(path) && existsSync(join(dir, 'keychain.json'))) throw lost(path)
 }
@@ -88,7 +90,8 @@ function bringForward(db: DatabaseSync, path: string, log?: Log): void {
   })
 }
 
-// All versions or none: of a crash between two, the next start would keep a copy of the half-way version instead.
+// One transaction for all versions: after a crash between two, the next start would copy the
+// database at the intermediate version instead.
 function migrate(db: DatabaseSync): void {
   transaction(db, () => {
     for (let version = versionOf(db); version < VERSIONS.length; version++)

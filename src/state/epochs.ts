@@ -1,4 +1,4 @@
-/** When this device first saw the current epoch of each connection. */
+/** The times at which this device first saw the current epoch of each connection. */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
 
@@ -11,7 +11,7 @@ export interface EpochRow {
 
 export type EpochRows = ReturnType<typeof epochRows>
 
-/** The rows of epochs. */
+/** Returns the statements for the rows of epochs. */
 export function epochRows(db: DatabaseSync) {
   const note = statement(
     db,
@@ -27,12 +27,12 @@ export function epochRows(db: DatabaseSync) {
   )
   const until = statement<EpochRow>(db, 'select * from epochs where seen_at <= ? order by seen_at')
   return {
-    /** Notes the epochs of connections that are new since the last call, as seen at a time. */
+    /** Stores the epochs that are new since the last call, as first seen at a time. */
     note(at: number): void {
       note.run(at)
       drop.run()
     },
-    /** The epochs that were first seen at or before a time, oldest first. */
+    /** Returns the epochs that were first seen at or before a time, oldest first. */
     seenUntil: (at: number): EpochRow[] => until.all(at),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * First contacts by four words that this device takes part in. The words lie sealed in the vault,
- * and only while a run is open.
+ * The first contacts by four words in which this device takes part. The vault keeps the words
+ * sealed, and only while a run is open.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
@@ -9,25 +9,30 @@ export interface FirstContactRow {
   readonly invitation: string
   readonly connection: string
   readonly role: 'inviter' | 'invitee'
-  /** The other side: the id of an account; of an invited mailbox the address, until it answers. */
+  /**
+   * The other side: an account id; for an invited mailbox its address until the invitee answers.
+   */
   readonly peer: string
   /** The session id of the run: 16 bytes, base64url. */
   readonly sid: string
   /**
-   * `answered`: the inviter's reply may have left, and the words are used; at the invitee, the
-   * reply was right.
+   * `answered`, on the inviter's side: the reply may have been sent, and the words are used. On
+   * the invitee's side: the reply was right.
    */
   readonly state: 'open' | 'answered' | 'confirmed' | 'failed'
   readonly reason: string | null
   /** Unix milliseconds. */
   readonly started_at: number
-  /** Unix milliseconds: then it ends. */
+  /** Unix milliseconds: the end of the run. */
   readonly until: number
 }
 
 export type FirstContactRows = ReturnType<typeof firstContactRows>
 
-/** The rows of first contacts, and of the tries of words that others made. */
+/**
+ * Returns the statements for the rows of first contacts, and of the attempts of others to use
+ * words.
+ */
 export function firstContactRows(db: DatabaseSync) {
   const put = statement(
     db,
@@ -62,21 +67,21 @@ export function firstContactRows(db: DatabaseSync) {
       put.run(invitation, connection, role, peer, sid, state, reason, started_at, until)
     },
     get: (invitation: string): FirstContactRow | null => get.get(invitation),
-    /** Newest first. */
+    /** Returns all first contacts, newest first. */
     all: (): FirstContactRow[] => all.all(),
-    /** Those that have not ended. */
+    /** Returns the first contacts that have not ended. */
     running: (): FirstContactRow[] => running.all(),
-    /** Deletes those that ended, and whose time was over at a time in Unix milliseconds. */
+    /** Deletes the ended first contacts with `until` at or before a time in Unix milliseconds. */
     dropEnded(before: number): void {
       dropEnded.run(before)
     },
-    /** Counts a try of the words of an invitation, at a time in Unix milliseconds. */
+    /** Counts an attempt at the words of an invitation, at a time in Unix milliseconds. */
     addTry(invitation: string, at: number): void {
       addTry.run(invitation, at)
     },
-    /** How many tries were made after a time in Unix milliseconds. */
+    /** Returns how many attempts were made after a time in Unix milliseconds. */
     tries: (invitation: string, after: number): number => tries.get(invitation, after)?.count ?? 0,
-    /** Deletes tries that were made until a time in Unix milliseconds. */
+    /** Deletes the attempts made at or before a time in Unix milliseconds. */
     dropTries(until: number): void {
       dropTries.run(until)
     },

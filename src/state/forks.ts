@@ -1,10 +1,13 @@
-/** Evidence: the second of two valid histories of one connection, which only a dishonest owner or server makes. */
+/**
+ * Evidence of forks: the second of two valid histories of one connection. Only a dishonest owner
+ * or server can create one.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement, transaction } from '../storage/sqlite.ts'
 
 export type ForkRows = ReturnType<typeof forkRows>
 
-/** The fork rows. */
+/** Returns the statements for the fork rows. */
 export function forkRows(db: DatabaseSync) {
   const insert = statement(
     db,
@@ -17,7 +20,7 @@ export function forkRows(db: DatabaseSync) {
   const has = statement(db, 'select 1 from forks where connection = ? limit 1')
   return {
     has: (connection: string): boolean => has.get(connection) !== null,
-    /** Keeps entries (JWSs, byte for byte) of another history than the one in `logs`. */
+    /** Stores entries (JWSs, byte for byte) of a history that differs from the one in `logs`. */
     keep(connection: string, entries: readonly { seq: number; entry: string }[]): void {
       transaction(db, () => {
         for (const { seq, entry } of entries) insert.run(connection, seq, entry)

@@ -1,4 +1,4 @@
-/** The epochs before routine rotations; the vault keeps their code keys for a while. */
+/** The epochs before routine rotations. The vault keeps their code keys for a while. */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
 
@@ -7,16 +7,16 @@ export interface FormerEpochRow {
   readonly epoch: number
   /** The ids of the accounts that were members in that epoch. */
   readonly speakers: readonly string[]
-  /** When the epoch was over for this device, Unix milliseconds. */
+  /** When the epoch ended for this device, Unix milliseconds. */
   readonly kept_at: number
 }
 
 export type FormerEpochRows = ReturnType<typeof formerEpochRows>
 
-/** The latest time seen is written at most this often, in milliseconds. */
+/** The shortest time between two writes of the latest time seen, in milliseconds. */
 const LOOK_MS = 60_000
 
-/** The rows of former epochs. */
+/** Returns the statements for the rows of previous epochs. */
 export function formerEpochRows(db: DatabaseSync) {
   type Stored = Omit<FormerEpochRow, 'speakers'> & { readonly speakers: string }
   const put = statement(
@@ -44,7 +44,7 @@ export function formerEpochRows(db: DatabaseSync) {
   const remove = statement(db, 'delete from former_epochs where connection = ?')
   const idsOf = (rows: readonly { connection: string }[]) => rows.map((row) => row.connection)
   return {
-    /** Stores or replaces the former epoch of a connection. */
+    /** Stores or replaces the previous epoch of a connection. */
     put({ connection, epoch, speakers, kept_at: at }: FormerEpochRow): void {
       put.run(connection, epoch, JSON.stringify(speakers), at, at)
     },
@@ -52,15 +52,16 @@ export function formerEpochRows(db: DatabaseSync) {
       const row = get.get(connection)
       return row && { ...row, speakers: JSON.parse(row.speakers) as string[] }
     },
-    /** Ids of connections. */
+    /** Returns the ids of the connections that have a previous epoch. */
     ids: (): string[] => idsOf(all.all()),
     /**
-     * Ids of the connections with an expired former epoch: kept at or before a time, last looked at
-     * after another, or not followed by the epoch that the connection has.
+     * Returns the ids of the connections with an expired previous epoch. It expired if it was
+     * kept at or before `keptUntil`, was last looked at after `lookedAfter`, or is not followed
+     * by the current epoch of the connection.
      */
     over: (keptUntil: number, lookedAfter: number): string[] =>
       idsOf(over.all(keptUntil, lookedAfter)),
-    /** Notes the time of a look; an earlier one than before changes nothing. */
+    /** Stores the time of a look; an earlier time than the stored one changes nothing. */
     look(at: number): void {
       look.run(at, at - LOOK_MS)
     },

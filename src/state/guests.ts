@@ -1,4 +1,4 @@
-/** The guest codes this device can check words for. */
+/** The guest codes for which this device can check words. */
 import type { DatabaseSync } from 'node:sqlite'
 import { comparableName } from '../crypto/encoding/display-names.ts'
 import { statement } from '../storage/sqlite.ts'
@@ -9,7 +9,7 @@ export interface GuestRow {
   readonly state: string
   readonly expires_at: number
   readonly created_at: number
-  /** The external member whom the code is for; null for none, and for a code that has ended. */
+  /** The external member that the code is for; null for none, and for a code that has ended. */
   readonly external_member_id: string | null
   readonly external_member_name: string | null
 }
@@ -18,7 +18,7 @@ const COLUMNS = 'id, label, state, expires_at, created_at, external_member_id, e
 
 export type GuestRows = ReturnType<typeof guestRows>
 
-/** The guest code rows. */
+/** Returns the statements for the guest code rows. */
 export function guestRows(db: DatabaseSync) {
   const put = statement(
     db,
@@ -58,11 +58,13 @@ export function guestRows(db: DatabaseSync) {
       )
     },
     get: (id: string): GuestRow | null => get.get(id),
-    /** Every guest code, newest first. */
+    /** Returns every guest code, newest first. */
     all: (): GuestRow[] => all.all(),
-    /** Marks a guest code as ended and deletes its external member; returns whether it existed. */
+    /**
+     * Marks a guest code as ended and deletes its external member; returns whether it existed.
+     */
     end: (id: string, state: 'revoked' | 'expired'): boolean => end.run(state, id) > 0,
-    /** Whether there was one. */
+    /** Deletes a guest code; returns whether it existed. */
     delete: (id: string): boolean => remove.run(id) > 0,
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Whom this device invited. An owner's device takes in nobody else, whatever the account server says was approved: it could name a
- * device of its own.
+ * The accounts and mailboxes that this device invited. An owner's device adds only these as
+ * members, even if the account server reports other approvals, since a dishonest server could
+ * name a device of its own.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
@@ -9,19 +10,26 @@ export interface Invite {
   readonly connection: string
   /** An account id, or a mailbox in lower case. */
   readonly target: string
-  /** The id that the account server gave it; null before it did, and where it is asked for nothing. */
+  /**
+   * The id that the account server assigned; null before that, and if the server is not involved.
+   */
   readonly invitation: string | null
-  /** Whether it was a member before, whose new keys were confirmed: it is taken in without being asked. */
+  /**
+   * Whether the target was a member before, and its new keys were confirmed. It is added again
+   * without an invitation.
+   */
   readonly again: boolean
-  /** The newest roster entry when it was made: whoever goes after that needs another. */
+  /**
+   * The newest roster entry when the invite was made. A member who leaves after it needs another.
+   */
   readonly seq: number
-  /** Unix milliseconds: then it is over. */
+  /** Unix milliseconds: the end of the invite. */
   readonly until: number
 }
 
 export type InviteRows = ReturnType<typeof inviteRows>
 
-/** The invite rows. */
+/** Returns the statements for the invite rows. */
 export function inviteRows(db: DatabaseSync) {
   type Stored = Omit<Invite, 'again'> & { readonly again: number }
   const parsed = (row: Stored): Invite => ({ ...row, again: row.again === 1 })
@@ -47,18 +55,18 @@ export function inviteRows(db: DatabaseSync) {
       return row && parsed(row)
     },
     all: (): Invite[] => all.all().map(parsed),
-    /** Those with new keys that wait for a `confirm`. */
+    /** Returns the invites of accounts with new keys that wait for a `confirm`. */
     again: (): Invite[] => again.all().map(parsed),
     delete: (connection: string, target: string): boolean => remove.run(connection, target) > 0,
-    /** Forgets those whose time is over, Unix milliseconds. */
+    /** Deletes the invites that ended at or before a time in Unix milliseconds. */
     dropOld: (now: number): void => {
       dropOld.run(now)
     },
-    /** Forgets that the new keys of a member wait for a `confirm`. */
+    /** Deletes the invites of a member with new keys that wait for a `confirm`. */
     dropAgain: (target: string): void => {
       dropAgain.run(target)
     },
-    /** Forgets all of one connection. */
+    /** Deletes all invites of one connection. */
     clear: (connection: string): void => {
       clear.run(connection)
     },

@@ -1,23 +1,26 @@
-/** The inviter and the connection with which the account server listed invitations. */
+/** The inviter and the connection of each invitation, as the account server listed it. */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
 
 export interface ListedInvitation {
   readonly id: string
   readonly connection: string
-  /** The id of an account. */
+  /** An account id. */
   readonly inviter: string
   /** Whether it was listed with another inviter or connection since. */
   readonly changed: boolean
-  /** When it was listed last, in Unix milliseconds. */
+  /** When it was last listed, in Unix milliseconds. */
   readonly listed_at: number
-  /** The only caller that approves by this row: a token, '' the command line; null: any. */
+  /**
+   * The only caller that may approve by this row: a token id, or '' for the command line; null:
+   * any.
+   */
   readonly reader: string | null
 }
 
 export type ListedInvitationRows = ReturnType<typeof listedInvitationRows>
 
-/** The rows of listed invitations. */
+/** Returns the statements for the rows of listed invitations. */
 export function listedInvitationRows(db: DatabaseSync) {
   type Stored = Omit<ListedInvitation, 'changed'> & { readonly changed: number }
   const put = statement(
@@ -40,22 +43,27 @@ export function listedInvitationRows(db: DatabaseSync) {
        (select id from listed_invitations order by listed_at desc, id desc limit -1 offset ?)`,
   )
   return {
-    /** Stores one; of one that is stored, whether it changed, when it was listed, and its reader. */
+    /**
+     * Stores an invitation. Of a stored one, it updates only `changed`, `listed_at` and `reader`.
+     */
     put({ id, connection, inviter, changed, listed_at, reader }: ListedInvitation): void {
       put.run(id, connection, inviter, Number(changed), listed_at, reader)
     },
     count: (): number => count.get()!.all,
-    /** When the newest was listed, in Unix milliseconds; 0 where there is none. */
+    /** Returns when the newest was listed, in Unix milliseconds; 0 if there is none. */
     newest: (): number => newest.get()!.at ?? 0,
     get(id: string): ListedInvitation | null {
       const row = get.get(id)
       return row && { ...row, changed: row.changed === 1 }
     },
-    /** Forgets those that were not listed since a time, in Unix milliseconds. */
+    /** Deletes the invitations last listed before a time in Unix milliseconds. */
     dropOld(before: number): void {
       dropOld.run(before)
     },
-    /** Forgets all but those that were listed last; returns how many it forgot. */
+    /**
+     * Deletes all but the `most` invitations that were listed last; returns how many were
+     * deleted.
+     */
     dropBeyond: (most: number): number => dropBeyond.run(most),
   }
 }

@@ -1,11 +1,12 @@
 /**
- * Key logs and rosters as they were received: this device's memory against a server that shows an older or another
- * log. An entry is never replaced and never skipped. Whether it is valid is judged before it comes here.
+ * Key logs and rosters as received. They let this device detect a server that returns an older or
+ * a different log. An entry is never replaced and never skipped. Callers validate entries before
+ * they store them.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement, transaction } from '../storage/sqlite.ts'
 
-/** The largest log that is remembered, except the own key log, in characters of its entries. */
+/** The largest log that is stored, except the own key log, in characters of its entries. */
 export const MOST_CHARACTERS = 128 * 1024 * 1024
 
 export type LogKind = 'keylog' | 'roster'
@@ -17,8 +18,8 @@ export interface LogRow {
   /** The JWS, byte for byte. */
   readonly entry: string
   /**
-   * Of a reset with a `recovery_sig`: the recovery key that made it, `x` of its JWK. A row of an
-   * earlier version is without it.
+   * For a reset with a `recovery_sig`: the recovery key that made it, `x` of its JWK. A row of an
+   * earlier version lacks it.
    */
   readonly voucher?: string | null
 }
@@ -29,7 +30,7 @@ export type StoredEntry = Required<Pick<LogRow, 'entry' | 'voucher'>>
 
 export type LogRows = ReturnType<typeof logRows>
 
-/** The log rows. */
+/** Returns the statements for the log rows. */
 export function logRows(db: DatabaseSync) {
   const insert = statement(
     db,
@@ -54,7 +55,10 @@ export function logRows(db: DatabaseSync) {
   const remove = statement(db, 'delete from logs where kind = ? and subject = ?')
   return {
     mostCharacters: MOST_CHARACTERS,
-    /** Adds the next entry. The same entry again is no error; another one at a known seq, or a gap, is. */
+    /**
+     * Appends the next entry. The same entry again is no error.
+     * @throws Error for a different entry at a known seq, and for a gap
+     */
     append({ kind, subject, seq, entry, voucher = null }: LogRow): void {
       transaction(db, () => {
         const known = at.get(kind, subject, seq)
@@ -66,15 +70,18 @@ export function logRows(db: DatabaseSync) {
         insert.run(kind, subject, seq, entry, voucher)
       })
     },
-    /** All entries from seq 0 on. */
+    /** Returns all entries from seq 0 on. */
     read: (kind: LogKind, subject: string): string[] =>
       read.all(kind, subject).map((row) => row.entry),
-    /** All entries of a key log from seq 0 on, with the recovery keys that vouched for resets. */
+    /**
+     * Returns all entries of a key log from seq 0 on, with the recovery keys that vouched for
+     * resets.
+     */
     keyLog: (account: string): StoredEntry[] => stored.all('keylog', account),
     /**
-     * Whether a chain of entries from seq 0 on and the one that is remembered are one history, the
-     * shorter the beginning of the longer. Each entry names the hash of the one before, so that the
-     * last place that both have decides.
+     * Whether a chain of entries from seq 0 on and the stored one are one history. The shorter
+     * must be the beginning of the longer. Each entry names the hash of the one before, so the
+     * last position in both decides.
      */
     isSameHistory(kind: LogKind, subject: string, entries: readonly string[]): boolean {
       const newest = head.get(kind, subject)
@@ -83,9 +90,9 @@ export function logRows(db: DatabaseSync) {
       const seen = last === newest.seq ? newest : at.get(kind, subject, last)
       return seen?.entry === entries[last]
     },
-    /** The entry with the highest seq, null when the log is unknown. */
+    /** Returns the entry with the highest seq; null if the log is unknown. */
     head: (kind: LogKind, subject: string): Numbered | null => head.get(kind, subject),
-    /** Forgets a whole log. */
+    /** Deletes a whole log. */
     delete(kind: LogKind, subject: string): void {
       remove.run(kind, subject)
     },

@@ -4,7 +4,10 @@ import { statement } from '../storage/sqlite.ts'
 
 export type MetaRows = ReturnType<typeof metaRows>
 
-/** The meta rows. The caller knows the shape it stored under a key. */
+/**
+ * Returns the statements for the meta rows. The caller must know the type that it stored under a
+ * key.
+ */
 export function metaRows(db: DatabaseSync) {
   const get = statement<{ value: string }>(db, 'select value from meta where key = ?')
   const set = statement(
@@ -17,7 +20,7 @@ export function metaRows(db: DatabaseSync) {
     'delete from meta where substr(key, 1, length(?1)) = ?1 and cast(value as integer) <= ?2',
   )
   return {
-    /** The value, null when there is none. */
+    /** Returns the value; null if there is none. */
     get(key: string): unknown {
       const row = get.get(key)
       return row && (JSON.parse(row.value) as unknown)
@@ -29,7 +32,8 @@ export function metaRows(db: DatabaseSync) {
       remove.run(key)
     },
     /**
-     * Deletes the rows whose key begins with `prefix` and whose value, a number, is at most `most`.
+     * Deletes the rows with a key that begins with `prefix` and a value, a number, of at most
+     * `most`.
      */
     deleteUpTo(prefix: string, most: number): void {
       removeUpTo.run(prefix, most)

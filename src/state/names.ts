@@ -1,7 +1,7 @@
 /**
- * The names of accounts, by what they rest on. `accepted`: as the account server had it when they
- * were accepted here. `self`: what they signed last. `confirmed`: what they had signed when the
- * person confirmed their keys. `given`: by the person.
+ * The names of accounts, by source. `accepted`: the account server's name at acceptance here.
+ * `self`: the name that the account signed last. `confirmed`: the signed name at the time when
+ * the user confirmed its keys. `given`: the name that the user gave.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { comparableName } from '../crypto/encoding/display-names.ts'
@@ -14,11 +14,11 @@ export type Names = Readonly<Partial<Record<NameKind, string>>>
 
 export type NameRows = ReturnType<typeof nameRows>
 
-/** A contact is in a connection or is followed. */
+/** A contact is an account in a connection, or one that this device follows. */
 const IS_CONTACT = `(exists (select 1 from connection_members where account = names.account)
   or exists (select 1 from trust where account = names.account))`
 
-/** The name rows, by account id. */
+/** Returns the statements for the name rows, by account id. */
 export function nameRows(db: DatabaseSync) {
   const insert = statement(
     db,
@@ -36,7 +36,7 @@ export function nameRows(db: DatabaseSync) {
   )
   const remove = statement(db, 'delete from names where account = ? and kind = ?')
   const removeAll = statement(db, `delete from names where account = ? and kind <> 'self'`)
-  // One statement: each costs more than what it looks up.
+  // One statement, because running each one costs more than its look-up.
   const ofOthers = statement<{ found: number }>(
     db,
     `select exists (select 1 from names
@@ -53,40 +53,47 @@ export function nameRows(db: DatabaseSync) {
   const namesOf = (account: string): Names =>
     Object.fromEntries(of.all(account).map(({ kind, name }) => [kind, name]))
 
-  /** Keeps a name; null deletes it. */
+  /** Stores a name; null deletes it. */
   function set(account: string, kind: NameKind, name: string | null): void {
     if (name === null) remove.run(account, kind)
     else put.run(account, kind, name, comparableName(name))
   }
 
   return {
-    /** Stores the name under which an account was accepted, unless there is one; returns the stored one. */
+    /**
+     * Stores the name under which an account was accepted, unless there is one; returns the
+     * stored one.
+     */
     pin(account: string, name: string): string {
       insert.run(account, name, comparableName(name))
       return namesOf(account).accepted ?? name
     },
-    /** The name under which an account was accepted. */
+    /** Returns the name under which an account was accepted; null if there is none. */
     get: (account: string): string | null => namesOf(account).accepted ?? null,
     of: namesOf,
     set,
     /**
-     * The name that they have signed is the confirmed one from now on; where the keys that were
-     * confirmed have signed none, there is no confirmed name until they do.
+     * Makes the signed name the confirmed one. If the confirmed keys have signed no name, there
+     * is no confirmed name until they do.
      */
     confirm(account: string): void {
       set(account, 'confirmed', namesOf(account).self ?? null)
     },
-    /** Forgets the names of an account; what it signed stays, so that nothing older replaces it. */
+    /**
+     * Deletes the names of an account except the signed one, which stays so that no older one
+     * replaces it.
+     */
     delete: (account: string): boolean => removeAll.run(account) > 0,
     /**
-     * Whether another contact has a name: an account, a live guest code, its external member, or the
-     * connection with one other member.
-     * @param comparable as `comparableName` has it
-     * @param account the account with that name; '' for a guest, for which other guests do not count
+     * Whether another contact has a name. Contacts are accounts, live guest codes, their external
+     * members, and connections with one other member.
+     * @param comparable as `comparableName` returns it
+     * @param account the account with that name; '' for a guest, for which other guests do not
+     *   count
      * @param own the own account id, which is no contact
      */
     isOthers(comparable: string, account: string, own: string): boolean {
-      // A name without letters is no one's.
+      // A name without letters belongs to no contact.
       if (comparable === '') return false
       return ofOthers.get(comparable, account, own)?.found === 1
     },

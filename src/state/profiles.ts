@@ -1,6 +1,7 @@
 /**
- * The signed profiles of accounts: of each active device that signed one, the newest. All were
- * verified before they came here. Where a device is revoked, that of another is in force again.
+ * The signed profiles of accounts: the newest one of each active device that signed one. Callers
+ * verify profiles before they store them. If a device is revoked, the profile of another one is
+ * in force again.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { NameRows } from './names.ts'
@@ -18,7 +19,7 @@ export interface ProfileRow {
 
 export type ProfileRows = ReturnType<typeof profileRows>
 
-/** The profile rows. The name in force is kept among the names, too. */
+/** Returns the statements for the profile rows. They also store the name in force in `names`. */
 export function profileRows(db: DatabaseSync, names: Pick<NameRows, 'set'>) {
   const put = statement(
     db,
@@ -33,17 +34,17 @@ export function profileRows(db: DatabaseSync, names: Pick<NameRows, 'set'>) {
   const devices = statement<{ device: string }>(db, 'select device from profiles where account = ?')
   const remove = statement(db, 'delete from profiles where account = ? and device = ?')
 
-  /** The profile in force; null for none. */
+  /** Returns the profile in force; null for none. */
   const get = (account: string): ProfileRow | null => inForce.get(account)
 
   return {
     get,
-    /** Keeps a profile in place of the one of the same device. */
+    /** Stores a profile and replaces the one of the same device. */
     put({ account, device, n, name, hash, jws }: ProfileRow): void {
       put.run(account, device, n, name, hash, jws)
       names.set(account, 'self', get(account)?.name ?? null)
     },
-    /** Forgets the profiles of an account that other devices than these signed. */
+    /** Deletes the profiles of an account that were signed by devices not in `active`. */
     keepOf(account: string, active: ReadonlySet<string>): void {
       const gone = devices.all(account).filter(({ device }) => !active.has(device))
       for (const { device } of gone) remove.run(account, device)

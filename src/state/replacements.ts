@@ -1,6 +1,6 @@
 /**
- * The forked connections that this device found, and those that replace them. The
- * second of the two histories is in `forks`.
+ * The forked connections that this device found, and the connections that replace them. `forks`
+ * has the second of the two histories.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
@@ -10,13 +10,13 @@ export interface ForkedRow {
   readonly connection: string
   /** When this device saw the fork, Unix milliseconds. */
   readonly seen_at: number
-  /** 16 random bytes: the operation by which this device may open a replacement. */
+  /** 16 random bytes: the id of the operation by which this device may open a replacement. */
   readonly act: Uint8Array
-  /** The connection in its place; null while there is none. */
+  /** The connection that replaces it; null while there is none. */
   readonly replaced_by: string | null
 }
 
-/** A connection that replaces another, by its first entry. */
+/** A connection that replaces another one, by its first entry. */
 export interface ReplacementRow {
   readonly connection: string
   readonly replaces: string
@@ -26,7 +26,7 @@ export interface ReplacementRow {
 
 export type ReplacementRows = ReturnType<typeof replacementRows>
 
-/** The rows of forked connections and their replacements. */
+/** Returns the statements for the rows of forked connections and their replacements. */
 export function replacementRows(db: DatabaseSync) {
   const note = statement(
     db,
@@ -64,27 +64,27 @@ export function replacementRows(db: DatabaseSync) {
     'delete from replacements where connection not in (select id from connections)',
   )
   return {
-    /** Notes the connections that are held because they forked, as seen at a time. */
+    /** Stores the connections that are suspended because they forked, as seen at a time. */
     note(at: number): void {
       note.run(at)
       forgotten.run()
     },
-    /** The noted connections that are known here, the oldest first. */
+    /** Returns the stored forked connections that are known here, oldest first. */
     forked: (): ForkedRow[] => forked.all(),
-    /** The connection in place of one that forked; null for none. */
+    /** Returns the connection that replaces a forked one; null for none. */
     inPlaceOf: (forked: string): string | null => judged.get(forked)?.replaced_by ?? null,
-    /** Whether all members of a forked connection are in the one in its place. */
+    /** Whether all members of a forked connection are in the one that replaces it. */
     isSettled: (forked: string): boolean => judged.get(forked)?.settled === 1,
-    /** Stores what is in place of a forked connection; answers whether that is new. */
+    /** Stores the replacement of a forked connection; returns whether that changed the row. */
     judge(forked: string, replacedBy: string | null, isSettled: boolean): boolean {
       const settled = Number(isSettled)
       return judge.run(replacedBy, settled, forked, replacedBy, settled) > 0
     },
-    /** Stores that a connection replaces another. */
+    /** Stores that a connection replaces another one. */
     put({ connection, replaces, opener }: ReplacementRow): void {
       put.run(connection, replaces, opener)
     },
-    /** The connections here that replace one and go on, by id. Their ids begin with their time. */
+    /** Returns the live connections here that replace one, by id. An id begins with its time. */
     of: (replaced: string): ReplacementRow[] => of.all(replaced),
   }
 }

@@ -1,9 +1,12 @@
-/** Words that have verified once (RFC 6238 section 5.2: a code is accepted one time), and how far the clock has come. */
+/**
+ * The words that verified once, and the highest window recorded. A code is accepted one time.
+ * @see RFC 6238 section 5.2
+ */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement, transaction } from '../storage/sqlite.ts'
 
 export interface ReplayKey {
-  /** A connection or guest code. */
+  /** The id of a connection or guest code. */
   readonly subject: string
   readonly epoch: number
   readonly speaker: string
@@ -12,7 +15,7 @@ export interface ReplayKey {
 
 export type ReplayRows = ReturnType<typeof replayRows>
 
-/** The replay rows. */
+/** Returns the statements for the replay rows. */
 export function replayRows(db: DatabaseSync) {
   const first = statement<{ first_at: number }>(
     db,
@@ -31,7 +34,10 @@ export function replayRows(db: DatabaseSync) {
   const highest = statement<{ window: number }>(db, 'select "window" from replays_highest')
   const prune = statement(db, 'delete from replays where "window" < ?')
   return {
-    /** Records the first use and answers null, or answers when that was. On the disk before it answers. */
+    /**
+     * Records the first use and returns null, or returns the time of the first use. The record is
+     * on disk before this returns.
+     */
     firstUse: (key: ReplayKey, at: number): number | null =>
       transaction(db, () => {
         const { subject, epoch, speaker, window } = key
@@ -41,9 +47,9 @@ export function replayRows(db: DatabaseSync) {
         raise.run(window)
         return null
       }),
-    /** The highest window ever recorded, 0 at first; pruning does not lower it. */
+    /** Returns the highest window ever recorded, 0 at first; pruning does not lower it. */
     highest: (): number => highest.get()?.window ?? 0,
-    /** Forgets uses in windows below this one; answers how many. */
+    /** Deletes the uses in windows below this one; returns how many. */
     prune: (belowWindow: number): number => prune.run(belowWindow),
   }
 }

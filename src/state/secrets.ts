@@ -1,4 +1,7 @@
-/** Connection and guest secrets, sealed under the cache key; this table never sees one in the clear. */
+/**
+ * Connection and guest secrets, sealed under the cache key. This table never holds one in the
+ * clear.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
 
@@ -10,7 +13,7 @@ export interface SecretRow {
 
 export type SecretRows = ReturnType<typeof secretRows>
 
-/** The sealed records. */
+/** Returns the statements for the rows of sealed records. */
 export function secretRows(db: DatabaseSync) {
   const put = statement(
     db,
@@ -26,7 +29,7 @@ export function secretRows(db: DatabaseSync) {
       put.run(row.id, row.version, row.sealed)
     },
     get: (id: string): SecretRow | null => get.get(id),
-    /** Whether there was one. */
+    /** Deletes a record; returns whether it existed. */
     delete: (id: string): boolean => remove.run(id) > 0,
     ids: (): string[] => ids.all().map((row) => row.id),
   }

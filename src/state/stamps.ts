@@ -1,18 +1,18 @@
-/** Stamps this device signed, and the server's receipts as they come. */
+/** The stamps that this device signed, and the server's receipts as they arrive. */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
 
 export interface StampRow {
   readonly id: string
   readonly jws: string
-  /** The server's JWS; null while it was out of reach. */
+  /** The server's JWS; null until the server has issued one. */
   readonly receipt: string | null
   readonly created_at: number
 }
 
 export type StampRows = ReturnType<typeof stampRows>
 
-/** The stamp rows. */
+/** Returns the statements for the stamp rows. */
 export function stampRows(db: DatabaseSync) {
   const insert = statement(
     db,
@@ -29,11 +29,11 @@ export function stampRows(db: DatabaseSync) {
     insert(row: StampRow): void {
       insert.run(row.id, row.jws, row.receipt, row.created_at)
     },
-    /** Whether there was such a stamp. */
+    /** Stores a receipt; returns whether the stamp exists. */
     setReceipt: (id: string, receipt: string): boolean => setReceipt.run(receipt, id) > 0,
-    /** Whether there was one. */
+    /** Deletes a stamp; returns whether it existed. */
     delete: (id: string): boolean => remove.run(id) > 0,
-    /** Stamps still to be shown to the server, oldest first. */
+    /** Returns the stamps that still need a receipt, oldest first. */
     withoutReceipt: (limit: number): StampRow[] => waiting.all(limit),
     get: (id: string): StampRow | null => get.get(id),
   }

@@ -1,4 +1,4 @@
-/** Everything on disk of this device that is not a secret in the clear, behind one handle. */
+/** The data of this device on disk, except secrets in the clear, behind one handle. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
@@ -57,10 +57,12 @@ import type { VerificationRows } from './verifications.ts'
 import { wrongTryRows } from './wrong-attempts.ts'
 import type { WrongTryRows } from './wrong-attempts.ts'
 
-/** Copies that a backup makes; SQLite has a journal beside one that it writes. */
+/** Copies that a backup creates. SQLite keeps a journal beside one that it writes. */
 const COPIED = ['state.db.copy', 'account.db.copy']
 
-/** What is written there whole or not at all, beside the database; the last two are copies for a backup that was cut off. */
+/**
+ * Files written atomically beside the database; the last two are copies of an interrupted backup.
+ */
 const ATOMIC = ['keychain.json', 'keychain.key', 'runtime.json', 'secret', ...COPIED]
 
 export interface State {
@@ -90,16 +92,17 @@ export interface State {
   readonly approvalAttempts: ApprovalAttemptRows
   readonly stamps: StampRows
   readonly idempotency: IdempotencyRows
-  /** Runs something synchronous whole or not at all; calls nest. */
+  /** Runs a synchronous action in a transaction; calls nest. */
   transaction<T>(action: () => T): T
-  /** Moves what the write-ahead log holds into the file. */
+  /** Moves the content of the write-ahead log into the file. */
   checkpoint(): void
   close(): void
 }
 
 /**
- * Opens the state of a folder that `openFolder` has checked. Only the holder of its lock may. Throws as `openDatabase` does.
- * @param log hears when the database is brought to a newer version
+ * Opens the state of a folder that `openFolder` has checked. Only the lock owner may call it.
+ * @param log logs a migration of the database
+ * @throws as `openDatabase`
  */
 export function openState(dir: string, log?: Log): State {
   const db = openDatabase(dir, log)

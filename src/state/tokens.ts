@@ -1,4 +1,7 @@
-/** API tokens by the hash of the token: whether one is revoked and when it was last used. The rest is in the keychain. */
+/**
+ * API tokens by the hash of the token: whether one is revoked and when it was last used. The
+ * keychain has the other data.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 import { metaRows } from './meta.ts'
 import { statement, transaction } from '../storage/sqlite.ts'
@@ -10,21 +13,19 @@ export interface TokenRow {
   readonly created_at: number
   readonly revoked_at: number | null
   readonly last_used_at: number | null
-  /**
-   * The account of a token whose record in the keychain has no `account`; null where it had none.
-   */
+  /** The account of a token with no `account` in its keychain record; null if it had none. */
   readonly legacy_account: string | null
 }
 
-/** The name of what the keychain holds of a token. */
+/** Returns the name of a token's keychain entry. */
 export const tokenEntry = (id: string): string => `token/${id}`
 
-/** The id of the token that is being made. */
+/** The key of the id of the token that is being created. */
 const BEGUN = 'token_begun'
 
 export type TokenRows = ReturnType<typeof tokenRows>
 
-/** The token rows. */
+/** Returns the statements for the token rows. */
 export function tokenRows(db: DatabaseSync) {
   const insert = statement(db, 'insert into tokens (hash, id, created_at) values (?, ?, ?)')
   const all = statement<TokenRow>(db, 'select * from tokens order by id desc')
@@ -38,24 +39,24 @@ export function tokenRows(db: DatabaseSync) {
   )
   const meta = metaRows(db)
   return {
-    /** Notes that a token is being made, before anything else knows of it. */
+    /** Stores the id of a token before the token is created. */
     begin: (id: string): void => meta.set(BEGUN, id),
-    /** The one that was begun and not inserted, null when there is none. */
+    /** Returns the id of the token that was begun and not inserted; null if there is none. */
     begun: () => meta.get(BEGUN) as string | null,
-    /** Nothing is left of the one that was begun. */
+    /** Deletes the id of the begun token. */
     giveUp: (): void => meta.delete(BEGUN),
     insert: (row: Pick<TokenRow, 'hash' | 'id' | 'created_at'>): void =>
       transaction(db, () => {
         insert.run(row.hash, row.id, row.created_at)
         meta.delete(BEGUN)
       }),
-    /** Every token, revoked ones too, newest first. */
+    /** Returns every token, including revoked ones, newest first. */
     all: (): TokenRow[] => all.all(),
-    /** Revokes; a second time changes nothing, the first moment stays. */
+    /** Revokes a token; a second call does not change the time. */
     revoke(id: string, at: number): void {
       revoke.run(at, id)
     },
-    /** Notes when tokens were last used, all in one transaction. A time never goes back. */
+    /** Stores when tokens were last used, in one transaction. A time never decreases. */
     touch(uses: Iterable<{ readonly id: string; readonly at: number }>): void {
       transaction(db, () => {
         for (const { id, at } of uses) touch.run(at, id)

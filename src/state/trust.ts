@@ -1,4 +1,7 @@
-/** Whose keys this device follows: what the person has looked at, and how far their key log is known here. */
+/**
+ * The accounts of which this device follows the keys. A row stores the generation that the user
+ * reviewed, and the key log as far as this device has read it.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
 
@@ -6,18 +9,21 @@ export interface TrustRow {
   readonly account: string
   /** The generation of keys that was seen first, or confirmed last; 0 while there were none. */
   readonly pinned: number
-  /** Whether the person compared the safety number of that generation. */
+  /** Whether the user compared the safety number of that generation. */
   readonly confirmed: boolean
-  /** The newest entry of the key log as it was judged last, -1 while there is none, and the generation of keys there. */
+  /**
+   * The seq of the newest entry of the key log at the last check, and its generation of keys. The
+   * seq is -1 while there is no entry.
+   */
   readonly seq: number
   readonly newest: number
-  /** Why the key log that the account server showed last was refused; null when it was not. */
+  /** Why this device rejected the last key log from the account server; null if it did not. */
   readonly refused: string | null
-  /** When the account server was asked last, Unix milliseconds. */
+  /** When the account server was last asked, Unix milliseconds. */
   readonly checked_at: number
   /**
-   * When all devices were replaced with the recovery key, Unix milliseconds; null where they were
-   * not, or the person has dismissed it.
+   * When all devices were replaced with the recovery key, Unix milliseconds. Null if they were
+   * not, or if the user has dismissed it.
    */
   readonly recovered_at: number | null
   /** Whether all devices were replaced without the recovery key, though one was in force. */
@@ -26,7 +32,7 @@ export interface TrustRow {
 
 export type TrustRows = ReturnType<typeof trustRows>
 
-/** The trust rows. */
+/** Returns the statements for the trust rows. */
 export function trustRows(db: DatabaseSync) {
   type Flag = 'confirmed' | 'key_unused'
   type Stored = Omit<TrustRow, Flag> & Readonly<Record<Flag, number>>
@@ -54,9 +60,9 @@ export function trustRows(db: DatabaseSync) {
       const row = get.get(account)
       return row && { ...row, confirmed: row.confirmed === 1, key_unused: row.key_unused === 1 }
     },
-    /** The ids of all. */
+    /** Returns the ids of all followed accounts. */
     accounts: (): string[] => accounts.all().map(({ account }) => account),
-    /** Whether there was one. */
+    /** Deletes a row; returns whether it existed. */
     delete: (account: string): boolean => remove.run(account) > 0,
   }
 }

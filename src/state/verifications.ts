@@ -1,4 +1,7 @@
-/** This device's verification log, until and after it goes up to the server. The words themselves are not in it. */
+/**
+ * The verification log of this device, before and after the entries are uploaded to the server.
+ * It does not hold the words.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 import type { LogEntry } from '../api/rest/verify.ts'
 import { statement, transaction } from '../storage/sqlite.ts'
@@ -8,7 +11,7 @@ const AFTER_ALL = '~'
 
 export type VerificationRows = ReturnType<typeof verificationRows>
 
-/** The verification rows. */
+/** Returns the statements for the verification rows. */
 export function verificationRows(db: DatabaseSync) {
   type Stored = Omit<LogEntry, 'matches'> & { readonly matches: string }
   const parsed = (row: Stored): LogEntry => ({
@@ -34,12 +37,15 @@ export function verificationRows(db: DatabaseSync) {
       const matches = JSON.stringify(row.matches)
       insert.run(row.id, row.at, row.method, row.outcome, matches, row.caller)
     },
-    /** Newest first, of the ids from `fromId` to before `beforeId`; of all without them. */
+    /**
+     * Returns entries, newest first, with ids from `fromId` to before `beforeId`; without them,
+     * all.
+     */
     page: (limit: number, beforeId: string | null, fromId = ''): LogEntry[] =>
       page.all(fromId, beforeId ?? AFTER_ALL, limit).map(parsed),
-    /** What the server does not have yet, oldest first. */
+    /** Returns the entries that the server does not have yet, oldest first. */
     unpushed: (limit: number): LogEntry[] => unpushed.all(limit).map(parsed),
-    /** Notes that the server has them, all in one transaction. */
+    /** Marks entries as stored by the server, in one transaction. */
     markPushed(ids: Iterable<string>): void {
       transaction(db, () => {
         for (const id of ids) mark.run(id)

@@ -1,9 +1,9 @@
-/** The first version of protocol 2. What is older was written by protocol 1, and is refused. */
+/** The first version of protocol 2. Older ones were written by protocol 1 and are rejected. */
 export const FIRST_READ = 13
 
 /**
- * The versions of `state.db`: entry n takes a database from version n to n + 1. A released entry is never edited;
- * a change is a new entry. Integer times are Unix milliseconds.
+ * The versions of `state.db`: entry n migrates a database from version n to n + 1. A released
+ * entry is never edited; a change is a new entry. Integer times are Unix milliseconds.
  */
 export const VERSIONS: readonly string[] = [
   `
@@ -97,7 +97,8 @@ export const VERSIONS: readonly string[] = [
   ) strict, without rowid;
   create index idempotency_by_age on idempotency (at);
   `,
-  // What holds a connection back, the second of two histories of one, and the names under which people were accepted.
+  // The reason for which a connection is suspended, the second of its two histories, and the
+  // names under which accounts were accepted.
   `
   alter table connections add column hold text check (hold in ('rotation_pending', 'roster_forked'));
   -- To count and to list them, too: the table itself is ten times as large.
@@ -136,7 +137,8 @@ export const VERSIONS: readonly string[] = [
     checked_at integer not null
   ) strict, without rowid;
   `,
-  // An owner may end a connection for everybody. SQLite changes a check by making the table anew.
+  // An owner may end a connection for all members. SQLite changes a check only by recreating the
+  // table.
   `
   create table connections_before as select * from connections;
   drop table connections;
@@ -154,19 +156,19 @@ export const VERSIONS: readonly string[] = [
   drop table connections_before;
   create index connections_by_hold on connections (hold);
   `,
-  // The external member of a guest code. The next sync fills it in for codes from before.
+  // The external member of a guest code. The next sync fills it in for older codes.
   `
   alter table guests add column external_member_id text;
   alter table guests add column external_member_name text;
     `,
-  // The account of tokens whose record in the keychain names none: the one signed in at this
+  // The account of tokens with no account in their keychain record: the account signed in at this
   // upgrade.
   `
   alter table tokens add column legacy_account text;
   update tokens set legacy_account =
     (select json_extract(value, '$.account') from meta where key = 'identity');
   `,
-  // Wrong words in a row, so that no restart begins the count anew.
+  // Wrong words in a row, so that a restart does not reset the count.
   `
   create table wrong_tries (
     caller text not null,
@@ -177,7 +179,7 @@ export const VERSIONS: readonly string[] = [
     primary key (caller, expected)
   ) strict, without rowid;
   `,
-  // Challenges, so that no restart gives more tries.
+  // Challenges, so that a restart gives no more attempts.
   `
   create table challenges (
     id text primary key,
@@ -191,7 +193,7 @@ export const VERSIONS: readonly string[] = [
     check ((word is null) = (purpose is null))
   ) strict, without rowid;
   `,
-  // First contacts by four words, and the tries of words that others made.
+  // First contacts by four words, and the attempts of others to use words.
   `
   create table first_contacts (
     invitation text primary key,
@@ -211,7 +213,7 @@ export const VERSIONS: readonly string[] = [
   ) strict;
   create index contact_tries_by_invitation on contact_tries (invitation);
   `,
-  // Attempts to approve a further device, so that no restart begins their count anew.
+  // Attempts to approve another device, so that a restart does not reset their count.
   `
   create table approval_attempts (
     id integer primary key,
@@ -220,7 +222,7 @@ export const VERSIONS: readonly string[] = [
   ) strict;
   create index approval_attempts_by_time on approval_attempts (side, at);
   `,
-  // Sealing keys, whose bytes come beside key logs.
+  // Sealing keys. The account server sends their bytes beside key logs.
   `
   create table seal_keys (
     account text not null,
@@ -229,7 +231,7 @@ export const VERSIONS: readonly string[] = [
     primary key (account, id)
   ) strict, without rowid;
   `,
-  // The consents that this device signed, until the account is taken in by them.
+  // The consents that this device signed, until its account becomes a member by them.
   `
   create table consents (
     hash text primary key,

@@ -1,4 +1,4 @@
-/** How many wrong words callers have tried in a row, since their last right ones. */
+/** The number of wrong words that callers tried in a row, since their last right ones. */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
 
@@ -6,7 +6,7 @@ import { statement } from '../storage/sqlite.ts'
 export interface Moment {
   /** Milliseconds since the machine was started. */
   readonly uptimeMs: number
-  /** Identifies that start; null where the system has no such id. */
+  /** The id of that boot; null where the system has no such id. */
   readonly boot: string | null
 }
 
@@ -18,14 +18,14 @@ export interface Series {
 
 export interface WrongTries {
   readonly in_row: number
-  /** The uptime at the last of them; null where no pause follows from it. */
+  /** The uptime at the last attempt; null if no pause follows from it. */
   readonly paused_from: number | null
   readonly boot: string | null
 }
 
 export type WrongTryRows = ReturnType<typeof wrongTryRows>
 
-/** The rows of wrong tries. */
+/** Returns the statements for the rows of wrong attempts. */
 export function wrongTryRows(db: DatabaseSync) {
   const get = statement<WrongTries>(
     db,
@@ -46,15 +46,15 @@ export function wrongTryRows(db: DatabaseSync) {
   const key = ({ caller, expected }: Series) => [caller, Number(expected)] as const
   return {
     get: (series: Series): WrongTries | null => get.get(...key(series)),
-    /** Counts one more, made at this moment. */
+    /** Counts another wrong attempt, made at this moment. */
     add(series: Series, { uptimeMs, boot }: Moment): void {
       add.run(...key(series), Math.round(uptimeMs), boot)
     },
-    /** Counts the last one no more, and no pause from it. */
+    /** Subtracts the last attempt and ends its pause. */
     takeBack(series: Series): void {
       takeBack.run(...key(series))
     },
-    /** Begins the count anew. */
+    /** Resets the count. */
     end(series: Series): void {
       end.run(...key(series))
     },

@@ -1,4 +1,4 @@
-/** Whether an audit log is as it was written: every line follows from the one before, over all files. */
+/** Verifies an audit log: every line must hold the hash of the line before, across all files. */
 import { join } from 'node:path'
 import { fault as faultOf, readChecked } from '../keychain/private-file.ts'
 import { auditFiles } from './audit-files.ts'
@@ -6,26 +6,32 @@ import { BEGINNING, linkOf, readLine } from './audit-line.ts'
 import type { Check } from './folder.ts'
 
 export interface AuditReport {
-  /** Lines that are there and follow from each other. */
+  /** Lines that exist and follow from each other. */
   readonly lines: number
-  /** Lines before the first that is there; their files were full, and others after them. */
+  /** Lines before the first existing one. They were in full files that were since deleted. */
   readonly before: number
-  /** Lines that a crash cut off. */
+  /** Lines that a crash truncated. */
   readonly cut: number
-  /** When the first and the last that are there were written. */
+  /** When the first and the last existing lines were written. */
   readonly from: string | null
   readonly to: string | null
-  /** What the next line will say of the last. Who notes it elsewhere can show later that nothing before it was changed. */
+  /**
+   * The hash that the next line will hold. An auditor who stores it can later show that no line
+   * before it was changed.
+   */
   readonly head: string
-  /** Whether the head that was asked for is the hash of one of the lines; null where none was asked for. */
+  /** Whether the requested head is the hash of one of the lines; null if none was requested. */
   readonly knowsHead: boolean | null
-  /** The first thing that is not as it was written. */
+  /** The first line that does not follow from the one before; null if there is none. */
   readonly fault: { readonly file: string; readonly row: number; readonly what: string } | null
 }
 
-/** The lines of a file. What stands behind the last line feed is being written, or was cut off. */
+/**
+ * Returns the complete lines of a file. Bytes behind the last line feed are still being written,
+ * or were truncated.
+ */
 function linesOf(path: string, check: Check): string[] {
-  // One that is being put away is not there; the list of files then is another afterwards.
+  // A file that is being renamed is missing here. The list of files then differs afterwards.
   const text = readChecked(path, check)?.toString('latin1') ?? ''
   return text.split('\n').slice(0, -1)
 }
@@ -56,12 +62,12 @@ function walk(
       const row = index + 1
       const said = readLine(text)
       if (said === null) {
-        // What was cut off is bound by the line after it, like every line.
+        // The line after a truncated line holds its hash, as for every line.
         cut++
         number++
       } else {
         if (head === null) before = said.line - 1
-        // Of the first that is there, the line before is gone; of the very first there was none.
+        // The line before the first existing one is deleted; the very first line has none.
         const expected = head ?? (said.line === 1 ? BEGINNING : said.prev)
         if (said.prev !== expected)
           return report({ file, row, what: 'does not follow from the line before' })
@@ -80,9 +86,9 @@ function walk(
 }
 
 /**
- * Check the audit log in a state folder, also while a daemon writes to it.
- * @param asked a head that was noted before, 64 hex digits
- * @param check whose files they must be; the caller's own, unless told
+ * Verifies the audit log of a state folder. A daemon may write to it meanwhile.
+ * @param asked a head that was stored before, 64 hex digits
+ * @param check checks the owner and mode of each file; by default the caller must own it
  */
 export function verifyAudit(
   dir: string,
@@ -92,7 +98,7 @@ export function verifyAudit(
   for (;;) {
     const names = auditFiles(dir)
     const report = walk(dir, names, asked, check)
-    // A file that was put away meanwhile looks like one that is missing.
+    // A file that was renamed meanwhile looks like a missing one, so the check is repeated.
     if (auditFiles(dir).join() === names.join()) return report
   }
 }

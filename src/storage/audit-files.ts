@@ -1,6 +1,7 @@
 /**
- * Where the audit log lies in the state folder: `audit.jsonl`, and beside it what became too long, named by the number of its
- * last line. So many are kept; the oldest goes when another is full.
+ * The files of the audit log in the state folder. `audit.jsonl` grows; beside it are the full
+ * files, each named by the number of its last line. `KEPT` full files are kept; the oldest is
+ * deleted when another is full.
  */
 import {
   closeSync,
@@ -15,27 +16,30 @@ import {
 import { join } from 'node:path'
 import { openChecked, syncFolder } from '../keychain/private-file.ts'
 
-/** Files that are kept beside the one that grows. */
+/** The number of full files that are kept beside the current one. */
 const KEPT = 8
 const CURRENT = 'audit.jsonl'
 const OLDER = /^audit-(\d{12})\.jsonl$/
 
-/** The names of the files of an audit log, oldest first. Twelve digits sort as text. */
+/** Returns the names of the files of an audit log, oldest first. Twelve digits sort as text. */
 export function auditFiles(dir: string): string[] {
   const names = existsSync(dir) ? readdirSync(dir) : []
   const older = names.filter((name) => OLDER.test(name)).toSorted()
   return names.includes(CURRENT) ? [...older, CURRENT] : older
 }
 
-/** Open the file that grows, to add to it; it is made where there is none. Throws StartError as the state folder does. */
+/**
+ * Opens the current file for appending and creates it if it is missing.
+ * @throws StartError for an unsafe file, as for the state folder
+ */
 export function openCurrent(dir: string): number {
   const { O_RDWR, O_APPEND, O_CREAT } = constants
   return openChecked(join(dir, CURRENT), O_RDWR | O_APPEND | O_CREAT)
 }
 
 /**
- * The last `length` bytes of the log, or as many as the newest file that is not empty has; `before` is the number of the last line of the
- * file before that one.
+ * Returns the last `length` bytes of the newest file that is not empty, or all of it if it is
+ * shorter. `before` is the number of the last line of the file before that one.
  */
 export function endOfLog(dir: string, length: number): { end: Buffer; before: number } {
   const names = auditFiles(dir)
@@ -59,7 +63,9 @@ function readEnd(path: string, length: number): Buffer {
   }
 }
 
-/** Give the file that grew the number of its last line for a name, and delete what is one too many. */
+/**
+ * Renames the current file by the number of its last line, and deletes the oldest surplus files.
+ */
 export function putAway(dir: string, lastLine: number): void {
   renameSync(join(dir, CURRENT), join(dir, `audit-${String(lastLine).padStart(12, '0')}.jsonl`))
   const older = auditFiles(dir).filter((name) => name !== CURRENT)

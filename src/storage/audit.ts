@@ -1,20 +1,22 @@
 /**
- * The audit log: who used the account through this daemon, when, for what, and what came of it. JSON lines, each with the hash of
- * the line before, so that none can be changed, taken out or put in without every later one (`audit verify`).
+ * The audit log: who used the account through this daemon, when, for which request, and with
+ * which outcome. JSON lines, each with the hash of the line before, so that no line can be
+ * changed, removed or inserted without every later one (`audit verify`).
  *
- * The line of what changes something, or was refused, is written before its answer leaves; those of what was only read, and of a
- * start, a moment later and together. While nothing can be written lines are kept, the daemon goes on, and they follow as soon as
- * they can.
+ * The line of a request that changes something or was rejected is written before its response is
+ * sent. The lines of reads and of a start are written a moment later and together. While the disk
+ * accepts no writes, the log keeps its lines in memory, the daemon continues, and the lines
+ * follow as soon as possible.
  */
 import { closeSync, fstatSync, fsyncSync, writeSync } from 'node:fs'
 import type { Log } from '../log.ts'
 import { endOfLog, openCurrent, putAway } from './audit-files.ts'
 import { type AuditLine, linkOf, readLine } from './audit-line.ts'
 
-/** What happened; times and links are the log's. */
+/** An event to record. The log adds times and links. */
 export interface Deed {
   readonly requestId: string | null
-  /** The user at the other end; asked only for what gets a line. */
+  /** Returns the user at the other end. Called only for events that get a line. */
   readonly peer: () => number | null
   readonly token: string | null
   readonly route: string | null
@@ -25,45 +27,49 @@ export interface Deed {
 
 export interface Audit {
   record(deed: Deed): void
-  /** Write what is left, and close the file. */
+  /** Writes the pending lines and closes the file. */
   close(): void
 }
 
-/** Bytes after which a file is put away. */
+/** Bytes after which a file is renamed and a new one is begun. */
 const LONGEST = 16 * 1024 * 1024
-/** Longer than the last two lines, mostly. */
+/** Bytes that mostly include the last two lines. */
 const END_BYTES = 8192
-/** Bytes that are kept while nothing can be written. */
+/** Bytes that are kept in memory while the disk accepts no writes. */
 const MOST_WAITING = 1024 * 1024
-/** Refusals of nobody in particular that get a line, of each minute: whoever may only knock must not fill the disk. */
+/**
+ * Rejected requests of unrecognised callers that get a line, per minute. A client without a token
+ * must not fill the disk.
+ */
 const ANONYMOUS_A_MINUTE = 10
 const MINUTE_MS = 60_000
 const LINE_FEED = 0x0a
-/** How long lines that can wait do, for others to be written with them. */
+/** How long deferrable lines wait so that others can be written with them, in milliseconds. */
 export const TOGETHER_MS = 5
 
-/** Whether nothing came of it but an answer, or that answers can come: those do not wait for the log. */
+/** Whether the line is one of a read or of a start. Responses do not wait for those lines. */
 const canWait = ({ route, outcome }: Deed) =>
   outcome === 'started' || (outcome === 'done' && route?.startsWith('GET ') === true)
 
-/** A deed with what is true of it at its time alone. */
+/** An event with the values that are known only when it occurs. */
 interface Told extends Deed {
   readonly at: number
   readonly uid: number | null
-  /** Refusals since the one before. */
+  /** Rejected requests without a line since the event before. */
   readonly unlisted: number
 }
 
 /**
- * Where the chain of a log stands. What a crash cut off is a line like any other, and gets the end it lacks; its number follows from
- * the last line before it that can be read, or from the name of the file before.
+ * Returns the position in the chain of a log. A line that a crash truncated counts as a line and
+ * gets the line feed that it lacks. Its number follows from the last readable line before it, or
+ * from the name of the file before.
  */
 function standing(dir: string, bytes = END_BYTES): { line: number; last: Buffer; isCut: boolean } {
   const { end, before } = endOfLog(dir, bytes)
   if (end.length === 0) return { line: before, last: Buffer.alloc(0), isCut: false }
   const isCut = end.at(-1) !== LINE_FEED
   const lines = (isCut ? end : end.subarray(0, -1)).toString('latin1').split('\n')
-  // The first of these may be the end of a longer one.
+  // The first of these may be the end of a longer line.
   const whole = end.length === bytes ? lines.slice(1) : lines
   const known = whole.findLastIndex((line) => readLine(line) !== null)
   if (known === -1 && end.length === bytes) return standing(dir, bytes * 8)
@@ -72,9 +78,9 @@ function standing(dir: string, bytes = END_BYTES): { line: number; last: Buffer;
 }
 
 /**
- * Go on with the audit log of a state folder.
- * @param longest bytes after which a file is put away
- * @throws StartError where a file of it is a link, or open to others
+ * Opens the audit log of a state folder and continues its chain.
+ * @param longest bytes after which a file is renamed and a new one is begun
+ * @throws StartError if one of its files is a link or is accessible to others
  */
 export function openAudit(where: {
   readonly dir: string
@@ -88,22 +94,25 @@ export function openAudit(where: {
   const end = standing(dir)
   let { line } = end
   let last: string | Buffer = end.last
-  /** What was not written yet: whole lines, after what is left of one that was written in part. */
+  /**
+   * Bytes not written yet, without `waiting`: the rest of a partly written line, then whole
+   * lines.
+   */
   let rest = Buffer.from(end.isCut ? '\n' : '')
   let waiting = ''
-  /** What has no line yet. */
+  /** Events that have no line yet. */
   let told: Told[] = []
   let planned: NodeJS.Timeout | undefined
   let fails = false
   let closed = false
   let lost = 0
-  /** Since the last that was told, and since the last that has a line. */
+  /** Rejected requests without a line: since the last recorded event, and since the last line. */
   let unlisted = 0
   let unsaid = 0
   let minute = 0
   let anonymous = 0
 
-  /** Whether another refusal of nobody gets a line. */
+  /** Whether another rejected request of an unrecognised caller gets a line. */
   function isListed(at: number): boolean {
     const current = Math.floor(at / MINUTE_MS)
     if (current !== minute) [minute, anonymous] = [current, 0]
@@ -128,7 +137,7 @@ export function openAudit(where: {
     return JSON.stringify(said)
   }
 
-  /** Another file, when this one is long. */
+  /** Closes and renames the current file. The next write creates another one. */
   function turnOver(): void {
     fsyncSync(file)
     closeSync(file)
@@ -136,7 +145,7 @@ export function openAudit(where: {
     putAway(dir, line)
   }
 
-  /** Write all that waits. A disk that is full takes a part of it, mostly. */
+  /** Writes all pending bytes. A full disk mostly accepts a part of them. */
   function write(): void {
     if (file === -1) {
       file = openCurrent(dir)

@@ -1,6 +1,6 @@
 /**
- * What is sealed in a backup: one line of JSON that says what follows and holds the secrets of the keychain, and then the files, one
- * behind the other, as long as the line says.
+ * The sealed content of a backup. It begins with one line of JSON that lists the files and holds
+ * the secrets of the keychain. The files follow in that order, each with the listed size.
  */
 import * as v from 'valibot'
 import { PREFIX, isId } from '../crypto/encoding/id.ts'
@@ -8,7 +8,7 @@ import { StartError } from '../errors.ts'
 
 /** A file that a backup may hold; no other name is written to a state folder. */
 const FILE = /^(state\.db|account\.db|secret|audit(-\d{12})?\.jsonl)$/
-/** Bytes of the line: some hundred for each API token. */
+/** The longest JSON line in bytes. Each API token needs a few hundred. */
 const LONGEST_LINE = 64 * 1024 * 1024
 const LINE_FEED = 0x0a
 
@@ -16,15 +16,15 @@ const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).
 
 const size = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 
-// The texts are shown to the person: each has the one form in which a backup is written.
+// The command line displays these texts, so each has one strict form.
 const Contents = v.object({
-  /** The version of the program that made it. */
+  /** The version of the program that made the backup. */
   written_by: v.pipe(v.string(), v.regex(/^[\w.+-]{1,100}$/)),
   created_at: v.pipe(v.string(), v.isoTimestamp()),
   state_version: size,
-  /** Of the embedded account's database; null where there is none in it. */
+  /** The version of the embedded account server's database; null if the backup holds none. */
   account_version: v.nullable(size),
-  /** Where the embedded account's database is; null where the account is another server's, or nobody's. */
+  /** The kind of the embedded account server's database; null if there is no embedded account. */
   account_database: v.nullable(v.picklist(['sqlite', 'postgresql'])),
   account: v.nullable(
     v.pipe(
@@ -34,13 +34,15 @@ const Contents = v.object({
   ),
   /** The origin of the account server; null for the one inside the daemon. */
   server: v.nullable(v.pipe(v.string(), v.check(isOrigin))),
-  /** What the keychain has, by name. */
+  /** The entries of the keychain, by name. */
   secrets: v.record(v.string(), v.string()),
   files: v.array(v.object({ name: v.pipe(v.string(), v.regex(FILE)), size })),
 })
 export type Contents = v.InferOutput<typeof Contents>
 
-/** The bytes to seal. `bytesOf` gives those of a file, exactly as many as its size says. */
+/**
+ * Yields the bytes to seal. `bytesOf` yields the bytes of a file, exactly as many as its size.
+ */
 export async function* plainOf(
   contents: Contents,
   bytesOf: (name: string) => AsyncIterable<Uint8Array>,
@@ -49,7 +51,7 @@ export async function* plainOf(
   for (const { name } of contents.files) yield* bytesOf(name)
 }
 
-/** Of a stream that is authentic: whoever made it did not mean a backup. */
+/** The error for an authentic stream that does not hold a backup. */
 const strange = (path: string) =>
   new StartError('failed', `${path} opens, but holds something else than a backup of this program.`)
 
@@ -72,10 +74,11 @@ function parse(line: Buffer, path: string): Contents {
 }
 
 /**
- * Read what `plainOf` gave.
+ * Parses the stream that `plainOf` yields.
  * @param path of the backup, for messages
- * @returns the line, and the bytes of each file of it, to be read one after the other; the end shows that all was there
- * @throws StartError; what `plain` throws
+ * @returns the JSON line, and the bytes of each file, to be read one after the other. The end
+ *   of `files` shows that the stream was complete.
+ * @throws StartError if the content is not a backup; and the errors of `plain`
  */
 export async function contentsFrom(
   plain: AsyncIterable<Buffer>,

@@ -1,6 +1,8 @@
 /**
- * The beginning of a backup file, which anybody can read: what it is, in which format, and how the passphrase becomes a key. It is
- * bound to the rest, since the key comes of it too. `docs/backup-format.md` says the same to whoever writes another reader.
+ * The unencrypted beginning of a backup file. It has a magic line with the format, and the
+ * parameters that derive the key from the passphrase. The key depends on the header too, which
+ * binds the header to the rest. `docs/backup-format.md` documents it for authors of other
+ * readers.
  */
 import { hkdfSync, randomBytes, scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -23,7 +25,7 @@ interface Header {
   readonly salt: Buffer
 }
 
-/** A new header, with a salt of its own. */
+/** Returns a new header with a random salt. */
 export function newHeader(): Header {
   const { log2N, r, p } = COST
   const salt = randomBytes(SALT)
@@ -38,13 +40,16 @@ const derive = promisify<
   Buffer
 >(scrypt)
 
-/** The key that seals what follows a header: scrypt of the passphrase, and HKDF (RFC 5869) of that with the header. */
+/**
+ * Derives the key that seals the bytes after a header. It applies scrypt to the passphrase, and
+ * HKDF (RFC 5869) to the result with the header.
+ */
 export async function keyOf(
   { bytes, log2N, r, p, salt }: Header,
   passphrase: string,
 ): Promise<Buffer> {
   const N = 2 ** log2N
-  // What RFC 7914 needs, and a little for the library itself.
+  // The memory that RFC 7914 needs, and some for the library itself.
   const maxmem = 128 * r * (N + p + 2) + 1024 * 1024
   const stretched = await derive(passphrase.normalize('NFC'), salt, 32, { N, r, p, maxmem })
   return Buffer.from(
@@ -59,9 +64,9 @@ const noBackup = (path: string) =>
   )
 
 /**
- * Read the header of a file.
- * @param bytes its beginning, of `LENGTH` bytes where it has so many
- * @throws StartError: stateNewer for a format of a later program, failed for anything else
+ * Parses the header of a file.
+ * @param bytes the beginning of the file: `LENGTH` bytes, or the whole file if it is shorter
+ * @throws StartError: stateNewer for the format of a later program, failed for anything else
  */
 function headerFrom(bytes: Buffer, path: string): Header {
   const kind = bytes.toString('latin1', 0, MAGIC.length)
@@ -72,7 +77,8 @@ function headerFrom(bytes: Buffer, path: string): Header {
     )
   if (kind !== MAGIC || bytes.length < LENGTH) throw noBackup(path)
   const [log2N = 0, r = 0, p = 0] = bytes.subarray(MAGIC.length)
-  // Whoever made the file must not choose how much memory this takes: 256 MiB at most, four times over.
+  // The author of the file must not choose how much memory this takes: at most 256 MiB, four
+  // times.
   if (log2N < 15 || log2N > 18 || r !== 8 || p < 1 || p > 4)
     throw new StartError(
       'failed',
@@ -82,8 +88,9 @@ function headerFrom(bytes: Buffer, path: string): Header {
 }
 
 /**
- * The header of a backup file, and what follows it.
- * @throws as `headerFrom`
+ * Reads the header of a backup file.
+ * @returns the header, and the bytes that follow it
+ * @throws StartError as `headerFrom`
  */
 export async function readHeader(
   source: AsyncIterable<Uint8Array>,

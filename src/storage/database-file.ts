@@ -1,6 +1,7 @@
 /**
- * A file of SQLite that comes into being whole, and that is refused when it is not whole any more: SQLite takes a short one for a
- * new database, and hides so that everything is lost. What is refused is left as it is, for whoever can still save something.
+ * A SQLite file that is created complete, and rejected if it is no longer complete. SQLite treats
+ * a very short file as a new database, which would hide the loss of everything. A rejected file
+ * is left unchanged, so that its data can still be recovered.
  */
 import { type Stats, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -9,11 +10,14 @@ import { StartError } from '../errors.ts'
 import { syncFolder } from '../keychain/private-file.ts'
 import { isDiskFault, isFull, isResult } from './sqlite.ts'
 
-/** Bytes of the smallest page of SQLite, which takes a shorter file for a new database. */
+/** Bytes of the smallest page of SQLite, which treats a shorter file as a new database. */
 export const SMALLEST = 512
 const BUSY_MS = 5000
 
-/** @param cause what SQLite says */
+/**
+ * Returns the error for a damaged database.
+ * @param cause the error of SQLite; none for a file that is cut short
+ */
 export function damaged(path: string, cause?: Error): StartError {
   const why = cause === undefined ? 'it is cut short' : cause.message
   return new StartError(
@@ -23,11 +27,14 @@ export function damaged(path: string, cause?: Error): StartError {
   )
 }
 
-/** Whether SQLite says so. */
+/** Whether an error is SQLite's for a damaged file. */
 export const isDamage = (cause: unknown): cause is Error =>
   isResult(cause, 'notADatabase') || isResult(cause, 'corrupt')
 
-/** @param cause what SQLite or node:fs says, which is no damage */
+/**
+ * Returns the error for a database that cannot be opened although it is not damaged.
+ * @param cause the error of SQLite or node:fs
+ */
 export function unopened(path: string, cause: unknown): StartError {
   const { message } = cause as Error
   const disk = isDiskFault(cause) ? 'The disk may be full, failing or read-only. ' : ''
@@ -41,11 +48,13 @@ export function unopened(path: string, cause: unknown): StartError {
 }
 
 /**
- * Make the database where there is none, under another name until it is complete; look at one that is there by a connection that
- * may not write, since one that may moves the write-ahead log into the file when it closes.
- * @param fill writes something into the new one
- * @param look throws for one that is not to be opened
- * @throws StartError for one that is cut short, or is gone; and what SQLite and node:fs throw
+ * Creates the database if it is missing, under another name until it is complete. Inspects an
+ * existing one over a read-only connection, since a writing one moves the write-ahead log into
+ * the file when it closes.
+ * @param fill writes the content of the new database
+ * @param look throws for a database that must not be opened
+ * @throws StartError for a file that is cut short, or deleted; and the errors of SQLite and
+ *   node:fs
  */
 export function prepareFile(
   path: string,
@@ -56,7 +65,11 @@ export function prepareFile(
   else inspect(path, stat, of.look)
 }
 
-/** SQLite takes half a page for one, and misses it when it is read. A crash leaves one only where the log still has it. */
+/**
+ * Whether the file ends within a page. SQLite treats half a page as a whole one and fails only
+ * when it reads that page. A crash leaves such a file only while the write-ahead log still has
+ * the page.
+ */
 function isCutInPage(path: string, db: DatabaseSync, size: number): boolean {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
   const page = (db.prepare('pragma page_size').get() as { page_size: number }).page_size
@@ -74,7 +87,9 @@ function inspect(path: string, { size }: Stats, look: (db: DatabaseSync) => void
   }
 }
 
-/** There was one, and a new one would hide that. */
+/**
+ * The error for a missing database in a folder that was in use. A new one would hide the loss.
+ */
 export const lost = (path: string): StartError =>
   new StartError(
     'failed',
@@ -82,16 +97,19 @@ export const lost = (path: string): StartError =>
   )
 
 function create(path: string, fill: (db: DatabaseSync) => void): void {
-  // Its write-ahead log goes when it is closed, and would be taken for that of the new one.
+  // SQLite deletes the write-ahead log on close, and would otherwise apply an old one to the new
+  // file.
   if (existsSync(`${path}-wal`)) throw lost(path)
   const temporary = `${path}.tmp`
   for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(temporary + suffix, { force: true })
-  // SQLite gives its log the mode of the database, and it makes that one as open as the umask allows.
+  // SQLite gives its log the mode of the database, and creates the database with the mode that
+  // the umask allows.
   closeSync(openSync(temporary, 'wx', 0o600))
   const db = new DatabaseSync(temporary)
   try {
     fill(db)
-    // Later, a crash on the way to it would leave a journal, which a connection that may not write cannot take back.
+    // Set here, because a crash during a later change of mode would leave a journal, which a
+    // read-only connection cannot roll back.
     db.exec('pragma journal_mode = wal')
   } finally {
     db.close()
@@ -100,7 +118,7 @@ function create(path: string, fill: (db: DatabaseSync) => void): void {
   syncFolder(dirname(path))
 }
 
-/** The error for what protocol 1 wrote: no program reads both. */
+/** The error for a file written by protocol 1. No program reads both protocols. */
 export const ofProtocol1 = (what: string, version: number): StartError =>
   new StartError(
     'stateOlder',

@@ -1,36 +1,36 @@
 /**
- * What this program makes in a state folder, by name: a backup needs none of the rest, and whoever removes it takes these and nothing
- * else.
+ * The files that this program creates in a state folder, by name. A backup omits the files that
+ * it does not need, and a removal deletes these files only.
  */
 import { lstatSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { isMissing } from '../keychain/private-file.ts'
 
-/** A folder of what is being restored. While it is there, nothing starts. */
+/** The folder of an unfinished restore. While it exists, the daemon does not start. */
 export const RESTORING = 'restoring'
-/** It is the last to go: while it is held, nobody else begins anything. */
+/** The lock is deleted last: while it is locked, no other process starts in the folder. */
 export const LOCK = 'lock.db'
-/** SQLite lays a journal beside it for as long as it is held. */
+/** SQLite keeps a journal beside the lock while it is locked. */
 const isLock = (name: string) => name === LOCK || name === `${LOCK}-journal`
 
-/** SQLite's own, and ours: a file that is written, a copy, and a copy that is written. */
+/** SQLite's names, and ours for a temporary file, a copy, and the temporary file of a copy. */
 const DATABASE = String.raw`(state|account|lock)\.db(-wal|-shm|-journal|(\.copy|\.v\d+\.backup)?(\.tmp(-journal|-wal|-shm)?)?)?`
 const WHOLE = String.raw`(keychain\.json|keychain\.key|runtime\.json|secret)(\.tmp)?`
 const OTHER = String.raw`audit(-\d{12})?\.jsonl|keyring-\d+\.node`
 
 const FILES = new RegExp(`^(${DATABASE}|${WHOLE}|${OTHER})$`)
 
-/** Folders, and the files in each. Letters are named by `mailToFiles`. */
+/** Subfolders, and the names of the files in each. `mailToFiles` names the letters. */
 const FOLDERS: Readonly<Record<string, RegExp>> = {
   keychain: /\.sealed(\.tmp)?$/,
   mail: /^([\dTZ-]{24}-[\da-z]{26}\.eml|\.[\da-f]{16}\.tmp)$/,
 }
 
-/** Whether a restore into this folder was cut off. */
+/** Whether a restore into this folder was interrupted. */
 export const isRestoring = (dir: string): boolean =>
   lstatSync(join(dir, RESTORING), { throwIfNoEntry: false }) !== undefined
 
-/** What else than the lock is in a folder, which may not be there. */
+/** Returns the names in a folder except the lock; none if the folder does not exist. */
 export function contentsOf(dir: string): string[] {
   try {
     return readdirSync(dir).filter((name) => !isLock(name))
@@ -40,7 +40,10 @@ export function contentsOf(dir: string): string[] {
   }
 }
 
-/** Remove the files of a folder that are named so, and the folder itself when it is empty then. Links are not followed. */
+/**
+ * Deletes the files of a folder that `isOurs` matches, then the folder itself if it is empty.
+ * Does not follow links.
+ */
 function empty(folder: string, isOurs: (name: string) => boolean): string[] {
   const left: string[] = []
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -53,9 +56,10 @@ function empty(folder: string, isOurs: (name: string) => boolean): string[] {
 }
 
 /**
- * Remove what this program made in a state folder, except for the lock. Only its holder may.
- * @returns the paths of what is left, since somebody else made it
- * @throws what node:fs throws; what was removed by then stays so
+ * Deletes the files that this program created in a state folder, except the lock. Only the lock
+ * owner may call it.
+ * @returns the paths that are left, since other programs created them
+ * @throws the errors of node:fs; deleted files stay deleted
  */
 export function removeContents(dir: string): string[] {
   const left: string[] = []
@@ -73,7 +77,7 @@ export function removeContents(dir: string): string[] {
   return left
 }
 
-/** What was being restored lies there as in a state folder. */
+/** Deletes the folder of an unfinished restore, which has the layout of a state folder. */
 function removeStaging(path: string): string[] {
   const left = removeContents(path)
   if (left.length === 0) rmdirSync(path)

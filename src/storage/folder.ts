@@ -1,5 +1,6 @@
 /**
- * The state folder: made private, and refused when somebody else could read it, change it or put another in its place.
+ * The state folder: created private, and rejected if another user could read it, change it or
+ * replace it.
  */
 import { lstatSync, mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -16,10 +17,10 @@ export {
   writeAtomic,
 } from '../keychain/private-file.ts'
 
-/** Makes the folder if it is missing, checks it, and closes whatever this process creates from now on to others. */
+/** Creates the folder if it is missing, checks it, and sets the umask of this process to 0077. */
 export function openFolder(dir: string): void {
   if (hasModes) process.umask(0o077)
-  // Without a trailing slash, which would make lstat look behind a link.
+  // Without a trailing slash, with which lstat would follow a link.
   const path = resolve(dir)
   const stat = look(path) ?? make(path)
   if (stat.isSymbolicLink()) {

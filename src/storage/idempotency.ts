@@ -1,39 +1,41 @@
 /**
- * What was done under an Idempotency-Key. That an act has begun is on the disk before the act, and its answer before anybody
- * hears it; an act without an answer, because a crash or a failure came between, is run again as the same act.
+ * Operations under an Idempotency-Key. The start of an operation is on disk before the operation,
+ * and its response is on disk before it is sent. An operation without a stored response, after a
+ * crash or a failure, is run again as the same operation.
  */
 import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { AppError, type Code, statusOf } from '../errors.ts'
 import { statement, transaction } from './sqlite.ts'
 
-/** What makes a repeated request the same act: whatever it needs of chance or time is taken from here. */
+/** Identifies an operation. A repeated request takes its random values and times from it. */
 export interface Act {
   /** 16 random bytes. */
   readonly id: Uint8Array
-  /** When it was first asked for, Unix milliseconds. */
+  /** When the operation was first requested, Unix milliseconds. */
   readonly at: number
 }
 
-/** An act of its own, begun at this time (Unix milliseconds). */
+/** Returns a new operation that began at this time (Unix milliseconds). */
 export const newAct = (at: number): Act => ({ id: randomBytes(16), at })
 
 /** A request under a key. */
 export interface Keyed {
-  /** Whose key it is. */
+  /** The caller that chose the key. */
   readonly caller: string
   readonly key: string
-  /** Tells this request from any other under the same key. */
+  /** Distinguishes this request from any other under the same key. */
   readonly fingerprint: string
 }
 
 /**
- * Do something once for a key: a repetition gets the first answer as JSON keeps it.
- * @throws AppError `in_progress` while the first still runs, `idempotency_mismatch` for another request, and what `work` throws
+ * Runs `work` once per key: a repetition returns the first response as parsed from JSON.
+ * @throws AppError `in_progress` while the first request still runs, `idempotency_mismatch` for
+ *   a different request, and the errors of `work`
  */
 export type Once = <A extends object>(of: Keyed, work: (act: Act) => Promise<A>) => Promise<A>
 
-/** How long an answer is kept. */
+/** How long a response is kept, in milliseconds. */
 export const KEPT_MS = 24 * 3_600_000
 
 export const inProgress = () =>
@@ -53,13 +55,13 @@ interface Row {
   readonly fingerprint: string
   readonly act: Uint8Array
   readonly at: number
-  /** JSON; null while nobody knows the answer. */
+  /** JSON; null while the response is unknown. */
   readonly answer: string | null
 }
 
 export type IdempotencyRows = ReturnType<typeof idempotencyRows>
 
-/** The rows of acts under a key. */
+/** Returns the statements for the rows of operations under a key. */
 export function idempotencyRows(db: DatabaseSync) {
   const get = statement<Row>(
     db,
@@ -73,7 +75,10 @@ export function idempotencyRows(db: DatabaseSync) {
   const remove = statement(db, 'delete from idempotency where caller = ? and key = ?')
   const prune = statement(db, 'delete from idempotency where at <= ?')
   return {
-    /** What is kept under a key; where nothing younger than `oldest` is, an act is begun, and this answers null. */
+    /**
+     * Returns the row of a key that is newer than `oldest`, in Unix milliseconds. If there is
+     * none, stores a new operation and returns null.
+     */
     begin: ({ caller, key, fingerprint }: Keyed, { id, at }: Act, oldest: number): Row | null =>
       transaction(db, () => {
         prune.run(oldest)
@@ -81,18 +86,18 @@ export function idempotencyRows(db: DatabaseSync) {
         if (known === null) insert.run(caller, key, fingerprint, id, at)
         return known
       }),
-    /** Keeps the answer. */
+    /** Stores the response. */
     answer({ caller, key }: Keyed, text: string): void {
       answer.run(text, caller, key)
     },
-    /** Forgets the act. */
+    /** Deletes the operation. */
     remove({ caller, key }: Keyed): void {
       remove.run(caller, key)
     },
   }
 }
 
-/** What says nothing of the request itself, so that an earlier attempt at the same act may have gone through. */
+/** Codes that do not depend on the request itself. An earlier attempt may have succeeded. */
 const PASSING: ReadonlySet<Code> = new Set([
   'in_progress',
   'invalid_token',
@@ -102,14 +107,15 @@ const PASSING: ReadonlySet<Code> = new Set([
   'unauthorized',
 ])
 
-/** Whether an error says for certain that the act did not happen and will not. */
+/** Whether an error proves that the operation did not happen and will not. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof AppError && statusOf(error.code) < 500 && !PASSING.has(error.code)
 
 /**
- * Acts under a key, over the state of this device. A refusal is not kept: nothing was done, and whoever mends the cause, or
- * the request, may send it again under the same key. What nobody can know the outcome of (a failure, a server out of reach)
- * stays begun, so that the next attempt is the same act.
+ * Returns a `Once` over the state of this device. A rejection is not stored: nothing was done,
+ * and the client may correct the cause or the request and send it again under the same key. An
+ * operation with an unknown outcome (a failure, an unreachable server) stays stored, so that the
+ * next attempt is the same operation.
  */
 export function openIdempotency(of: { rows: IdempotencyRows; now: () => number }): Once {
   const { rows, now } = of
@@ -129,7 +135,7 @@ export function openIdempotency(of: { rows: IdempotencyRows; now: () => number }
       rows.answer(keyed, JSON.stringify(answer))
       return answer
     } catch (error) {
-      // An attempt before this one may have gone through.
+      // An attempt before this one may have succeeded.
       if (known === null && isRefusal(error)) rows.remove(keyed)
       throw error
     } finally {

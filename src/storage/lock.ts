@@ -1,5 +1,6 @@
 /**
- * The one lock of a state folder. Its holder is the only writer. The kernel frees it at any death of the process.
+ * The lock of a state folder. Only its owner writes. The kernel releases it when the process ends
+ * in any way.
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,15 +11,18 @@ import { readRuntime } from './runtime-file.ts'
 import { isDiskFault, isResult } from './sqlite.ts'
 
 export interface Lock {
-  /** Gives the lock back; a second call does nothing. */
+  /** Releases the lock; a second call does nothing. */
   release(): void
 }
 
-/** Which file has a name now; null where none has. */
+/** Returns the inode of the file at a path; null if there is none. */
 const fileAt = (path: string): bigint | null =>
   statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? null
 
-/** Takes the lock of a state folder, or answers null at once when another process, or this one, has it. */
+/**
+ * Acquires the lock of a state folder, or returns null at once if any process, including this
+ * one, owns it.
+ */
 export function lockState(dir: string): Lock | null {
   const path = join(dir, 'lock.db')
   try {
@@ -30,7 +34,8 @@ export function lockState(dir: string): Lock | null {
       db.close()
       throw cause
     }
-    // Whoever empties the folder takes the lock's file away: who has waited for that one has nothing.
+    // A removal deletes the lock file. A process that waited for the deleted file has locked
+    // nothing.
     if (before !== null && fileAt(path) !== before) {
       db.close()
       return null
@@ -56,7 +61,10 @@ export function lockState(dir: string): Lock | null {
   }
 }
 
-/** Take the lock of a state folder. Throws StartError: stateInUse, and as `openFolder` does. */
+/**
+ * Acquires the lock of a state folder.
+ * @throws StartError: stateInUse, and as `openFolder`
+ */
 export function takeLock(dir: string): Lock {
   openFolder(dir)
   const lock = lockState(dir)

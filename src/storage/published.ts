@@ -1,6 +1,7 @@
 /**
- * What a daemon of the whole machine says to every user of it, in the folder that the service manager made for that: where it
- * listens. No secret is in it; whoever reads it believes it as far as the folder's owner, and asks the kernel who answers there.
+ * The address that the daemon of the whole machine publishes to every user. The service manager
+ * creates the folder for it. The file holds no secret. Readers trust it as far as they trust the
+ * owner of the folder, and check with the kernel which process answers there.
  */
 import { type Stats, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,30 +10,36 @@ import { type Runtime, isOwnAddress } from './runtime-file.ts'
 
 export type Published = Pick<Runtime, 'address' | 'pid' | 'version'>
 
-/** What is written there is some hundred bytes long. */
+/** The largest size in bytes; the daemon writes some hundred. */
 const MOST_BYTES = 4096
 
 const fileIn = (dir: string): string => join(dir, 'countersignd.json')
 
-/** Write the file, which every user may read: the whole of it is there, or what was before. Throws as `writeAtomic` does. */
+/**
+ * Writes the file atomically. Every user may read it.
+ * @throws the errors of `writeAtomic`
+ */
 export function publish(dir: string, { address, version, pid }: Published): void {
   const content = `${JSON.stringify({ address, version, pid })}\n`
   writeAtomic(fileIn(dir), content, { durable: false, mode: 0o644 })
 }
 
-/** Take the file away, as far as the disk lets it go: whoever reads it later finds nobody there. */
+/**
+ * Deletes the file, if the disk permits it. If it stays, a later reader finds no daemon at its
+ * address.
+ */
 export function unpublish(dir: string): void {
   try {
     rmSync(fileIn(dir), { force: true })
   } catch {
-    // The daemon must end all the same.
+    // The daemon must end in any case.
   }
 }
 
 /**
- * What a daemon published; null where none did, or nothing usable.
- * @param owner the user that is believed
- * @throws StartError where somebody else wrote the file, or could have
+ * Returns the published address; null if there is none, or nothing usable.
+ * @param owner the user id that must own the file
+ * @throws StartError if another user wrote the file, or could have written it
  */
 export function readPublished(dir: string, owner: number): Published | null {
   const check = ({ uid, mode, size }: Stats, path: string) =>

@@ -1,5 +1,6 @@
 /**
- * How the command line finds the running daemon, and the secret by which the two prove themselves to each other.
+ * The files by which the command line finds the running daemon and authenticates to it. The
+ * daemon proves itself with the same secret.
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -10,7 +11,7 @@ export interface Runtime {
   readonly pid: number
   /** `http://host:port`, as bound. */
   readonly address: string
-  /** Fresh at every start. */
+  /** New at every start. */
   readonly nonce: string
   readonly version: string
 }
@@ -18,13 +19,15 @@ export interface Runtime {
 const secretFile = (dir: string): string => join(dir, 'secret')
 const runtimeFile = (dir: string): string => join(dir, 'runtime.json')
 
-/** Says that the daemon listens; called when it does. */
+/** Writes the runtime file. Called when the daemon listens. */
 export function writeRuntime(dir: string, runtime: Runtime): void {
-  // After a power cut no daemon runs, and nobody needs the file.
+  // Not synced: after a power cut no daemon runs, and the file has no use.
   writeAtomic(runtimeFile(dir), `${JSON.stringify(runtime)}\n`, { durable: false })
 }
 
-/** An address as a daemon writes it: nothing else is asked, and no other part of a URL is ever shown. */
+/**
+ * Whether a text is an address as a daemon writes it. No other address is called or displayed.
+ */
 export const isOwnAddress = (text: string): boolean =>
   /^http:\/\/(127(\.\d{1,3}){3}|\[::1\]):\d{1,5}$/.test(text) && URL.canParse(text)
 
@@ -32,8 +35,8 @@ const textOf = (path: string, check: Check): string | null =>
   readChecked(path, check)?.toString('utf8') ?? null
 
 /**
- * What the last daemon said, which may be dead by now; null when nothing usable is there.
- * @param check whose file is believed: by default, this user's alone
+ * Returns the data of the last daemon, which may have ended; null if there is nothing usable.
+ * @param check checks the owner and mode of the file; by default this user alone may own it
  */
 export function readRuntime(dir: string, check: Check = fault): Runtime | null {
   const text = textOf(runtimeFile(dir), check)
@@ -48,16 +51,19 @@ export function readRuntime(dir: string, check: Check = fault): Runtime | null {
   }
 }
 
-/** Says that the daemon has gone, where the disk takes that; after a crash nothing says so either. */
+/** Deletes the runtime file, if the disk permits it. A crash leaves it there too. */
 export function removeRuntime(dir: string): void {
   try {
     removeFile(runtimeFile(dir))
   } catch {
-    // Whoever reads it finds nobody there. The daemon must end all the same.
+    // A reader of the file finds no daemon at the address. The daemon must end in any case.
   }
 }
 
-/** The 32 bytes only this user's processes can know. The lock's holder makes them at the first start. */
+/**
+ * Returns the 32 bytes that only processes of this user can read. The lock owner creates them at
+ * the first start.
+ */
 export function stateSecret(dir: string): Uint8Array {
   const kept = readSecret(dir)
   if (kept !== null) return kept
@@ -66,7 +72,7 @@ export function stateSecret(dir: string): Uint8Array {
   return made
 }
 
-/** The same, where it has been made; null where it has not. `check` is that of `readRuntime`. */
+/** Returns the secret; null if it was not created yet. `check` is that of `readRuntime`. */
 export function readSecret(dir: string, check: Check = fault): Uint8Array | null {
   const path = secretFile(dir)
   const text = textOf(path, check)?.trim()

@@ -1,7 +1,9 @@
 /**
- * Bytes of any length, sealed piece by piece in constant memory: AES-256-GCM in the STREAM construction (Hoang, Reyhanitabar, Rogaway
- * and Vizár, "Online Authenticated-Encryption and its Nonce-Reuse Misuse-Resistance", 2015). The nonce of a piece is its number and
- * whether it is the last one, so that none can be changed, moved, left out or cut off. A key seals one stream, ever.
+ * Seals a stream of any length in pieces and in constant memory. The method is AES-256-GCM in the
+ * STREAM construction (Hoang, Reyhanitabar, Rogaway and Vizár, "Online Authenticated-Encryption
+ * and its Nonce-Reuse Misuse-Resistance", 2015). The nonce of a piece holds its number and
+ * whether it is the last one, so that no piece can be changed, moved, omitted or truncated. A key
+ * must seal one stream only.
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 
@@ -10,7 +12,7 @@ export const PIECE = 64 * 1024
 const TAG = 16
 const CIPHER = 'aes-256-gcm'
 
-/** A stream that is not as it was sealed: its first piece, which a wrong key does not open either, or a later one. */
+/** The error for a stream that does not open. A wrong key fails at the first piece. */
 export class Unopened extends Error {
   readonly isFirst: boolean
 
@@ -20,7 +22,10 @@ export class Unopened extends Error {
   }
 }
 
-/** 11 bytes of a number that counts from 0, most significant first, and one byte: 1 for the last piece, 0 for any other. */
+/**
+ * Returns the nonce of a piece, 12 bytes. 11 bytes are its number, which counts from 0, most
+ * significant byte first. The last byte is 1 for the last piece and 0 for any other.
+ */
 function nonceOf(count: number, isLast: boolean): Buffer {
   const nonce = Buffer.alloc(12)
   nonce.writeUIntBE(count, 5, 6)
@@ -28,7 +33,10 @@ function nonceOf(count: number, isLast: boolean): Buffer {
   return nonce
 }
 
-/** Pieces of one size, the last of which may be shorter, and is empty only where there is nothing at all. */
+/**
+ * Splits bytes into pieces of one size. The last one may be shorter, and is empty only if the
+ * input is empty.
+ */
 async function* piecesOf(source: AsyncIterable<Uint8Array>, size: number) {
   let held: Uint8Array[] = []
   let length = 0
@@ -36,7 +44,7 @@ async function* piecesOf(source: AsyncIterable<Uint8Array>, size: number) {
   for await (const some of source) {
     held.push(some)
     length += some.length
-    // One byte more tells that the piece before it is not the last.
+    // One more byte shows that the piece before it is not the last.
     if (length <= size) continue
     const all = Buffer.concat(held)
     let from = 0
@@ -49,8 +57,8 @@ async function* piecesOf(source: AsyncIterable<Uint8Array>, size: number) {
 }
 
 /**
- * Seal bytes as they come.
- * @param key 32 bytes, of this stream alone
+ * Seals bytes as they arrive.
+ * @param key 32 bytes, used for this stream only
  */
 export async function* sealStream(
   key: Uint8Array,
@@ -63,7 +71,8 @@ export async function* sealStream(
 }
 
 /**
- * Open what `sealStream` sealed. What it has given is authentic; that it is whole is known when it ends.
+ * Opens a stream that `sealStream` sealed. Each yielded piece is authentic; the normal end of the
+ * stream shows that it is complete.
  * @throws Unopened
  */
 export async function* openStream(

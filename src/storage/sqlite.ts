@@ -1,11 +1,14 @@
 /**
- * What every user of `node:sqlite` here shares: SQLite's result codes as errors of ours, statements that are prepared
- * at their first use (a start must not pay for statements it never runs), and transactions that nest.
+ * Helpers for `node:sqlite`. They map SQLite's result codes to AppErrors, prepare statements at
+ * their first use (so that a start does not pay for unused ones), and nest transactions.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { AppError, isFullDisk } from '../errors.ts'
 
-/** https://www.sqlite.org/rescode.html */
+/**
+ * Result codes of SQLite.
+ * @see https://www.sqlite.org/rescode.html
+ */
 const RESULT = {
   busy: 5,
   readOnly: 8,
@@ -16,21 +19,24 @@ const RESULT = {
   notADatabase: 26,
 } as const
 
-/** Whether an error is SQLite's of that kind. */
+/** Whether an error is SQLite's with this result code. */
 export function isResult(cause: unknown, kind: keyof typeof RESULT): boolean {
   const { errcode } = cause as { errcode?: unknown }
-  // The low byte is the primary code; the rest says more, as BUSY_SNAPSHOT does.
+  // The low byte is the primary code; the rest is more specific, as in BUSY_SNAPSHOT.
   return typeof errcode === 'number' && (errcode & 0xff) === RESULT[kind]
 }
 
 /** Whether an error, SQLite's or one of `node:fs`, means that the disk is full. */
 export const isFull = (cause: unknown): boolean => isResult(cause, 'full') || isFullDisk(cause)
 
-/** Whether an error means that the disk takes nothing: it fails, or is mounted for reading only. */
+/** Whether an error means that the disk accepts no writes: it fails, or is mounted read-only. */
 export const isDiskFault = (cause: unknown): boolean =>
   (['io', 'readOnly', 'cannotOpen'] as const).some((kind) => isResult(cause, kind))
 
-/** Runs something on a database, and tells a disk apart that is full or takes nothing. */
+/**
+ * Runs an action on a database.
+ * @throws AppError `storage_full` if the disk is full or accepts no writes
+ */
 export function guarded<T>(action: () => T): T {
   try {
     return action()
@@ -50,15 +56,15 @@ export function guarded<T>(action: () => T): T {
   }
 }
 
-/** A statement; `Row` is what the SQL selects. */
+/** A prepared statement; `Row` is the type of the selected rows. */
 export interface Statement<Row> {
-  /** Runs it; answers how many rows changed. */
+  /** Runs the statement; returns how many rows changed. */
   run(...values: SQLInputValue[]): number
   get(...values: SQLInputValue[]): Row | null
   all(...values: SQLInputValue[]): Row[]
 }
 
-/** A statement of this database, prepared when it first runs. */
+/** Returns a statement of this database, prepared when it first runs. */
 export function statement<Row = never>(db: DatabaseSync, sql: string): Statement<Row> {
   let prepared: StatementSync | undefined
   const ready = (): StatementSync => (prepared ??= db.prepare(sql))
@@ -69,7 +75,9 @@ export function statement<Row = never>(db: DatabaseSync, sql: string): Statement
   }
 }
 
-/** Runs `action` whole or not at all. Inside another transaction it becomes a part of that one. */
+/**
+ * Runs `action` in a transaction. Inside another transaction it becomes a savepoint of that one.
+ */
 export function transaction<T>(db: DatabaseSync, action: () => T): T {
   const [begin, commit, rollback] = db.isTransaction
     ? ['savepoint inner', 'release inner', 'rollback to inner; release inner']

@@ -1,6 +1,7 @@
 /**
- * Before a database is brought to a newer version a complete copy of it is laid beside it, under the version that it has: without
- * one nothing is changed, and an older program that is started again finds the way back.
+ * Copies a database before it is migrated to a newer version. The copy lies beside it and is
+ * named by the version that it has. Without a copy nothing is changed, and an older program that
+ * is started again can name the copy to return to.
  */
 import { closeSync, constants, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -10,24 +11,29 @@ import { syncFolder } from '../keychain/private-file.ts'
 import { isDamage } from './database-file.ts'
 import { isFull } from './sqlite.ts'
 
-/** Copies of one database under the versions that it had. */
+/** The copies of one database, by version. */
 export interface VersionCopies {
   /**
-   * Make the copy; one that an earlier attempt made is replaced.
-   * @param version what the database has now
+   * Makes the copy and replaces one of an earlier attempt.
+   * @param version the current version of the database
    * @returns the path of the copy
-   * @throws StartError where it cannot be made, and what SQLite says of one that is damaged; the database is as it was
+   * @throws StartError if it cannot be made, and the error of SQLite for a damaged database;
+   *   the database is unchanged
    */
   keep(version: number): string
-  /** Remove the copies of all other versions, once the database has gone beyond this one. */
+  /**
+   * Deletes the copies of all other versions, after the database was migrated beyond this one.
+   */
   keepOnly(version: number): void
-  /** Remove all copies, because what was deleted since is not to be found any more. */
+  /** Deletes all copies, so that rows deleted from the database cannot be recovered from them. */
   forget(): void
-  /** Where a copy lies for a program that knows versions up to `newest`: a sentence for its user, or nothing. */
+  /**
+   * Returns a sentence that names a copy readable by versions up to `newest`, or an empty text.
+   */
   advice(newest: number): string
 }
 
-/** How the names of files end of which a copy is made. */
+/** The suffixes of the files that exist while a copy is made. */
 const UNFINISHED = ['.tmp', '.tmp-journal'] as const
 
 function failed(path: string, copy: string, cause: unknown): StartError {
@@ -41,24 +47,24 @@ function failed(path: string, copy: string, cause: unknown): StartError {
 }
 
 /**
- * The copies of a database.
- * @param db open, and in no transaction when a copy is made
+ * Returns the copies of a database.
+ * @param db an open database, outside of a transaction when a copy is made
  */
 export function versionCopies(db: DatabaseSync, path: string): VersionCopies {
   const folder = dirname(path)
   const copyOf = (version: number) => `${path}.v${version}.backup`
-  /** The versions whose copies have names that the pattern knows. */
+  /** Returns the versions of the copies with names that match the pattern. */
   const versionsLike = (pattern: RegExp) =>
     readdirSync(folder)
       .map((name) => pattern.exec(name))
       .filter((found) => found?.[1] === basename(path))
       .map((found) => Number(found?.[2]))
-  /** The versions of which there is a copy. */
+  /** Returns the versions that have a complete copy. */
   const versions = () => versionsLike(/^(.+)\.v(\d+)\.backup$/)
-  /** Those, and the ones of which a copy was begun. */
+  /** Returns the versions that have a complete or an unfinished copy. */
   const begun = () => versionsLike(/^(.+)\.v(\d+)\.backup(?:\.tmp(?:-journal)?)?$/)
 
-  /** Also what a crash left of one that was being made. */
+  /** Deletes copies, and the unfinished files that a crash left. */
   function remove(which: readonly number[]): void {
     if (which.length === 0) return
     for (const version of which)
@@ -75,7 +81,8 @@ export function versionCopies(db: DatabaseSync, path: string): VersionCopies {
       }
       try {
         removeTemporary()
-        // SQLite writes into a file that is there when it is empty, and makes one as open as the umask allows.
+        // SQLite writes into an existing file if it is empty, and otherwise creates one with the
+        // mode that the umask allows.
         closeSync(openSync(temporary, 'wx', 0o600))
         db.prepare('vacuum into ?').run(temporary)
         const file = openSync(temporary, constants.O_RDWR)
@@ -91,7 +98,7 @@ export function versionCopies(db: DatabaseSync, path: string): VersionCopies {
         try {
           removeTemporary()
         } catch {
-          // The first error says what is wrong with the disk.
+          // The first error describes the fault of the disk.
         }
         throw isDamage(cause) ? cause : failed(path, copy, cause)
       }

@@ -1,4 +1,4 @@
-/** The end of an account, as it and others see it. On every server. */
+/** The deletion of an account, as its own devices and other accounts see it. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { connected, knownBy } from '../service/connections/connecting.ts'

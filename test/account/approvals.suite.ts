@@ -1,4 +1,7 @@
-/** Approvals of further devices: what the server relays, and when it lets the new device in. On every server. */
+/**
+ * Approvals of further devices: the messages that the server relays, and when it admits the new
+ * device. On every server.
+ */
 import { before, describe, test } from 'node:test'
 import assert from 'node:assert/strict'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -33,7 +36,7 @@ export function approvalsSuite(accounts: () => Accounts): void {
   })
 
   describe('approvals', () => {
-    /** A person with a mailbox and a second device that waits. */
+    /** Enrols a person with a mailbox, and a second device that awaits approval. */
     async function withNewcomer() {
       const email = newAddress()
       const ada = await enrolByMail(server, email)
@@ -63,7 +66,7 @@ export function approvalsSuite(accounts: () => Accounts): void {
       await fails('conflict', reveal())
       await fails('not_found', eve.account.pendingDevices.read({ id }))
       await fails('not_found', eve.account.pendingDevices.answer(answerTo(id)))
-      // Whoever did not hear what came of it says the same again.
+      // A client that lost the response repeats the request.
       for (let times = 0; times < 2; times++) await pendingDevices.answer(answerTo(id))
       await fails('conflict', pendingDevices.answer(answerTo(id, 'p')))
       await commit(filled('c'))
@@ -72,7 +75,7 @@ export function approvalsSuite(accounts: () => Accounts): void {
       for (let times = 0; times < 2; times++) await reveal()
       await fails('conflict', reveal('m'))
       assert.deepEqual(await seen(), [filled('c'), ada.device, filled('n')])
-      // Begun anew.
+      // Started again.
       await commit(other)
       assert.deepEqual(await seen(), [other, null, null])
     })

@@ -1,4 +1,7 @@
-/** What a person arranges, writes and is told: tags, presets, open links, external members, notifications, addresses, the assistant. On every server. */
+/**
+ * The data that belongs to an account: tags, presets, open links, external members,
+ * notifications, addresses, the assistant. On every server.
+ */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { Content } from '../../src/api/route.ts'
@@ -14,7 +17,7 @@ import {
 } from '../service/person.ts'
 import { type Accounts, fails } from './subject.ts'
 
-/** The body of an answer of a `media` row as text, whole or as it comes. */
+/** Returns the body of a `media` row as text, whether it arrives whole or as a stream. */
 async function textOf({ body }: Content): Promise<string> {
   if (typeof body === 'string') return body
   if (body instanceof Uint8Array) return new TextDecoder().decode(body)

@@ -1,4 +1,4 @@
-/** The connections of an account and the people in them. On every server. */
+/** The connections of an account and their members. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { newDeviceKeys } from '../crypto/keys.ts'

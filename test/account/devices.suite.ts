@@ -49,14 +49,14 @@ export function devicesSuite(accounts: () => Accounts): void {
       const place = await ada.account.keyLogs.append({ body: { entry } })
       assert.deepEqual(place, { seq: 1, head: encodeBase64url(hashOf(entry)) })
       assert.deepEqual((await logOf(ada)).entries, [ada.entry, entry])
-      // In the log, and yet to compare it.
+      // The device is in the log and has yet to confirm it.
       assert.deepEqual(await waits(), shown)
       await fails('forbidden', newGuest(laptop.account))
       const { head } = await logOf({ ...laptop, id: ada.id })
       await laptop.account.approval.create({ body: { head: encodeBase64url(head) } })
       await newGuest(laptop.account)
       await fails('not_found', waits())
-      // Whoever did not hear the answer says it again.
+      // A client that lost the response repeats the request.
       await laptop.account.approval.create({ body: { head: encodeBase64url(head) } })
       const again = await ada.account.keyLogs.append({ body: { entry } })
       assert.deepEqual(again, place)

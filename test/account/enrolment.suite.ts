@@ -1,4 +1,4 @@
-/** How an account begins, with a code of its server. On every server. */
+/** Enrolment of an account with a code of its server. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -62,7 +62,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       const own = await server.newEnrolmentCode(ada.id)
       const again = await server.door().enrolment.create(enrolmentOf(ada, own))
       assert.equal(again.account_id, ada.id)
-      // The refusal has not bound the free code.
+      // The rejected request did not use up the free code.
       const bob = newMaker()
       const { account_id } = await server.door().enrolment.create(enrolmentOf(bob, free))
       assert.equal(account_id, bob.id)
@@ -152,7 +152,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       const cases: [seal_key: string, reason: string][] = [
         [sealKeyOf(newDeviceKeys()), 'hash_mismatch'],
         [encodeBase64url(new Uint8Array(1216)), 'hash_mismatch'],
-        // The same bytes, with bits in the last character that mean nothing.
+        // The same bytes, with other unused bits in the last character.
         [
           `${body.seal_key.slice(0, -1)}${{ A: 'B', Q: 'R', g: 'h', w: 'x' }[body.seal_key.at(-1)!]}`,
           'respelt_base64',

@@ -1,4 +1,7 @@
-/** How much a device may put into the key log of its account, which all contacts read. On every server. */
+/**
+ * Limits on the entries that a device may append to its account’s key log, because all contacts
+ * read it. On every server.
+ */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { ed25519 } from '@noble/curves/ed25519.js'

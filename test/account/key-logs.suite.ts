@@ -1,4 +1,7 @@
-/** The key log of an account: the entries that the server accepts, and the keys that it returns. On every server. */
+/**
+ * The key log of an account: the entries that the server accepts, and the keys that it returns.
+ * On every server.
+ */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'

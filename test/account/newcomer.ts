@@ -1,7 +1,7 @@
 import { enrolByMail, join, mailedCode, newAddress } from '../service/person.ts'
 import type { Accounts } from './subject.ts'
 
-/** A person with a mailbox and a second device that waits for approval. */
+/** Enrols a person with a mailbox, and a second device that awaits approval. */
 export async function withNewcomer(server: Accounts['server']) {
   const email = newAddress()
   const ada = await enrolByMail(server, email)

@@ -1,4 +1,7 @@
-/** What every route of an account refuses: cursors and ids that are none, members that no row knows, and what is another’s. On every server. */
+/**
+ * Requests that every route of an account rejects: invalid cursors and ids, members that no row
+ * defines, and resources of another account. On every server.
+ */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { newId } from '../../src/crypto/encoding/id.ts'

@@ -1,4 +1,4 @@
-/** An account whose devices are all replaced by a new one. On every server. */
+/** The reset of an account: a new device replaces all others. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -87,7 +87,7 @@ export function resetSuite(accounts: () => Accounts): void {
       const code = await mailedCode(server, email)
       const { entries } = await logOf(ada)
       const other = recoveryKeyOf(newRecoverySeed())
-      // As another program would send it.
+      // As another client would send it.
       const keys = newDeviceKeys()
       const device = newId('dev_', Date.now())
       const at = {

@@ -1,4 +1,4 @@
-/** The sessions of an account, seen from one of them, and the end of another. On every server. */
+/** The sessions of an account: listed by one of them, and ended by another. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -33,7 +33,7 @@ export function sessionListSuite(accounts: () => Accounts): void {
     return server.door(keys.auth).session.renew({ body: { refresh_token } })
   }
 
-  /** A person with two devices, both at work. */
+  /** Creates a person with two approved devices. */
   async function twoDevices(): Promise<{ email: string; ada: Person; laptop: Newcomer }> {
     const email = newAddress()
     const ada = await enrolByMail(server, email)

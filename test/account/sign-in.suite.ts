@@ -1,4 +1,6 @@
-/** Sign-in by mail: addresses, their codes, and whom these let in. On every server. */
+/**
+ * Sign-in by mail: addresses, their codes, and which accounts the codes open. On every server.
+ */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { DeviceKeys } from '../../src/crypto/device-keys.ts'
@@ -135,7 +137,7 @@ export function signInSuite(accounts: () => Accounts): void {
       const [ada, bob] = [newAddress(), newAddress()]
       const early = await mailedCode(server, ada)
       const [adas, bobs] = [await enrolByMail(server, ada), await enrolByMail(server, bob)]
-      // Sent before the address had an account, or after.
+      // Sent before or after the address had an account.
       for (const code of [early, await mailedCode(server, ada)]) {
         await fails('invalid_token', enrolled(server, newMaker(), code))
         await fails('invalid_token', enrolled(server, bobs, code))

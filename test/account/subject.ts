@@ -1,4 +1,4 @@
-/** The account server under test, whoever answers, and how it refuses. */
+/** The account server under test, for each implementation, and checks of its errors. */
 import assert from 'node:assert/strict'
 import type { Account } from '../../src/api/port.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
@@ -17,14 +17,14 @@ export const HOUR = 60 * MINUTE
 
 export type Call = (account: Account) => Promise<unknown>
 
-/** Rejects with this code. */
+/** Asserts that a promise rejects with this code. */
 export const fails = (code: string, promise: Promise<unknown>) =>
   assert.rejects(promise, (error: Fault) => {
     assert.equal(error.code, code, error.message)
     return true
   })
 
-/** Rejects because of this member of the body. */
+/** Asserts that a promise rejects because of this member of the body. */
 export const isInvalid = (path: string, reason: string, promise: Promise<unknown>) =>
   assert.rejects(promise, (error: Fault) => {
     assert.equal(error.code, 'validation_failed', error.message)
@@ -34,7 +34,7 @@ export const isInvalid = (path: string, reason: string, promise: Promise<unknown
     return true
   })
 
-/** Every item of a list, page by page. */
+/** Returns every item of a list, page by page. */
 export async function everything<T>(
   list: (page: {
     limit?: number
@@ -51,17 +51,23 @@ export async function everything<T>(
   return pages
 }
 
-/** Behind a daemon the server's 401 is never shown as the caller's. */
+/**
+ * Asserts that a session was rejected. Behind a daemon, the server’s 401 is never shown as one of
+ * the caller.
+ */
 export const shutOut = (promise: Promise<unknown>) =>
   assert.rejects(
     promise,
     ({ code }: { code?: unknown }) => code === 'invalid_token' || code === 'not_signed_in',
   )
 
-/** What the suites of an account share. It is there once tests run, so each takes its part in `before`. */
+/**
+ * The state that the suites of an account share. It exists once tests run, so each suite reads it
+ * in `before`.
+ */
 export type Accounts = Awaited<ReturnType<typeof openAccounts>>
 
-/** A server on a new database; whoever opens it closes the subject. */
+/** Opens a server on a new database; the caller closes the subject. */
 export async function openAccounts(open: () => Promise<Subject>) {
   const subject = await open()
   const { server } = subject

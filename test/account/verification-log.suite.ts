@@ -41,7 +41,7 @@ export function verificationLogSuite(accounts: () => Accounts): void {
       assert.deepEqual(await push(ada, ...Array<typeof a>(3).fill(a)), { accepted: 0 })
       const pages = await everything(ada.account.verificationLog.list, 2)
       assert.deepEqual(pages, [[c, b], [a]])
-      // An id is an account's own: another's entry with it is another entry.
+      // An id belongs to one account: another account’s entry with it is a different entry.
       assert.deepEqual(await push(bob, entryOf(a.id, 'Bert')), { accepted: 1 })
       const { items } = await bob.account.verificationLog.list({})
       assert.equal(items[0]?.matches[0]?.display_name, 'Bert')

@@ -1,4 +1,7 @@
-/** The attack table in the size of CI: a part of each attack at each route's turn. `npm run attack` does all of it. */
+/**
+ * The attack table in CI size: a part of each attack, with a turn for each route. `npm run
+ * attack` runs all of it.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
@@ -10,7 +13,7 @@ import { type Fault, type Report, planSome, run } from './run.ts'
 import { type Scene, newScene } from './scene.ts'
 import { standIn } from './stand-in.ts'
 
-/** Every so-manieth route of each attack. */
+/** Attacks one route of this many. */
 const NTH = 37
 
 const shown = ({ row, attack, target, why, got }: Fault) =>

@@ -1,10 +1,10 @@
-/** What an attack is: data, from which the runner makes shots at every route that it concerns. */
+/** The type of an attack: data from which the runner makes shots at every route concerned. */
 import type { RawAnswer } from '../http/raw.ts'
 import type { Listener, Target } from './routes.ts'
 import type { Caller, Scene } from './scene.ts'
 import type { Shot } from './wire.ts'
 
-/** The rows of the table of threats (SECURITY.md) that can be sent over a socket. */
+/** The rows of the threat table (SECURITY.md) that can be sent over a socket. */
 export const ROWS = [
   'DNS rebinding',
   'Ambiguous Host',
@@ -31,18 +31,18 @@ export type Row = (typeof ROWS)[number]
 export interface Attack {
   readonly row: Row
   readonly name: string
-  /** Which routes it concerns. */
+  /** Returns whether the attack concerns a route. */
   on(target: Target): boolean
-  /** What is sent to one of them. */
+  /** Returns the requests to send to a route. */
   shots(target: Target, scene: Scene): Promise<Shot[]> | Shot[]
 }
 
-/** What an attack found that is a play of its own: more than one request, or more than one client. */
+/** The result of a drill: an attack of more than one request or more than one client. */
 export interface Outcome {
   readonly sent: number
-  /** What was answered, and how often. */
+  /** The answers, each with its count. */
   readonly said: ReadonlyMap<string, number>
-  /** What was not answered as it must be. */
+  /** The wrong answers. */
   readonly faults: readonly string[]
 }
 
@@ -61,13 +61,13 @@ interface Sent {
   readonly path?: string
   readonly version?: string
   readonly host?: string
-  /** Header lines beside Host and the caller's. */
+  /** Header lines in addition to Host and those of the caller. */
   readonly lines?: readonly string[]
-  /** Bytes as characters; its length is said unless the lines say something of it. */
+  /** One character for each byte; its length is sent unless the lines set a framing. */
   readonly body?: string
 }
 
-/** The bytes of a request to a target; what is not said is as it should be. */
+/** Returns the bytes of a request to a target; parts that are not given are valid. */
 export function requestTo(target: Target, scene: Scene, sent: Sent = {}): string {
   const {
     method = target.method,
@@ -87,7 +87,7 @@ export function requestTo(target: Target, scene: Scene, sent: Sent = {}): string
   return `${head.join('\r\n')}\r\n\r\n${body ?? ''}`
 }
 
-/** The bytes of a request that this caller sends. */
+/** Returns the bytes of a request by this caller. */
 export async function askedBy(
   caller: Caller,
   target: Target,
@@ -99,7 +99,10 @@ export async function askedBy(
   return requestTo(target, scene, { ...sent, lines: [...own, ...lines] })
 }
 
-/** The bytes of a request that the route would answer, were it not for what is wrong with it: refused before anybody looks who asks. */
+/**
+ * Returns the bytes of a request that the route would answer but for its fault. It is rejected
+ * before authorization.
+ */
 export const opened = async (target: Target, scene: Scene, sent: Sent = {}): Promise<string> =>
   requestTo(target, scene, {
     ...sent,
@@ -109,14 +112,14 @@ export const opened = async (target: Target, scene: Scene, sent: Sent = {}): Pro
 export const CLOSE = 'Connection: close'
 export const JSON_TYPE = 'Content-Type: application/json'
 export const FORM_TYPE = 'Content-Type: application/x-www-form-urlencoded'
-/** A good body for the token route. */
+/** A valid body for the token route. */
 export const NEW_TOKEN = '{"name":"stolen","scope":"full"}'
 
-/** What an answer says: its status, and its error where it is one. */
+/** Returns the status of an answer, with the error code of an error. */
 export function saidBy({ status, body }: RawAnswer): string {
   const [, error] = /^{"error":"(\w+)"/.exec(body) ?? []
   return error === undefined ? String(status) : `${status} ${error}`
 }
 
-/** Where a listener is, in the words of a shot. */
+/** Returns the port of a listener, as a shot names it. */
 export const portOf = (scene: Scene, listener: Listener) => new URL(scene.at[listener].address).port

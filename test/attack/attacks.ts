@@ -1,4 +1,4 @@
-/** All attacks, in the order of the table of threats. */
+/** All attacks, in the order of the threat table. */
 import type { Attack, Drill } from './attack.ts'
 import { bodies } from './bodies.ts'
 import { drills } from './drills.ts'

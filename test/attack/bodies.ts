@@ -1,4 +1,4 @@
-/** Bodies from whoever may ask: too large, too deep, not what they say they are. */
+/** Bodies of authorized callers: too large, too deep, or of another type than declared. */
 import { type Attack, CLOSE, FORM_TYPE, JSON_TYPE, askedBy, takesBody } from './attack.ts'
 import type { Target } from './routes.ts'
 import type { Scene } from './scene.ts'
@@ -12,7 +12,7 @@ const isJson = (target: Target) =>
 const isForm = (target: Target) => takesBody(target) && target.route?.form === true
 const isText = (target: Target) => takesBody(target) && target.route?.text === true
 
-/** What the protocol of the tools takes; no other row looks at it. */
+/** Required by the Model Context Protocol; no other row reads it. */
 const ACCEPT = 'Accept: application/json, text/event-stream'
 
 const send = (target: Target, scene: Scene, lines: readonly string[], body: string) =>
@@ -62,7 +62,7 @@ const JSONS: readonly Body[] = [
   ['a name twice in two spellings', '{"scope":"read","sc\\u006fpe":"full"}'],
 ]
 
-/** JSON, but no object: what no body here is. */
+/** JSON that is not an object, which no route accepts. */
 const OTHERS: readonly Body[] = [
   ['a list', '[]'],
   ['a list of good ones', '[{"name":"n","scope":"full"}]'],
@@ -87,7 +87,7 @@ const TEXTS: readonly Body[] = [
   ['a batch of eleven', JSON.stringify(Array(11).fill({ jsonrpc: '2.0', method: 'x' })), /^400$/],
 ]
 
-/** Grows beyond what is taken, in chunks of 64 KiB. */
+/** Grows beyond the limit, in chunks of 64 KiB. */
 const CHUNK = `10000\r\n${' '.repeat(65_536)}\r\n`
 const endless: Attack = {
   row: 'Oversize and hostile JSON',

@@ -1,4 +1,7 @@
-/** A server of pages that are up to no good: it stands on ports of its own, or where a daemon will stand, and goes when told. */
+/**
+ * A server of hostile pages: it listens on its own ports, or where a daemon will listen, and
+ * stops on request.
+ */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -9,12 +12,15 @@ const SCRIPT = readFileSync(join(import.meta.dirname, 'browser-page.js'))
 
 const PAGE = `<!doctype html><title>attacker</title><script src="/attack.js"></script>`
 
-/** A page in a frame that has no origin; what it runs is put in by the test. */
+/** A page in a frame without an origin; the test adds its script. */
 const FRAMES = `<!doctype html><title>attacker</title>
 <iframe sandbox="allow-scripts allow-forms allow-popups" srcdoc="<title>sandboxed</title>"></iframe>
 <iframe src="data:text/html,<title>data</title>"></iframe>`
 
-/** Stays after its server has gone: answers under /planted itself, and asks whatever the page tells it to. */
+/**
+ * Stays after its server has stopped: answers under /planted itself, and sends any request for
+ * the page.
+ */
 const WORKER = `
 self.addEventListener('install', () => self.skipWaiting())
 self.addEventListener('activate', (event) => event.waitUntil(clients.claim()))
@@ -40,13 +46,13 @@ const FILES: Readonly<Record<string, readonly [type: string, body: string | Buff
 
 export interface Attacker {
   readonly port: number
-  /** Every request as it came: method, Host and target. */
+  /** Every request in order: method, Host and target. */
   readonly heard: readonly string[]
-  /** Give up the port, with every connection. */
+  /** Releases the port and closes every connection. */
   leave(): Promise<void>
 }
 
-/** Start to serve such pages. */
+/** Starts to serve hostile pages. */
 export async function startAttacker(host: string, port = 0): Promise<Attacker> {
   const heard: string[] = []
   const sockets = new Set<Socket>()

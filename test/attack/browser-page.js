@@ -1,10 +1,11 @@
 /**
- * What an attacker's page runs: every way that a page has to send a request. Each way answers with whatever the scripts of the page
- * could then read, as text; '' where that is nothing. A way that the browser refuses throws.
+ * The script of an attacker’s page: every way in which a page can send a request. Each way
+ * returns the text that scripts of the page could read of the answer, or ''. It throws if the
+ * browser rejects the request.
  * @typedef {{url: string, method: string, body: string, token: string, elsewhere: string}} Target
  */
 
-/** How long a window may take to show what it was sent to, in steps of 20 ms. */
+/** The longest time until a window shows its target, in steps of 20 ms. */
 const PATIENCE = 150
 const BLANK = 5
 const pause = () => new Promise((resolve) => setTimeout(resolve, 20))
@@ -14,7 +15,7 @@ const ended = (element) =>
     for (const type of ['load', 'error']) element.addEventListener(type, () => resolve(type))
   })
 
-/** Puts an element on the page until it has loaded or failed. */
+/** Adds an element to the page and waits until it has loaded or failed. */
 async function shown(name, attributes, into = document.body) {
   const element = document.createElement(name)
   const done = ended(element)
@@ -24,7 +25,7 @@ async function shown(name, attributes, into = document.body) {
   return element
 }
 
-/** What a window shows, where this page may know. */
+/** Returns the content of a window, if this page may read it. */
 function documentIn(other) {
   try {
     const { href } = other.location
@@ -53,7 +54,7 @@ function byXhr({ url, method }, type, body) {
   })
 }
 
-/** Sends a form into a frame of the page. */
+/** Submits a form into a frame of the page. */
 async function byForm({ url, method }, enctype, fields) {
   const frame = document.createElement('iframe')
   frame.name = `frame${Math.random()}`
@@ -74,7 +75,10 @@ async function byForm({ url, method }, enctype, fields) {
 
 const flat = (body) => Object.entries(JSON.parse(body)).map(([name, value]) => [name, `${value}`])
 
-/** JSON in the name and the value of one field, so that what `text/plain` makes of it is JSON. */
+/**
+ * Splits JSON into the name and the value of one field, so that the `text/plain` encoding is
+ * JSON.
+ */
 const smuggled = (body) => [[`${body.slice(0, -1)},"_":"`, '"}']]
 
 async function inWindow(open) {
@@ -87,7 +91,8 @@ async function inWindow(open) {
         if (href !== 'about:blank' && other.document.readyState === 'complete')
           return documentIn(other)
       } catch {
-        // It shows what this page may not see; where that began at once, it is still on its way.
+        // The window shows a document that this page may not read. If that began at once, it is
+        // still loading.
         for (let step = i; step < BLANK; step++) await pause()
         return ''
       }
@@ -152,7 +157,7 @@ const reading = {
     try {
       read = [...style.sheet.cssRules[0].styleSheet.cssRules].map((rule) => rule.cssText).join()
     } catch {
-      // Not for this page's eyes, or not there.
+      // This page may not read it, or it does not exist.
     }
     style.remove()
     return read
@@ -290,7 +295,7 @@ const writing = {
     }),
 }
 
-/** Tries one way; answers what could be read, and the browser's own words where it refused. */
+/** Tries one way; returns the text that could be read, or the browser’s error. */
 globalThis.attack = async (kind, way, target) => {
   try {
     return { read: await { reading, writing }[kind][way](target), refusal: null }
@@ -301,7 +306,7 @@ globalThis.attack = async (kind, way, target) => {
 
 globalThis.ways = { reading: Object.keys(reading), writing: Object.keys(writing) }
 
-/** What the browser's own notes on its requests tell of answers: sizes and statuses, all of them added up. */
+/** Returns the sum of the sizes and statuses in the browser’s own resource timings of answers. */
 globalThis.noted = (ports) =>
   performance
     .getEntriesByType('resource')

@@ -1,6 +1,7 @@
 /**
- * A browser that is open at pages of attackers, and a daemon that it reaches: from other origins, from a name that was turned to
- * loopback, and from pages that were served at the daemon's own origin by somebody who had its port first, or has it on `[::1]`.
+ * Opens a browser at pages of attackers, and starts a daemon within their reach: from other
+ * origins, from a name that resolves to loopback, and from pages served at the daemon’s own
+ * origin by a process that had its port first or has it on `[::1]`.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -13,10 +14,10 @@ import { type Attacker, startAttacker } from './browser-attacker.ts'
 
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 
-/** A name of the attacker's that leads to this machine, as after DNS rebinding. */
+/** A name of the attacker that resolves to this machine, as after DNS rebinding. */
 const EVIL = 'evil.example'
 
-/** Why there can be no squatter on `[::1]`, or null. */
+/** Why no process can squat on `[::1]`, or null. */
 const noIpv6 = Object.values(networkInterfaces())
   .flat()
   .some((it) => it?.address === '::1')
@@ -25,13 +26,19 @@ const noIpv6 = Object.values(networkInterfaces())
 
 export interface HostilePage {
   readonly name: string
-  /** Where its scripts run. */
+  /** The frame that runs the page’s scripts. */
   readonly frame: Frame
-  /** The listener whose port is in its address, and which it calls by that; null where there is none. */
+  /**
+   * The listener with the port of the page’s address, by which the page calls it; null if there
+   * is none.
+   */
   readonly at: Listener | null
-  /** By which address it calls each listener. */
+  /** The address of each listener as this page calls it. */
   readonly bases: Readonly<Record<Listener, string>>
-  /** Whose origin it has: the daemon's; that of the other name the daemon goes by, at which it has no page; or neither. */
+  /**
+   * The page’s origin: the daemon’s; that of the daemon’s other name, where it has no page; or
+   * neither.
+   */
   readonly origin: 'ours' | 'localhost' | 'another'
 }
 
@@ -41,7 +48,7 @@ export interface Arrival {
   readonly res: ServerResponse
 }
 
-/** All that reached two ports of 127.0.0.1. */
+/** Records all requests to two ports of 127.0.0.1. */
 function recorder(ports: readonly number[]) {
   const arrivals: Arrival[] = []
   const note = (message: unknown) => {
@@ -72,19 +79,22 @@ async function planted(page: Page): Promise<void> {
 export interface Stage {
   readonly daemon: TestDaemon
   readonly pages: readonly HostilePage[]
-  /** A page of the daemon's own origin that has planted a service worker there. */
+  /** A page of the daemon’s own origin, with a planted service worker. */
   readonly withWorker: Page
   /** Both listeners by the name `localhost`. */
   readonly named: Readonly<Record<Listener, string>>
-  /** All that reached the daemon. */
+  /** All requests that reached the daemon. */
   readonly arrivals: readonly Arrival[]
   readonly elsewhere: string
-  /** Why a page is missing. */
+  /** Why pages are missing. */
   readonly missing: readonly string[]
   close(): Promise<void>
 }
 
-/** Open the pages, start the daemon where two of them came from, and open the one that is served beside it. */
+/**
+ * Opens the pages, starts the daemon at the address of two of them, and opens the page served
+ * beside it.
+ */
 export async function openStage(): Promise<Stage> {
   const closers: (() => unknown)[] = []
   const close = async () => {
@@ -163,7 +173,7 @@ async function opening(closers: (() => unknown)[], close: () => Promise<void>): 
         origin,
       })
     }
-  // In a profile of its own: it would claim the other pages of its origin.
+  // In a profile of its own: the worker would claim the other pages of its origin.
   const withWorker = await opened(await browser.newContext(), literal.address)
   await planted(withWorker)
 
@@ -202,7 +212,7 @@ async function opening(closers: (() => unknown)[], close: () => Promise<void>): 
   }
 }
 
-/** Waits until something holds; false after some seconds. */
+/** Waits until a condition holds; false after five seconds. */
 export async function holds(what: () => boolean): Promise<boolean> {
   for (const deadline = performance.now() + 5_000; !what(); await setImmediate())
     if (performance.now() > deadline) return false

@@ -1,4 +1,7 @@
-/** What pages of others are sent against: a path of either listener for each thing that is worth having, with ids that exist. */
+/**
+ * The targets of hostile pages: a path of either listener for each thing of value, with ids that
+ * exist.
+ */
 import assert from 'node:assert/strict'
 import type { TestDaemon } from '../daemon.ts'
 import type { Listener } from '../http/guarding.ts'
@@ -9,11 +12,14 @@ export interface Target {
   readonly path: string
   /** JSON; forms are made of its members. */
   readonly body: string
-  /** Whether anybody may have its answer, or ask it: pages of our own origin, too. */
+  /**
+   * Whether any caller may send it and read the answer, pages of the daemon’s own origin
+   * included.
+   */
   readonly isPublic: boolean
 }
 
-/** What no page may come to know, and where each target is. */
+/** The secrets that no page may learn, and the targets. */
 export interface Belongings {
   readonly secrets: readonly string[]
   readonly reads: readonly Target[]
@@ -38,7 +44,9 @@ const send = (
 const ANYBODY = { isPublic: true }
 const TOKEN = 'A'.repeat(43)
 
-/** Give an account something to steal. Answers a token that may do everything, as if it had been stolen. */
+/**
+ * Creates data to steal in an account. Returns a token of full scope, as if it had been stolen.
+ */
 export async function furnish(daemon: TestDaemon): Promise<Belongings & { token: string }> {
   const token = await daemon.token('full')
   const made = async (path: string, body: object): Promise<Record<string, string>> => {

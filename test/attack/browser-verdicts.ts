@@ -1,17 +1,20 @@
-/** What is right when a hostile page asks: what the daemon may answer to whom, and what of it the page may read. All of it is counted. */
+/**
+ * Judges the requests of a hostile page: the answers that the daemon may give, and the parts that
+ * the page may read. Counts all of them.
+ */
 import assert from 'node:assert/strict'
 import type { Arrival, HostilePage } from './browser-stage.ts'
 import type { Target } from './browser-targets.ts'
 
 const FRAMING = ['a frame', 'an object', 'an embedded page']
-/** Ways that open a page instead of reading it, as links from elsewhere may. */
+/** Ways that open a page instead of reading it, as links of other sites may. */
 export const OPENING: ReadonlySet<string> = new Set([...FRAMING, 'a window', 'a form that asks'])
 /** Paths that a link may open. */
 export const OPENED = /^\/(?:api\/v1\/docs|(?:g|s|o|confirm|exports)\/[\w-]+)(?:\?|$)/
 
 const REFUSAL = /\{"error":"(\w+)","message":"/
 
-/** Whether a page may ask there like a page of ours, which has no token. */
+/** Returns whether a page may send requests there like a page of the daemon without a token. */
 export const isOurs = (page: HostilePage, { at }: Target): boolean =>
   page.origin === 'ours' && page.at === at
 
@@ -31,15 +34,21 @@ const newCount = () => ({
 })
 
 export interface Verdicts {
-  /** What happened, by what it was; the test prints it. */
+  /** Counts of the outcomes; the test prints them. */
   readonly count: ReturnType<typeof newCount>
-  /** Fails where the daemon answered otherwise than with a refusal, but for pages that a link may open, at the address that they have. */
+  /**
+   * Fails if the daemon did not reject the request, except for pages that a link may open at
+   * their own address.
+   */
   judge(arrival: Arrival, page: HostilePage, way: string, target: Target): void
-  /** Fails where a page could read what is not for it. */
+  /** Fails if a page could read content that it may not. */
   judgeRead(read: string, page: HostilePage, way: string, target: Target): void
 }
 
-/** @param secrets what no page may ever read */
+/**
+ * Creates the verdicts with their counts.
+ * @param secrets the texts that no page may ever read
+ */
 export function newVerdicts(secrets: readonly string[]): Verdicts {
   const count = newCount()
   return {

@@ -1,6 +1,7 @@
 /**
- * A real browser as the attacker: every way that a page has to send a request × what there is to ask, from pages of other origins, of no
- * origin, of a name that was turned to loopback, and of our own origin. No token is made, nothing of the account is read or changed.
+ * A real browser as the attacker: every way of a page to send a request × every target, from
+ * pages of other origins, of no origin, of a name that resolves to loopback, and of the daemon’s
+ * own origin. No token is created, and nothing of the account is read or changed.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
@@ -16,24 +17,29 @@ import { OPENED, OPENING, type Verdicts, isOurs, newVerdicts } from './browser-v
 
 const SCRIPT = readFileSync(join(import.meta.dirname, 'browser-page.js'), 'utf8')
 
-/** How many targets each way is sent against from each page, beside the first. */
+/** The number of targets of each way from each page, beside the first target. */
 const EACH = sized(1, 4)
 
-/** Each way is tried from every so-manieth page; what opens a frame or a window takes longer. */
+/**
+ * Each way is tried from one page of this many; ways that open a frame or a window take longer.
+ */
 const PAGES = { quick: sized(2, 1), slow: sized(4, 1) }
 
-/** Of the pages that a link may open, every so-manieth. */
+/** Opens one of this many pages that a link may open. */
 const LINKS = sized(6, 1)
 
 type Kind = 'reading' | 'writing'
 
-/** Ways that the browser itself keeps from some pages, before anything is sent. */
+/** Ways that the browser itself denies to some pages before it sends a request. */
 const STOPPED = new Set(['WebTransport', 'a service worker', 'a worker', 'fetch as TRACE'])
 const isSlow = (way: string) => OPENING.has(way) || /^a (form|ping)/.test(way)
-/** Files that never change under their name, which the browser need not ask for again. */
+/** Files that never change under their name, so that the browser may cache them. */
 const KEPT = /\.[0-9a-f]{16}\.js$/
 
-/** What the owner is told of the account, apart from what turns with the minute. */
+/**
+ * The routes that show the account’s state to its owner, without values that change with the
+ * minute.
+ */
 const TOLD = [
   'api-tokens',
   'connections',
@@ -87,7 +93,8 @@ describe('a browser as the attacker', { skip }, () => {
     const ours = isOurs(page, target)
     const { count } = verdicts
     count.attempts++
-    // What reads its query would refuse a mark for another reason than who asks.
+    // A route that validates its query would reject the mark for a reason unrelated to the
+    // caller.
     const mark = `${target.path.includes('?') ? '&' : '?'}attack=${count.attempts}`
     const path = ours ? target.path : target.path + mark
     const from = stage.arrivals.length
@@ -95,7 +102,7 @@ describe('a browser as the attacker', { skip }, () => {
       url: page.bases[target.at] + path,
       method: target.method,
       body: target.body,
-      // A page of our own with a token in hand is the documentation's.
+      // The only page of our own with a token is that of the documentation.
       token: ours ? 'csd_none' : goods.token,
       elsewhere: stage.elsewhere,
     }
@@ -128,7 +135,10 @@ describe('a browser as the attacker', { skip }, () => {
     assert(!isMoved || (await holds(isThere)), 'nothing was opened at the address')
   }
 
-  /** Some of the targets, which are others at each turn; with something to send, mostly the token route. */
+  /**
+   * Returns some of the targets, others at each turn; for writing ways, the token route comes
+   * first.
+   */
   function some(targets: readonly Target[], kind: Kind, turn: number): Target[] {
     const [mint, ...others] = targets as [Target, ...Target[]]
     const picked = Array.from(
@@ -149,7 +159,7 @@ describe('a browser as the attacker', { skip }, () => {
       for (const kind of ['reading', 'writing'] as const)
         for (const [i, way] of ways[kind].entries()) {
           if ((nth + i) % PAGES[isSlow(way) ? 'slow' : 'quick'] !== 0) continue
-          // What anybody may ask, a page of our own origin may.
+          // A page of our own origin may send requests that any caller may send.
           const fair = (it: Target) => kind === 'reading' || !(it.isPublic && isOurs(page, it))
           const targets = kind === 'reading' ? goods.reads : goods.writes
           for (const target of some(targets.filter(fair), kind, turn++))
@@ -201,7 +211,7 @@ describe('a browser as the attacker', { skip }, () => {
       assert.equal(page.url(), daemon[at] + path)
       assert.equal(answer?.request().redirectedFrom()?.url(), url)
       await page.close()
-      // Its own listener refuses it: to the browser both are of one origin.
+      // Its own listener rejects it: the browser treats both as one origin.
       for (const { frame, at: own } of beside) {
         const popup = frame.page().waitForEvent('popup')
         await frame.evaluate(`void (globalThis.other = open(${JSON.stringify(url)}))`)

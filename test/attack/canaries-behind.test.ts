@@ -1,6 +1,7 @@
 /**
- * What stands behind a daemon repeats what it was told: an account server, a mail relay, a database, an assistant. None of it
- * reaches the log, nor, where it looks like a secret, the caller.
+ * Services behind a daemon that repeat its requests in their answers: an account server, a mail
+ * relay, a database, an assistant. The log gets no secret, and the caller none that has the form
+ * of a secret.
  */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -20,11 +21,12 @@ import { startEndpoint } from '../service/endpoint.ts'
 import { startPostgres } from '../service/postgres.ts'
 import { type Canary, hitsIn, needlesOf, newCanaries } from './canaries.ts'
 
-/** Of no form at all: whoever is told it by what stands behind cannot know. */
+/** Canaries with the form of a secret. The daemon cannot recognise the others in an answer. */
 const shaped = () =>
   newCanaries().filter(({ name }) => !['a password', 'another scheme'].includes(name))
 
-// First of all: a daemon in this process lets nobody else into folders, and PostgreSQL runs as somebody else.
+// First, because a daemon in this process makes files private to its user, and PostgreSQL runs as
+// another user.
 test('a database that repeats the values of a row, with a stack', async (t) => {
   const postgres = await startPostgres()
   t.after(() => postgres.stop())
@@ -59,7 +61,7 @@ test('a database that repeats the values of a row, with a stack', async (t) => {
     assert.deepEqual(hitsIn(needlesOf(canary), daemon.log), [])
 })
 
-/** All that a server was told by a request. */
+/** Returns all text of a request that a server received. */
 const toldBy = ({ method, url, headers, body }: Seen) =>
   `${method} ${url} ${Object.entries(headers)
     .map(([name, value]) => `${name}: ${String(value)}`)
@@ -188,7 +190,7 @@ test('a mail relay that repeats the mail, and the password', async (t) => {
   for (const [n, [what, secret, send]] of mails.entries()) {
     heard = ''
     answers.push((await send()).text)
-    // Some are sent while nobody waits for them.
+    // Some are sent later, in the background.
     while (reasons() <= n) await setImmediate()
     const text = heard.replaceAll('=\r\n', '').replaceAll('=3D', '=')
     const found = secret.exec(text)?.[0] ?? assert.fail(`no ${what} in ${text}; ${answers.at(-1)}`)

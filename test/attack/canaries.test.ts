@@ -1,6 +1,7 @@
 /**
- * Secrets of every kind, in every place of a request, at both listeners, at level debug: no log, no audit, no answer has them.
- * An answer may name to the caller what looks like no secret: the path and the member that there is not, and the word that is on no list.
+ * Secrets of every kind, in every place of a request, at both listeners, at level debug: no log,
+ * audit log or answer contains them. An answer may quote text without the form of a secret to the
+ * caller: an unknown path or member, and a word that is on no list.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
@@ -12,21 +13,27 @@ import { sized } from '../soak/size.ts'
 import { type Canary, hitsIn, needlesOf, newCanaries } from './canaries.ts'
 import { IN_PATHS, PLACES, type Place, type Where } from './canary-places.ts'
 
-/** A canary is put into every so-manieth place; over all canaries, which are more than that, each place has its turn. */
+/**
+ * A canary is put into one place of this many. There are more canaries, so each place has its
+ * turn.
+ */
 const EVERY = sized(20, 1)
-/** Fewer canaries may stand in a path. */
+/** The same for places in paths, where fewer canaries are valid. */
 const EVERY_PATH = sized(4, 1)
 const share = (places: readonly Place[], turn: number, every: number) =>
   places.filter((_, i) => (i + turn) % every === 0)
 
-/** So that none waits for all the others, and is late. */
+/** A limit, so that no request times out behind the others. */
 const AT_ONCE = 16
 
-/** What is told of a request quotes these: no form tells a secret from a name there. */
+/** Canaries without the form of a secret: an error of these statuses may quote them. */
 const SHAPELESS = new Set(['a password', 'another scheme'])
 const QUOTED = new Set([404, 405, 422])
 
-/** Of the state folder, what is written about requests: neither databases nor secrets, which hold what they were given. */
+/**
+ * The files of the state folder that describe requests, without the databases and secrets, which
+ * store their input.
+ */
 const WRITTEN = /\.(jsonl|json|log|txt)$/
 
 describe('canaries', () => {
@@ -44,7 +51,7 @@ describe('canaries', () => {
   })
   after(() => daemon.close())
 
-  /** The answers that repeat it, by place. */
+  /** Sends a canary to each place; returns the places with an answer that contains it. */
   async function repeated(canary: Canary, places: readonly Place[]): Promise<string[]> {
     const needles = needlesOf(canary)
     const answers: [from: string, answer: string][] = []
@@ -67,7 +74,7 @@ describe('canaries', () => {
         needles,
         some.map(([, answer]) => answer),
       )
-    // All of them in one search, which is short: which of them it was is asked where there is something.
+    // One search over all answers is fast; the single answers are searched only after a hit.
     if (hits(answers).length === 0) return []
     return answers.filter((one) => hits([one]).length > 0).map(([from]) => from)
   }
@@ -93,7 +100,7 @@ describe('canaries', () => {
   })
 
   it('nor in the log', () => {
-    // So that the search has where to look.
+    // Makes sure that the log has lines to search.
     const refusals = daemon.log.filter((line) => line.includes('"request refused"'))
     assert(refusals.length > sent.length, `${refusals.length} refusals`)
     for (const canary of sent) assert.deepEqual(hitsIn(needlesOf(canary), daemon.log), [])

@@ -1,22 +1,22 @@
 /**
- * Secrets of every kind, made up, and what of them may stand nowhere: not whole, not a stretch of twelve characters, in no
- * encoding that a log, an error or a file may have given them.
+ * Made-up secrets of every kind, and the parts that may appear nowhere: neither whole nor as a
+ * stretch of twelve characters, in any encoding of a log, an error or a file.
  */
 import { randomBytes } from 'node:crypto'
 import { newToken } from '../../src/crypto/token.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
 import { type Needle, found } from '../e2e/leaks.ts'
 
-/** A secret as somebody would send it, and the parts of it that are secret. */
+/** A secret in the form in which a client sends it, and its secret parts. */
 export interface Canary {
   readonly name: string
-  /** As it is sent. */
+  /** The text that is sent. */
   readonly text: string
-  /** What must be found nowhere; the text itself where it is all secret. */
+  /** The parts that must be found nowhere; the text itself if all of it is secret. */
   readonly secrets: readonly string[]
 }
 
-/** As long as a stretch of a secret must be to count. */
+/** The length of the shortest stretch of a secret that counts. */
 const STRETCH = 12
 
 const bytes = (n: number) => randomBytes(n)
@@ -42,12 +42,12 @@ function jwk(): Canary {
 
 const whole = (name: string, text: string): Canary => ({ name, text, secrets: [text] })
 
-/** A secret within something that need not be one. */
+/** Creates a canary with a secret inside a text that need not be secret. */
 function within(name: string, around: (secret: string) => string, secret: string): Canary {
   return { name, text: around(secret), secrets: [secret] }
 }
 
-/** One of each kind, another at each call. */
+/** Creates one canary of each kind, with new values at each call. */
 export function newCanaries(): Canary[] {
   return [
     whole('a token of the daemon', newToken('csd_')),
@@ -81,7 +81,10 @@ export function newCanaries(): Canary[] {
   ]
 }
 
-/** The ways in which a text may stand somewhere; each with how long a stretch of it says as much as twelve characters do. */
+/**
+ * Returns the encodings of a secret, each with the length of a stretch that equals twelve
+ * characters.
+ */
 function spellings(secret: string): [how: string, text: string, stretch: number][] {
   const raw = Buffer.from(secret)
   const base64 = [0, 1, 2].flatMap((before) => {
@@ -118,7 +121,7 @@ function stretches(text: string, length: number): string[] {
   return Array.from({ length: text.length - length + 1 }, (_, i) => text.slice(i, i + length))
 }
 
-/** What to look for. `what` names the secret, not its value. */
+/** Returns the texts to search for. `what` names the secret without its value. */
 export function needlesOf({ name, secrets }: Pick<Canary, 'name' | 'secrets'>): Needle[] {
   const seen = new Set<string>()
   return secrets.flatMap((secret) =>
@@ -132,7 +135,7 @@ export function needlesOf({ name, secrets }: Pick<Canary, 'name' | 'secrets'>): 
   )
 }
 
-/** Names of what is in a text, each once. */
+/** Returns the names of the needles in some texts, each once. */
 export const hitsIn = (needles: readonly Needle[], texts: Iterable<string | Buffer>): string[] => [
   ...new Set(
     found(

@@ -1,17 +1,17 @@
-/** Where a request can carry a secret that it should not: each place as the bytes of a request. */
+/** The places of a request that can carry a misplaced secret, each as the bytes of a request. */
 import { hostOf } from '../http/raw.ts'
 import type { Canary } from './canaries.ts'
 
-/** Where it is sent, and who asks. */
+/** The address of a request, and its token. */
 export interface Where {
   readonly address: string
-  /** A good token of the listener; empty where it has none. */
+  /** A valid token of the listener; empty if it has none. */
   readonly token: string
 }
 
 export interface Place {
   readonly name: string
-  /** The bytes to send; null where the text cannot stand there. */
+  /** Returns the bytes to send; null if the text cannot stand in this place. */
   readonly bytes: (canary: Canary, where: Where) => string | Buffer | null
 }
 
@@ -21,7 +21,7 @@ interface Made {
   readonly headers?: readonly string[]
   readonly body?: string | Buffer
   readonly type?: string
-  /** Instead of the length of the body. */
+  /** Replaces the length of the body. */
   readonly length?: number
 }
 
@@ -46,7 +46,7 @@ function request(
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), Buffer.from(body ?? '')])
 }
 
-/** What may stand in a path as it is. */
+/** Returns a text that may stand in a path unescaped; null for others. */
 const inPath = (text: string) => (/^[A-Za-z0-9._~!$&'()*+,=:@-]+$/.test(text) ? text : null)
 
 const HEADERS = [
@@ -92,7 +92,7 @@ const PATHS = [
   (it: string) => `/exports/${it}`,
   (it: string) => `/assets/${it}`,
 ]
-/** In the path. */
+/** Places in the path. */
 export const IN_PATHS: readonly Place[] = PATHS.flatMap((path) =>
   ['GET', 'DELETE', 'POST'].map((method) => ({
     name: `${method} ${path('…')}`,
@@ -143,7 +143,7 @@ const urlPlaces: Place[] = [
   },
 ]
 
-/** Bodies of a POST, beside which rows; JSON unless a type is named. */
+/** The rows that get a canary in the body of a POST; JSON unless a type is named. */
 const TARGETS = [
   '/api/v1/verify',
   '/api/v1/verify/public',
@@ -233,7 +233,7 @@ const mcpPlaces: Place[] = MESSAGES.map(([name, message]) => ({
     }),
 }))
 
-/** Everywhere else. */
+/** All other places. */
 export const PLACES: readonly Place[] = [
   ...headerPlaces,
   ...queryPlaces,

@@ -1,4 +1,4 @@
-/** A daemon in a process of its own, for as long as an attack takes. */
+/** Starts a daemon in a process of its own for an attack. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -6,11 +6,11 @@ import { createInterface } from 'node:readline'
 import { ROOT, environment, folder } from '../e2e/program.ts'
 import type { Place } from './furnished.ts'
 
-/** How a process ended: its exit code, or the signal that killed it. */
+/** The end of a process: its exit code, or the signal that killed it. */
 export type Exit = [code: number | null, signal: NodeJS.Signals | null]
 
 /**
- * Start `countersignd serve` over a new folder. Its log goes nowhere; it ends with this process.
+ * Starts `countersignd serve` over a new folder. Its log is discarded; it ends with this process.
  * @returns `end`: sends SIGTERM and waits for the exit; `kill`: sends SIGKILL
  */
 export async function startChild(): Promise<

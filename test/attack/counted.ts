@@ -1,13 +1,13 @@
-/** What the plays count. */
+/** The counts of a drill. */
 import type { Outcome } from './attack.ts'
 
-/** Count answers, and note the faults among them. */
+/** Creates a counter of answers that records the wrong ones. */
 export function counted() {
   const said = new Map<string, number>()
   const faults: string[] = []
   let sent = 0
   return {
-    /** An answer came; `fault` is what is wrong with it. */
+    /** Counts an answer; `fault` is its error, if any. */
     heard: (what: string, fault: string | null = null) => {
       sent++
       said.set(what, (said.get(what) ?? 0) + 1)

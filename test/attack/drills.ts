@@ -1,4 +1,4 @@
-/** Attacks that are plays of their own: several clients, or many tries. */
+/** Drills: attacks with several clients or many attempts. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
@@ -15,7 +15,7 @@ const NOBODYS_WORDS = 'matador carload recede'
 
 const body = { words: NOBODYS_WORDS }
 const params = { name: 'verify_words', arguments: body }
-/** Every way that words are checked. */
+/** Every route that verifies words. */
 const WAYS: readonly [path: string, body: object][] = [
   ['/api/v1/verify', body],
   ['/tools/verify_words', body],
@@ -47,7 +47,7 @@ const threeWords: Drill = {
       )
       return limited
     }
-    /** Guesses until the token is limited. Twice as many pass where a minute ends meanwhile. */
+    /** Sends guesses until the token is limited. The count may double if a minute ends in between. */
     async function guesses(authorization: string): Promise<number> {
       for (let tries = 0; tries <= 2 * MOST_OF_TOKEN; tries++)
         if (await isLimited(authorization)) return tries
@@ -76,7 +76,7 @@ const countOfTokens = async (scene: Scene) => {
   return (json as { items: unknown[] }).items.length
 }
 
-/** Asks, and closes its end or all of it, before anybody has heard what it asks. */
+/** Sends a request, and closes its side or the whole connection before the daemon reads it. */
 const CLIENT = `
 const { workerData: { flag, port, bytes, how }, parentPort } = require('node:worker_threads')
 const raise = () => { Atomics.store(flag, 0, 1); Atomics.notify(flag, 0) }
@@ -88,7 +88,7 @@ socket.on('end', () => socket.destroy())
 socket.on('close', () => { raise(); parentPort.postMessage(text) })
 socket.end(bytes, () => (how === 'closed' ? socket.destroy() : raise()))`
 
-/** What a client that went away before the daemon heard it was told. */
+/** Returns the answer to a client that closed before the daemon read its request. */
 async function gone(scene: Scene, how: 'half-closed' | 'closed'): Promise<string> {
   const { host } = scene.at.api
   const bytes =
@@ -96,7 +96,8 @@ async function gone(scene: Scene, how: 'half-closed' | 'closed'): Promise<string
     `Content-Length: ${NEW_TOKEN.length}\r\n\r\n${NEW_TOKEN}`
   const flag = new Int32Array(new SharedArrayBuffer(4))
   const workerData = { flag, port: Number(portOf(scene, 'api')), bytes, how }
-  // The daemon stands still meanwhile: in another process by a signal, in this one because this thread waits.
+  // The daemon is paused meanwhile: in another process by a signal, in this one because this
+  // thread blocks.
   if (scene.pid !== undefined) process.kill(scene.pid, 'SIGSTOP')
   try {
     const worker = new Worker(CLIENT, { eval: true, workerData })
@@ -127,14 +128,17 @@ const peers: Drill = {
         const said = answersIn(text).map(saidBy).join()
         heard(said, said === '403 peer_not_allowed' ? null : `${how}: ${said}`)
       }
-    // What the last of them asked is judged by now: it came before this.
+    // This request comes after the last of them, so that one is decided by now.
     const after = await countOfTokens(scene)
     if (after !== before) heard(`${after - before} tokens`, 'it made a token')
     return outcome()
   },
 }
 
-/** A form sent again and again: the account is told of nobody who did not follow the link in their mail. */
+/**
+ * A form submitted again and again: the account gets no request from a sender who did not follow
+ * the link in the mail.
+ */
 const openLink: Drill = {
   row: 'Open-link form',
   name: 'asked more than a hundred times in an hour',

@@ -1,4 +1,7 @@
-/** The floods at a process of its own: it answers others meanwhile, stays small, and ends when it is asked to. */
+/**
+ * The floods, at a daemon in a process of its own: it answers other clients, keeps its memory
+ * bounded, and ends on request.
+ */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { sized } from '../soak/size.ts'
@@ -9,10 +12,12 @@ import { isWell } from './wire.ts'
 
 const ROWS = sized(0, 27_000)
 const HONEST = 300
-/** Honest answers that fit between the chunks of a flood: before chunks were paced, one or two. */
+/**
+ * The number of honest answers during a flood of chunks: before chunks were paced, one or two.
+ */
 const HONEST_MEANWHILE = 10
 
-/** In CI, as many requests as one read holds, and no rows beside them. */
+/** In CI, as many requests as one read holds, and no rows of ended connections. */
 const part = sized(10, 1)
 
 for (const asked of FLOODS)
@@ -30,7 +35,7 @@ for (const asked of FLOODS)
     for (let i = 0; i < HONEST; i++) {
       const from = performance.now()
       assert.equal(await isWell(at), null)
-      // Later the server may close connections whose answers are not read.
+      // Later the server may close connections with unread answers.
       if (flooding.open() === asked.connections) beside++
       took.push(performance.now() - from)
       if (process.platform === 'linux') mib = Math.max(mib, rssOf(pid))

@@ -1,4 +1,7 @@
-/** Many requests on each of many connections, whose answers nobody reads, and an honest client beside them. */
+/**
+ * Many requests on each of many connections with unread answers, and an honest client beside
+ * them.
+ */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
@@ -16,7 +19,10 @@ export interface Flood {
   readonly requests: number
 }
 
-/** In a thread of its own, so that what it costs is not counted as the server's. It says when all was handed to the system. */
+/**
+ * Runs in a thread of its own, so that its cost does not count as the server’s. Reports when all
+ * bytes are handed to the system.
+ */
 const FLOODER = `
 const { workerData: { port, connections, request, requests, cells }, parentPort } = require('node:worker_threads')
 const { connect } = require('node:net')
@@ -34,8 +40,8 @@ Promise.all(all).then(() => parentPort.postMessage('flooding'))`
 const portOf = (address: string) => Number(new URL(address).port)
 
 /**
- * Flood a listener, until `end` is called.
- * @returns `open`: how many of its connections are open
+ * Floods a listener until `end` is called.
+ * @returns `open`: the number of its open connections
  */
 export async function flood(
   address: string,
@@ -49,11 +55,11 @@ export async function flood(
   return { open: () => Atomics.load(new Int32Array(cells), 0), end: () => worker.terminate() }
 }
 
-/** Resident memory of a process, in MiB. */
+/** Returns the resident memory of a process, in MiB. */
 export const rssOf = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
-/** What a daemon may have in memory while it is flooded, in MiB. */
+/** The most memory of a daemon during a flood, in MiB. */
 export const MOST_MIB = 300
 const HONEST = 200
 
@@ -79,7 +85,10 @@ export const FLOODS: readonly Flood[] = [
   { listener: 'account', path: '/assets/stamp.js', connections: 60, requests: 11_500 },
 ]
 
-/** A tenth of the requests: as many as one read holds. `floods.test.ts` sends all of them where there is time. */
+/**
+ * A tenth of the requests: as many as one read holds. In a full run, `floods.test.ts` sends all
+ * of them.
+ */
 export const floodDrills: readonly Drill[] = FLOODS.map((asked) =>
   drillOf(
     { ...asked, requests: Math.round(asked.requests / 10) },
@@ -88,8 +97,8 @@ export const floodDrills: readonly Drill[] = FLOODS.map((asked) =>
 )
 
 /**
- * Send a body in chunks of one byte on each of many connections to an address.
- * @returns how many connections wait for their answers, and how to end them
+ * Sends a body in chunks of one byte on each of many connections to an address.
+ * @returns `waiting`: the number of connections that wait for their answers; `end`: closes them
  */
 export function floodChunks(
   address: string,
@@ -122,7 +131,10 @@ export function floodChunks(
 
 const PER_ADDRESS = 9_000
 
-/** Leave rows of ended connections in the kernel's listing; of each address there are only so many ports. */
+/**
+ * Leaves rows of ended connections in the kernel’s listing; each address has a limited number of
+ * ports.
+ */
 export async function leaveRows(rows: number): Promise<void> {
   const server = createServer((socket) => socket.end())
   server.listen(0, '0.0.0.0')

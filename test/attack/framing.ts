@@ -1,4 +1,7 @@
-/** Where a request begins and ends, in ways that two readers could read differently; and what asks for another protocol. */
+/**
+ * Requests with boundaries that two parsers could read differently, and requests for another
+ * protocol.
+ */
 import {
   type Attack,
   CLOSE,
@@ -12,7 +15,7 @@ import {
 import type { Target } from './routes.ts'
 import type { Scene } from './scene.ts'
 
-/** What would be worth smuggling. */
+/** Returns a request worth smuggling. */
 const inner = (host: string) =>
   `POST /api/v1/token HTTP/1.1\r\nHost: ${host}\r\n${JSON_TYPE}\r\nContent-Length: ${NEW_TOKEN.length}\r\n\r\n${NEW_TOKEN}`
 
@@ -20,7 +23,7 @@ type Frame = readonly [name: string, lines: readonly string[], body: string]
 
 const CHUNKED = 'Transfer-Encoding: chunked'
 
-/** Header lines and what stands behind them; the request that is smuggled follows. */
+/** Header lines and the bytes after them; the smuggled request follows. */
 const FRAMES: readonly Frame[] = [
   ['both lengths', ['Content-Length: 5', CHUNKED], '0\r\n\r\n'],
   ['both lengths, the other way', [CHUNKED, 'Content-Length: 5'], '0\r\n\r\n'],
@@ -58,7 +61,9 @@ const smuggled = FRAMES.map(([name, lines, body]): Attack => ({
   ],
 }))
 
-/** Whose path is refused has nothing more to say on this connection. */
+/**
+ * A request behind one with a rejected path: the server closes the connection without reading it.
+ */
 const behind: Attack = {
   row: 'Smuggling, odd HTTP',
   name: 'a request behind one that was refused',
@@ -74,7 +79,7 @@ const behind: Attack = {
   ],
 }
 
-/** Only who may ask has a body read. */
+/** Faulty chunks. The server reads the body of an authorized caller only. */
 const CHUNKS: readonly [name: string, body: string][] = [
   ['a chunk size that is none', 'zz\r\n{}\r\n0\r\n\r\n'],
   ['a chunk longer than it says', '1\r\n{}\r\n0\r\n\r\n'],
@@ -213,7 +218,7 @@ const upgrades = UPGRADES.map(([name, more]): Attack => ({
   ],
 }))
 
-/** Framed as it should be: what looks like a request is a body, and nothing else. */
+/** A valid frame: the text in the body looks like a request and is not read as one. */
 const inside: Attack = {
   row: 'Smuggling, odd HTTP',
   name: 'a request inside a body',
@@ -222,7 +227,7 @@ const inside: Attack = {
     const body = inner(scene.at[target.listener].host)
     const own = await scene.opens(target).lines(target.method, target.path)
     const bytes = nobody(target, scene, [...own, 'Content-Type: text/plain', CLOSE], body)
-    // A query that a route requires is judged before the body is read.
+    // A required query is validated before the body is read.
     const want = /^(415 unsupported_media_type|422 validation_failed)$/
     return [{ bytes, want, alone: true }]
   },

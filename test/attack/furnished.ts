@@ -1,4 +1,6 @@
-/** What a daemon is furnished with: what it holds, whose devices are at its account server, and their proofs. */
+/**
+ * Fixtures of a daemon under attack: its data, devices at its account server, and their proofs.
+ */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { commandLineToken } from '../../src/auth/proof.ts'
@@ -9,13 +11,13 @@ import { type TestDaemon, ask } from '../daemon.ts'
 import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
 import { enrolmentOf, furtherOf, newMaker, newcomerOf } from '../service/person.ts'
 
-/** In every text that the account holds. */
+/** Part of every text that the account stores. */
 export const HTML = '<img src=x onerror=alert(1)>'
 
-/** What a daemon of any kind says of itself. */
+/** The addresses and the state folder of a daemon, wherever it runs. */
 export type Place = Pick<TestDaemon, 'address' | 'accountAddress' | 'stateDir'>
 
-/** A daemon wherever it runs, as the tests of one in this process know it. */
+/** Wraps a daemon of any process in the interface of a daemon in this one. */
 export function daemonAt({ address, accountAddress, stateDir }: Place): TestDaemon {
   const request: TestDaemon['request'] = (method, path, question) =>
     ask(address, method, path, question)
@@ -35,7 +37,7 @@ export function daemonAt({ address, accountAddress, stateDir }: Place): TestDaem
   }
 }
 
-/** What is made, and how. */
+/** The resources to create: path and body of each. */
 export const POSTS: readonly [path: string, body: object][] = [
   ['/api/v1/connections', { name: HTML }],
   ['/api/v1/guest-codes', { label: HTML }],
@@ -48,7 +50,7 @@ export const POSTS: readonly [path: string, body: object][] = [
   ['/api/v1/org/groups', { name: HTML }],
 ]
 
-/** Somebody's device at the account server, and a further one that waits. */
+/** Enrols a device at the account server, and a further one that awaits approval. */
 export async function devices({ accountAddress: address, stateDir }: Place) {
   const email = 'ada@example.org'
   const code = async (nth: number) => {
@@ -74,10 +76,10 @@ export async function devices({ accountAddress: address, stateDir }: Place) {
   }
 }
 
-/** The nonce that proofs carry changes in minutes; half a minute old it is good. */
+/** The nonce in proofs changes within minutes; it is valid for at least half a minute. */
 const NONCE_MS = 30_000
 
-/** Proofs of devices for the account server. */
+/** Creates proofs of devices for the account server. */
 export function prover(address: string) {
   let nonce = ''
   let until = 0

@@ -1,4 +1,6 @@
-/** Names that are not ours, and requests that say more than one: which server is meant has to be beyond doubt. */
+/**
+ * Foreign host names, and requests with more than one: the intended server must be unambiguous.
+ */
 import { networkInterfaces } from 'node:os'
 import { type Attack, askedBy, everywhere, opened, portOf } from './attack.ts'
 
@@ -53,7 +55,7 @@ const otherListener: Attack = {
   ],
 }
 
-/** The bytes that are changed in a request that the route would answer. */
+/** Changes to the bytes of a request that the route would answer. */
 const CHANGED: readonly [name: string, change: (bytes: string, host: string) => string][] = [
   ['a second Host', (bytes) => bytes.replace('\r\n\r\n', '\r\nHost: evil.example\r\n\r\n')],
   ['a second Host before', (bytes) => bytes.replace('\r\n', '\r\nHost: evil.example\r\n')],
@@ -86,7 +88,9 @@ const ambiguous = CHANGED.map(([name, change]): Attack => ({
   ],
 }))
 
-/** Whoever squats a port learns nothing by passing on what the command line asks. */
+/**
+ * A process that squats on a port gains no proof by forwarding the requests of the command line.
+ */
 const squatting: readonly [name: string, lines: (host: string) => string[], host?: string][] = [
   ['the nonce of the command line, under another name', () => [], 'evil.example'],
   ['the nonce of the command line, by a page', () => ['Origin: null']],

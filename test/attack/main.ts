@@ -1,6 +1,7 @@
 /**
- * `npm run attack`: the whole table at a daemon in a process of its own, and then what no table holds (a browser, another user of the
- * machine, secrets in every place) in full. Exit code 1 where anything is not refused as specified.
+ * `npm run attack`: the whole table against a daemon in a process of its own, and then the
+ * attacks outside the table (a browser, another user of the machine, secrets in every place) in
+ * full. Exit code 1 if anything is not rejected as specified.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -51,7 +52,7 @@ try {
   await daemon.end()
 }
 
-/** They are about the table, which was gone through just now. */
+/** The tests of the table, which has just been run in full. */
 const OF_THE_TABLE = new Set(['attack.test.ts', 'planted.test.ts', 'threats.test.ts'])
 const files = readdirSync(import.meta.dirname)
   .filter((name) => name.endsWith('.test.ts') && !OF_THE_TABLE.has(name))

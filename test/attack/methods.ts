@@ -1,17 +1,20 @@
-/** Every method that Node knows on every path: what the path does not take is refused, by a token's holder or without one. */
+/**
+ * Every method that Node accepts on every path: methods that the path does not have are rejected,
+ * with a token and without.
+ */
 import { METHODS } from 'node:http'
 import { type Attack, askedBy, isRoute, requestTo } from './attack.ts'
 import type { Target } from './routes.ts'
 
 const takenBy = ({ methods }: Target) => (methods.includes('GET') ? [...methods, 'HEAD'] : methods)
 
-/** One is enough for a path. */
+/** One route is enough for a path. */
 const on = (target: Target) => isRoute(target) && target.isFirst
 
 const othersOf = (target: Target) =>
   METHODS.filter((method) => method !== 'CONNECT' && !takenBy(target).includes(method))
 
-/** A header that no answer may give back. */
+/** A header that no answer may repeat. */
 export const CANARY = 'canary-5f1c'
 const ECHO = `X-Echo: ${CANARY}`
 
@@ -29,7 +32,7 @@ export const methods: readonly Attack[] = [
       Promise.all(
         othersOf(target).map(async (method) => ({
           bytes: await askedBy(scene.opens(target), target, scene, { method, lines: [ECHO] }),
-          // HEAD has no body that could say which error it is.
+          // HEAD has no body for the error code.
           want: method === 'HEAD' ? /^405$/ : /^405 method_not_allowed$/,
           check: ({ headers }) => allowed(target, headers['allow']),
         })),

@@ -1,4 +1,4 @@
-/** What pages send, of other origins and of our own, and what only a form could carry. */
+/** Headers of pages, of other origins and of our own, and bodies that a form can send. */
 import {
   type Attack,
   CLOSE,
@@ -22,7 +22,7 @@ const NAVIGATE = 'Sec-Fetch-Mode: navigate'
 
 type Lines = readonly [name: string, lines: (own: string, port: string) => readonly string[]]
 
-/** Refused on the token route alone; `minting` by what any page could send too. */
+/** Rejected on the token route alone; `minting` by headers that any page can send. */
 const OURS: readonly Lines[] = [
   ['our own page', (own) => [`Origin: ${own}`, `${SITE} same-origin`]],
   ['our own Origin', (own) => [`Origin: ${own}`]],
@@ -96,7 +96,7 @@ const preflight: Attack = {
   ],
 }
 
-/** What a form can send without asking first. */
+/** The types that a form can send without a preflight request. */
 const TYPES: readonly [name: string, lines: readonly string[]][] = [
   ['text/plain', ['Content-Type: text/plain']],
   ['a form with files', ['Content-Type: multipart/form-data; boundary=x']],

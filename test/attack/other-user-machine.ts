@@ -1,4 +1,7 @@
-/** A machine that two people share: the program where both may run it, a folder of each, and processes that are theirs. */
+/**
+ * A machine that two users share: the program where both may run it, a folder for each, and
+ * processes under their uids.
+ */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -15,12 +18,15 @@ export const skip =
     ? 'Linux only'
     : process.getuid?.() !== 0 && 'needs root, to be two other users'
 
-/** Whose daemon it is; who attacks it; and one more. None of them is root. */
+/** The daemon’s user, the attacker, and a third user. None of them is root. */
 export const ANN = 1234
 export const EVE = 65_534
 export const GUS = 4321
 
-/** Node hands its own on to what it starts, and these users may not write where coverage is counted. */
+/**
+ * Node passes its own value to child processes, and these users may not write into the coverage
+ * folder.
+ */
 const UNCOUNTED = { NODE_V8_COVERAGE: undefined }
 
 export interface Ended {
@@ -36,23 +42,26 @@ export interface Started {
 }
 
 export interface Machine {
-  /** A folder that everybody may enter, as they may /tmp. */
+  /** A folder that every user may enter, like /tmp. */
   readonly shared: string
-  /** A folder of somebody's that others may enter and list. */
+  /** Returns a folder of a user that others may enter and list. */
   home(uid: number): string
-  /** Run Node or another program as somebody. */
+  /** Runs Node or another program as a user. */
   run(uid: number, command: string, args: readonly string[], input?: string): Promise<Ended>
   node(uid: number, script: string, args?: readonly string[]): Promise<Ended>
-  /** Run `countersignd …` as somebody. */
+  /** Runs `countersignd …` as a user. */
   countersignd(
     uid: number,
     stateDir: string,
     args: readonly string[],
     env?: NodeJS.ProcessEnv,
   ): Promise<Ended>
-  /** Start `countersignd serve` as somebody. */
+  /** Starts `countersignd serve` as a user. */
   serve(uid: number, stateDir: string, env?: NodeJS.ProcessEnv): Promise<Started>
-  /** Start a script in Node as somebody, until it has said a line; `heard` is what it said since, once that ends so. */
+  /**
+   * Starts a Node script as a user and waits for its first line; `heard` returns its later
+   * output, once that ends with `end`.
+   */
   squat(
     uid: number,
     script: string,
@@ -63,7 +72,9 @@ export interface Machine {
 
 const LONGEST = { timeout: 30_000, killSignal: 'SIGKILL' } as const
 
-/** Make one file of a program of the project, for a place where its sources cannot be read. */
+/**
+ * Bundles a program of the project into one file, for a place where its sources are not readable.
+ */
 export const bundle = (source: string, outfile: string): Promise<unknown> =>
   build({
     entryPoints: [join(ROOT, source)],
@@ -78,12 +89,12 @@ export const bundle = (source: string, outfile: string): Promise<unknown> =>
     logLevel: 'error',
   })
 
-/** Set the machine up; everything on it goes with `close`. */
+/** Sets the machine up; `close` deletes everything on it. */
 export async function openMachine(): Promise<Machine> {
   const shared = mkdtempSync(join(tmpdir(), 'countersign-shared-'))
   chmodSync(shared, 0o755)
   mkdirSync(join(shared, 'dist'))
-  // The sources may lie where only root may look, and so may this Node.
+  // The sources and this Node may lie where only root may read.
   const program = join(shared, 'dist/main.cjs')
   const node = join(shared, 'node')
   copyFileSync(process.execPath, node)
@@ -119,7 +130,7 @@ export async function openMachine(): Promise<Machine> {
     return { code, stdout, stderr }
   }
 
-  /** Start something that stays, until it has said a line. */
+  /** Starts a lasting process and waits for its first line. */
   async function staying(uid: number, args: readonly string[], env: NodeJS.ProcessEnv) {
     const child = spawn(node, args, {
       ...who(uid),

@@ -1,6 +1,6 @@
-/** What another user of the machine runs, as text for a Node of theirs. */
+/** The scripts of another user of the machine, as text for a Node under that user’s uid. */
 
-/** Tries everything on each path of a list; prints what worked. */
+/** Tries every operation on each path of a list; prints those that succeed. */
 export const PRY = `
 const fs = require('node:fs')
 const { join, dirname } = require('node:path')
@@ -27,7 +27,9 @@ for (const path of process.argv.slice(2))
     }
 console.log(JSON.stringify(worked))`
 
-/** Asks for a token on so many connections at once, of which some close at once; prints every answer. */
+/**
+ * Requests a token on many connections at once, some of which close at once; prints every answer.
+ */
 export const FLOOD = `
 const { connect } = require('node:net')
 const [, host, port, n] = process.argv
@@ -51,7 +53,7 @@ const one = (hurry) => new Promise((resolve) => {
 Promise.all(Array.from({ length: Number(n) }, (_, i) => one([null, 'ends', 'closes', 'resets'][i % 4])))
   .then((all) => console.log(JSON.stringify(all)))`
 
-/** Listens on a port, answers everything with 200, and prints what it hears. */
+/** Listens on a port, answers every request with 200, and prints the received bytes. */
 export const SQUAT = `
 const [, port] = process.argv
 const server = require('node:net').createServer((socket) => {

@@ -1,6 +1,6 @@
 /**
- * Another user of the machine, a real second uid, against the daemon of one who is not root: the token route, every file, the lock, names
- * that were planted, and the port.
+ * Another user of the machine, under a real second uid, against the daemon of an ordinary user:
+ * the token route, every file, the lock, planted names, and the port.
  */
 import assert from 'node:assert/strict'
 import { chmodSync, lstatSync, readdirSync, statSync } from 'node:fs'
@@ -21,10 +21,10 @@ import {
 } from './other-user-machine.ts'
 import { FLOOD, PRY, SQUAT } from './other-user-scripts.ts'
 
-/** How many connections somebody opens at once. */
+/** The number of connections that a user opens at once. */
 const SOCKETS = sized(12, 100)
 const NEW = '{"name":"n","scope":"full"}'
-/** Of cases that differ a little, most. */
+/** Returns the first of some similar cases: two of them, or all in a full run. */
 const some = <T>(cases: readonly T[]): readonly T[] => cases.slice(0, sized(2, cases.length))
 const JSON_TYPE = 'Content-Type: application/json'
 
@@ -33,7 +33,10 @@ const noIpv6 =
     .flat()
     .some((it) => it?.address === '::1') && 'this machine has no ::1'
 
-/** All that a squatter heard before it is asked for the last time, which shows that it hears. */
+/**
+ * Returns the bytes that a squatter received before the last request, which shows that it
+ * listens.
+ */
 async function all(port: string, heard: (end: string) => Promise<string>): Promise<string> {
   const last = 'the end'
   await ask(`http://127.0.0.1:${port}`, 'POST', '/', { body: last, headers: { 'X-Last': '1' } })
@@ -47,7 +50,7 @@ describe('another user of the machine', { skip }, () => {
   let state = ''
   let daemon: Started
 
-  /** What curl, run by somebody, is answered by the token route. */
+  /** Returns the answer of the token route to curl, run as a user. */
   const mint = async (uid: number, { address } = daemon): Promise<string> => {
     const args = [
       '-sg',
@@ -101,7 +104,8 @@ describe('another user of the machine', { skip }, () => {
       const given = hers.filter(({ heard }) => heard.includes('csd_')).length
       const stayed = hers.filter(({ hurry }) => hurry === null)
       assert(stayed.every(({ heard }) => heard.startsWith('HTTP/1.1 201 ')))
-      // Who closed may have been seen before, and then has a token that was sent to nobody.
+      // The server may have checked a client before it closed. It then created a token that no
+      // client received.
       const made = (await tokens()) - had
       assert(made >= given && made <= hers.length, `${made} tokens, ${given} given`)
       t.diagnostic(`owner: ${given} of ${hers.length} given; other user: 0 of ${theirs.length}`)
@@ -189,7 +193,7 @@ describe('another user of the machine', { skip }, () => {
       return JSON.parse(stdout) as string[]
     }
     assert.deepEqual(await pry(), [])
-    // Each file is closed by itself, too.
+    // Each file is protected by its own mode, too.
     chmodSync(state, 0o755)
     try {
       assert.deepEqual(

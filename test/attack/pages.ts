@@ -1,4 +1,6 @@
-/** The public pages: HTML in what people wrote stays text, and the browser is told what the page may do. */
+/**
+ * The public pages: HTML in users’ texts stays text, and headers restrict what the page may do.
+ */
 import type { RawAnswer } from '../http/raw.ts'
 import { type Attack, CLOSE, FORM_TYPE, askedBy, requestTo } from './attack.ts'
 import { type Target, isLinked } from './routes.ts'
@@ -7,14 +9,14 @@ import { HTML } from './furnished.ts'
 const isPage = (target: Target) =>
   isLinked(target) && String(target.route?.media).includes('text/html')
 
-/** Whatever becomes of its form, a page. */
+/** Returns whether a route answers a form with a page in each case. */
 const isForm = ({ listener, route, need }: Target) =>
   listener === 'account' &&
   need === 'none' &&
   route?.form === true &&
   String(route.media).includes('text/html')
 
-/** What is wrong with a page, as a browser takes it. */
+/** Returns the faults of a page for a browser. */
 function pageFault({ headers, body }: RawAnswer): string | null {
   const policy = headers['content-security-policy'] ?? ''
   const scripts = /script-src ([^;]*)/.exec(policy)?.[1] ?? ''
@@ -22,7 +24,7 @@ function pageFault({ headers, body }: RawAnswer): string | null {
     ['it has no default-src', !policy.includes("default-src 'none'")],
     ['it may be framed', !policy.includes("frame-ancestors 'none'")],
     ['it takes inline scripts', /unsafe|\*|data:|https?:/.test(scripts)],
-    // A form has to say where it comes from: to its own origin alone.
+    // A form must send its origin: to its own origin only.
     [
       'it tells where it was opened from',
       !/^(no-referrer|same-origin)$/.test(headers['referrer-policy'] ?? ''),
@@ -42,7 +44,7 @@ const page = (name: string, on: Attack['on'], shots: Attack['shots']): Attack =>
   shots,
 })
 
-/** What a browser asks for: the first page is plain text to other clients. */
+/** The header of a browser: other clients get the first page as plain text. */
 const AS_BROWSER = 'Accept: text/html'
 const COOKIES = `Cookie: theme=${encodeURIComponent(HTML)}`
 const FIELDS = ['display_name', 'email', 'message']
@@ -84,7 +86,7 @@ export const pages: readonly Attack[] = [
   }),
   page('answering a form with HTML in every field', isForm, (target, scene) =>
     WRITTEN.map((text) => {
-      // Without a mailbox the form comes back as it was filled in.
+      // Without a mailbox, the server returns the form with its input.
       const body = new URLSearchParams(
         Object.fromEntries(FIELDS.map((field) => [field, text])),
       ).toString()

@@ -1,8 +1,14 @@
-/** Other spellings of every path: none leads to the route, whichever of scope table and router reads it. */
+/**
+ * Other spellings of every path: none leads to the route, neither by the scope table nor by the
+ * router.
+ */
 import { type Attack, askedBy, isRoute } from './attack.ts'
 import type { Target } from './routes.ts'
 
-/** Where the last segment of the pattern that is no parameter stands: what the scope table goes by. */
+/**
+ * Splits a path at the last segment of the pattern that is not a parameter, which the scope table
+ * uses.
+ */
 function fixed({ pattern, path }: Target): { before: string; name: string; after: string } {
   const names = pattern.slice(1).split('/')
   const segments = path.slice(1).split('/')
@@ -20,7 +26,7 @@ type Spelling = readonly [name: string, spell: (part: Part, path: string) => str
 
 const escaped = (letter: string) => `%${letter.charCodeAt(0).toString(16)}`
 
-/** Not canonical: refused as such. */
+/** Not canonical: rejected for that reason. */
 const SPELLINGS: readonly Spelling[] = [
   [
     'an escaped letter',
@@ -49,7 +55,10 @@ const SPELLINGS: readonly Spelling[] = [
   ['a fragment', (_, path) => `${path}#x`],
 ]
 
-/** Canonical, and another path: of nothing, or of an id of this name, whose route may take other methods. */
+/**
+ * Canonical spellings of another path: one without a resource, or with this name as id, which may
+ * have other methods.
+ */
 const LOOKALIKES: readonly Spelling[] = [
   ['a slash at the end', (_, path) => `${path}/`],
   ['capital letters', ({ before, name, after }) => `${before}/${name.toUpperCase()}${after}`],
@@ -59,7 +68,7 @@ const LOOKALIKES: readonly Spelling[] = [
   ['an extension', (_, path) => `${path}.json/x`],
 ]
 
-/** A path that has a name to spell: not the first page's. */
+/** Returns whether a path has a name to spell: that of the first page has none. */
 const isNamed = (target: Target) => isRoute(target) && target.path !== '/'
 
 const spelled = (spellings: readonly Spelling[], want: RegExp, alone: boolean) =>
@@ -77,7 +86,7 @@ const spelled = (spellings: readonly Spelling[], want: RegExp, alone: boolean) =
 
 const OVERRIDES = ['X-Original-URL', 'X-Rewrite-URL', 'X-Forwarded-Uri']
 
-/** What some frameworks take for the path or the method. */
+/** Headers that some frameworks read as the path or the method. */
 const overridden: Attack = {
   row: 'Path confusion',
   name: 'another path or method in a header',

@@ -1,4 +1,7 @@
-/** The table is no list: a route that is planted is attacked from then on, and a guard that is weaker than it should be is found. */
+/**
+ * The table covers new routes: a planted route is attacked at once, and a weakened guard is
+ * detected.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as v from 'valibot'
@@ -34,7 +37,7 @@ const tables: Tables = {
   },
 }
 
-/** Rows that every route with a body and a token has to stand. */
+/** Rows that apply to every route with a body and a token. */
 const ALWAYS: readonly Row[] = [
   'DNS rebinding',
   'Ambiguous Host',
@@ -69,7 +72,10 @@ describe('a route that is planted', () => {
   })
 })
 
-/** Of some rows, those in which a guard like this one is not as specified, at what was planted, the token route and a page. */
+/**
+ * Returns the rows in which a weakened guard fails, at a planted route, the token route and a
+ * page.
+ */
 async function faultyRows(
   t: { after(fn: () => unknown): void },
   weak: Weakness,

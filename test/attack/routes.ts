@@ -1,7 +1,8 @@
 /**
- * What is attacked: every route of every table, at the listener that answers it, and what is no route. A row that is added to a
- * table is attacked from then on. What a route needs is written here once more, from the interface's description and by tables, so
- * that the scope table is not judged by itself.
+ * The targets: every route of every table, at the listener that answers it, and paths without a
+ * route. A new row of a table is attacked from then on. The needs of the routes are repeated
+ * here, from the interface’s description and by tables, so that the scope table is not tested
+ * against itself.
  */
 import { agents } from '../../src/api/agents/index.ts'
 import { entrance, signedIn } from '../../src/api/device/index.ts'
@@ -14,7 +15,7 @@ import { apiTable } from '../../src/daemon/daemon.ts'
 import { rowsOf } from '../../src/http/dispatch.ts'
 import { accountTable } from '../../src/http/account-listener.ts'
 
-/** The API, or the account server's own listener. */
+/** The API, or the account server’s own listener. */
 export type Listener = 'api' | 'account'
 
 export interface Tables {
@@ -22,7 +23,7 @@ export interface Tables {
   readonly account: Table
 }
 
-/** Everything that a daemon with its own account server answers. */
+/** Every route of a daemon with an embedded account server. */
 export const TABLES: Tables = {
   api: apiTable,
   account: accountTable,
@@ -30,21 +31,21 @@ export const TABLES: Tables = {
 
 export interface Target {
   readonly listener: Listener
-  /** `group.row`, or that it is none. */
+  /** `group.row`, or a text for a path without a row. */
   readonly name: string
   readonly method: string
   /** With its parameters filled in. */
   readonly path: string
-  /** What the route demands after the path, `?` included, or nothing. */
+  /** The query that the route requires, with its `?`, or empty. */
   readonly query: string
-  /** The path as the table has it. */
+  /** The path of the table. */
   readonly pattern: string
-  /** The row; null for a path that leads nowhere. */
+  /** The row; null for a path without a route. */
   readonly route: Route | null
   readonly need: Need
-  /** All methods of this path; empty for one that leads nowhere. */
+  /** All methods of this path; empty if it has no route. */
   readonly methods: readonly string[]
-  /** Of the routes of one path, the first. */
+  /** Whether this is the first route of its path. */
   readonly isFirst: boolean
 }
 
@@ -54,7 +55,7 @@ const PUBLIC = new Set(
   ),
 )
 
-/** Groups that take less, or something else, than the session of an approved device. */
+/** Groups that need less, or something else, than the session of an approved device. */
 const DEVICE_GROUPS: Readonly<Record<string, Need>> = {
   currentSession: 'device',
   approval: 'device',
@@ -68,7 +69,7 @@ const DEVICE_GROUPS: Readonly<Record<string, Need>> = {
 const usual = ({ method, path }: Pick<Route, 'method' | 'path'>): Need =>
   /^\/api\/v1\/org(\/|$)/.test(path) ? 'full' : method === 'GET' ? 'read' : 'write'
 
-/** What a route of this group needs. */
+/** Returns the need of a route in this group. */
 function needOf(listener: Listener, group: string, route: Pick<Route, 'method' | 'path'>): Need {
   if (listener === 'account') {
     if (group in site || group in entrance) return 'none'
@@ -81,7 +82,7 @@ function needOf(listener: Listener, group: string, route: Pick<Route, 'method' |
   return /^\/api\/v1\/api-tokens(\/|$)/.test(path) ? 'full' : usual(route)
 }
 
-/** Ids that nobody has, and names, for what stands in a path. */
+/** Unused ids, and names, for the parameters of a path. */
 const PLAUSIBLE: Readonly<Record<string, string>> = {
   slug: 'say-hello',
   name: 'style.css',
@@ -89,12 +90,12 @@ const PLAUSIBLE: Readonly<Record<string, string>> = {
 }
 const plausible = (name: string) => PLAUSIBLE[name] ?? `con_${'0'.repeat(26)}`
 
-/** A query that is valid, for each route that demands one. */
+/** A valid query for each route that requires one. */
 const QUERIES: Readonly<Record<string, string>> = {
   'DELETE /device/v1/envelopes/{connection}': '?epoch=1',
 }
 
-/** Knows of something real that a collection holds, such as `/api/v1/tags`. */
+/** Returns the id of a real resource in a collection, such as `/api/v1/tags`. */
 export type IdIn = (collection: string) => string | undefined
 
 function filled(pattern: string, idIn: IdIn): string {
@@ -106,7 +107,7 @@ function filled(pattern: string, idIn: IdIn): string {
 
 const NOWHERE = ['/nowhere', '/api/v1/nowhere', '/api/v2/org/members']
 
-/** Every route, in the order of the tables, and a few paths that lead nowhere. */
+/** Returns every route in the order of the tables, and a few paths without a route. */
 export function targetsOf(tables: Tables = TABLES, idIn: IdIn = () => undefined): Target[] {
   return (['api', 'account'] as const).flatMap((listener) => {
     const rows = rowsOf(tables[listener]).flatMap(({ group, name, route }) =>
@@ -152,7 +153,7 @@ export function targetsOf(tables: Tables = TABLES, idIn: IdIn = () => undefined)
   })
 }
 
-/** A page or a file that a link from elsewhere may open. */
+/** Returns whether a target is a page or file that a link of another site may open. */
 export const isLinked = ({ route, need }: Target): boolean =>
   need === 'none' &&
   route?.method === 'GET' &&

@@ -1,4 +1,7 @@
-/** The runner: every attack at every route that it concerns, each answer judged, and honest questions in between. */
+/**
+ * Runs every attack at every route concerned, judges each answer, and sends honest requests in
+ * between.
+ */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { RawAnswer } from '../http/raw.ts'
 import { type Attack, type Drill, ROWS, type Row, saidBy } from './attack.ts'
@@ -7,7 +10,7 @@ import { type Listener, type Target, nameOf } from './routes.ts'
 import type { Scene } from './scene.ts'
 import { type Heard, type Shot, isWell, single, volley } from './wire.ts'
 
-/** What was not answered as it must be. */
+/** A wrong answer. */
 export interface Fault {
   readonly row: Row
   readonly attack: string
@@ -22,24 +25,24 @@ export interface Result {
   sent: number
   /** One of its shots, shortened. */
   example: string
-  /** What was answered, and how often. */
+  /** The answers, each with its count. */
   readonly said: Map<string, number>
-  /** The routes that it was tried at. */
+  /** The routes that were attacked. */
   readonly targets: Set<string>
   readonly faults: Fault[]
 }
 
 export type Report = ReadonlyMap<Row, Result>
 
-/** An attack, and those of its routes that it is tried at. */
+/** An attack, and the routes that it will be tried at. */
 export interface Planned {
   readonly attack: Attack
   readonly targets: readonly Target[]
-  /** Of the shots at one route, at most about so many, others each time. */
+  /** The approximate number of shots at one route, a different part for each. */
   readonly most: number
 }
 
-/** Every attack at every route that it concerns. */
+/** Plans every attack at every route that it concerns. */
 export const planAll = (attacks: readonly Attack[], targets: readonly Target[]): Planned[] =>
   attacks.map((attack) => ({
     attack,
@@ -47,18 +50,21 @@ export const planAll = (attacks: readonly Attack[], targets: readonly Target[]):
     most: Infinity,
   }))
 
-/** What is many at one route (a tool or a method each) is tried in part, where not all is tried. */
+/**
+ * The number of shots at one route in a partial run, for attacks with many: one for each tool or
+ * method.
+ */
 const SOME = 12
 
-/** Of many, some: every so-manieth, from another one on for each attack. */
+/** Returns every n-th item, with another first item for each attack. */
 function thinned<T>(all: readonly T[], most: number, from: number): readonly T[] {
   const step = Math.ceil(all.length / most)
   return step <= 1 ? all : all.filter((_, i) => (i + from) % step === 0)
 }
 
 /**
- * A part of it that is the same each time: of the routes of each attack every `nth`, another one first each time, so that all attacks and
- * all routes have their turn.
+ * Plans a part of the attacks that is the same in each run: every `nth` route of each attack,
+ * with another first route each time, so that all attacks and all routes have a turn.
  */
 export const planSome = (
   attacks: readonly Attack[],
@@ -70,14 +76,14 @@ export const planSome = (
     return { attack, targets: some.length === 0 ? all.slice(0, 1) : some, most: SOME }
   })
 
-/** So many shots go out on one connection. */
+/** The number of shots on one connection. */
 const VOLLEY = 40
-/** So many connections at a time. */
+/** The number of simultaneous connections. */
 const AT_ONCE = 8
 
 const NO_STORE = /^(no-store|public, max-age=\d+, immutable)$/
 
-/** What is wrong with an answer, whatever was sent. */
+/** Returns the fault that makes an answer wrong for any request; null for none. */
 function alwaysFault(
   { status, headers, body }: RawAnswer,
   secrets: readonly string[],
@@ -108,7 +114,7 @@ function alwaysFault(
   return faults.find(([, is]) => is)?.[0] ?? null
 }
 
-/** What is wrong with what was heard; null for nothing. */
+/** Returns the fault of an answer; null for none. */
 function faultIn(shot: Shot, heard: Heard, secrets: readonly string[]): string | null {
   if (typeof heard === 'string') return heard
   const said = saidBy(heard)
@@ -116,7 +122,10 @@ function faultIn(shot: Shot, heard: Heard, secrets: readonly string[]): string |
   return alwaysFault(heard, secrets) ?? shot.check?.(heard) ?? null
 }
 
-/** The seconds after which a client may write again; null unless the shot met the limit of writes. */
+/**
+ * Returns the seconds after which a client may write again; null unless the shot met the limit of
+ * writes.
+ */
 function writeAgainAfter(shot: Shot, heard: Heard): number | null {
   if (typeof heard === 'string' || shot.want.test(saidBy(heard))) return null
   return heard.status === 429 && heard.body.includes('Too many writes')
@@ -126,7 +135,7 @@ function writeAgainAfter(shot: Shot, heard: Heard): number | null {
 
 /**
  * Sends a shot on a connection of its own. The table has more writes than a device may send in a
- * minute, so that it waits, as a client does, for the time that the server names.
+ * minute, so this function waits, as a client does, for the time that the server names.
  */
 async function sendPatiently(address: string, shot: Shot): Promise<Heard> {
   const sendOnce = async () =>
@@ -146,7 +155,7 @@ interface Aimed {
   readonly shot: Shot
 }
 
-/** Do things so many at a time. */
+/** Runs jobs, AT_ONCE of them at a time. */
 async function pooled(jobs: readonly (() => Promise<void>)[]): Promise<void> {
   const waiting = jobs.values()
   const work = async () => {
@@ -164,7 +173,7 @@ const newResult = (row: Row): Result => ({
   faults: [],
 })
 
-/** Run what is planned of one attack. */
+/** Runs the planned shots of one attack. */
 async function attackOnce(
   { attack, targets, most }: Planned,
   scene: Scene,
@@ -232,8 +241,9 @@ async function drillOnce(drill: Drill, scene: Scene, result: Result): Promise<vo
 }
 
 /**
- * Run a plan, row by row. After each row honest requests are answered, and the account is as it was.
- * @param told hears of each row when it is done
+ * Runs a plan, row by row. After each row, honest requests must succeed and the account must be
+ * unchanged.
+ * @param told called with the result of each row
  */
 export async function run(
   scene: Scene,
@@ -263,7 +273,7 @@ export async function run(
   return report
 }
 
-/** The first lines in which two states differ. */
+/** Returns the first lines in which two states differ. */
 function changes(before: string, after: string): string {
   const were = before.split('\n')
   const lines = after

@@ -1,6 +1,7 @@
 /**
- * A daemon with something in it to attack, everybody who might ask it, and what each of them may do. The account has what the
- * interface can make, with HTML wherever a text is taken, so that what gets through changes or shows something.
+ * A daemon with data to attack, every kind of caller, and the access of each. The account has
+ * every resource that the interface can create, with HTML in each text, so that a successful
+ * attack changes or shows something.
  */
 import assert from 'node:assert/strict'
 import type { Standing } from '../../src/auth/scopes.ts'
@@ -10,14 +11,17 @@ import { activeOrganisation, newMachine } from '../handlers/people.ts'
 import { HTML, POSTS, type Place, daemonAt, devices, prover } from './furnished.ts'
 import { type Listener, type Tables, type Target, TABLES, targetsOf } from './routes.ts'
 
-/** Somebody who asks a listener. */
+/** A caller of a listener. */
 export interface Caller {
   readonly name: string
-  /** Null for who is let in nowhere. */
+  /** The access level; null for a caller without access. */
   readonly standing: Standing | null
-  /** What who has no standing is told. */
+  /** The error for a caller without access. */
   readonly refusal: 'unauthorized' | 'invalid_token'
-  /** The header lines by which they show who they are: new ones for each request, where these are used up. */
+  /**
+   * Returns the header lines with the caller’s credentials: new ones for each request if they are
+   * valid once.
+   */
   lines(method: string, path: string): Promise<readonly string[]>
 }
 
@@ -25,19 +29,22 @@ export interface Scene {
   readonly at: Readonly<Record<Listener, { readonly address: string; readonly host: string }>>
   readonly targets: readonly Target[]
   readonly callers: Readonly<Record<Listener, readonly Caller[]>>
-  /** By name. */
+  /** Returns a caller by name. */
   caller(listener: Listener, name: string): Caller
-  /** Who may ask this route. */
+  /** Returns a caller with access to this route. */
   opens(target: Target): Caller
-  /** Their header lines; the same at every request of one target, for who is refused before they are looked at. */
+  /**
+   * Returns that caller’s header lines. They are the same at every request of one target, for
+   * requests that are rejected before their check.
+   */
   opening(target: Target): Promise<readonly string[]>
-  /** What no answer may hold. */
+  /** The texts that no answer may contain. */
   readonly secrets: readonly string[]
-  /** Ask the API with a token of scope full. */
+  /** Sends a request to the API with a token of scope full. */
   request(method: string, path: string, question?: Question): Promise<Answer>
-  /** What the account and its tokens are, to be compared; what no attack may change. */
+  /** Returns the account and its tokens in a comparable form; no attack may change them. */
   state(): Promise<string>
-  /** The process to be stopped for a moment; undefined where the daemon is in this one. */
+  /** The process to pause; undefined if the daemon runs in this one. */
   readonly pid: number | undefined
 }
 
@@ -55,18 +62,18 @@ const holder = (
   refusal: Caller['refusal'] = 'invalid_token',
 ): Caller => ({ name, standing, refusal, lines: async () => lines })
 
-/** What lists resources, or is one. */
+/** Routes that list resources or return one. */
 const LASTING =
   /^\/api\/v1\/(?!health|docs|openapi|status|sync|tools|verification-log|trust\/metrics|org\/activity|.*(suggest|analytics))[^{]+$/
 
-/** Members of resources that say when they were looked at. */
+/** Members of resources that change when they are read. */
 const VOLATILE =
   /^(last_|uptime|used|seen|started|finished|current|valid|words|summary|at$|checked)/
 const lasting = (key: string, value: unknown) => (VOLATILE.test(key) ? undefined : value)
 
 /**
- * Furnish a daemon that was just started.
- * @param pid of its process, where that is another one
+ * Creates the data of a daemon that was just started.
+ * @param pid of its process, if it is another one
  */
 export async function newScene(
   place: Place,
@@ -114,7 +121,7 @@ export async function newScene(
   const external_member_id = ids.get('external-members')!
   const guest = await made('/api/v1/guest-codes', { label: HTML, external_member_id })
   ids.set('g', guest.id).set('s', ids.get('stamp')!)
-  // Whoever has the link opens the page; the first time the owner is told of it.
+  // Any client with the link opens the page; the first opening notifies the owner.
   await ask(accountAddress, 'POST', `/g/${ids.get('g')}/opened`)
   const lists = Object.values(tables.api)
     .flatMap((group) => Object.values(group))

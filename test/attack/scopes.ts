@@ -1,10 +1,12 @@
-/** Every kind of caller at every route, and tokens that would be wider than who makes them. */
+/**
+ * Every kind of caller at every route, and requests for tokens wider than those of the caller.
+ */
 import type { Standing } from '../../src/auth/scopes.ts'
 import { type Attack, CLOSE, JSON_TYPE, askedBy, isRoute } from './attack.ts'
 import type { Target } from './routes.ts'
 import type { Caller, Scene } from './scene.ts'
 
-/** What each may do, from the interface's description. */
+/** The needs that each access level satisfies, from the interface’s description. */
 const MAY: Readonly<Record<Standing, readonly Target['need'][]>> = {
   read: ['none', 'read'],
   write: ['none', 'read', 'write'],
@@ -17,10 +19,13 @@ const MAY: Readonly<Record<Standing, readonly Target['need'][]>> = {
 const may = ({ standing }: Caller, { need }: Target) =>
   need === 'none' || (standing !== null && MAY[standing].includes(need))
 
-/** Rows that tell a machine account of its tokens: a device has none, whatever it may do. */
+/** Rows about the tokens of a machine account: a device has none, at any access level. */
 const OF_MACHINES = /^(bearer|machineTokens)\./
 
-/** What they are told. Who comes through is asked for another type of body, so that nothing is done. */
+/**
+ * Returns the expected answer. An authorized request has a body of another type, so that it does
+ * nothing.
+ */
 function wanted(caller: Caller, target: Target): RegExp {
   const isDevice = caller.standing === 'session' || caller.standing === 'device'
   if (may(caller, target) && isDevice && target.method === 'GET' && OF_MACHINES.test(target.name))
@@ -41,7 +46,7 @@ async function shot(caller: Caller, target: Target, scene: Scene) {
   return { bytes: await askedBy(caller, target, scene, sent), want, alone: true as const }
 }
 
-/** One attack a kind of caller. */
+/** Creates one attack for each kind of caller. */
 const matrix = (names: readonly string[]) =>
   names.map((name): Attack => ({
     row: 'Scope escalation',
@@ -53,7 +58,7 @@ const matrix = (names: readonly string[]) =>
     },
   }))
 
-/** Those of both listeners. */
+/** The callers of both listeners. */
 const NAMES = [
   'nobody',
   'an unknown token',
@@ -81,7 +86,7 @@ const NAMES = [
   'device',
 ]
 
-/** Where a token is made, by the members of the body. */
+/** Returns whether a route creates tokens, by the members of its body. */
 const mints = ({ route }: Target) =>
   route !== null &&
   route.method === 'POST' &&
@@ -120,7 +125,7 @@ const wider: Attack = {
     ),
 }
 
-/** Whoever has less than full makes no token where it takes a token to make one. */
+/** A caller with less than full access creates no token if the route requires a token. */
 const narrower: Attack = {
   row: 'Scope escalation',
   name: 'a token made by a narrower one',

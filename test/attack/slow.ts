@@ -1,4 +1,4 @@
-/** Clients that say nothing, or stop in the middle. */
+/** Clients that send nothing, or stop in the middle of a request. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { answersIn } from '../http/raw.ts'
@@ -12,8 +12,8 @@ import { isWell } from './wire.ts'
 const IDLE = 2_100
 
 /**
- * Open more silent connections than a listener keeps.
- * @returns how to close them
+ * Opens more silent connections than a listener keeps.
+ * @returns a function that closes them
  */
 export async function openIdle(address: string): Promise<() => void> {
   const { hostname, port } = new URL(address)
@@ -44,7 +44,10 @@ export const idle: Drill = {
   },
 }
 
-/** Send the beginning of a request and no more. Out: what came until the server closed. */
+/**
+ * Sends the beginning of a request and no more. Returns the answer once the server has closed the
+ * connection.
+ */
 async function stall(address: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(address)
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
@@ -59,7 +62,10 @@ async function stall(address: string, bytes: string): Promise<string> {
 
 const HALF_A_BODY = [JSON_TYPE, 'Content-Length: 100']
 
-/** The beginnings of a request to each route: in the middle of its headers, and of the body of who may send one. */
+/**
+ * Returns incomplete requests to a route: cut in the headers, and in the body of an authorized
+ * caller.
+ */
 async function beginnings(target: Target, scene: Scene): Promise<string[]> {
   const head = (await opened(target, scene)).slice(0, -2)
   if (!takesBody(target)) return [`${head}X-Half: `]
@@ -68,7 +74,7 @@ async function beginnings(target: Target, scene: Scene): Promise<string[]> {
   return [`${head}X-Half: `, requestTo(target, scene, { lines, body: '{"na' })]
 }
 
-/** It takes as long as the server waits: half a minute. */
+/** Takes as long as the server’s timeout: half a minute. */
 export const slow: Drill = {
   row: 'Slow clients, floods',
   name: 'half of the headers, or of the body, to every route, and honest requests beside them',
@@ -78,7 +84,7 @@ export const slow: Drill = {
       (await beginnings(target, scene)).map(async (bytes) => {
         const text = await stall(scene.at[target.listener].address, bytes)
         const said = answersIn(text).map(saidBy).join()
-        // A query that a route requires is judged before the body is read.
+        // A required query is validated before the body is read.
         const isClosed = said === '408 request_timeout' || said === '422 validation_failed'
         heard(said, isClosed ? null : `${nameOf(target)}: ${said || 'no answer'}`)
       }),

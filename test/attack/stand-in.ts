@@ -1,4 +1,7 @@
-/** Listeners like the daemon's over any tables, whose rows all answer nothing, and whose guard can be made weaker than it is. */
+/**
+ * Listeners like the daemon’s over any tables, with rows that do nothing, and a guard that can be
+ * weakened.
+ */
 import { type Table } from '../../src/api/route.ts'
 import { ACCOUNT, type Need, REST, type Standing, scopeTable } from '../../src/auth/scopes.ts'
 import { invalidToken } from '../../src/auth/tokens.ts'
@@ -9,7 +12,7 @@ import { type ServerOptions, listen } from '../../src/http/server.ts'
 import { type Listener, type Tables, targetsOf } from './routes.ts'
 import type { Caller, Scene } from './scene.ts'
 
-/** Who is let in, by the token, which is their name. */
+/** The access level of each token; tokens are the callers’ names. */
 const STANDINGS: Readonly<Record<string, Standing>> = {
   read: 'read',
   write: 'write',
@@ -28,7 +31,7 @@ const NOBODIES = [
   'a revoked machine’s token',
 ]
 
-/** As it stands in a header. */
+/** Returns the token’s form in a header. */
 const tokenOf = (name: string) => name.replaceAll(/\W/g, '-')
 
 export interface Weakness {
@@ -79,7 +82,7 @@ async function listener(which: Listener, table: Table, weak: Weakness) {
   return { ...own, address: `http://127.0.0.1:${own.port}` }
 }
 
-/** Start both listeners. Out: a scene of them, and how to end it. */
+/** Starts both listeners. Returns a scene of them, with a function to close it. */
 export async function standIn(
   tables: Tables,
   weak: Weakness = {},

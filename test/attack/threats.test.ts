@@ -1,4 +1,4 @@
-/** The table of threats in SECURITY.md says what is attacked here, and names tests that there are. */
+/** The threat table in SECURITY.md lists the rows attacked here, and names existing tests. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const threats = section
     return { name, does, not, files: [...shown.matchAll(/`([^`]+)`/g)].map(([, file]) => file!) }
   })
 
-/** What no socket carries. */
+/** Rows that cannot be sent over a socket. */
 const ELSEWHERE = [
   'Non-loopback bind',
   'Files',

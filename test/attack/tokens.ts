@@ -1,11 +1,14 @@
-/** Tokens that are nothing any more, or never were: nobody learns which; and tokens where none belongs: nobody gets them back. */
+/**
+ * Tokens that are invalid: the answer does not show why; and tokens in wrong places: no answer
+ * repeats them.
+ */
 import type { RawAnswer } from '../http/raw.ts'
 import { type Attack, CLOSE, JSON_TYPE, isRoute, requestTo, takesBody } from './attack.ts'
 import { type Listener, type Target, nameOf } from './routes.ts'
 import type { Scene } from './scene.ts'
 import type { Shot } from './wire.ts'
 
-/** An answer without what differs between any two. */
+/** Returns an answer without the parts that differ between any two. */
 function told({ status, headers, body }: RawAnswer): string {
   const { 'x-request-id': _, date: __, ...rest } = headers
   return JSON.stringify([status, rest, body])
@@ -16,7 +19,7 @@ const tokenOf = async (scene: Scene, listener: Listener, name: string) => {
   return line.slice(line.lastIndexOf(' ') + 1)
 }
 
-/** Guesses that are told nothing but that they are wrong. */
+/** Guesses of tokens. The answer may show only that they are wrong. */
 const GUESSES: Readonly<Record<string, (scene: Scene) => Promise<string[]>>> = {
   'the daemon’s': async (scene) => {
     const revoked = await tokenOf(scene, 'api', 'a revoked token')
@@ -48,7 +51,7 @@ const GUESSES: Readonly<Record<string, (scene: Scene) => Promise<string[]>>> = {
   },
 }
 
-/** Each guess at a route has the same answer as the first there. */
+/** Each guess at a route gets the same answer as the first one there. */
 const guesses = Object.entries(GUESSES).map(([whose, guessesOf]): Attack => {
   const first = new Map<string, string>()
   return {
@@ -102,7 +105,7 @@ const PLACES: readonly Place[] = [
 const placed = PLACES.map(([name, sentOf]): Attack => ({
   row: 'Leaks',
   name: `a token in ${name}`,
-  // What strangers may do, they may do with any header.
+  // Public routes answer with any header, so their writes are left out.
   on: (target) => isRoute(target) && (target.need !== 'none' || target.method === 'GET'),
   shots: async (target, scene) => {
     const { path, lines = [], ...rest } = sentOf(await tokenOf(scene, 'api', 'full')) ?? {}
@@ -110,7 +113,7 @@ const placed = PLACES.map(([name, sentOf]): Attack => ({
     return [
       {
         bytes: requestTo(target, scene, sent),
-        // What anybody may ask is answered; the token counts for nothing.
+        // A route without a need answers; the token has no effect.
         want:
           target.need === 'none'
             ? /^(?!5)/
@@ -158,7 +161,7 @@ const inBody = BODIES.map(([name, bodyOf]): Attack => ({
   shots: async (target, scene): Promise<Shot[]> => {
     const own = await scene.opens(target).lines(target.method, target.path)
     const body = bodyOf(await tokenOf(scene, 'api', 'write'))
-    // No row has a member of that name, so none does anything.
+    // No row has a member of that name, so no request has an effect.
     const bytes = requestTo(target, scene, { lines: [...own, JSON_TYPE, CLOSE], body })
     return [{ bytes, want: /^4/, alone: true }]
   },

@@ -1,4 +1,7 @@
-/** Every tool, by each of the four ways to call one: as its route, whoever asks. */
+/**
+ * Every tool, by each of the four ways to call one: the same answer as its route, for every
+ * caller.
+ */
 import { rest } from '../../src/api/rest/index.ts'
 import { type Table, pathNames } from '../../src/api/route.ts'
 import { type Tool, toolsOf } from '../../src/api/tools/tool.ts'
@@ -9,7 +12,7 @@ import type { Shot } from './wire.ts'
 
 const NOBODYS = `con_${'0'.repeat(26)}`
 
-/** No row takes a member of this name, so that whoever comes through does nothing. */
+/** No row has a member of this name, so that an authorized call does nothing. */
 const argumentsOf = ({ route }: Tool) => ({
   ...Object.fromEntries(pathNames(route.path).map((name) => [name, NOBODYS])),
   nonsense: 1,
@@ -21,7 +24,7 @@ const callerLines = (caller: Caller, target: Target) => caller.lines(target.meth
 
 interface Way {
   readonly name: string
-  /** The paths that are called so. */
+  /** Returns whether a path is one of this way. */
   readonly on: (target: Target) => boolean
   readonly sent: (tool: Tool, target: Target) => { path: string; body: string; lines: string[] }
 }
@@ -51,7 +54,7 @@ const byProtocol: Way = {
   }),
 }
 
-/** What the interface's own table of needs says of a tool's route. */
+/** Returns the need of a tool’s route by the interface’s own table. */
 function needs(table: Table): (tool: Tool) => Target['need'] {
   const byPath = new Map(
     targetsOf({ api: table, account: {} }).map((target) => [
@@ -68,7 +71,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   full: ['read', 'write', 'full'],
 }
 
-/** The refusal inside an answer of the protocol, which is a tool error that carries the JSON of the route. */
+/** Returns the error in an MCP answer: a tool error with the JSON of the route. */
 function toolError(body: string): { error?: string; required_scope?: string } {
   const text = body.match(/(?<=^data: ).+$/m)?.[0] ?? body
   const { result } = JSON.parse(text) as {
@@ -119,7 +122,7 @@ async function shot(
   return { bytes, alone: true, ...judge }
 }
 
-/** The attacks on the tools of a table. */
+/** Returns the attacks on the tools of a table. */
 export function toolAttacks(table: Table = rest): Attack[] {
   const needOf = needs(table)
   const tools = toolsOf(table)

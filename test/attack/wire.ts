@@ -1,24 +1,27 @@
-/** Shots at a listener: many on a connection where the attack leaves it open, and every answer told apart. */
+/**
+ * Sends shots to a listener: many on a connection if the attack leaves it open, with each answer
+ * separated.
+ */
 import { type RawAnswer, answersIn, send } from '../http/raw.ts'
 
 export interface Shot {
-  /** What is sent, one character a byte. */
+  /** The bytes to send, one character a byte. */
   readonly bytes: string
-  /** What must be said: `403 host_not_allowed`, a status alone where there is no error. */
+  /** The expected answer: `403 host_not_allowed`, or a status alone if there is no error. */
   readonly want: RegExp
-  /** A connection of its own, which the server has to close after one answer. */
+  /** Uses a connection of its own, which the server must close after one answer. */
   readonly alone?: true
-  /** What is wrong with an answer that says the right thing. */
+  /** Returns the fault of an answer with the expected status; null for none. */
   readonly check?: (answer: RawAnswer) => string | null
 }
 
-/** An answer, or why there is none. */
+/** An answer, or the reason why there is none. */
 export type Heard = RawAnswer | string
 
 const NO_CONTENT = [204, 304]
 const isHead = ({ bytes }: Pick<Shot, 'bytes'>) => bytes.startsWith('HEAD ')
 
-/** The end of a body in chunks (RFC 9112 section 7.1) that begins at `start`. */
+/** Decodes a chunked body (RFC 9112 section 7.1) from `start`; returns it and its end. */
 function unchunked(text: string, start: number): { body: string; end: number } {
   let body = ''
   for (let at = start; ;) {
@@ -32,7 +35,7 @@ function unchunked(text: string, start: number): { body: string; end: number } {
   }
 }
 
-/** The first answer of a text, and the rest. */
+/** Splits the first answer off a text. */
 function firstIn(text: string, bodiless: boolean): { answer: RawAnswer; rest: string } {
   const start = text.indexOf('\r\n\r\n') + 4
   const [answer] = answersIn(text.slice(0, start), true) as [RawAnswer]
@@ -47,7 +50,7 @@ function firstIn(text: string, bodiless: boolean): { answer: RawAnswer; rest: st
   return { answer: { ...answer, body: text.slice(start, end) }, rest: text.slice(end) }
 }
 
-/** What a connection carried, answer by answer, to shots in this order. */
+/** Returns the answers on a connection, for shots in this order. */
 function allIn(text: string, shots: readonly Pick<Shot, 'bytes'>[]): Heard[] {
   const heard: Heard[] = []
   for (let rest = text; rest !== '';)
@@ -71,24 +74,25 @@ const talk = async (address: string, shots: readonly Pick<Shot, 'bytes'>[]): Pro
   }
 }
 
-/** An honest question, after which the connection is closed. */
+/** Returns an honest request, after which the connection is closed. */
 export const honest = (address: string) => ({
   bytes: `GET /health HTTP/1.1\r\nHost: ${new URL(address).host}\r\nConnection: close\r\n\r\n`,
 })
 
-/** What is wrong with the answer to an honest question; null for nothing. */
+/** Returns the fault in the answer to an honest request; null for none. */
 export const dishonest = (heard: Heard | undefined): string | null =>
   typeof heard === 'object' && heard.status === 200 && /"status":"ok"/.test(heard.body)
     ? null
     : `an honest request was answered ${JSON.stringify(heard)}`
 
-/** Ask one honest question. Out: what was wrong with the answer. */
+/** Sends one honest request. Returns the fault of the answer. */
 export const isWell = async (address: string): Promise<string | null> =>
   dishonest((await talk(address, [honest(address)]))[0])
 
 /**
- * Send shots on one connection, all at once, and an honest question behind them: each has one answer, in its turn.
- * @returns for each shot its answer, or what came in its place
+ * Sends shots on one connection at once, with an honest request behind them: each has one answer,
+ * in order.
+ * @returns for each shot its answer, or the reason why there is none
  */
 export async function volley(address: string, shots: readonly Shot[]): Promise<Heard[]> {
   const heard = await talk(address, [...shots, honest(address)])
@@ -100,7 +104,7 @@ export async function volley(address: string, shots: readonly Shot[]): Promise<H
   })
 }
 
-/** Send one shot on a connection of its own: one answer, and the server closes. */
+/** Sends one shot on a connection of its own: one answer, and the server closes. */
 export async function single(address: string, shot: Shot): Promise<Heard> {
   const heard = await talk(address, [shot])
   return heard.length === 1

@@ -123,6 +123,7 @@ const needs: [rules: typeof REST, method: string, path: string, need: string][] 
   [ACCOUNT, 'GET', '/api/v1/guest-codes', 'read'],
   [ACCOUNT, 'DELETE', '/api/v1/guest-codes/x', 'write'],
   [ACCOUNT, 'GET', '/device/v1/rosters/x', 'session'],
+  [ACCOUNT, 'POST', '/device/v1/lookups', 'write'],
   [ACCOUNT, 'GET', '/device/v2/rosters', 'read'],
   [ACCOUNT, 'GET', '/', 'none'],
 ]

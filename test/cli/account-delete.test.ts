@@ -71,7 +71,7 @@ describe('the embedded account, by its id', () => {
       assert.equal(said.code, EXIT.ok, said.err)
       assert.match(said.err, new RegExp(`Deleted the account ${id}`))
       const after = await whoami()
-      // Without a daemon every call is a start, and begins with a new account.
+      // Without a daemon each command starts by itself and creates a new account.
       if (withDaemon) assert.equal(after, null)
       else assert.notEqual(after, id)
     })

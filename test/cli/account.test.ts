@@ -1,4 +1,7 @@
-/** The commands that need an account server, over one, with a daemon and without: sign-in, devices, organisations, machines. */
+/**
+ * The commands that need an account server, with a daemon and without: sign-in, devices,
+ * organisations, machines.
+ */
 import assert from 'node:assert/strict'
 import {
   chmodSync,
@@ -49,7 +52,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       dir.remove()
     })
 
-    /** The command line of a device, its daemon started if there is one. */
+    /** Returns the command line of a device. Starts its daemon in the mode that has one. */
     async function device(name: string) {
       const known = devices.get(name)
       if (known !== undefined) return known
@@ -77,11 +80,11 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
     const codeFor = (email: string) => {
       const letters = readdirSync(mail).toSorted().toReversed()
       const texts = letters.map((name) => readFileSync(join(mail, name), 'utf8'))
-      // Other mails come when nobody waits for them.
+      // Other mails arrive at any time.
       const codes = texts.filter((text) => text.includes(`To: ${email}`) && CODE.test(text))
       return CODE.exec(codes[0] ?? '')?.[0] as string
     }
-    /** The mail is sent before the first question. */
+    /** The mail is sent before the first prompt. */
     const fromMail = (email: string): Typed => {
       let asked = false
       const person = () => {

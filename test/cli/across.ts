@@ -1,15 +1,15 @@
-/** "login" of a new device and "device approve" of another, beside each other at two terminals. */
+/** Runs "login" of a new device and "device approve" of another side by side at two terminals. */
 import assert from 'node:assert/strict'
 import { EXIT } from '../../src/errors.ts'
 import type { Person, Said } from './terminal.ts'
 
-/** The newest four words in an instruction. */
+/** Returns the newest four words in an instruction. */
 export const fourWordsIn = (text: string): string =>
   [...text.matchAll(/^ {7}((?:[a-z]+ ){3}[a-z]+)$/gm)].at(-1)?.[1] ?? assert.fail(text)
 
 /**
- * Runs both; each person types what the other screen shows.
- * @param first what is typed on the new device before its words, as the code from the mail
+ * Runs both commands; each user types the words that the other screen shows.
+ * @param first what the user types on the new device before the words, such as the mailed code
  */
 export async function across(
   login: (person: Person) => Promise<Said>,
@@ -27,7 +27,7 @@ export async function across(
     shown.resolve(fourWordsIn(seen))
     return others.promise
   }).finally(() => shown.resolve(null))
-  /** Until the new device has enrolled, there is none to approve. */
+  /** Repeats the approval until the new device has enrolled. */
   async function approved(): Promise<Said> {
     for (;;) {
       const said = await approve(() => shown.promise)

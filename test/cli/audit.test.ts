@@ -1,4 +1,4 @@
-/** `audit verify` as an operator calls it. */
+/** `audit verify` as an operator runs it. */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,7 +38,7 @@ test('beside a running daemon and after it; a head that was noted; a log that wa
   assert.equal(changed.code, EXIT.failed)
   assert.match(changed.stdout, /audit\.jsonl, row 2: it does not follow from the line before/)
 
-  // Whoever writes all of it anew makes a chain that is whole, but not this one.
+  // A log that an attacker rewrites completely is a valid chain, but another one.
   writeFileSync(
     path,
     text

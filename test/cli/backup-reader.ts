@@ -1,4 +1,7 @@
-/** Backup files as docs/backup-format.md describes them, read and written by node:crypto alone: nothing of src is here. */
+/**
+ * Reads and writes backup files as docs/backup-format.md describes them, with node:crypto and
+ * without any code of src.
+ */
 import { createCipheriv, createDecipheriv, hkdfSync, scryptSync } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,7 +9,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 export interface Opened {
-  // What JSON.parse gives.
+  // The result of JSON.parse.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly line: any
   readonly files: ReadonlyMap<string, Buffer>
@@ -35,7 +38,7 @@ function piecesOf(bytes: Buffer, size: number): Buffer[] {
   return Array.from({ length: count }, (_, i) => bytes.subarray(i * size, (i + 1) * size))
 }
 
-/** The plaintext of a backup. Throws where a piece is not authentic. */
+/** Decrypts a backup. Throws if a piece is not authentic. */
 function plainOf(bytes: Buffer, passphrase: string): Buffer {
   const key = keyOf(bytes.subarray(0, HEADER), passphrase)
   const pieces = piecesOf(bytes.subarray(HEADER), PIECE + 16)
@@ -49,7 +52,7 @@ function plainOf(bytes: Buffer, passphrase: string): Buffer {
   )
 }
 
-/** What is in a backup. */
+/** Returns the contents of a backup. */
 export function openBackup(bytes: Buffer, passphrase: string): Opened {
   const plain = plainOf(bytes, passphrase)
   const end = plain.indexOf('\n')
@@ -64,7 +67,7 @@ export function openBackup(bytes: Buffer, passphrase: string): Opened {
   return { line, files }
 }
 
-/** The same backup, under the same header, with another plaintext. */
+/** Returns the backup with the same header and another plaintext. */
 export function resealed(
   bytes: Buffer,
   passphrase: string,
@@ -82,7 +85,7 @@ export function resealed(
 
 type Line = Opened['line']
 
-/** The same backup after a change of its line. */
+/** Returns the backup after a change of its first line. */
 export const withLine = (bytes: Buffer, passphrase: string, change: (line: Line) => void): Buffer =>
   resealed(bytes, passphrase, (plain) => {
     const end = plain.indexOf('\n')
@@ -91,7 +94,10 @@ export const withLine = (bytes: Buffer, passphrase: string, change: (line: Line)
     return Buffer.concat([Buffer.from(JSON.stringify(line)), plain.subarray(end)])
   })
 
-/** The same backup with the bytes that `change` returns for each file; the line has their sizes. */
+/**
+ * Returns the backup with the bytes that `change` returns for each file; the first line has their
+ * sizes.
+ */
 export const withFiles = (
   bytes: Buffer,
   passphrase: string,
@@ -111,7 +117,10 @@ export const withFiles = (
     return Buffer.concat([Buffer.from(`${JSON.stringify(line)}\n`), ...parts, plain.subarray(at)])
   })
 
-/** A database after a change, which may write to `sqlite_schema` (`pragma writable_schema = on`). */
+/**
+ * Returns a database after a change, which may write to `sqlite_schema` (`pragma writable_schema
+ * = on`).
+ */
 export function changedDatabase(bytes: Buffer, change: (db: DatabaseSync) => void): Buffer {
   const dir = mkdtempSync(join(tmpdir(), 'countersign-'))
   try {

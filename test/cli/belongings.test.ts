@@ -1,4 +1,7 @@
-/** The commands of what is a person's own: addresses, sessions, the organisation in use, profile and preferences. */
+/**
+ * The commands for the user’s own data: addresses, sessions, the active organisation, profile and
+ * preferences.
+ */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it, test } from 'node:test'
@@ -14,7 +17,7 @@ import { across } from './across.ts'
 import { call } from './calling.ts'
 import { daemonHere, type Terminal, terminal } from './terminal.ts'
 
-/** A terminal whose commands must go well. */
+/** Wraps a terminal so that each command must succeed. */
 const wellDone = (run: Terminal) => {
   const good: Terminal = async (args, more) => {
     const said = await run(args, more)

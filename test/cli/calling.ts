@@ -1,4 +1,7 @@
-/** One command over an API that the test gives, at a terminal or in a script: no daemon, no state folder. */
+/**
+ * Runs one command over an API of the test, at a terminal or in a script: without a daemon or a
+ * state folder.
+ */
 import { setImmediate } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import type { Api, Command } from '../../src/cli/command.ts'
@@ -10,7 +13,7 @@ import type { TestServer } from '../device/session/sign-in-server.ts'
 import { ORIGIN } from '../device/session/sign-in-server.ts'
 import { type Said, type Typed, streams } from './terminal.ts'
 
-/** Call a command; what it throws is its last line, as the program says it. */
+/** Runs a command; an error that it throws becomes its last line, as the program prints it. */
 export async function call(
   api: Partial<Api>,
   [name, ...args]: readonly [name: string, ...args: string[]],
@@ -49,7 +52,7 @@ export async function call(
   }
 }
 
-/** What the daemon of a device answers. */
+/** Returns the API of a device’s daemon. */
 export function apiOf(laptop: Laptop, server: TestServer): Partial<Api> {
   const { flow } = laptop
   const own = () => laptop.seat.identity()

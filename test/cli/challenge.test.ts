@@ -1,4 +1,4 @@
-/** verify --challenge on one side, code --challenge on the other. */
+/** Challenges: `verify --challenge` at one device, `code --challenge` at the other. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
@@ -7,10 +7,10 @@ import { newTown, takenIn } from './town.ts'
 
 const WRONG = 'matador carload recede'
 
-/** The word that a listener was given to say, as the terminal shows it. */
+/** Returns the word that the terminal shows to the listener. */
 const wordIn = (seen: string): string => /Say this word: ([a-z]+)\n/.exec(seen)![1]!
 
-/** Types these, one at each question. */
+/** Types one of these lines at each prompt. */
 const typing = (...lines: ((word: string) => string | Promise<string>)[]): AtTerminal => {
   const left = [...lines]
   return async (seen) => (await left.shift()?.(wordIn(seen))) ?? null
@@ -39,7 +39,8 @@ describe('verify --challenge and code --challenge', () => {
     assert.equal(other.code, EXIT.notVerified, other.err)
     assert.match(other.out, /^Not verified: different words, person or purpose\./)
 
-    // A slip is no try; what is right then verifies on any connection.
+    // A malformed input does not count as an attempt; the right input then verifies on any
+    // connection.
     const slip = await check(
       typing(
         () => 'matador',

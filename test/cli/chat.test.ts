@@ -1,4 +1,4 @@
-/** The commands that ask and that tell: at a terminal, for scripts, with a daemon and without one. */
+/** The commands `ask` and `feedback`: at a terminal, in scripts, with a daemon and without. */
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { describe, it, test } from 'node:test'
@@ -16,7 +16,7 @@ import { daemonHere, streams, terminal } from './terminal.ts'
 const CONVERSATION = `cnv_${'0'.repeat(26)}`
 const TURN = `trn_${'0'.repeat(26)}`
 
-/** What answers with these pieces. */
+/** Returns an API that answers with these pieces. */
 function answering(...pieces: readonly (string | Uint8Array | Error)[]) {
   const asked: unknown[] = []
   async function* body() {

@@ -1,4 +1,4 @@
-/** Every command, with a daemon and without one: the same answers, the same exit codes. */
+/** Every command with a daemon and without: the same answers, the same exit codes. */
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       dir.remove()
     })
 
-    /** Runs a command that must succeed, as people and as scripts see it. */
+    /** Runs a command that must succeed, both with --json and without. */
     const json = async (...args: string[]): Promise<Json> => {
       const { code, out, err } = await cli([...args, '--json'])
       assert.equal(code, EXIT.ok, err)
@@ -361,7 +361,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       for (const canary of [
         token,
         'csd_',
-        // Not each by itself: what the log says in earnest may use one of them.
+        // Not word by word: the log may use one of the words in an ordinary text.
         words,
         words.replaceAll(' ', '+'),
         k.toString('base64url'),

@@ -1,13 +1,13 @@
-/** What real shells offer for a line that ends at the cursor. */
+/** Returns what real shells offer for a line with the cursor at its end. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Ended, exec } from '../e2e/program.ts'
 
-/** All that is offered for each line, in order. */
+/** Returns all that a shell offers for each line, sorted. */
 export type Shell = (script: string, lines: readonly string[], cwd: string) => Promise<string[][]>
 
-/** Between what is offered for one line and for the next. */
+/** Separates the offers for one line from those for the next. */
 const NEXT = '%%'
 
 const parts = (text: string): string[][] =>
@@ -16,7 +16,9 @@ const parts = (text: string): string[][] =>
     .slice(0, -1)
     .map((part) => [...new Set(part.split('\n').filter(Boolean))].toSorted())
 
-/** Run a program of a shell over the script and the lines; what it says on standard error fails. */
+/**
+ * Runs a shell program over the script and the lines; any output on standard error is a failure.
+ */
 async function told(
   command: string,
   args: readonly string[],
@@ -46,7 +48,7 @@ async function told(
   }
 }
 
-/** Words as readline takes a line apart: at spaces, and at `=`. */
+/** Splits a line into words as readline does: at spaces, and at `=`. */
 export const bash: Shell = (script, lines, cwd) =>
   told(
     'bash',
@@ -85,7 +87,10 @@ end
     cwd,
   )
 
-/** A zsh at a terminal of its own, where somebody types each line and the tabulator; what is offered is noted on the way. */
+/**
+ * Runs a zsh at a terminal of its own, types each line and a tabulator there, and records the
+ * offers.
+ */
 export const zsh: Shell = (script, lines, cwd) =>
   told(
     'zsh',

@@ -1,4 +1,7 @@
-/** Completion in the shells themselves: what they offer at a place of the command line, and that their scripts do nothing else. */
+/**
+ * Completion in real shells: what they offer at each place of the command line, and that their
+ * scripts do nothing else.
+ */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +19,9 @@ import { terminal } from './terminal.ts'
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const
 const FILES = ['a note.txt', 'folder']
 
-/** A line, and what is offered where it ends: all of it, or what is among it and what is not. */
+/**
+ * A line, and the offers at its end: all of them, or some that are offered and some that are not.
+ */
 const cases: [line: string, all: string[] | { some: string[]; not: string[] }][] = [
   ['countersignd token ', ['create', 'list', 'revoke']],
   ['countersignd token cr', ['create']],
@@ -39,7 +44,7 @@ const cases: [line: string, all: string[] | { some: string[]; not: string[] }][]
   ['countersignd machine token --key-file a', ['a note.txt']],
   ['countersignd nonsense ', []],
   ['countersignd doctor --p', []],
-  // What somebody typed is never run.
+  // Completion never runs typed text.
   ['countersignd $(touch$IFS./ran) ', []],
 ]
 
@@ -58,7 +63,7 @@ const scriptFor = async (shell: string) => {
   return out
 }
 
-/** As shells write what they offer: a folder's slash and quotes are theirs. */
+/** Removes what shells add to an offer: a folder’s slash, and quotes. */
 const plain = (text: string) => text.replace(/\/$/, '').replaceAll('\\', '').replaceAll("'", '')
 
 const isThere = async (shell: string) =>
@@ -108,7 +113,7 @@ for (const [name, shell] of Object.entries(shells))
   })
 
 describe('the completion of PowerShell', () => {
-  /** Its single-quoted texts, in which '' means a quote, left out. */
+  /** The script without its single-quoted texts, in which '' is a quote. */
   const bare = (script: string) => script.replaceAll(/'(?:[^']|'')*'/g, '""')
 
   it('is whole: brackets and quotes close', async () => {

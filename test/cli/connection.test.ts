@@ -1,4 +1,7 @@
-/** The commands of connections, over an account server: what a person does, is told, and may rely on in a script. */
+/**
+ * The commands of connections, over an account server: their effects, their messages, and the
+ * output for scripts.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext, test } from 'node:test'
 import { AppError, EXIT } from '../../src/errors.ts'
@@ -6,7 +9,7 @@ import type { Api } from '../../src/cli/command.ts'
 import { call } from './calling.ts'
 import { type Person, newTown, takenIn } from './town.ts'
 
-/** Ada with a connection, and others in it. */
+/** Creates a connection of Ada with further members. */
 async function connected(t: TestContext, ...names: string[]) {
   const town = await newTown(t)
   const ada = await town.person('ada')
@@ -19,7 +22,7 @@ async function connected(t: TestContext, ...names: string[]) {
 
 const says = async (one: Person, id: string): Promise<string> => (await one.json('code', id)).words
 
-/** The exit code of what somebody hears. */
+/** Returns the exit code of `verify` for these words. */
 const hears = async (one: Person, input: string): Promise<number> =>
   (await one.on(['verify'], { input })).code
 
@@ -89,7 +92,7 @@ test('owners and members: who may what, and the last owner', async (t) => {
   assert.match(err, / is an owner\.\n$/)
   await ada.good(['connection', 'leave', id, '--yes'])
   assert.deepEqual((await ada.json('connection', 'list')).items, [])
-  // Nothing verifies until somebody who stays has given it a new secret.
+  // Nothing verifies until a remaining member has rotated the secret.
   const { epoch } = await bob.json('rotate', id)
   assert.equal(epoch, 2)
   await carol.good(['sync'])

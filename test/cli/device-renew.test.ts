@@ -1,4 +1,4 @@
-/** device renew: a new sealing key at once; and a backup from before it, restored after it. */
+/** `device renew`: a new sealing key at once; and a restore of a backup from before it. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ test('a backup from before a renewal: the restored device renews again, and gets
   writeFileSync(passphrase, 'five words that are not guessed\n', { mode: 0o600 })
   await ada.good(['backup', file, '--passphrase-file', passphrase])
   await ada.good(['device', 'renew'])
-  // Sealed to a key that the backup does not have.
+  // Sealed to a key that is not in the backup.
   await bob.good(['rotate', id])
 
   const restored = terminal(join(freshFolder(t), 'state'))
@@ -59,7 +59,7 @@ test('a backup from before a renewal: the restored device renews again, and gets
   const { words } = await bob.json('code', id)
   assert.equal((await restored(['verify'], { env, input: words })).code, EXIT.ok)
 
-  // The device that the backup is of still runs: it finds the renewal of its copy.
+  // The original device still runs: it detects the renewal by its copy.
   const atWork = /Another copy of this device's keys is at work/
   assert.match((await ada.on(['sync'])).err, atWork)
   assert.match((await ada.json('status')).summary, atWork)

@@ -1,4 +1,4 @@
-/** The commands of devices: what goes other than planned is said so that one knows what to do, and help promises no more than is so. */
+/** The commands of devices: errors name the remedy, and the help promises only what is true. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { run } from '../../src/cli/run.ts'
@@ -11,7 +11,7 @@ import { streams } from './terminal.ts'
 
 const LOGIN = ['login', '--email', EMAIL] as const
 
-/** A device that is signed in, and others that wait for it. */
+/** Creates a signed-in device and others that await its approval. */
 async function waiting(t: TestContext, ...names: string[]) {
   const server = testServer()
   const old = newLaptop(t, server, 'desk')

@@ -1,4 +1,7 @@
-/** The commands of exports: a whole file or none, for its owner alone, and never over another. */
+/**
+ * The commands of exports: a complete file or none, readable by its owner only, and never over an
+ * existing file.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -31,7 +34,7 @@ const exportOf = (more: Partial<Export> = {}): Export => ({
   ...more,
 })
 
-/** A server of files, which answers as `respond` says. */
+/** Starts a file server that answers with `respond`. */
 async function fileServer(t: TestContext, respond: RequestListener): Promise<string> {
   const server = createServer(respond)
   server.listen(0, '127.0.0.1')
@@ -48,7 +51,7 @@ const whole: RequestListener = (_, res) =>
     .writeHead(200, { 'Content-Type': 'application/zip', 'Content-Length': BYTES.length })
     .end(BYTES)
 
-/** What the daemon answers, one state after another; `asked` is what it was asked. */
+/** Returns an API that answers one state after another; `asked` records the requests. */
 function apiOf(origin: string, states: readonly Partial<Export>[] = [{}]) {
   const asked: string[] = []
   const left = [...states]

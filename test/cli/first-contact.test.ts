@@ -9,7 +9,7 @@ import { login } from '../e2e/servers.ts'
 import { streams, terminal, type Typed } from './terminal.ts'
 import { newTown } from './town.ts'
 
-/** Runs a command, and tells of its output as soon as a pattern is in it. */
+/** Runs a command; `seen` resolves as soon as a pattern is in its output. */
 function started(stateDir: string, server: string, args: readonly string[], pattern: RegExp) {
   const { said, io } = streams()
   let found: (match: RegExpMatchArray) => void = () => undefined
@@ -24,7 +24,7 @@ function started(stateDir: string, server: string, args: readonly string[], patt
   const env = environment(stateDir, { SVC_BACKEND_URL: server })
   const code = run([...args], { ...io, stdout, env })
   const ended = code.then((exit) => ({ code: exit, ...said }))
-  // A command that ends without showing it fails the test with what it said.
+  // If a command ends without the pattern, the test fails with the command’s error output.
   const missed = ended.then(({ err }) => assert.fail(err))
   missed.catch(() => undefined)
   return { seen: Promise.race([seen, missed]), ended }

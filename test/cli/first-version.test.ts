@@ -1,4 +1,4 @@
-/** A state folder of protocol 1 is refused by name and left as it is. */
+/** A state folder of protocol 1 is rejected by name and left unchanged. */
 import assert from 'node:assert/strict'
 import { chmodSync, cpSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/first-version/state')
 
-/** The state folder as that version left it; Git keeps no modes. */
+/** Copies the state folder of that version and restores its modes, which Git does not store. */
 function firstState(t: TestContext): string {
   const dir = freshFolder(t)
   cpSync(FIXTURE, dir, { recursive: true })

@@ -1,4 +1,7 @@
-/** `health`: exit code 0 for a daemon that proves itself, 9 for anybody else and for nobody, now or within a while. */
+/**
+ * `health`: exit code 0 for a daemon that proves itself, 9 for any other process and for none,
+ * now or within a given time.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { spawn } from 'node:child_process'

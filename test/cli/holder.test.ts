@@ -1,4 +1,4 @@
-/** Who holds a state folder: what is waited for, and what is not. */
+/** The owner of a state folder’s lock: which locks a command waits for, and which it does not. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
@@ -11,7 +11,7 @@ import { countersignd, startDaemon } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { daemonHere, terminal } from './terminal.ts'
 
-/** A state folder that a command of this process holds. */
+/** Creates a state folder, and acquires its lock in this process. */
 function held(t: TestContext): { dir: string; lock: Lock } {
   const dir = freshFolder(t)
   const lock = lockState(dir)
@@ -20,7 +20,7 @@ function held(t: TestContext): { dir: string; lock: Lock } {
   return { dir, lock }
 }
 
-/** What a dead daemon left behind: its address, on which somebody now hangs up. */
+/** Creates the files of a dead daemon, with an address at which connections are now closed. */
 async function leftBehind(t: TestContext, dir: string) {
   const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -45,7 +45,8 @@ describe('a folder that another command holds', () => {
     const { dir, lock } = held(t)
     const asked = once(await leftBehind(t, dir), 'connection')
     const starting = startDaemon(dir)
-    // It saw the lock taken when it asks for the daemon; one that refused to start fails here.
+    // It found the lock owned when it looked for the daemon; a daemon that did not start fails
+    // here.
     await Promise.race([asked, starting])
     lock.release()
     const daemon = await starting
@@ -65,7 +66,7 @@ describe('a folder that another command holds', () => {
     const status = terminal(dir)(['status'])
     await asked
     lock.release()
-    // Synchronous up to the lock: the command cannot come first.
+    // Synchronous up to the lock: the command cannot acquire it first.
     const daemon = await daemonHere(dir)
     t.after(() => daemon.close())
     const { code, err } = await status

@@ -1,4 +1,7 @@
-/** An installation to break, and `doctor` asked about it: what it says, that it leaves no trace, and that it tells no secret. */
+/**
+ * Runs `doctor` on an installation to break: checks its report, that it leaves no trace, and that
+ * it prints no secret.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { hash } from 'node:crypto'
@@ -13,7 +16,7 @@ import { type Running, folder, startDaemon } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { terminal } from './terminal.ts'
 
-/** Everything that can be seen of a folder without reading another's mind: names, modes, owners, times, contents. */
+/** Returns all that can be observed of a folder: names, modes, owners, times, contents. */
 export function traces(dir: string): string[] {
   if (!existsSync(dir)) return []
   const of = (path: string): string[] => {
@@ -30,7 +33,7 @@ export function traces(dir: string): string[] {
   return of(dir)
 }
 
-/** The texts in a folder that nobody may see. */
+/** Returns the secret texts in a folder. */
 function secretsIn(dir: string): string[] {
   return ['secret', 'keychain.key'].flatMap((name) => {
     const path = join(dir, name)
@@ -43,7 +46,7 @@ export interface Examined {
   readonly checks: readonly Finding[]
 }
 
-/** Ask `doctor`. */
+/** Runs `doctor`. */
 export async function examine(
   dir: string,
   env: NodeJS.ProcessEnv = {},
@@ -66,7 +69,7 @@ export async function examine(
   return { code: script.code, checks }
 }
 
-/** What a finding should be: its state and name, and how what it says and what to do read. */
+/** An expected finding: its state and name, and patterns for its text and its remedy. */
 export type Expected = readonly [
   state: Finding['state'],
   name: string,
@@ -74,7 +77,7 @@ export type Expected = readonly [
   remedy?: RegExp,
 ]
 
-/** The finding that is as expected; every line of the report is shown where none is. */
+/** Returns the finding that matches; fails with every line of the report if none does. */
 export function findingOf(
   checks: readonly Finding[],
   [state, name, found, remedy]: Expected,
@@ -90,7 +93,7 @@ export function findingOf(
   return one
 }
 
-/** Start a daemon and wait until it has nothing to do. */
+/** Starts a daemon and waits until it is idle. */
 export async function startIdle(dir: string, env: NodeJS.ProcessEnv = {}): Promise<Running> {
   const daemon = await startDaemon(dir, env)
   const deadline = Date.now() + 10_000
@@ -101,7 +104,7 @@ export async function startIdle(dir: string, env: NodeJS.ProcessEnv = {}): Promi
   return daemon
 }
 
-/** A whole state folder of a daemon that ran and was stopped. */
+/** Creates the complete state folder of a daemon that ran and was stopped. */
 export async function wholeFolder(): Promise<{ path: string; remove(): void }> {
   const whole = folder()
   const daemon = await startIdle(whole.path)
@@ -109,15 +112,15 @@ export async function wholeFolder(): Promise<{ path: string; remove(): void }> {
   return whole
 }
 
-/** A copy of a state folder, to be broken. */
+/** Copies a state folder, so that a test can break the copy. */
 export function copyOf(t: TestContext, whole: string): string {
   const dir = join(freshFolder(t), 'state')
-  // Modes of folders included, which cpSync leaves out.
+  // With the modes of folders, which cpSync does not copy.
   execFileSync('cp', ['-a', whole, dir])
   return dir
 }
 
-/** Change a database of a state folder, and leave no write-ahead log. */
+/** Changes a database of a state folder, and leaves no write-ahead log. */
 export function change(dir: string, file: string, sql: string, ...values: string[]): void {
   const db = new DatabaseSync(join(dir, file))
   if (values.length === 0) db.exec(sql)

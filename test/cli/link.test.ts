@@ -9,7 +9,7 @@ import { lettersIn } from '../service/letters.ts'
 import { call } from './calling.ts'
 import { type Town, newTown } from './town.ts'
 
-/** Somebody asks on the page of a link, and confirms. */
+/** Submits a request on the page of a link, and confirms it by mail. */
 async function asks({ mailDir }: Town, url: string, email: string, message = ''): Promise<void> {
   const { origin, pathname } = new URL(url)
   const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }

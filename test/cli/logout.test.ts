@@ -1,4 +1,4 @@
-/** logout, where the account server does not know the device any more. */
+/** `logout` when the account server no longer has the device. */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'

@@ -1,4 +1,7 @@
-/** `machine create` against an account server in this process: no failure loses a key that an account may have. */
+/**
+ * `machine create` against an account server in this process: no failure deletes a key that an
+ * account may use.
+ */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +15,10 @@ import { call } from './calling.ts'
 
 type Create = Api['machines']['create']
 
-/** A person with an organisation, and where the key of a machine may go. `create` stands between the command and the server. */
+/**
+ * Creates an account with an organisation, and a path for a machine’s key. `create` replaces the
+ * request to the server.
+ */
 async function desk(t: TestContext) {
   const { account } = await enrolled(t)
   const org = await account.organisations.create({ body: { name: 'Acme' } })

@@ -1,9 +1,12 @@
-/** Memory after a burst: when it is collected, and that it really is. */
+/**
+ * Memory after a burst of requests: when the program collects garbage, and that memory is really
+ * freed.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Heap, newLook, ownHeap } from '../../src/cli/memory-setting.ts'
 
-/** A heap that comes down to `least` when it is collected. */
+/** Creates a heap that shrinks to `least` when it is collected. */
 const heapOf = (least: number) => {
   const heap = { mib: least, share: 0, least, collections: 0 }
   const by: Heap = {
@@ -42,7 +45,8 @@ test('a collection of this process throws away what nobody holds, more than once
   const heap = ownHeap()
   for (let time = 0; time < 2; time++) {
     const gone = new WeakRef({ of: 'nobody' })
-    // What a WeakRef was made or read in this turn of the event loop is held until it ends.
+    // A target of a WeakRef that this turn of the event loop created or read is kept until the
+    // turn ends.
     await new Promise((resolve) => setImmediate(resolve))
     await heap.collect()
     assert.equal(gone.deref(), undefined)

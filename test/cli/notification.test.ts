@@ -1,4 +1,6 @@
-/** The commands of notifications, external members and the guest codes that are mailed to them. */
+/**
+ * The commands of notifications, external members and the guest codes that are mailed to them.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, test } from 'node:test'
 import type { Api } from '../../src/cli/command.ts'

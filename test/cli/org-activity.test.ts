@@ -1,4 +1,4 @@
-/** The commands that show what happened in an organisation, and the figures of it. */
+/** The commands for the activity and the figures of an organisation. */
 import assert from 'node:assert/strict'
 import { describe, it, test } from 'node:test'
 import type { Api } from '../../src/cli/command.ts'

@@ -132,7 +132,10 @@ test('who is in which group', async (t) => {
     )
 })
 
-/** An organisation that takes whoever comes, and remembers the requests; from the one of that number on it fails. */
+/**
+ * Returns an API that accepts every invitation and records the requests; from request number
+ * `failing` on it fails.
+ */
 function taking(failing = Infinity) {
   const asked: { email: string; role?: string }[][] = []
   const orgMembers = {

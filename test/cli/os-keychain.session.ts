@@ -1,4 +1,7 @@
-/** Run by purge.test.ts inside a session of its own: backup, restore and removal where the Secret Service has the secrets. */
+/**
+ * Run by purge.test.ts inside a session of its own: backup, restore and removal with secrets in
+ * the Secret Service.
+ */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -73,7 +76,10 @@ test('a restore that is refused leaves nothing in the keychain', async (t) => {
   assert(!existsSync(target))
 })
 
-/** A state folder with a token, a backup of it to restore, and how to see which secrets its store has. */
+/**
+ * Creates a state folder with a token, a backup of it, and a way to list the secrets in the
+ * store.
+ */
 async function kept(t: TestContext) {
   const place = freshFolder(t)
   const stateDir = join(place, 'state')
@@ -97,7 +103,7 @@ async function kept(t: TestContext) {
   }
 }
 
-/** As a restore leaves it that was ended while it moved things to their place. */
+/** Leaves a folder as a restore does that was killed while it moved files into place. */
 function cutOff(stateDir: string): void {
   const staging = join(stateDir, 'restoring')
   mkdirSync(staging, { mode: 0o700 })

@@ -1,8 +1,9 @@
-/** What reaches a terminal, whatever others put into names, files and answers. */
+/** Text on its way to a terminal, with hostile names, files and answers. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { coloured } from '../../src/cli/colour.ts'
 import { harmlessIo, jsonText } from '../../src/cli/output.ts'
+import { table } from '../../src/cli/table.ts'
 import { EXIT } from '../../src/errors.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { streams, terminal } from './terminal.ts'
@@ -24,6 +25,12 @@ describe('text on its way to a terminal', () => {
       coloured('red', '\u001b[32mok', COLOURS),
       '\u001b[31m�[32mok\u001b[39m',
     ],
+    [
+      'isolates and line separators',
+      'a\u2066b\u2067c\u2068d\u2069e\u2028f\u2029g',
+      'a�b�c�d�e�f�g',
+    ],
+    ['embeddings and overrides', 'a\u202ab\u202bc\u202cd\u202de\u202ef', 'a�b�c�d�e�f'],
     ['other attributes', '\u001b[8mhidden\u001b[0m', '�[8mhidden�[0m'],
   ]
   for (const [name, given, written] of cases)
@@ -34,6 +41,14 @@ describe('text on its way to a terminal', () => {
       stderr.write(given)
       assert.deepEqual(said, { out: written, err: written })
     })
+
+  it('in a table: each cell is one line without controls', () => {
+    const cell = 'a\u2066b\u2069c\u2028d\u2029e\u202ef\ng\u001b'
+    assert.deepEqual(table(['name', 'id'], [[cell, '1']]), [
+      'name            id',
+      'a�b�c�d�e�f�g�  1',
+    ])
+  })
 
   it('as JSON: the same value, and nothing that a terminal obeys', () => {
     const text = jsonText({ [HOSTILE]: HOSTILE })

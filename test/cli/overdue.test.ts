@@ -8,10 +8,12 @@ import { it } from 'node:test'
 import { ROOT } from '../e2e/program.ts'
 
 const MODULE = join(ROOT, 'src/cli/shutdown.ts')
-/** Short, so that the tests are. */
+/** Short, to keep the tests short. */
 const TIMES = { settledMs: 1, patienceMs: 50 }
 
-/** A program that may be stopped: what it does once the thread watches, and to close. */
+/**
+ * Runs a program that may be stopped: `later` runs once the thread watches, `close` at its end.
+ */
 function program({ later, close = '' }: { later: string; close?: string }) {
   const source = `import { askedToStop, stop } from ${JSON.stringify(MODULE)}
     const onReady = () => { ${later} }

@@ -1,4 +1,7 @@
-/** Shows a text with its process id on a screen of its own, with a raw terminal, until a signal ends it. */
+/**
+ * Shows a text with its process id on the alternate screen, with a raw terminal, until a signal
+ * ends it.
+ */
 import { harmlessIo } from '../../src/cli/output.ts'
 import { onOwnScreen } from '../../src/cli/alternate-screen.ts'
 import { openPrompt } from '../../src/cli/prompt.ts'

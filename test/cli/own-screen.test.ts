@@ -1,4 +1,7 @@
-/** A secret on a screen of its own: left by every signal that ends the program, and never in a file. */
+/**
+ * A secret on the alternate screen: every signal that ends the program restores the screen, and
+ * no file gets the secret.
+ */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +13,7 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 
 const CHILD = join(import.meta.dirname, 'own-screen-child.ts')
 
-/** Runs a command at a pseudo-terminal, and ends as it does: 256 less the number of the signal. */
+/** Runs a command at a pseudo-terminal and exits as it does: 256 minus the number of a signal. */
 const BRIDGE = `
 import os, pty, sys
 sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))

@@ -1,4 +1,4 @@
-/** A passphrase typed at a real terminal: nothing of it is shown there. */
+/** A passphrase typed at a real terminal: the terminal shows none of it. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** What scripts rely on: one JSON document on standard output or words on standard error, ends that are quiet, and no colours. */
+/**
+ * The output for scripts: one JSON document on standard output or a message on standard error,
+ * quiet ends, and no colours.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,7 +23,7 @@ const place = folder()
 const FILE = join(place.path, 'letter')
 writeFileSync(FILE, 'a letter')
 
-/** Each command as it can be called of a new account, or why it is not called here. */
+/** Each command in a form that works for a new account, or why it is not run here. */
 const CALLS: Readonly<Record<string, readonly string[] | string>> = {
   serve: 'does not end',
   server: 'does not end',

@@ -1,4 +1,4 @@
-/** What is removed from a machine when this program is: all that it made, and nothing else. */
+/** A purge removes all that the program made on a machine, and nothing else. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import {
@@ -20,14 +20,14 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 import { bareEnvironment, noSession, notHere, unlocked } from '../keychain/session.ts'
 import { daemonHere, terminal } from './terminal.ts'
 
-/** Purge, and give back what was said of what is left. */
+/** Purges a folder and returns the messages about what is left. */
 async function purged(stateDir: string): Promise<string[]> {
   const said: string[] = []
   await purge({ stateDir }, (text) => said.push(text))
   return said
 }
 
-/** A state folder with everything that a daemon ever makes there. */
+/** Creates a state folder with every file that a daemon makes there. */
 async function used(t: TestContext): Promise<string> {
   const stateDir = join(freshFolder(t), 'state')
   const daemon = await daemonHere(stateDir, 'error')
@@ -51,7 +51,7 @@ async function used(t: TestContext): Promise<string> {
   return stateDir
 }
 
-/** The same, of another user. */
+/** Creates the same folder, owned by another user. */
 async function strange(t: TestContext): Promise<string> {
   const stateDir = await used(t)
   chownSync(stateDir, 65_534, 65_534)
@@ -60,7 +60,7 @@ async function strange(t: TestContext): Promise<string> {
   return stateDir
 }
 
-/** Nothing is removed of a folder that somebody has. */
+/** Asserts that a purge removes nothing while another process owns the lock. */
 async function assertRefusedWhileHeld(stateDir: string): Promise<void> {
   const lock = lockState(stateDir)
   assert(lock)
@@ -148,7 +148,7 @@ describe('a purge', () => {
       const stateDir = await strange(t)
       const mail = join(stateDir, 'mail')
       const letters = readdirSync(mail)
-      // As when the folder is replaced by another one between a look and a removal.
+      // As if another folder replaced it between the check and the removal.
       chownSync(mail, 0, 0)
       await assert.rejects(purged(stateDir), { message: /^As user 65534, .*EACCES/ })
       assert.deepEqual(readdirSync(mail), letters)

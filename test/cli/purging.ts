@@ -1,4 +1,7 @@
-/** `node purging.ts FOLDER` purges a state folder in the environment it is started in, and prints the code of the error. */
+/**
+ * `node purging.ts FOLDER` purges a state folder in its own environment, and prints the code of
+ * the error.
+ */
 import { purge } from '../../src/cli/commands/purge.ts'
 
 const [stateDir = ''] = process.argv.slice(2)

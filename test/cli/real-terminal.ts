@@ -1,4 +1,4 @@
-/** The program from its sources at a real terminal: a pseudo-terminal that Python opens. */
+/** Runs the program from its sources at a real terminal: a pseudo-terminal that Python opens. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -11,18 +11,21 @@ import os, pty, sys
 sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))
 `
 
-/** Why tests at a real terminal are skipped; false where they can run. */
+/** Why tests at a real terminal are skipped; false if they can run. */
 export const noRealTerminal =
   process.platform === 'win32' || spawnSync('python3', ['-c', 'import pty']).status !== 0
     ? 'needs python3'
     : false
 
-/** Keys to type once the terminal shows a prompt, or what makes them of all that it showed. */
+/**
+ * The keys to type once the terminal shows a prompt, or a function that makes them from the whole
+ * output so far.
+ */
 export type Typing = readonly [prompt: string, keys: string | ((screen: string) => string)]
 
 /**
- * Runs a command of the program and types at its prompts, each of which comes after the one before.
- * @returns the exit code and all that the terminal showed
+ * Runs a command of the program and types at its prompts, in their order.
+ * @returns the exit code and the whole output of the terminal
  */
 export async function atRealTerminal(
   args: readonly string[],

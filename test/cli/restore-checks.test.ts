@@ -1,4 +1,7 @@
-/** What `restore` accepts: whole databases of this protocol, and sealed secrets of which some are damaged. */
+/**
+ * The checks of `restore`: databases of this protocol are accepted if they are whole, and sealed
+ * secrets even if some are damaged.
+ */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +22,9 @@ const PASSPHRASE = 'a passphrase of the test'
 
 const dir = folder()
 const options = ['--passphrase-file', join(dir.path, 'passphrase')]
-/** A backup of a state folder with two connections and a guest code, and what is in it. */
+/**
+ * A backup of a state folder with two connections and a guest code, and the ids of its records.
+ */
 let bytes: Buffer
 let [connection, guest, token] = ['', '', '']
 
@@ -69,7 +74,7 @@ describe('the databases of a backup', () => {
     assert(!existsSync(target))
   })
 
-  /** Edits the statement that SQLite stores of a table, as no statement of SQL can. */
+  /** Edits the statement that SQLite stores for a table; no SQL statement can. */
   const rewritten = (table: string, from: string, to: string) => `
     pragma writable_schema = on;
     update sqlite_schema set sql = replace(sql, '${from}', '${to}') where name = '${table}'`

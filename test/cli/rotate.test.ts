@@ -1,4 +1,4 @@
-/** rotate: a new secret at once, for whoever syncs. */
+/** `rotate`: a new secret at once, for every member that syncs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
@@ -11,7 +11,7 @@ test('rotate: words of the old secret prove nothing from then on, those of the n
   await takenIn(ada, id, [bob])
   const { words: before } = await ada.json('code', id)
 
-  // Any member may.
+  // Any member may rotate.
   const { code, out, err } = await bob.on(['rotate', id])
   assert.deepEqual([code, out], [EXIT.ok, ''])
   assert.match(err, /^".+" has a new secret \(epoch 2\)\. The others get it at their next sync/)

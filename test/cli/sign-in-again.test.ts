@@ -1,4 +1,7 @@
-/** login, reset and whoami where something went wrong before: a session ended, mails ran out, the server is away, the clock is off. */
+/**
+ * `login`, `reset` and `whoami` after a failure: an ended session, no codes left, an unreachable
+ * server, a wrong clock.
+ */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +16,7 @@ import type { Json } from '../e2e/caller.ts'
 import { apiOf, call } from './calling.ts'
 import type { Person } from './terminal.ts'
 
-/** Nobody approves the device while it waits. */
+/** No device approves this one while it waits. */
 const timeIsOver = async () => {
   throw new AppError('conflict', 'The time is over.')
 }
@@ -102,7 +105,7 @@ describe('login of a device whose session ended', () => {
 })
 
 describe('codes', () => {
-  /** An address to which somebody else had all codes sent; its owner reads the mail. */
+  /** An address for which another client requested all codes; its owner reads the mail. */
   async function limited(t: TestContext) {
     const server = testServer()
     await server.door.signIns.create({ body: { email: EMAIL } })

@@ -1,4 +1,7 @@
-/** login, reset, logout, whoami and device: at a terminal and in a script, over real sign-in flows and a server of the test. */
+/**
+ * `login`, `reset`, `logout`, `whoami` and `device`: at a terminal and in a script, over real
+ * sign-in flows and a server of the test.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { APPROVAL_WARNING } from '../../src/api/local/index.ts'
@@ -14,7 +17,7 @@ import type { Person } from './terminal.ts'
 
 const LOGIN = ['login', '--email', EMAIL] as const
 
-/** Types these lines in turn, then ends the input; a line may depend on what was seen. */
+/** Types these lines in turn, then ends the input; a line may depend on the output so far. */
 const types = (...lines: (string | ((seen: string) => string | Promise<string>))[]): Person => {
   const left = [...lines]
   return async (seen) => {
@@ -91,7 +94,7 @@ describe('login of a first device', () => {
 })
 
 describe('a further device', () => {
-  /** A signed-in desk, and a laptop that waits. */
+  /** Creates a signed-in device, and a second one that awaits approval. */
   async function waiting(t: TestContext) {
     const all = await signedIn(t)
     const fresh = newLaptop(t, all.server, 'laptop 2')
@@ -186,7 +189,7 @@ describe('a further device', () => {
       while (state === 'waiting') ({ state } = await laptop.approver.advance(laptop.account, id))
     })
     await first.promise
-    // The approving device was restarted since.
+    // The approving device was restarted in between.
     const restarted = apiOf(laptop.restart(), server)
     const advance: Api['approvals']['advance'] = async (input) => {
       const seen = await restarted.approvals!.advance(input)

@@ -1,4 +1,7 @@
-/** `stamp verify`, offline: who signed, as far as this machine can know it, against people who forge. */
+/**
+ * `stamp verify`, offline: the signer, as far as this machine can identify it, and attempts at
+ * forgery.
+ */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
@@ -31,7 +34,7 @@ type Assurance = 'device' | 'verified_email' | 'organisation'
 
 const rootOf = (entry: string) => createHash('sha256').update(entry).digest('hex')
 
-/** A stamp signed without the code under test. */
+/** Creates a stamp without the code under test. */
 function stampOf(
   account: string,
   device: TestDevice,
@@ -76,13 +79,16 @@ const revoked = [...log, logEntry(ADA, log, 'revoke', phone, desk)]
 
 interface Remembered {
   readonly entries?: readonly string[]
-  /** The device of Ada's that this one is; its server is `server`. */
+  /** Ada’s device that owns the state folder; its server is `server`. */
   readonly own?: TestDevice
-  /** The generation that the person confirmed. */
+  /** The generation of keys that the user confirmed. */
   readonly pinned?: number
 }
 
-/** A state folder that remembers Ada; without `entries`, one that is not there. */
+/**
+ * Creates a state folder with Ada’s cached log; without `entries`, returns a path that does not
+ * exist.
+ */
 function folderOf(t: TestContext, { entries, own, pinned }: Remembered): string {
   const dir = freshFolder(t)
   if (entries === undefined) return join(dir, 'none')
@@ -108,7 +114,7 @@ function folderOf(t: TestContext, { entries, own, pinned }: Remembered): string 
   return dir
 }
 
-/** Verify a stamp file at a machine. */
+/** Verifies a stamp file on a machine. */
 async function verify(
   t: TestContext,
   file: object,
@@ -261,11 +267,11 @@ describe('a good stamp', () => {
       [json.receipt, json.assurance_level, json.received_at],
       ['verified', 'organisation', '2026-01-01T00:00:03.000Z'],
     )
-    // Elsewhere nothing vouches for the server itself, and nothing is said of what it says.
+    // Elsewhere nothing vouches for the server, so its statements are not printed.
     const away = await verify(t, file)
     assert.deepEqual([away.code, away.json.assurance_level], [EXIT.inconclusive, 'device'])
     assert.match(away.out, /received at {2}not checked: .*proves nothing/)
-    // The server vouches for level and time; whose account it is, a root says.
+    // The server vouches for level and time; the root identifies the account.
     const given = await verify(t, file, { key: server.keys.sign.jwk })
     assert.deepEqual([given.code, given.json.assurance_level], [EXIT.inconclusive, 'organisation'])
   })
@@ -335,7 +341,7 @@ describe('an account that began anew', () => {
 
   const cases: [name: string, at: Remembered & { root?: string }, code: number][] = [
     ['and is not known', {}, EXIT.inconclusive],
-    // Anybody can sign a reset: what is remembered before it vouches for nothing after it.
+    // Any key can sign a reset: cached entries before it do not vouch for those after it.
     ['since it was remembered', { entries: log }, EXIT.inconclusive],
     ['and whose new keys nobody confirmed', { entries: reset, pinned: 1 }, EXIT.inconclusive],
     ['and is no more than remembered', { entries: reset }, EXIT.inconclusive],

@@ -1,4 +1,4 @@
-/** What `status` prints of the account server. */
+/** The account server’s state in the output of `status`. */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Api } from '../../src/cli/command.ts'

@@ -1,4 +1,4 @@
-/** How a program that serves ends, when it is asked to. */
+/** The end of a serving program after a request to stop. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -6,7 +6,7 @@ import { ROOT, exec } from '../e2e/program.ts'
 
 const MODULE = join(ROOT, 'src/cli/shutdown.ts')
 
-/** Run a program that is asked to stop by itself, so many times, with what `close` does. */
+/** Runs a program that sends itself these signals, with this code in `close`. */
 const ended = (close: string, longestMs: number, signals: readonly string[]) =>
   exec(process.execPath, [
     '--input-type=module',

@@ -1,4 +1,4 @@
-/** `sync` and the clock of an account that nothing else measures. */
+/** `sync`, and the clock of an account that no other command measures. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Api } from '../../src/cli/command.ts'

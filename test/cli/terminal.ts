@@ -1,4 +1,7 @@
-/** The command line in this process: the words of a call in, its exit code and what it wrote out. */
+/**
+ * Runs the command line in this process: takes the words of a command, returns its exit code and
+ * its output.
+ */
 import { Readable } from 'node:stream'
 import { run } from '../../src/cli/run.ts'
 import { readConfig } from '../../src/config/config.ts'
@@ -12,20 +15,22 @@ export interface Said {
   readonly err: string
 }
 
-/** What a person types at a question, who sees all that was said before; null ends the input (Ctrl-D). */
+/**
+ * Returns what the user types at a prompt, given the output so far; null ends the input (Ctrl-D).
+ */
 export type Person = (seen: string) => string | null | Promise<string | null>
 
 export interface Typed {
   readonly env?: NodeJS.ProcessEnv
-  /** What comes through a pipe. */
+  /** The text that comes through a pipe. */
   readonly input?: string
-  /** Somebody at a terminal, in the place of a pipe. */
+  /** A user at a terminal, instead of a pipe. */
   readonly person?: Person
 }
 
 export type Terminal = (args: readonly string[], more?: Typed) => Promise<Said>
 
-/** The streams of a call, and what was written to them. */
+/** Returns the streams of a command, and the text written to them. */
 export function streams({ input = '', person }: Typed = {}) {
   const said = { out: '', err: '' }
   async function* typed() {
@@ -50,7 +55,7 @@ export function streams({ input = '', person }: Typed = {}) {
   }
 }
 
-/** A terminal over a state folder. */
+/** Returns a terminal over a state folder. */
 export const terminal =
   (stateDir: string): Terminal =>
   async (args, more = {}) => {
@@ -59,7 +64,7 @@ export const terminal =
     return { code, ...said }
   }
 
-/** A daemon in this process; `log` is all that it wrote. */
+/** Starts a daemon in this process; `log` returns its whole log. */
 export async function daemonHere(
   stateDir: string,
   level: Level = 'debug',

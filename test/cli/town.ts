@@ -1,4 +1,7 @@
-/** People with a state folder each, signed in to one account server in this process. No daemon runs: each call opens its folder. */
+/**
+ * Users with a state folder each, signed in to one account server in this process. No daemon
+ * runs: each command opens its folder.
+ */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -17,14 +20,14 @@ export interface Person {
   /** The id of the account. */
   readonly id: string
   on(args: readonly string[], more?: Typed): Promise<Said>
-  /** The same for what must go well; answers what it printed. */
+  /** Runs a command that must succeed; returns its output. */
   good(args: readonly string[], more?: Typed): Promise<Said>
   json(...args: string[]): Promise<Json>
-  /** Exit code and message of what must not go well, and prints nothing. */
+  /** Runs a command that must fail and print nothing; returns exit code and message. */
   refused(...args: string[]): Promise<string>
 }
 
-/** An account server, and the people whom it is asked for. */
+/** Starts an account server; creates users on request. */
 export async function newTown(t: TestContext) {
   const mailDir = freshFolder(t)
   const config = readConfig(environment(join(freshFolder(t), 'server'), { SVC_MAIL_DIR: mailDir }))
@@ -65,7 +68,7 @@ export async function newTown(t: TestContext) {
 
 export type Town = Awaited<ReturnType<typeof newTown>>
 
-/** Whoever is invited comes in: invited by their mailbox, approved, both synced. */
+/** Invites users by address; each approves, and both sides sync. */
 export async function takenIn(by: Person, connection: string, others: readonly Person[]) {
   for (const other of others) {
     await by.good(['invite', connection, other.email])

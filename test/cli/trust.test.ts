@@ -1,4 +1,7 @@
-/** The commands of trust, and words that are looked up: what people read decides what they rely on. */
+/**
+ * The commands of trust, and `verify --public`: their output supports the user’s decisions about
+ * keys.
+ */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { TrustCard } from '../../src/api/rest/trust-cards.ts'
@@ -13,13 +16,13 @@ import { at, instead } from '../handlers/trust-desk.ts'
 import { call } from './calling.ts'
 import type { Typed } from './terminal.ts'
 
-/** A safety number as people compare it: on two lines of six groups. */
+/** A safety number as users compare it: on two lines of six groups. */
 const NUMBER = /^ {2}\d{5}( \d{5}){5}\n {2}\d{5}( \d{5}){5}$/m
 
 type Words = readonly [string, ...string[]]
 type Answers = Readonly<Record<string, (input: unknown, context: unknown) => Promise<unknown>>>
 
-/** What the daemon at a desk answers. */
+/** Returns the API of a fixture’s daemon. */
 function apiOf(desk: Desk): Partial<Api> {
   const bound = (answers: object) =>
     Object.fromEntries(

@@ -1,4 +1,4 @@
-/** verify --expect, and what the exit code of words that verify depends on. */
+/** `verify --expect`, and the exit code for verified words. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Verification } from '../../src/api/rest/verify.ts'
@@ -24,7 +24,7 @@ describe('verify --expect', () => {
     await takenIn(ada, club, [cy])
     const { words } = await bob.json('code', bank)
     const verify = (expected: string) => ada.on(['verify', '--expect', expected], { input: words })
-    // All are called what the user of the machine is.
+    // All accounts have the name of the machine’s user.
     const one = 'an account that calls itself "\\S+"( \\[another contact has this name\\])?'
     for (const [expected, who] of [
       [club, 'no member of "Club" says'],

@@ -1,4 +1,4 @@
-/** What one device does and another answers goes on by itself: nobody calls sync. */
+/** Connections complete through background syncs alone: no test calls sync. */
 import assert from 'node:assert/strict'
 import { type TestContext, it } from 'node:test'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
@@ -8,7 +8,7 @@ interface Words {
   readonly words: string
 }
 
-/** An account server, and daemons at it on which people are signed in. */
+/** Starts an account server and daemons with signed-in users. */
 async function place(t: TestContext) {
   const daemons: TestDaemon[] = []
   t.after(async () => {
@@ -28,7 +28,7 @@ async function place(t: TestContext) {
   return { server, seat }
 }
 
-/** The words of a daemon's user, once it has them. */
+/** Returns the words of a daemon’s user, once they exist. */
 async function wordsOf(daemon: TestDaemon, connection: string): Promise<string> {
   for (;;) {
     const { status, json } = await daemon.request('GET', `/api/v1/connections/${connection}/code`, {
@@ -38,7 +38,7 @@ async function wordsOf(daemon: TestDaemon, connection: string): Promise<string> 
   }
 }
 
-/** Both hear each other's words as those of a member. */
+/** Asserts that each daemon verifies the words of the other as those of a member. */
 async function assertConnected(a: TestDaemon, b: TestDaemon, connection: string): Promise<void> {
   for (const [speaker, listener] of [
     [b, a],

@@ -1,4 +1,7 @@
-/** What the audit log says of requests to a daemon: by HTTP, by tools, and by the command line without one. */
+/**
+ * The audit log’s lines for requests to a daemon: by HTTP, by tools, and by the command line
+ * without a daemon.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,11 +32,11 @@ before(async () => {
 })
 after(() => daemon.close())
 
-/** The lines of what is done, without what differs from run to run. */
+/** Returns the lines that some work adds, without the fields that differ between runs. */
 async function linesOf(work: () => Promise<unknown>) {
   const count = linesIn(daemon.stateDir).length
   await work()
-  // Timers of one length end in the order in which they began: the file is written by then.
+  // Timers of one length end in the order of their start: the file is written by then.
   await setTimeout(TOGETHER_MS)
   return linesIn(daemon.stateDir)
     .slice(count)
@@ -47,7 +50,7 @@ async function linesOf(work: () => Promise<unknown>) {
     }))
 }
 
-/** This process, which asks itself. */
+/** The uid of this process, which sends the requests. */
 const uid = process.platform === 'linux' ? (process.getuid?.() ?? null) : null
 const line = (token: string | null, route: string | null, status: number, outcome = 'done') => ({
   peer_uid: uid,

@@ -1,4 +1,7 @@
-/** The account server goes away and comes back: what needs nobody goes on, and what was made meanwhile goes up once. */
+/**
+ * The account server goes away and comes back: local operations continue, and their results are
+ * uploaded once.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type Socket, createServer } from 'node:net'
@@ -23,10 +26,13 @@ interface Status {
   readonly summary: string
 }
 
-/** How often a request is attempted as long as nothing says that the server is away. */
+/** The number of attempts for a request while the server is not known to be away. */
 const ATTEMPTS = 4
 
-/** What stands at the server's address while it is away: it counts who comes, and answers nobody. */
+/**
+ * Listens at the server’s address while the server is away: it counts the connections and closes
+ * each.
+ */
 async function nobodyAt(port: string) {
   const found = { attempts: 0 }
   const server = createServer((socket) => {
@@ -36,7 +42,7 @@ async function nobodyAt(port: string) {
   server.listen(Number(port), '127.0.0.1')
   await once(server, 'listening')
   return {
-    /** How many attempts something makes. */
+    /** Returns the result of an operation and the number of attempts that it made. */
     async during<T>(act: () => Promise<T>): Promise<{ made: T; attempts: number }> {
       const before = found.attempts
       const made = await act()
@@ -67,7 +73,8 @@ it('stamps and checks go on while it is away', async (t) => {
   await signIn(first, server, 'fay@example.org')
   await first.close()
   running.splice(running.indexOf(first), 1)
-  // After a sign-in a daemon syncs several times by itself, after a start once: whatever comes later was asked for.
+  // After a sign-in a daemon syncs several times by itself, after a start once: any later sync was
+  // requested.
   const startedAt = Date.now()
   const daemon = await started(own)
   const synced = async () => {

@@ -1,4 +1,4 @@
-/** Which account server a state folder belongs to, and daemons that sign in by themselves. */
+/** Binds a state folder to one account server, and lets daemons sign in by themselves. */
 import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -83,7 +83,7 @@ describe('a state folder', () => {
         ),
       ),
     )
-    // Spelt otherwise, it is the same one.
+    // Another spelling of the same URL.
     const { port } = new URL(server.accountAddress)
     await (await opening(dir, { SVC_BACKEND_URL: `HTTP://127.0.0.1:${port}/` })).close()
   })

@@ -1,15 +1,18 @@
-/** A line to an account server that loses answers: the server does what it is asked, and nobody hears. */
+/**
+ * A proxy to an account server that loses responses: the server does the work and the client
+ * receives nothing.
+ */
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 
 export interface LossyLine {
-  /** What stands for the server's address. */
+  /** The address that clients use for the server. */
   readonly address: string
-  /** Where the line leads to, once that is known. */
+  /** The address of the real server, once it is known. */
   target: string
-  /** Paths of which every answer is lost. */
+  /** The paths for which every response is lost. */
   readonly mute: Set<string>
 }
 

@@ -1,4 +1,4 @@
-/** An Idempotency-Key at a daemon, whichever account server it uses. */
+/** Idempotency-Key at a daemon, with each kind of account server. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
@@ -94,7 +94,7 @@ it('of a machine account’s caller does not meet those of the owner', async () 
 })
 
 describe('asked for again under its key when every answer of the server was lost', () => {
-  /** A daemon that asks twice: the first time nobody hears what the server answers on this path. */
+  /** Starts a daemon that has to ask twice: the first response on this path is lost. */
   async function twice(t: TestContext, muted: string, path: string, body: object) {
     const line = await lossyLine(t)
     const far = await startDaemon({ SVC_PUBLIC_URL: line.address })

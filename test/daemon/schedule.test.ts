@@ -1,4 +1,4 @@
-/** When a daemon syncs by itself. */
+/** The schedule of a daemon’s own syncs. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { newSchedule, pauseAfter } from '../../src/daemon/schedule.ts'
@@ -42,7 +42,7 @@ describe('the pause after an act that another device answers', () => {
   })
 })
 
-/** A schedule whose time is in the hands of the test. */
+/** Creates a schedule with a clock that the test controls. */
 function bench() {
   const waiting: { ms: number; act: () => void }[] = []
   const turns: { trigger: string; end: (good: boolean) => void }[] = []
@@ -64,7 +64,7 @@ function bench() {
     },
   )
   const come = () => waiting.shift()?.act()
-  /** End the turn that runs, and see what is planned then. */
+  /** Ends the current run and returns the pauses that are planned then. */
   async function end(good: boolean) {
     turns.at(-1)?.end(good)
     await new Promise(setImmediate)

@@ -1,4 +1,4 @@
-/** What a daemon does by itself, and when it signs in with the key that it was given. */
+/** The daemon’s scheduled runs, and when it signs in with a given machine key. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,9 @@ const KEY = {
 
 type Came = 'signed_in' | 'awaiting_approval' | 'refused'
 
-/** A daemon with the key of a machine account; `comes` says how each sign-in ends. */
+/**
+ * Creates a daemon with the key of a machine account; `comes` lists the result of each sign-in.
+ */
 function headless(t: TestContext, comes: Came[]) {
   const credentialsDir = freshFolder(t)
   writeFileSync(join(credentialsDir, 'countersign-machine-key'), JSON.stringify(KEY))

@@ -1,4 +1,7 @@
-/** An account is deleted through the API of its daemon: what is left on its disk, and what its callers are told. */
+/**
+ * Deletes an account through the API of its daemon: the data left on its disk, and the answers to
+ * its callers.
+ */
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +13,7 @@ import type { Json } from './caller.ts'
 import { filesIn } from './kept.ts'
 import { login } from './servers.ts'
 
-/** A daemon of somebody who has made something of everything that a device keeps. */
+/** Starts a daemon and creates something of each kind that a device stores. */
 async function furnished(t: TestContext, env: Record<string, string>) {
   const stateDir = env['SVC_STATE_DIR'] as string
   let daemon = await startDaemon(env)
@@ -48,7 +51,7 @@ async function furnished(t: TestContext, env: Record<string, string>) {
   const isAudit = (name: string) => name.startsWith('audit')
   const among = (files: readonly Buffer[]) =>
     names.filter((name) => files.some((bytes) => bytes.includes(name)))
-  // Who did what stays, whoever deletes the account; of what was made it has the ids alone.
+  // The audit log keeps its entries after the deletion; of the created data it has only the ids.
   const found = () => [
     ...among(filesIn(stateDir, (name) => !isAudit(name))),
     ...among(filesIn(stateDir, isAudit)).filter((name) => !/^(?:con|gst|stm|tok)_/.test(name)),
@@ -62,7 +65,7 @@ async function furnished(t: TestContext, env: Record<string, string>) {
 
 type Furnished = Awaited<ReturnType<typeof furnished>>
 
-/** No keychain entry but what an empty daemon has: none. */
+/** Returns the keychain entries of secrets. An empty daemon has none. */
 const sealed = (stateDir: string) =>
   readdirSync(join(stateDir, 'keychain')).filter((name) => name.endsWith('.sealed'))
 
@@ -91,7 +94,7 @@ async function deleted({ daemon, token, other, found, stateDir }: Furnished) {
   return fresh
 }
 
-/** What the next account answers to a token that was made before it. */
+/** Returns the status of a token that was created before the present account. */
 const statusOf = async (daemon: TestDaemon, token: string) =>
   (await daemon.request('GET', '/api/v1/status', { token })).status
 

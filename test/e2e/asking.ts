@@ -1,4 +1,6 @@
-/** Somebody without an account at the pages of an open link, as a browser sends their forms. */
+/**
+ * A visitor without an account at the pages of an open link, with the forms that a browser sends.
+ */
 import assert from 'node:assert/strict'
 import { confirmationIn } from '../service/letters.ts'
 
@@ -11,7 +13,7 @@ async function submit(url: string, fields: Readonly<Record<string, string>>): Pr
   assert.equal(status, 200)
 }
 
-/** Ask by an open link, and follow the link that is mailed. */
+/** Submits a request by an open link, and follows the mailed link. */
 export async function askedBy(
   url: string,
   mailDir: string,

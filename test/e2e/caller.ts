@@ -1,4 +1,4 @@
-/** A caller of the API with what every script has: fetch, a bearer token, JSON. */
+/** A caller of the API with the means of every script: fetch, a bearer token, JSON. */
 import assert from 'node:assert/strict'
 
 export interface Answered<T = Json> {
@@ -6,11 +6,11 @@ export interface Answered<T = Json> {
   readonly headers: Headers
   readonly body: T
 }
-// What a script sees of an answer: whatever JSON.parse gives.
+// A script sees an answer as the result of JSON.parse.
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Json = any
 
-/** Ask the API at an address; the body of an answer without one is undefined. */
+/** Sends a request to the API at an address; the body of an empty answer is undefined. */
 export async function ask(
   address: string,
   token: string | null,
@@ -34,7 +34,7 @@ export async function ask(
   }
 }
 
-/** A token of some scope, from the public route. */
+/** Creates a token of some scope, by the public route. */
 export async function newToken(
   address: string,
   scope = 'full',
@@ -44,7 +44,10 @@ export async function newToken(
   return body as { id: string; token: string }
 }
 
-/** The calls of one token; a call that is not answered with a success fails the test. */
+/**
+ * Returns a function that sends requests with one token; an answer that is not a success fails
+ * the test.
+ */
 export const caller =
   (address: string, token: string) =>
   async (request: string, body?: unknown): Promise<Json> => {
@@ -53,7 +56,7 @@ export const caller =
     return answer.body
   }
 
-/** Every item of a list, page by page. */
+/** Returns every item of a list, page by page. */
 export async function listed(
   call: (request: string) => Promise<Json>,
   path: string,

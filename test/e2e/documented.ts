@@ -1,4 +1,7 @@
-/** A client that has read nothing but the REST document of a running daemon: it calls by operation, and holds every answer against it. */
+/**
+ * A client built from the REST document of a running daemon alone: it calls by operation, and
+ * checks every answer against the document.
+ */
 import assert from 'node:assert/strict'
 import { type Answer, type TestDaemon, ask } from '../daemon.ts'
 import { schemasOf } from '../json-schemas.ts'
@@ -12,33 +15,33 @@ export interface Operation {
   readonly path: string
   readonly isPublic: boolean
   readonly takesBody: boolean
-  /** By status; `default` for every other one. */
+  /** By status; `default` for all others. */
   readonly responses: Readonly<
     Record<string, { readonly content?: Content; readonly $ref?: string }>
   >
 }
 
-/** Who asks, and where. */
+/** The caller and the daemon of a request. */
 export interface Asker {
   readonly daemon: Pick<TestDaemon, 'address'>
   readonly token: string | undefined
 }
 
 export interface Call {
-  /** What stands in the path. */
+  /** The parameters in the path. */
   readonly params?: Readonly<Record<string, string>>
   /** With its question mark. */
   readonly query?: string
   readonly body?: unknown
-  /** What the document shows as the example of the operation; unless told, the first that was asked. */
+  /** Makes this call the operation’s example in the document; by default it is the first one. */
   readonly shown?: true
 }
 
-/** A question that was answered well, as the document shows it. */
+/** A successful call, as the document shows it. */
 export interface Recorded {
   readonly id: string
   readonly call: Call
-  /** Undefined where nothing came. */
+  /** Undefined if there was no body. */
   readonly type: string | undefined
   readonly reply: unknown
 }
@@ -46,15 +49,18 @@ export interface Recorded {
 export interface Documented {
   readonly text: string
   readonly operations: readonly Operation[]
-  /** Call what must go well; answers the body, undefined where it is not JSON. */
+  /** Sends a request that must succeed; returns the body, undefined if it is not JSON. */
   readonly call: (asker: Asker, id: string, call?: Call) => Promise<Json>
-  /** Call what must not: with this status, and an error in the one shape. Answers the error. */
+  /**
+   * Sends a request that must fail with this status and the common error shape. Returns the
+   * error.
+   */
   readonly refused: (asker: Asker, id: string, status: number, call?: Call) => Promise<Json>
-  /** Hold an answer that is no success against the one shape of errors, and what its operation may answer. */
+  /** Checks an error against the common shape, and against the errors of its operation. */
   readonly assertError: (answer: Answer, what: string, operation?: Operation) => Json
-  /** What was never answered well. */
+  /** Returns the operations without a successful call. */
   readonly unvisited: () => string[]
-  /** One for each operation that was answered well, in the order of the document. */
+  /** Returns one call for each operation that succeeded, in the order of the document. */
   readonly recorded: () => Recorded[]
 }
 
@@ -76,7 +82,7 @@ function operationsOf(document: Json): Operation[] {
   )
 }
 
-/** Fetch the document of a daemon, as anybody may. */
+/** Reads the document of a daemon, which is public. */
 export async function documentOf(daemon: Pick<TestDaemon, 'address'>): Promise<Documented> {
   const { status, text, json } = await ask(daemon.address, 'GET', '/api/v1/openapi.json')
   assert.equal(status, 200, text)
@@ -104,7 +110,7 @@ export async function documentOf(daemon: Pick<TestDaemon, 'address'>): Promise<D
     }
   }
 
-  /** The answer is of a media type that the document has for it, and valid by the schema there. */
+  /** Checks that an answer has a documented media type and is valid by its schema. */
   function assertContent(
     content: Content | undefined,
     { headers, text: body, json: value }: Answer,

@@ -1,7 +1,8 @@
 /**
- * Every route from the document alone, which the running daemon serves: real calls in the order a user would make them, on each of the
- * four accounts; every answer is valid by the schema that the document has for it, and every error has the one shape. The first walk is
- * what the examples of the document are from: `UPDATE_EXAMPLES=1 node --test test/e2e/every-route.test.ts` writes them anew.
+ * Every route from the document alone, as the running daemon serves it: real calls in the order
+ * of a user, on each of the four accounts. Every answer is valid by the schema in the document,
+ * and every error has the common shape. The first walk records the examples of the document:
+ * `UPDATE_EXAMPLES=1 node --test test/e2e/every-route.test.ts` rewrites them.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -18,7 +19,10 @@ import { type Seat, walk } from './walk.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../src/api/openapi/examples.json')
 
-/** What was answered has the names that the examples of the document have; or they are written anew, once. */
+/**
+ * Asserts that the answers have the same members as the document’s examples; or rewrites these,
+ * once.
+ */
 function assertShown(recorded: Examples): void {
   if (process.env['UPDATE_EXAMPLES'] === '1') {
     writeFileSync(EXAMPLES, `${JSON.stringify(recorded, null, 2)}\n`)
@@ -31,7 +35,7 @@ function assertShown(recorded: Examples): void {
 
 interface Opened {
   readonly home: TestDaemon
-  /** What carries the account server, and where it listens. */
+  /** The process that runs the account server, and its address. */
   readonly server: Pick<TestDaemon, 'stateDir' | 'address'>
 }
 
@@ -85,7 +89,7 @@ describe('every route is answered as the document says', () => {
           return daemon
         },
       })
-      // 110 of the specification, and four beyond it.
+      // 110 of the specification, and four further ones.
       assert.equal(document.operations.length, 114)
       assert.deepEqual(document.unvisited(), [])
       assert.doesNotMatch(document.text, /not_implemented|"501"/)

@@ -1,6 +1,7 @@
 /**
- * What was recorded, as the document shows it: short, the same at each recording, and without a secret. What differs from one run to the
- * next is numbered in the order in which it appears, so that what is so already stays as it is.
+ * Turns recorded calls into examples of the document: short, the same at each recording, and
+ * without a secret. Values that differ between runs are numbered in the order in which they
+ * appear; values that are already numbered stay.
  */
 import { hostname } from 'node:os'
 import { wordsAt } from '../../src/crypto/words.ts'
@@ -8,17 +9,17 @@ import type { Example, Examples } from '../../src/api/openapi/examples.ts'
 import type { Json } from './caller.ts'
 import type { Recorded } from './documented.ts'
 
-/** The time at which all examples were. */
+/** The time of all examples. */
 export const THEN = Date.parse('2026-01-31T09:30:00.000Z')
 const [MINUTE, QUARTER, DAY] = [60_000, 900_000, 86_400_000]
 
-/** Where it was recorded, and from when on. */
+/** The address of a recording, and its start in Unix milliseconds. */
 export interface Where {
   readonly address: string
   readonly since: number
 }
 
-/** So many items of a list tell what a list is like. */
+/** The number of items that represent a list. */
 const ITEMS = 2
 const LONGEST = 400
 
@@ -26,10 +27,10 @@ const EXAMPLE = 'example'.repeat(13)
 /** 1,216 bytes. */
 const SEAL_KEY = 'example'.repeat(232).slice(0, 1621) + 'A'
 const TOKEN = EXAMPLE.slice(0, 35) + '0'
-/** A header that says how it is signed, and nothing that is. */
+/** A header with the algorithm, and a placeholder for the signature. */
 const JWS = `eyJhbGciOiJFZDI1NTE5In0.eyJleGFtcGxlIjp0cnVlfQ.${EXAMPLE.slice(0, 85)}A`
 
-/** Numbers what it is given, from 1, the same for the same. */
+/** Returns a function that numbers values from 1; equal values get the same number. */
 function numbering() {
   const known = new Map<string, number>()
   return (what: string): number => {
@@ -59,7 +60,10 @@ function newNames() {
   }
 }
 
-/** The same time of day as long after `THEN` as it was after the beginning of the recording. */
+/**
+ * Returns a function that moves times to the same distance from `THEN` as from the recording’s
+ * start, in quarters of an hour. Times at the edge of a day keep their time of day.
+ */
 function timesSince(since: number) {
   const day = (unixMs: number) => Math.floor(unixMs / DAY)
   return (text: string, key: string): string => {
@@ -90,7 +94,7 @@ function normaliser({ address, since }: Where) {
     if (value === hostname()) return 'laptop'
     if (key === 'words') return names.words(value)
     if (key === 'safety_number') return names.safetyNumber(value)
-    // A QR image is the secret link that it shows.
+    // A QR image contains the secret link.
     if (value.startsWith('<')) return `${value.slice(0, value.search(/ viewBox|\n|…/))}…`
     if (/^eyJ[\w-]+\.[\w-]+\.[\w-]+$/.test(value)) return JWS
     if (/^\d{4}-\d\d-\d\d(T[\d:.]+Z)?$/.test(value)) return timeOf(value, key)
@@ -125,7 +129,7 @@ const queryOf = (query: string) =>
     ]),
   )
 
-/** A document in a document would have no end. */
+/** A complete document in itself would never end. */
 const shortOf = (reply: Json): unknown =>
   typeof reply?.openapi === 'string' ? { openapi: reply.openapi } : reply
 
@@ -138,17 +142,20 @@ function exampleOf({ call: { params, query, body }, type, reply }: Recorded): Ex
   }
 }
 
-/** The same examples wherever and whenever they were recorded. */
+/** Returns the examples without traces of the place and time of their recording. */
 export const normalised = (examples: Examples, where: Where): Examples =>
   normaliser(where)(examples) as Examples
 
-/** The examples that were recorded, by group and row. */
+/** Returns the recorded examples, by group and row. */
 export function examplesOf(recorded: readonly Recorded[], where: Where): Examples {
   const rows = recorded.filter(({ id }) => !id.endsWith('_unversioned'))
   return normalised(Object.fromEntries(rows.map((one) => [one.id, exampleOf(one)])), where)
 }
 
-/** The names of all that is in a value, without what it is: two examples of the same kind have the same. */
+/**
+ * Returns the names of all members in a value, without their values: two examples of a kind have
+ * the same.
+ */
 export function formOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? [] : [formOf(value[0])]
   if (typeof value !== 'object' || value === null) return null

@@ -1,6 +1,6 @@
 /**
- * An export against the answers of every GET route, with the account server in the daemon and far away: what a route answers and an
- * account server stores is in the export.
+ * Compares an export with the answers of every GET route, for an embedded and a remote account
+ * server: the export has all data that a route returns and an account server stores.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import { unzip } from '../service/exports/unzip.ts'
 import { askedBy } from './asking.ts'
 import type { Json } from './caller.ts'
 
-/** Rows and resources of the export's files that routes answer, by route. */
+/** The file of the export that contains a route’s rows or resource, by route. */
 const COMPARED: Readonly<Record<string, string>> = {
   '/api/v1/verification-log': 'verification-log.json',
   '/api/v1/trust-cards': 'trust-cards.json',
@@ -39,7 +39,10 @@ const COMPARED: Readonly<Record<string, string>> = {
   '/api/v1/exports': 'exports.json',
 }
 
-/** What is deliberately in no export: whole routes, and members of rows that are compared. Each with its reason. */
+/**
+ * Data that is deliberately in no export: whole routes, and members of compared rows. Each with
+ * its reason.
+ */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   '/health': 'of the program, not of an account',
   '/api/v1/health': 'of the program, not of an account',
@@ -97,7 +100,7 @@ it('every GET route is compared, or left out for a reason', () => {
   assert.deepEqual([...Object.keys(COMPARED), ...left].toSorted(), ROUTES.toSorted())
 })
 
-/** The names as this device has them, which the account server does not know. */
+/** Members that describe the names on this device. The account server does not have them. */
 const OF_NAMES = ['name_source', 'name_marks']
 
 const unjudged = (value: Json): Json =>
@@ -105,7 +108,7 @@ const unjudged = (value: Json): Json =>
     JSON.stringify(value, (key, member: unknown) => (OF_NAMES.includes(key) ? undefined : member)),
   ) as Json
 
-/** A row that is compared, without the members that are left out for a reason. */
+/** Returns a compared row without the members that are left out for a reason. */
 function stored(file: string, row: Json): Json {
   const entries = Object.entries(unjudged(row) as object)
   return Object.fromEntries(entries.filter(([name]) => EXCEPTIONS[`${file} ${name}`] === undefined))
@@ -156,7 +159,7 @@ describe('an export has what every route answers', () => {
       }
       const { user } = await asFriend('GET', '/api/v1/context')
 
-      // Something of everything.
+      // Something of each kind.
       const tag = await make('/api/v1/tags', { name: 'Work' })
       await make('/api/v1/presets', { name: 'Customers', tag_ids: [tag.id] })
       const connection = await make('/api/v1/connections', {
@@ -178,7 +181,7 @@ describe('an export has what every route answers', () => {
       await activeOrganisation(home)
       await make('/api/v1/exports')
       while ((await get('/api/v1/exports')).items[0].state !== 'ready');
-      // The newest: only this device knows of them yet.
+      // The newest ones, which only this device has yet.
       const { words } = await get(`/api/v1/connections/${connection.id}/code`)
       await make('/api/v1/verify', { words })
       const stamp = await make('/api/v1/stamp', { content: 'x' })
@@ -192,7 +195,7 @@ describe('an export has what every route answers', () => {
       const file = (name: string): Json =>
         JSON.parse(files.get(name) ?? assert.fail(`there is no ${name}`))
 
-      /** What the file has of a row: by its id. */
+      /** Returns the file’s entry of a row, by its id. */
       const rowIn = (name: string, row: Json): Json => {
         const { user_id, id: own } = row
         const all: Json[] = Array.isArray(file(name))
@@ -220,7 +223,7 @@ describe('an export has what every route answers', () => {
         const rows: Json[] = answer.items ?? (answer.sent && [...answer.sent, ...answer.received])
         if (rows !== undefined) {
           assert(rows.length > 0, `${route} answers no row to compare`)
-          // The export itself is in it as it was while it was built, and what it says of itself came later.
+          // The export itself is in it as of its creation, and its later state is not.
           const fixed = rows.filter((row) => row.id !== id && row.data?.export_id !== id)
           for (const row of fixed) compare(route, row)
         } else if (route.endsWith('{id}')) compare(route, answer)

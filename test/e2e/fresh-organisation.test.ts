@@ -1,4 +1,7 @@
-/** Organisations from a fresh daemon, over HTTP alone: no command line, no account server elsewhere. */
+/**
+ * Organisations of a new daemon, over HTTP alone: without the command line or a remote account
+ * server.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +31,7 @@ after(() => daemon.close())
 const ask = (method: string, path: string, body?: unknown) =>
   daemon.request(method, path, { token, body })
 
-/** Good enough for the route to look for the active organisation. */
+/** Valid enough that the route looks for the active organisation. */
 const BODIES: Readonly<Record<string, object>> = {
   'POST /api/v1/org/members/bulk-invite': { invites: [{ email: 'ada@example.org' }] },
   'POST /api/v1/org/groups': { name: 'Night shift' },
@@ -49,7 +52,7 @@ const IDS: Readonly<Record<string, string>> = {
   alerts: 'alr_00000000000000000000000000',
 }
 
-/** How every route answers: the status, and the code of an error. */
+/** Returns the answer of every route: the status, and the code of an error. */
 async function answers(): Promise<Record<string, string>> {
   const found: Record<string, string> = {}
   for (const route of SPECIFIED) {
@@ -79,7 +82,7 @@ it('an organisation is created, chosen, and then every route of organisations wo
   const chosen = await ask('POST', '/api/v1/context/active-org', { organisation_id: made.id })
   assert.deepEqual((chosen.json as Json).active_organisation, made)
   for (const [route, answer] of Object.entries(await answers()))
-    // Nothing has the ids that were asked for.
+    // No resource has the requested ids.
     assert.match(answer, route.includes('{id}') ? /^404 not_found$|^422 / : /^20[0-2]$/, route)
 })
 

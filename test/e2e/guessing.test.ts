@@ -1,4 +1,4 @@
-/** Guessing three words at a daemon that is killed and started again. */
+/** Guesses of three words at a daemon that is killed and started again. */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { freshFolder } from '../keychain/fresh-folder.ts'
@@ -6,7 +6,7 @@ import { ask, caller, newToken } from './caller.ts'
 import { countersignd, startDaemon } from './program.ts'
 
 const WRONG = 'matador carload recede'
-/** Of a minute: a start counts those anew, and those in a row it does not. */
+/** The limit of a minute: a start resets this count, but not that of consecutive wrong words. */
 const MOST_OF_MINUTE = 20
 
 it('kill -9 after each twenty wrong words does not keep the pause away, and the command line has none', async (t) => {
@@ -33,7 +33,7 @@ it('kill -9 after each twenty wrong words does not keep the pause away, and the 
   assert.match(refused.body.message, /100 in a row from a token/)
   const seconds = Number(refused.headers.get('retry-after'))
   assert(seconds >= 1 && seconds <= 60, `${seconds}`)
-  // Not a limit of a minute, which the start began anew: another way of asking is free.
+  // Not a limit of a minute, which the start reset: the command line is not limited.
   const { code } = await countersignd(['verify', ...WRONG.split(' ')], dir)
   assert.equal(code, 10)
 })

@@ -1,6 +1,7 @@
 /**
- * Two accounts on one server: every id of one, tried by the other on every route. What is found is as if it were nobody's, and says
- * nothing of whose it is. The routes come from the table, so that a new one is tried the day it is added.
+ * Two accounts on one server: each tries every id of the other on every route. The answer is the
+ * same as for an unused id, and does not reveal the owner. The routes come from the table, so
+ * that a new one is tried at once.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -10,13 +11,13 @@ import { askedBy } from './asking.ts'
 import type { Json } from './caller.ts'
 import { type Neighbour, startNeighbours } from './neighbours.ts'
 
-/** In every text of the one, and in no answer to the other. */
+/** Part of every text of the one account, and in no answer to the other. */
 const CANARY = 'Kanarienvogel'
 
-/** What somebody owns, by kind. */
+/** The ids of an account’s resources, by kind. */
 type Owned = Readonly<Record<string, string>>
 
-/** One of everything. */
+/** Creates one resource of each kind. */
 async function oneOfEach(person: Neighbour, mailDir: string): Promise<Owned> {
   const { good, id: account, email } = person
   const named = { name: CANARY }
@@ -63,7 +64,7 @@ async function oneOfEach(person: Neighbour, mailDir: string): Promise<Owned> {
   }
 }
 
-/** Somebody asks by an open link and confirms the mailbox. Answers the id of the request. */
+/** Submits a request by an open link and confirms its mailbox. Returns the id of the request. */
 async function requested({ good, email }: Neighbour, link: Json, mailDir: string): Promise<string> {
   const asking = `asks-${email}`
   await askedBy(link.url, mailDir, asking, { display_name: CANARY, message: CANARY })
@@ -71,7 +72,10 @@ async function requested({ good, email }: Neighbour, link: Json, mailDir: string
   return items[0].id
 }
 
-/** Whose kind of id each parameter of a route takes, by group; `null`: everybody may ask, or a token of the daemon itself. */
+/**
+ * The kind of id in each parameter of a route, by group; `null`: the route is public, or its ids
+ * belong to the daemon itself.
+ */
 const KINDS: Readonly<Record<string, Readonly<Record<string, string>> | null>> = {
   trustCards: { id: 'account' },
   connections: { id: 'connection' },
@@ -91,7 +95,7 @@ const KINDS: Readonly<Record<string, Readonly<Record<string, string>> | null>> =
   apiTokens: null,
 }
 
-/** Bodies that a route takes, where it takes one. */
+/** Valid bodies of the routes that need one. */
 const BODIES: Readonly<Record<string, unknown>> = {
   'trustCards.update': { note: 'mine' },
   'connections.update': { name: 'mine' },
@@ -103,12 +107,12 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'openLinks.slug': { slug: 'mine-now' },
 }
 
-/** Lists that are answered whole. */
+/** Lists without pages. */
 const WITHOUT_PAGES: readonly string[] = ['invitations', 'firstContacts']
 
 const params = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
 
-/** A route with ids in the place of its parameters. */
+/** Returns a route with ids in place of its parameters. */
 const filled = (path: string, of: Readonly<Record<string, string>>) =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => of[name] as string)
 
@@ -130,7 +134,7 @@ describe('what is another’s is as if it were nobody’s', () => {
     for (const fn of afters.toReversed()) await fn()
   })
 
-  /** Ada's ids and texts are in no answer that Bob gets; what he sent himself he knows. */
+  /** Asserts that an answer to Bob has none of Ada’s ids and texts, except those that he sent. */
   function assertSilent(text: string, sent: string) {
     for (const [kind, id] of Object.entries(hers))
       assert(sent.includes(id) || !text.includes(id), `${kind} in ${text}`)
@@ -154,14 +158,14 @@ describe('what is another’s is as if it were nobody’s', () => {
       assert.notEqual(kinds, undefined, `say whose ids ${row} takes`)
       if (kinds === null || kinds === undefined) return
       const names = params(route.path)
-      // Each parameter in turn is hers, and then all of them.
+      // Each parameter alone is hers, and then all of them.
       const attempts = [...names.map((one) => [one]), names]
       for (const stolen of attempts) {
         const ids = names.map((one) => {
           const owner = stolen.includes(one) ? hers : his
           return [one, owner[kinds[one] as string] as string]
         })
-        // To be no member of one's own connection is no fault of whose the member is.
+        // A member id is also not found because that account is no member of his own connection.
         const path = filled(route.path, Object.fromEntries(ids) as Owned)
         await refused(route.method, path, BODIES[row])
       }
@@ -207,7 +211,7 @@ describe('what is another’s is as if it were nobody’s', () => {
       const query = typeof cursor === 'string' ? `?cursor=${encodeURIComponent(cursor)}` : ''
       const { status, text } = await bob.ask('GET', route.path + query)
       assert.equal(status, 200, text)
-      // Bob has texts of his own that read the same: what tells are the ids.
+      // Bob’s own texts are equal: only the ids differ.
       assertSilent(text, '')
     })
 

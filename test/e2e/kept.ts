@@ -1,4 +1,6 @@
-/** What an account server and devices keep on disk, as whoever holds the disk reads it. */
+/**
+ * Reads the data of an account server and of devices on disk, as an attacker with the disk would.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,20 +11,20 @@ import { fileKeychain, findKey } from '../../src/keychain/file.ts'
 import { openState } from '../../src/state/state.ts'
 import { wordsFrom } from './peer.ts'
 
-/** What all files under a folder hold, or those of these names. */
+/** Returns the content of all files under a folder, or of those with these names. */
 export function filesIn(folder: string, isMeant = (_name: string) => true): Buffer[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile() && isMeant(entry.name))
     .map(({ parentPath, name }) => readFileSync(join(parentPath, name)))
 }
 
-/** A value of a column, or anything else, as bytes. */
+/** Returns a value of a column, or any other value, as bytes. */
 export const bytesOf = (value: unknown): Buffer =>
   Buffer.isBuffer(value)
     ? value
     : Buffer.from(typeof value === 'string' ? value : JSON.stringify(value))
 
-/** Every table of a database with every column of its rows, and the files that PostgreSQL has written them to. */
+/** Returns every column of every row of a database, and the files of PostgreSQL. */
 export async function databaseAt(url: string): Promise<{ tables: Buffer[]; files: Buffer[] }> {
   const client = new pg.Client(url)
   await client.connect()
@@ -41,14 +43,17 @@ export async function databaseAt(url: string): Promise<{ tables: Buffer[]; files
       `select setting as folder from pg_settings where name = 'data_directory'`,
     )
     const folder = rows[0]?.folder ?? assert.fail('PostgreSQL hides its folder')
-    // With its log of writes, which has what was deleted since.
+    // With the write-ahead log, which has deleted rows.
     return { tables, files: filesIn(folder) }
   } finally {
     await client.end()
   }
 }
 
-/** What a device that has ended keeps secret: the private halves of its keys and the secrets of its connections and guest codes. */
+/**
+ * Returns the secrets of a device that was stopped: its private keys and the secrets of its
+ * connections and guest codes.
+ */
 export async function secretsIn(stateDir: string) {
   const state = openState(stateDir)
   try {
@@ -74,7 +79,7 @@ export async function secretsIn(stateDir: string) {
 
 type Secrets = Awaited<ReturnType<typeof secretsIn>>
 
-/** The words of a secret that either side says in some minutes. */
+/** Yields the words of a secret for both sides in some minutes. */
 export function* wordsOf(
   { id, k, connection }: Secrets['secrets'][number],
   accounts: readonly string[],

@@ -1,11 +1,11 @@
 /**
- * Looking for secrets where they must not be: each in every encoding that somebody may have written it in, through texts that were
- * encoded once more.
+ * Searches for secrets in places where they must not be: each in every likely encoding, also
+ * inside text that was encoded again.
  */
 
-/** Something to look for, as it would stand there. */
+/** A secret to search for, in one encoding. */
 export interface Needle {
-  /** What it is, and in which encoding; the secret itself is not told. */
+  /** Its name and its encoding, without the secret itself. */
   readonly what: string
   readonly bytes: Buffer
 }
@@ -13,8 +13,8 @@ export interface Needle {
 const text = (what: string, value: string): Needle => ({ what, bytes: Buffer.from(value) })
 
 /**
- * Base64 of bytes that stand somewhere within others: by where the three-byte groups begin, less the characters at both ends that
- * neighbours change.
+ * Returns the base64 of bytes inside other bytes: one text for each offset of the three-byte
+ * groups, without the characters at both ends that depend on the neighbours.
  */
 function within(bytes: Buffer, encoding: 'base64' | 'base64url'): string[] {
   return [0, 1, 2].map((before) => {
@@ -24,7 +24,7 @@ function within(bytes: Buffer, encoding: 'base64' | 'base64url'): string[] {
   })
 }
 
-/** A secret of bytes, in every encoding. */
+/** Returns the needles of a secret of bytes, in every encoding. */
 export function encodings(name: string, bytes: Uint8Array): Needle[] {
   const own = Buffer.from(bytes)
   const reversed = Buffer.from(own.toReversed())
@@ -47,7 +47,7 @@ export function encodings(name: string, bytes: Uint8Array): Needle[] {
 }
 
 /**
- * Three words of a minute, as words and as what they are made from.
+ * Returns the needles of three words: as words and as the numbers that they encode.
  * @param words one string, single spaces
  * @param indices of the three, 12 bits each
  */
@@ -58,7 +58,7 @@ export function spoken(name: string, words: string, indices: readonly number[]):
     ...[' ', '-', '', ',', ', ', '","', '", "', '+', '%20', '_'].map((gap) =>
       text(`${name}, words by '${gap}'`, three.join(gap)),
     ),
-    // Within brackets or without.
+    // With brackets or without.
     ...[',', ', ', ' '].map((gap) => text(`${name}, indices by "${gap}"`, indices.join(gap))),
     text(`${name}, number`, String(number)),
     text(`${name}, number in hex`, number.toString(16).padStart(9, '0')),
@@ -66,18 +66,18 @@ export function spoken(name: string, words: string, indices: readonly number[]):
   ]
 }
 
-/** Whatever may be base64 or hex of something, decoded, and what is in that. */
+/** Yields bytes, and everything in them that may be base64 or hex, decoded. */
 function* unwrapped(bytes: Buffer, depth: number): Generator<Buffer> {
   yield bytes
   if (depth === 0) return
   for (const [run] of bytes.toString('latin1').matchAll(/[\w+/-]{24,}/g)) {
-    // Buffer reads both alphabets, and skips what belongs to neither.
+    // Buffer accepts both alphabets, and skips other characters.
     yield* unwrapped(Buffer.from(run, 'base64'), depth - 1)
     if (/^[0-9a-f]+$/i.test(run)) yield* unwrapped(Buffer.from(run, 'hex'), depth - 1)
   }
 }
 
-/** The needles by their first four bytes. */
+/** Indexes the needles by their first four bytes. */
 function indexed(needles: readonly Needle[]): ReadonlyMap<number, readonly Needle[]> {
   const byStart = new Map<number, Needle[]>()
   for (const needle of needles) {
@@ -88,9 +88,9 @@ function indexed(needles: readonly Needle[]): ReadonlyMap<number, readonly Needl
 }
 
 /**
- * Look for needles of four bytes and more.
- * @param depth how often what is encoded is decoded
- * @returns what was found, each once, in the order of the needles
+ * Searches for needles of four bytes and more.
+ * @param depth the number of nested encodings to decode
+ * @returns the names of the needles that were found, each once, in their order
  */
 export function found(
   needles: readonly Needle[],

@@ -1,4 +1,4 @@
-/** The main job, as a stranger does it who has read nothing but the documents: words on a call, a stamp on a file. */
+/** The main job, by the published documents alone: words on a call, a stamp on a file. */
 import assert from 'node:assert/strict'
 import { createHash, createPublicKey, randomBytes, type JsonWebKey } from 'node:crypto'
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ let daemon: Running
 let chromium: Browser | undefined
 let call: ReturnType<typeof caller>
 
-/** The API's answer to POST /api/v1/token, by curl as the documents write it. */
+/** Returns the answer to POST /api/v1/token, requested by curl as in the documents. */
 async function tokenByCurl(): Promise<Json> {
   const { code, stdout, stderr } = await exec('curl', [
     '-sS',
@@ -55,7 +55,7 @@ describe('three words on a call', { skip: noBrowser }, () => {
   let page: Page
   const verify = (words: string) => call('POST /api/v1/verify', { words })
 
-  /** What the guest reads off the page, and the minute that the page shows it for. */
+  /** Returns the words on the guest’s page, and the minute for which it shows them. */
   async function read(): Promise<{ words: string; window: number }> {
     const words = page.locator('#words[data-window]')
     await words.waitFor()
@@ -63,7 +63,7 @@ describe('three words on a call', { skip: noBrowser }, () => {
     assert.equal(spoken.length, 3)
     return { words: spoken.join(' '), window: Number(await words.getAttribute('data-window')) }
   }
-  /** The owner's own words, from the list. */
+  /** Returns the owner’s own words, from the list. */
   async function own(): Promise<{ words: string; window: number }> {
     const [{ code }] = await listed(call, '/api/v1/guest-codes')
     return { words: code.words, window: minuteOf(code.valid_from) }
@@ -74,7 +74,7 @@ describe('three words on a call', { skip: noBrowser }, () => {
     const verdict = page.locator('#verdict[data-verdict]:not(:empty)')
     await verdict.waitFor()
     const said = await verdict.getAttribute('data-verdict')
-    // Gone before the next check, so that its verdict is not taken for that one's.
+    // Removed before the next check, so that a check does not read the verdict of an earlier one.
     await page.evaluate(`delete document.getElementById('verdict').dataset.verdict`)
     return said
   }
@@ -85,7 +85,8 @@ describe('three words on a call', { skip: noBrowser }, () => {
     await page.goto(guest.url)
   })
 
-  // Words are good in the minute before and after theirs, so none of these can run out while it runs.
+  // Words are valid in the minute before and after theirs, so none of these can expire during the
+  // test.
   it('are the same here, on the page, and by anybody’s own HMAC', async () => {
     const { id, k } = linkOf(guest.url)
     const [{ id: account }] = [(await call('GET /api/v1/context')).user]
@@ -162,7 +163,7 @@ describe('a stamp on a file of 5 MiB', () => {
   let printed: Json
   let jwk: JsonWebKey & { kty: string }
 
-  /** The same stamp with one byte of what it says changed. */
+  /** Returns the stamp with one byte of its payload changed. */
   const changed = (jws: string) => {
     const at = Math.floor(jws.indexOf('.') + jws.lastIndexOf('.')) >> 1
     return jws.slice(0, at) + (jws[at] === 'A' ? 'B' : 'A') + jws.slice(at + 1)
@@ -185,7 +186,7 @@ describe('a stamp on a file of 5 MiB', () => {
   })
 
   const stampIn = (path: string): string => JSON.parse(readFileSync(path, 'utf8')).stamp as string
-  /** What the payload says of the content, which no signature library compares for its user. */
+  /** Compares a payload with the content. Signature libraries leave this to their users. */
   const isOf = (payload: Uint8Array, path: string) => {
     const { sha256, len } = JSON.parse(Buffer.from(payload).toString()) as Json
     const content = readFileSync(path)
@@ -219,7 +220,7 @@ describe('a stamp on a file of 5 MiB', () => {
     return code === 0 && isOf(Buffer.from(payload, 'base64url'), path)
   }
 
-  /** On a machine that knows no account, whose person was told the root by the signer. */
+  /** Verifies on a machine without an account, with the root that the signer gave to the user. */
   async function byCommandLine(path: string, stamp: string): Promise<boolean> {
     const empty = join(dir.path, 'unrelated')
     mkdirSync(empty, { mode: 0o700, recursive: true })
@@ -233,7 +234,7 @@ describe('a stamp on a file of 5 MiB', () => {
     const { code, said } = await run('--root', root)
     assert.deepEqual(readdirSync(empty), [], 'it made no state')
     assert.equal(code, said.valid ? 0 : 10)
-    // Without it, the same stamp is of someone unknown.
+    // Without the root, the signer of the same stamp is unknown.
     const unknown = await run()
     assert.equal(unknown.code, said.valid ? 11 : 10)
     if (said.valid) assert.deepEqual([unknown.said.valid, unknown.said.root], [false, root])

@@ -1,4 +1,7 @@
-/** Two people on one account server, each with a daemon of their own, asked over HTTP as scripts ask them. */
+/**
+ * Two accounts on one account server, each with a daemon of its own, called over HTTP as by
+ * scripts.
+ */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { type TestServer, startAccountServer } from '../account-server.ts'
@@ -12,14 +15,17 @@ export interface Neighbour {
   /** The id of the account. */
   readonly id: string
   readonly stateDir: string
-  /** Ask with a token of full scope. */
+  /** Sends a request with a token of full scope. */
   readonly ask: (method: string, path: string, body?: unknown) => Promise<Answer>
-  /** The same for what must go well; answers what was said. */
+  /** Sends a request that must succeed; returns the body. */
   readonly good: (method: string, path: string, body?: unknown) => Promise<Json>
   readonly close: () => Promise<void>
 }
 
-/** Start an account server and the daemons of people who are signed in to it. Whoever asks closes what is started. */
+/**
+ * Starts an account server and the daemons of users who are signed in to it. The caller closes
+ * them.
+ */
 export async function startNeighbours(
   t: Pick<TestContext, 'after'>,
   names: readonly string[],

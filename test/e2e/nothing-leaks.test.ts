@@ -1,6 +1,7 @@
 /**
- * The account server learns no secret: after two people have connected, verified each other and parted, everything that it keeps,
- * writes, logs and is told is searched for secrets of connections, words and private keys.
+ * The account server learns no secret: two accounts connect, verify each other and part. Then
+ * everything that the server stores, writes, logs and receives is searched for secrets of
+ * connections, words and private keys.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -18,12 +19,12 @@ import { start, startDaemon } from './program.ts'
 import { startRecorder } from './recorder.ts'
 import { login } from './servers.ts'
 
-/** JSON in a JWS in JSON, and once more. */
+/** JSON in a JWS in JSON, and one level more. */
 const DEPTH = 3
 
 const MINUTE_MS = 60_000
 
-/** A person with a daemon of their own. */
+/** Creates a user with a daemon of its own. */
 async function newPerson(
   t: TestContext,
   name: string,
@@ -98,7 +99,7 @@ test('two people connect, verify, part: the account server, its database and the
   await ada.json('guest', 'create', '--label', 'Plumber')
   for (const one of [ada, bob]) await one.json('sync')
   const late = await bob.says(id)
-  // Before the removal: a daemon that hears of it deletes the secret that is searched for.
+  // Before the removal: a daemon that learns of it deletes the secret that the test searches for.
   assert.equal(await bob.daemon.end('SIGTERM'), 0)
   await ada.json('connection', 'remove-member', id, bob.account)
   assert.deepEqual(await ada.hears(late), { ...no, echo: false, replayed: false })
@@ -115,7 +116,7 @@ test('two people connect, verify, part: the account server, its database and the
   const words = kept.flatMap(({ secrets }) =>
     secrets.flatMap((secret) => [...wordsOf(secret, accounts, windows)]),
   )
-  // Both epochs of the connection and the guest code: what was really said is among it.
+  // Both epochs of the connection and the guest code: the words that were used are among theirs.
   assert.equal(kept.flatMap(({ secrets }) => secrets).length, 3)
   for (const one of [...said, late, alone]) assert(words.some((known) => known.words === one))
 
@@ -134,7 +135,10 @@ test('two people connect, verify, part: the account server, its database and the
   const connection = [{ what: 'connection', bytes: Buffer.from(id) }]
   const asking = [{ what: 'a route', bytes: Buffer.from('/api/v1/connections') }]
   const inviter = [{ what: 'inviter', bytes: Buffer.from(ada.email) }]
-  /** Where is searched, how often what is encoded there is decoded, and what the same search must find there. */
+  /**
+   * The searched data, the depth of decoding, and the needles that the same search must find
+   * there.
+   */
   const sources: [name: string, haystacks: readonly Buffer[], depth: number, Needle[][]][] = [
     ['what the daemons asked', asked, DEPTH, [connection, key]],
     ['what the server answered', answered, DEPTH, [connection, key]],

@@ -1,6 +1,7 @@
 /**
- * Who may do what in an organisation: every role and every route of organisations, over HTTP; and two organisations of which neither
- * finds anything of the other. The routes come from the table, so that a new one is tried the day it is added.
+ * Roles in an organisation: every role on every route of organisations, over HTTP; and two
+ * organisations that are isolated from each other. The routes come from the table, so that a new
+ * one is tried at once.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
@@ -13,7 +14,7 @@ import type { Json } from './caller.ts'
 const WHO = ['owner', 'admin', 'member', 'machine', 'suspended', 'invited', 'outsider'] as const
 type Who = (typeof WHO)[number]
 
-/** What somebody gets: what is asked for, or the code of an error. */
+/** The expected result: success, or the code of an error. */
 type Outcome = 'ok' | 'forbidden' | 'no_active_organisation'
 const OUTCOMES: Readonly<Record<Who, { readonly read: Outcome; readonly write: Outcome }>> = {
   owner: { read: 'ok', write: 'ok' },
@@ -29,18 +30,18 @@ const STATUS: Readonly<Record<Exclude<Outcome, 'ok'>, number>> = {
   no_active_organisation: 409,
 }
 
-/** Who asks of which account server, with a token of full scope. */
+/** A caller of one account server, with a token of full scope. */
 interface Person {
   readonly id: string
   readonly ask: (method: string, path: string, body?: unknown) => Promise<Answer>
-  /** The same for what must go well. */
+  /** Sends a request that must succeed. */
   readonly good: (method: string, path: string, body?: unknown) => Promise<Json>
 }
 
-/** The ids of an organisation's things, by group. */
+/** The ids of an organisation’s resources, by group. */
 type Things = Readonly<Record<string, string>>
 
-/** What a route is asked with: the kind of thing in its path, and a body of its own at each call. */
+/** The request of a route: the kind of resource in its path, and a new body at each call. */
 interface Asked {
   readonly of?: string
   readonly query?: string
@@ -109,7 +110,7 @@ async function person(daemon: TestDaemon, token: string): Promise<Person> {
   return { id: (await good('GET', '/api/v1/context')).user.id, ask, good }
 }
 
-/** Whatever a route may be asked about, in the organisation in which somebody acts. */
+/** Creates a resource for each kind of path, in the caller’s active organisation. */
 async function thingsOf({ good }: Person, active: string): Promise<Record<string, string>> {
   const { invited } = await good('POST', '/api/v1/org/members/bulk-invite', {
     invites: [{ email: `${fresh('mailbox')}@example.org` }],
@@ -170,7 +171,7 @@ after(async () => {
 
 const pathOf = (path: string, id: string | undefined) => path.replace('{id}', id ?? '')
 
-/** What is gone after it was deleted once, made anew by the owner. */
+/** Creates another resource for a route that deletes one, as the owner. */
 async function spare(of: string | undefined): Promise<string | undefined> {
   const { good } = personOf('owner')
   if (of === 'spareGroup')
@@ -187,7 +188,7 @@ async function spare(of: string | undefined): Promise<string | undefined> {
   return of === undefined ? undefined : acme[of]
 }
 
-/** All that a write could have changed. */
+/** All data that a write could have changed. */
 const LISTS = ['members', 'groups', 'alerts'] as const
 const contents = async () =>
   Promise.all(LISTS.map((list) => personOf('owner').good('GET', `/api/v1/org/${list}?limit=200`)))
@@ -248,7 +249,7 @@ describe('the roles of an organisation', () => {
 })
 
 describe('two organisations', () => {
-  /** Whose ids are whose, tried by the owner of the other. */
+  /** The ids of each organisation, tried by the owner of the other. */
   const sides: [name: string, of: () => { by: Person; ids: Things; own: Things }][] = [
     ['its owner', () => ({ by: personOf('owner'), ids: theirs, own: acme })],
     ['the owner of the other', () => ({ by: rival, ids: acme, own: theirs })],

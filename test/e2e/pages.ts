@@ -1,4 +1,4 @@
-/** The pages as they were built, and the browser that opens them: Chromium with its own clock. */
+/** The built pages, and a browser to open them: Chromium with its own clock. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium, type Browser } from 'playwright-core'
@@ -8,7 +8,7 @@ const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 /** Why there is no browser, or false. */
 export const noBrowser = existsSync(executablePath) ? false : `no Chromium at ${executablePath}`
 
-/** Build dist/ where nobody has yet. */
+/** Builds dist/ unless it exists. */
 export async function built(): Promise<void> {
   if (
     existsSync(join(ROOT, 'dist/pages/guest.js')) &&

@@ -1,4 +1,7 @@
-/** The words of protocol section 2 once more, from the text alone: node:crypto and the list, nothing else of src. */
+/**
+ * The words of protocol section 2, implemented from the text alone: with node:crypto and the
+ * list, and nothing else of src.
+ */
 import { createHash, createHmac, hkdfSync } from 'node:crypto'
 import { WORDLIST } from '../../src/crypto/wordlist.ts'
 
@@ -26,34 +29,34 @@ function minuteBytes(window: number): Buffer {
   return minute
 }
 
-/** The words of the first 36 bits, which are nine hexadecimal digits, three to a word. */
+/** Returns the words of the first 36 bits: nine hexadecimal digits, three to a word. */
 const firstWords = (mac: Buffer): string =>
   (mac.toString('hex').slice(0, 9).match(/.../g) ?? [])
     .map((three) => WORDS[parseInt(three, 16)])
     .join(' ')
 
-/** The 16 bytes of an id: its last 26 characters are a number in base 32. */
+/** Returns the 16 bytes of an id: its last 26 characters are a number in base 32. */
 export function idBytes(id: string): Buffer {
   let number = 0n
   for (const letter of id.slice(4)) number = number * 32n + BigInt(ALPHABET.indexOf(letter))
   return Buffer.from(number.toString(16).padStart(32, '0'), 'hex')
 }
 
-/** What `speaker` says about `subject` in a window. */
+/** Returns the words of `speaker` about `subject` in a window. */
 export function wordsFrom(of: Secret & { speaker: string; window: number }): string {
   const message = [Buffer.of(1), minuteBytes(of.window), idBytes(of.speaker)]
   return firstWords(createHmac('sha256', codeKeyOf(of)).update(Buffer.concat(message)).digest())
 }
 
-/** What `speaker` says in a window to a listener who gave a challenge. */
+/** Returns the words of `speaker` in a window, as the answer to a listener’s challenge. */
 export function answerFrom(
   of: Omit<Secret, 'label'> & {
     speaker: string
     window: number
     listener: string
-    /** The word. */
+    /** The word of the challenge. */
     challenge: string
-    /** As it is shown: normalised. */
+    /** In its displayed form: normalised. */
     purpose: string
   },
 ): string {
@@ -66,7 +69,7 @@ export function answerFrom(
   return firstWords(createHmac('sha256', kc).update(Buffer.concat(message)).digest())
 }
 
-/** K and the id in the link of a guest code. */
+/** Returns K and the id in the link of a guest code. */
 export function linkOf(url: string): { id: string; k: Buffer; page: string } {
   const { pathname, hash, origin } = new URL(url)
   return {
@@ -76,5 +79,5 @@ export function linkOf(url: string): { id: string; k: Buffer; page: string } {
   }
 }
 
-/** The minute of a time of the wire. */
+/** Returns the minute of a time of the API. */
 export const minuteOf = (time: string): number => Date.parse(time) / 60_000

@@ -1,4 +1,7 @@
-/** The program as a stranger starts it: a process of its own, told everything by its environment, heard by its streams. */
+/**
+ * Runs the program as a user does: a process of its own, configured by its environment and
+ * observed by its streams.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -8,19 +11,22 @@ import { join } from 'node:path'
 export const ROOT = join(import.meta.dirname, '../..')
 const MAIN = join(ROOT, 'src/main.ts')
 
-/** A folder of mode 0700 for as long as the test file runs. */
+/** Creates a folder of mode 0700 for the run of a test file. */
 export function folder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'countersign-e2e-'))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** The environment of a program over a state folder: nothing of the desktop, any free ports. */
+/**
+ * Returns the environment of a program over a state folder: nothing of the desktop, any free
+ * ports.
+ */
 export const environment = (stateDir: string, more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => {
   const { PATH, HOME, NODE_V8_COVERAGE } = process.env
   return {
     PATH,
     HOME,
-    // So that c8 counts what runs there.
+    // So that c8 counts the coverage of the process.
     ...(NODE_V8_COVERAGE === undefined ? {} : { NODE_V8_COVERAGE }),
     SVC_STATE_DIR: stateDir,
     SVC_KEYCHAIN: 'file',
@@ -36,7 +42,7 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** Run any program to its end. */
+/** Runs any program to its end. */
 export async function exec(
   command: string,
   args: readonly string[],
@@ -46,19 +52,19 @@ export async function exec(
     timeout = 10_000,
   }: { env?: NodeJS.ProcessEnv; input?: string; timeout?: number } = {},
 ): Promise<Ended> {
-  // A program that does not end is a failure, not a wait without end.
+  // A program that does not end is a failure, not an endless wait.
   const limit = { timeout, killSignal: 'SIGKILL' } as const
   const child = spawn(command, args, { env, stdio: 'pipe', ...limit })
   let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
-  // A program that ends without reading its input is no error of the test.
+  // A program may end without reading its input.
   child.stdin.on('error', () => undefined).end(input)
   const [code] = (await once(child, 'close')) as [number | null]
   return { code, stdout, stderr }
 }
 
-/** Run `countersignd …` to its end. */
+/** Runs `countersignd …` to its end. */
 export const countersignd = (
   args: readonly string[],
   stateDir: string,
@@ -67,11 +73,14 @@ export const countersignd = (
   exec(process.execPath, [MAIN, ...args], { env: environment(stateDir, env), input })
 
 export interface Child {
-  /** What it printed until it was ready. */
+  /** The output until it was ready. */
   readonly stdout: string
-  /** The log so far. */
+  /** Returns the log so far. */
   log(): string
-  /** Send a signal and wait for the end; answers the exit code, null when the signal ended it. */
+  /**
+   * Sends a signal and waits for the end; returns the exit code, null if the signal ended the
+   * process.
+   */
   end(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null>
 }
 
@@ -81,7 +90,7 @@ export interface Running extends Child {
   readonly stateDir: string
 }
 
-/** Start `countersignd …` and wait until its output ends with `ready`. */
+/** Starts `countersignd …` and waits until its output ends with `ready`. */
 export async function start(
   args: readonly string[],
   stateDir: string,
@@ -91,7 +100,7 @@ export async function start(
   const child = spawn(process.execPath, [MAIN, ...args], {
     env: environment(stateDir, env),
     stdio: ['ignore', 'pipe', 'pipe'],
-    // One that a failed test left behind ends, too.
+    // A limit for a process that a failed test leaves behind.
     timeout: 60_000,
     killSignal: 'SIGKILL',
   })
@@ -116,7 +125,7 @@ export async function start(
   }
 }
 
-/** Start `countersignd serve` and wait until it listens. */
+/** Starts `countersignd serve` and waits until it listens. */
 export async function startDaemon(stateDir: string, env: NodeJS.ProcessEnv = {}): Promise<Running> {
   const child = await start(['serve', '--json'], stateDir, env, '}\n')
   const said = JSON.parse(child.stdout) as { address: string; account_address: string }

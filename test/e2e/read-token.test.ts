@@ -1,6 +1,6 @@
 /**
- * A token of scope read gets no secret that outlives it: every GET route of a daemon that holds
- * something of everything is asked with one, over HTTP and as a tool, and the answers are searched.
+ * A token of scope read gets no secret that outlives it: the test sends every GET request with
+ * one to a daemon with data of each kind, over HTTP and as a tool, and searches the answers.
  */
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
@@ -28,7 +28,7 @@ const PICTURE = "This picture holds the guest's secret. Use a token with scope w
 const EXPORT = '/api/v1/exports/{id}/download'
 const QR = '/api/v1/guest-codes/{id}/qr'
 
-/** The picture, and the history of a trust card, since this account follows no one. */
+/** The image, and the history of a trust card, since this account follows no other one. */
 const REFUSED = [
   'guestCodes.qr',
   'tool guest_codes_qr',
@@ -61,7 +61,7 @@ const PLACES: Readonly<Record<string, (t: TestContext) => Promise<Home>>> = {
   },
 }
 
-/** Makes something of everything. Returns the ids by the last segment of their collections. */
+/** Creates data of each kind. Returns the ids by the last segment of their collections. */
 async function furnish(daemon: TestDaemon): Promise<Map<string, string>> {
   await activeOrganisation(daemon)
   await asOwner(daemon, 'PATCH', '/api/v1/preferences', { public_code: true })
@@ -84,7 +84,7 @@ async function furnish(daemon: TestDaemon): Promise<Map<string, string>> {
   }
 }
 
-/** Fetches a link to the export with a token. */
+/** Requests a link to the export with a token. */
 async function linkWith(daemon: TestDaemon, token: string, id: string) {
   const path = EXPORT.replace('{id}', id)
   const { status, json, text } = await daemon.request('GET', path, { token })
@@ -105,7 +105,7 @@ interface Made {
 const newToken = (daemon: TestDaemon, more: object = {}) =>
   asOwner<Made>(daemon, 'POST', '/api/v1/api-tokens', { name: 'reader', scope: 'read', ...more })
 
-/** What the account server keeps secret, and the links that it mailed. */
+/** Returns the secrets of the account server, and the links that it mailed. */
 async function secretsOf(serverDir: string): Promise<[what: string, bytes: Uint8Array][]> {
   const db = new DatabaseSync(join(serverDir, 'account.db'), { readOnly: true })
   const column = (sql: string) => db.prepare(sql).all() as { name: string; secret: string }[]
@@ -155,7 +155,7 @@ for (const [place, open] of Object.entries(PLACES))
             headers,
           })
           heard.push({ name, status, text })
-          // No search reads what is in a picture.
+          // The search cannot read images.
           assert.doesNotMatch(String(got['content-type']), /^image/, name)
         }
         const tool = tools.get(pattern)

@@ -1,18 +1,18 @@
-/** A wire that keeps all that goes over it, both ways. */
+/** A proxy that records all bytes, in both directions. */
 import { once } from 'node:events'
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
 import type { TestContext } from 'node:test'
 
 export interface Recorder {
-  /** The address that everybody knows. */
+  /** The address for all clients. */
   readonly url: string
-  /** The port to which it passes everything on. */
+  /** The port to which it forwards. */
   to: number
-  /** What was said, each direction of each connection by itself. */
+  /** Returns the recorded bytes, each direction of each connection separately. */
   heard(): { readonly asked: readonly Buffer[]; readonly answered: readonly Buffer[] }
 }
 
-/** Start one; it ends with the test. */
+/** Starts a recorder that ends with the test. */
 export async function startRecorder(t: Pick<TestContext, 'after'>): Promise<Recorder> {
   const asked: Buffer[][] = []
   const answered: Buffer[][] = []

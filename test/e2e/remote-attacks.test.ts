@@ -1,6 +1,7 @@
 /**
- * Whoever listens between daemons and account servers, steals what passes, or holds a machine account's token: what that is
- * good for. Over real HTTP, against two replicas on one database.
+ * An attacker who listens between daemons and account servers, steals messages, or has a machine
+ * account’s token: what each of them can do. Over real HTTP, against two replicas on one
+ * database.
  */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
@@ -60,24 +61,24 @@ after(async () => {
   for (const fn of afters.toReversed()) await fn()
 })
 
-/** A daemon that nobody is signed in to. */
+/** Starts a daemon without a signed-in user. */
 async function daemonOf(): Promise<TestDaemon> {
   const daemon = await startDaemon({ SVC_BACKEND_URL: wire.url })
   t.after(() => daemon.close())
   return daemon
 }
 
-/** Sign in with a code from the mailbox; replica one sends the mail. */
+/** Signs in with a mailed code; replica one sends the mail. */
 async function signIn(daemon: TestDaemon, email: string): Promise<SignIn> {
   await asOwner(daemon, 'POST', '/local/v1/sign-in', { email })
   const letter = (await lettersIn(join(one.stateDir, 'mail'), email)).at(-1)!
   return asOwner(daemon, 'POST', '/local/v1/sign-in/code', { code: codeIn(letter) })
 }
 
-/** A device of a person of its own, with its keys in the hands of the test. */
+/** Enrols a device of a new account, with its keys available to the test. */
 const device = (email: string): Promise<Device> => enrolDevice(one, email)
 
-/** The headers of a request with a proof that names the public address, as a device makes it. */
+/** Returns the headers of a request with a proof for the public address, as a device makes it. */
 async function headersFor(
   held: Held,
   method: string,
@@ -92,7 +93,7 @@ async function headersFor(
   return proven(one, method, path, held, { url, nonce, ...more })
 }
 
-/** The same request once more, to whichever replica. */
+/** Repeats a recorded request, at either replica. */
 function again(server: TestServer, { method, target, headers, body }: Overheard): Promise<Answer> {
   const { authorization, dpop, 'content-type': type, 'idempotency-key': key } = headers
   const sent = Object.entries({
@@ -257,7 +258,7 @@ test('proofs that oauth4webapi makes with the device’s key are taken, by both 
       DPoP,
       [oauth.allowInsecureRequests]: true,
     })
-  // The first has no nonce yet, and gets one.
+  // The first request has no nonce yet, and gets one.
   await assert.rejects(get(), (error) => oauth.isDPoPNonceError(error))
   for (const server of both()) {
     wire.to = portOf(server)
@@ -297,7 +298,8 @@ test('a device that was revoked at one replica is refused at its next request, a
     .filter(({ headers }) => headers['dpop'] !== undefined)
     .filter(({ headers }) => keyOf(headers['dpop'] as string) === keys.auth.x)
     .map(({ status }) => status)
-  // Its sync may have asked before, also while it was being revoked; whatever it asks by now is in vain.
+  // Earlier requests of its sync may have succeeded, also during the revocation; every request
+  // from now on is rejected.
   assert.equal(answers.at(-1), 401)
   await owner('GET /api/v1/connections')
   wire.to = portOf(one)
@@ -308,7 +310,7 @@ describe('a machine account’s token at somebody’s daemon', () => {
   let machine: Machine
   let token: string
   let owner: ReturnType<typeof caller>
-  /** What is the owner's, and nobody else's. */
+  /** The ids of the owner’s resources. */
   const its: Record<'account' | 'connection' | 'guest' | 'token' | 'device', string> = {
     account: '',
     connection: '',
@@ -337,7 +339,7 @@ describe('a machine account’s token at somebody’s daemon', () => {
     token = await machine.token('full')
   })
 
-  /** What the owner has. */
+  /** Returns the owner’s data. */
   const belongings = async () => ({
     connections: await listed(owner, '/api/v1/connections'),
     guests: (await listed(owner, '/api/v1/guest-codes')).map(({ id, state }) => [id, state]),
@@ -418,7 +420,7 @@ describe('a machine account’s token at somebody’s daemon', () => {
     wire.to = portOf(two)
     assert.equal(says(await asMachine(`GET ${CONTEXT}`, undefined, last)), '200')
     wire.to = portOf(one)
-    // The newest in the list is the one that asks.
+    // The newest in the list is the calling token.
     const gone = await asMachine(`DELETE /api/v1/api-tokens/${items[0].id}`, undefined, last)
     assert.equal(gone.status, 204)
     wire.to = portOf(two)

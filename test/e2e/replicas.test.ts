@@ -1,4 +1,7 @@
-/** Two replicas of one account server on one database: what breaks under them costs nobody anything that was answered. */
+/**
+ * Two replicas of one account server on one database: their failures lose no write that was
+ * acknowledged.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
@@ -12,12 +15,12 @@ import { login, startBalancer, startReplica } from './servers.ts'
 
 const WRITES = 500
 const PEOPLE = ['ada', 'bob']
-/** Of each person. */
+/** The number of simultaneous writes of each user. */
 const IN_FLIGHT = 4
-/** Nobody tries for longer than this. */
+/** The most attempts of a write. */
 const ATTEMPTS = 20
 
-/** What a script does that must have its write done once: the same request again until it is answered. */
+/** Repeats a request until it is answered, as a script does that needs its write done once. */
 async function persist(address: string, token: string, request: string, body: object) {
   const [method = '', path = ''] = request.split(' ')
   const headers = {
@@ -30,14 +33,14 @@ async function persist(address: string, token: string, request: string, body: ob
     const answer = await fetch(address + path, init).catch(() => null)
     const said = answer === null ? 'no answer' : await answer.text()
     if (answer?.ok) return JSON.parse(said) as Json
-    // What may pass, and nothing else: an outage is told as one.
+    // The only errors that may pass by repetition: an outage has its own codes.
     const busy = answer?.status === 409 && /"error":"in_progress"/.test(said)
     const passes = answer === null || busy || [503, 504].includes(answer.status)
     assert(passes && attempt < ATTEMPTS, `${request}: ${answer?.status} ${said}`)
   }
 }
 
-/** What somebody was told of a connection. */
+/** A connection as the answers described it. */
 interface Told {
   id: string
   name: string
@@ -73,14 +76,14 @@ test('500 writes of two daemons through two replicas, of which one is killed and
     }),
   )
 
-  /** Killed when it has opened a connection, and before anybody hears of that. */
+  /** Kills a replica after it has created a connection, and before its answer is delivered. */
   async function diesUnheard(port: number, replica: Child): Promise<void> {
     assert(taken(port) > 0, 'it was in use')
     await keepBack(port, 'POST /device/v1/rosters ')
     await replica.end('SIGKILL')
   }
 
-  /** What happens when so many writes were acknowledged. */
+  /** Failures by the number of acknowledged writes at which they happen. */
   const mishaps: [at: number, happen: () => Promise<unknown>][] = [
     [
       100,
@@ -107,7 +110,10 @@ test('500 writes of two daemons through two replicas, of which one is killed and
   let happened: Promise<unknown> = Promise.resolve()
   const ended: Promise<unknown>[] = []
 
-  /** One after the other: nobody goes on to the next mishap before the last one is over. */
+  /**
+   * Counts a write. Failures happen one after the other: no write passes the point of the next
+   * one before the last is over.
+   */
   async function write<T>(work: () => Promise<T>): Promise<T> {
     const number = begun++
     await Promise.all(ended.filter((_, i) => number >= (mishaps[i + 1]?.[0] ?? WRITES)))
@@ -118,7 +124,7 @@ test('500 writes of two daemons through two replicas, of which one is killed and
     return answer
   }
 
-  /** One lane of a client: five writes a round, one after the other. */
+  /** Runs one lane of a client: five writes a round, one after the other. */
   async function work({ name, daemon, token, told }: (typeof daemons)[number], lane: number) {
     const send = (request: string, body: object): Promise<Json> =>
       write(() => persist(daemon.address, token, request, body))
@@ -156,7 +162,7 @@ test('500 writes of two daemons through two replicas, of which one is killed and
     assert(there.every((one) => one.secret_here && one.epoch === 1))
   }
 
-  // Nor is there anything that no list shows.
+  // No table has rows that no list shows.
   const client = new pg.Client(shared.databaseUrl)
   await client.connect()
   const made = (WRITES / 5) * 3

@@ -1,4 +1,4 @@
-/** What survives: an orderly end, and a death in the middle of work. */
+/** Data that survives a normal stop, and a kill in the middle of work. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -74,7 +74,7 @@ describe('SIGTERM and another start', () => {
         [guest.id, 'active', true],
       ],
     )
-    // The words of before are good for two minutes: they are known, and they are used.
+    // The earlier words are valid for two minutes: they are stored as used.
     const replayed = await again('POST /api/v1/verify', { words })
     assert.deepEqual(
       [replayed.verified, replayed.replayed, replayed.first_verified_at],
@@ -106,7 +106,10 @@ describe('kill -9 in the middle of a thousand creates', () => {
     let [next, count] = [0, 0]
     let killed: Promise<number | null> | undefined
 
-    /** One client: creates, one after the other, until nobody answers any more. */
+    /**
+     * Runs one client: it creates resources one after the other until the daemon no longer
+     * answers.
+     */
     async function work(): Promise<void> {
       while (next < MOST) {
         const n = next++
@@ -114,7 +117,7 @@ describe('kill -9 in the middle of a thousand creates', () => {
         try {
           acknowledged[kind].push(await kinds[kind](n))
         } catch (error) {
-          // Only death may interrupt.
+          // Only the kill may interrupt it.
           if (killed === undefined) throw error
           return
         }
@@ -143,7 +146,7 @@ describe('kill -9 in the middle of a thousand creates', () => {
       const lost = acknowledged[kind].filter(({ id }) => !stored[kind].has(id))
       assert.deepEqual(lost, [], kind)
     }
-    // What was under way may be there or not, never by halves.
+    // A create that was in progress may be there or not, but never in part.
     for (const { id, secret_here } of connections) {
       assert(secret_here, id)
       const { name } = await now(`GET /api/v1/connections/${id}`)

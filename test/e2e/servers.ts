@@ -1,4 +1,7 @@
-/** Account servers as an operator runs them: replicas in processes of their own, and one address before them. */
+/**
+ * Account servers as an operator runs them: replicas in processes of their own, and one address
+ * for all.
+ */
 import { once } from 'node:events'
 import {
   type IncomingHttpHeaders,
@@ -17,17 +20,20 @@ import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
 import { type Child, start } from './program.ts'
 
 export interface Balancer {
-  /** The address that everybody knows. */
+  /** The address for all clients. */
   readonly url: string
-  /** How many connections a port has taken. */
+  /** Returns the number of connections that a port has accepted. */
   readonly taken: (port: number) => number
-  /** Keep back what a port says to the next request that begins like this and is done; ends when it was kept back. */
+  /**
+   * Holds back a port’s answer to the next successful request with this beginning; resolves when
+   * it was held back.
+   */
   readonly keepBack: (port: number, request: string) => Promise<void>
 }
 
 /**
- * What stands before the replicas: it passes each connection on to the next port on which anybody listens, and cuts it when
- * that one is gone.
+ * A balancer before the replicas: it passes each connection to the next port with a listener, and
+ * closes it when that replica is gone.
  */
 export async function startBalancer(t: TestContext, ports: readonly number[]): Promise<Balancer> {
   const taken = new Map<number, number>()
@@ -35,7 +41,10 @@ export async function startBalancer(t: TestContext, ports: readonly number[]): P
   let turn = 0
   let keeping: { port: number; request: string; kept: () => void } | null = null
 
-  /** What goes back to a client: all that a replica says, until an answer of it is kept back. */
+  /**
+   * Returns the stream to a client: all bytes of a replica, until one of its answers is held
+   * back.
+   */
   function answers(port: number, client: Socket): Transform {
     let asked = ''
     let isKept = false
@@ -62,7 +71,8 @@ export async function startBalancer(t: TestContext, ports: readonly number[]): P
     const next = () => (attempts > 1 ? pass(client, attempts - 1) : client.destroy())
     replica.once('error', next)
     replica.once('connect', () => {
-      // What was sent to this one is never sent to another: whoever sent it must know that it may be lost.
+      // Bytes that one replica received are never sent to another: the client must learn that
+      // they may be lost.
       replica.off('error', next).on('error', () => client.destroy())
       taken.set(port, (taken.get(port) ?? 0) + 1)
       client.once('close', () => replica.destroy())
@@ -92,28 +102,28 @@ export async function startBalancer(t: TestContext, ports: readonly number[]): P
   }
 }
 
-/** A request as whoever sits on the wire sees it. */
+/** A request as an attacker on the network sees it. */
 export interface Overheard {
   readonly method: string
   /** Path and query. */
   readonly target: string
   readonly headers: IncomingHttpHeaders
   body: string
-  /** What was answered; 0 before. */
+  /** The status of the answer; 0 before it. */
   status: number
   answered: IncomingHttpHeaders
 }
 
 export interface Wire {
-  /** The address that everybody knows. */
+  /** The address for all clients. */
   readonly url: string
-  /** The port of the replica that gets what comes. */
+  /** The port of the replica that receives the requests. */
   to: number
-  /** In the order in which the requests came. */
+  /** The requests in their order. */
   readonly heard: readonly Readonly<Overheard>[]
 }
 
-/** What stands before the replicas, in the hands of somebody who listens: it notes each request and passes it on. */
+/** Starts an attacker’s proxy before the replicas: it records each request and forwards it. */
 export async function startWire(t: Pick<TestContext, 'after'>): Promise<Wire> {
   const heard: Overheard[] = []
 
@@ -145,14 +155,14 @@ export async function startWire(t: Pick<TestContext, 'after'>): Promise<Wire> {
   return wire
 }
 
-/** What all replicas of one account server share. */
+/** The settings that all replicas of one account server share. */
 export interface Shared {
   readonly databaseUrl: string
   readonly publicUrl: string
   readonly mailDir: string
 }
 
-/** Start `countersignd server` on a machine of its own, as far as folders go, and wait until it listens. */
+/** Starts `countersignd server` with folders of its own, and waits until it listens. */
 export function startReplica(t: TestContext, port: number, shared: Shared): Promise<Child> {
   return start(
     ['server', '--json'],
@@ -167,14 +177,14 @@ export function startReplica(t: TestContext, port: number, shared: Shared): Prom
   )
 }
 
-/** Sign the device of a state folder in, as a person does who reads the code in the mailbox. Throws when that fails. */
+/** Signs the device of a state folder in, with the code in the mailbox. Throws on failure. */
 export async function login(
   stateDir: string,
   { server, mailDir, email }: { server: string; mailDir: string; email: string },
 ): Promise<void> {
   const { code, err } = await terminal(stateDir)(['login', '--email', email], {
     env: { SVC_BACKEND_URL: server },
-    // Other mails come when nobody waits for them.
+    // Other mails arrive at any time.
     person: async () => codeIn((await lettersIn(mailDir, email)).filter(hasCode).at(-1)!),
   })
   if (code !== 0) throw new Error(`login ended with ${code}: ${err}`)

@@ -1,4 +1,7 @@
-/** A line that loses what the account server answers to somebody who comes in: nothing is doubled, and the person gets in. */
+/**
+ * A connection that loses the account server’s answers during a sign-in: nothing is doubled, and
+ * the user gets in.
+ */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -12,14 +15,14 @@ import { startDaemon } from './program.ts'
 
 const EMAIL = 'ada@example.org'
 
-/** How much there is of what a sign-in makes. */
+/** Returns the numbers of rows that a sign-in creates. */
 function rowsOf(stateDir: string) {
   const db = new DatabaseSync(join(stateDir, 'account.db'), { timeout: 5_000 })
   const count = (table: string) =>
     Number(db.prepare(`select count(*) as n from ${table}`).get()?.['n'])
   const tables = ['accounts', 'emails', 'devices', 'key_log_entries', 'enrolment_codes']
   const rows = Object.fromEntries(tables.map((table) => [table, count(table)]))
-  // An answer that was lost may leave a session beside the one in use, until the device gets another later.
+  // A lost answer may leave a second session, until the device gets another one later.
   const owners = db.prepare('select distinct device_id from sessions').all()
   db.close()
   return { ...rows, devicesWithSessions: owners.length }
@@ -56,7 +59,7 @@ for (const [lost, path] of [
     const whoami = await terminal(daemon.stateDir)(['whoami'], { env })
     assert.deepEqual([whoami.code, whoami.out.includes(EMAIL)], [0, true], whoami.err)
 
-    // Asked anew, since this device does not know that the first was sent.
+    // Requested again, since this device did not learn that the first was sent.
     const mails = path === '/device/v1/sign-ins' ? 2 : 1
     assert.equal((await letters()).length, mails)
     assert.deepEqual(rowsOf(server.stateDir), {

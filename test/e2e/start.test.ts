@@ -1,4 +1,4 @@
-/** Starting, refusing to start, and ending: the exit codes that scripts and service managers rely on. */
+/** Starts, failed starts and stops: the exit codes that scripts and service managers rely on. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -51,7 +51,7 @@ before(async () => {
 })
 after(() => dir.remove())
 
-/** Digests of all that is stored, by path; the lock holds nothing. */
+/** Returns digests of all stored files, by path; the lock is empty. */
 function contents(of: string): Record<string, string> {
   const paths = readdirSync(of, { recursive: true, encoding: 'utf8' }).toSorted()
   return Object.fromEntries(
@@ -66,9 +66,9 @@ function contents(of: string): Record<string, string> {
   )
 }
 
-/** What the faults of the table need beside the state folder. */
+/** The prerequisites of the table’s faults, besides the state folder. */
 interface Stage {
-  /** A copy of what is stored. */
+  /** A copy of the stored data. */
   readonly dir: string
   /** A port that another program listens on. */
   readonly taken: string
@@ -77,10 +77,10 @@ interface Stage {
 interface Case {
   readonly name: string
   readonly exit: keyof typeof EXIT
-  /** What the one line on standard error must say. */
+  /** The texts that the one line on standard error must contain. */
   readonly says: readonly (string | RegExp)[]
   readonly env?: (stage: Stage) => NodeJS.ProcessEnv
-  /** Put the fault in place. */
+  /** Creates the fault. */
   readonly fault?: (stage: Stage) => void
 }
 
@@ -275,11 +275,11 @@ describe('a user whom no passwd entry names', () => {
   const setpriv = '/usr/bin/setpriv'
   const skip = process.getuid?.() === 0 && existsSync(setpriv) ? false : 'needs root and setpriv'
   const [program, uid] = [join(ROOT, 'src/main.ts'), 61_234]
-  /** Run a command as that user, over a folder of theirs. */
+  /** Runs a command as that user, over a folder of that user. */
   const status = (state: string, { SVC_STATE_DIR, ...more }: NodeJS.ProcessEnv) => {
     chownSync(state, uid, uid)
     const user = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', process.execPath]
-    // Coverage of theirs could not be written.
+    // That user may not write into the coverage folder.
     const { HOME: _, NODE_V8_COVERAGE: __, ...rest } = environment(state)
     const env = { ...rest, SVC_STATE_DIR, ...more }
     return exec(setpriv, [...user, program, 'status'], { env })
@@ -299,7 +299,7 @@ describe('a user whom no passwd entry names', () => {
 })
 
 describe('behind a reverse proxy', () => {
-  /** The status of a request as a proxy passes it on, with the Host that the browser sent. */
+  /** Returns the status of a request that a proxy forwards, with the Host of the browser. */
   const pass = async (address: string, path: string, headers: Record<string, string>) => {
     const request = get(address + path, { headers })
     const [answer] = (await once(request, 'response')) as [IncomingMessage]

@@ -1,4 +1,7 @@
-/** The daemon of a machine account whose organisation suspends it: it says so, keeps what it has, and goes on once it is activated. */
+/**
+ * The daemon of a machine account that its organisation suspends: it reports the suspension,
+ * keeps its data, and works again once the account is activated.
+ */
 import assert from 'node:assert/strict'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +22,7 @@ async function started(environment: Record<string, string> = {}): Promise<TestDa
   return daemon
 }
 
-/** A machine account of an organisation, and a daemon that is signed in as it. */
+/** Creates a machine account of an organisation, and a daemon that is signed in with it. */
 async function machineDaemon() {
   const home = await started()
   const { account, file } = await newMachine(home, await activeOrganisation(home, 'Acme'))
@@ -69,7 +72,7 @@ test('an end of the account that the server never heard of does not take the key
   )!.id
   await daemon.close()
   daemons.splice(daemons.indexOf(daemon), 1)
-  // As it is left when the connection breaks before the request has reached the server.
+  // The state after a connection that broke before the request reached the server.
   const state = new DatabaseSync(join(environment.SVC_STATE_DIR, 'state.db'))
   state
     .prepare('insert into meta values (?, ?)')

@@ -1,4 +1,4 @@
-/** Every route, in the order in which a person would come to it, by the document alone. */
+/** Calls every route, in the order in which a user would need it, by the document alone. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
@@ -8,18 +8,18 @@ import { askedBy } from './asking.ts'
 import type { Json } from './caller.ts'
 import type { Asker, Call, Documented } from './documented.ts'
 
-/** A daemon where somebody is signed in, and a token of full scope. */
+/** A daemon with a signed-in user, and a token of full scope. */
 export interface Seat extends Asker {
   readonly daemon: TestDaemon
 }
 
 export interface Place {
   readonly document: Documented
-  /** Whose account is walked through. */
+  /** The account that makes the calls. */
   readonly home: Seat
-  /** What carries the account server. */
+  /** The process that runs the account server. */
   readonly server: Pick<TestDaemon, 'stateDir'>
-  /** Start a further daemon at the same account server, where nobody is signed in. */
+  /** Starts a further daemon at the same account server, without a signed-in user. */
   readonly newDaemon: () => Promise<TestDaemon>
 }
 
@@ -31,14 +31,14 @@ async function seat({ newDaemon, server }: Place, email: string): Promise<Seat> 
   return { daemon, token: await daemon.token('full') }
 }
 
-/** Somebody of this name, whose first device it is. */
+/** Creates a user of this name with a first device. */
 async function person(place: Place, display_name: string): Promise<Seat> {
   const one = await seat(place, `${display_name.toLowerCase()}@example.org`)
   await place.document.call(one, 'profile_update', { body: { display_name } })
   return one
 }
 
-/** Look around. */
+/** Calls the routes for a first look. */
 async function begin({ document: { call }, home }: Place): Promise<Json> {
   const nobody = { ...home, token: undefined }
   for (const open of ['health_read', 'health_read_unversioned', 'openapi_read', 'docs_read'])
@@ -64,7 +64,7 @@ async function begin({ document: { call }, home }: Place): Promise<Json> {
   return call(home, 'profile_read')
 }
 
-/** Connect, say words, let go. */
+/** Connects two accounts, verifies words, and removes the member. */
 async function connect({ document: { call }, home }: Place, ada: Seat): Promise<Json> {
   const connection = await call(home, 'connections_create', { body: { name: 'Bäckerei Huber' } })
   const on = id(connection)
@@ -127,7 +127,7 @@ async function connect({ document: { call }, home }: Place, ada: Seat): Promise<
   return connection
 }
 
-/** Sign, and have words looked up. */
+/** Signs content, and verifies public words. */
 async function prove({ document: { call }, home }: Place, ada: Seat, own: Json): Promise<void> {
   const content = 'Invoice 4711: 1,200 CHF, due on the last day of March.'
   const sha256 = createHash('sha256').update(content).digest('hex')
@@ -142,7 +142,7 @@ async function prove({ document: { call }, home }: Place, ada: Seat, own: Json):
   assert.equal((await call(ada, 'verify_public', { body: { words } })).found, true)
 }
 
-/** People without an account. */
+/** Calls the routes of guests, who have no account. */
 async function guests({ document: { call }, home }: Place): Promise<void> {
   const guest = await call(home, 'guestCodes_create', { body: { label: 'A friend' } })
   await call(home, 'guestCodes_qr', id(guest))
@@ -160,7 +160,7 @@ async function guests({ document: { call }, home }: Place): Promise<void> {
   await call(home, 'externalMembers_delete', id(external))
 }
 
-/** Put in order. */
+/** Calls the routes that organise connections. */
 async function arrange({ document: { call }, home }: Place, connection: Json): Promise<void> {
   const tag = await call(home, 'tags_create', { body: { name: 'Work' } })
   await call(home, 'tags_update', { ...id(tag), body: { color: '#2453b8' } })
@@ -179,7 +179,7 @@ async function arrange({ document: { call }, home }: Place, connection: Json): P
   await call(home, 'tags_delete', id(tag))
 }
 
-/** Strangers who ask to connect. */
+/** Calls the routes of open links, by which strangers ask to connect. */
 async function openLinks({ document: { call }, home, server }: Place): Promise<void> {
   await call(home, 'openLinks_suggest')
   const link = await call(home, 'openLinks_create', { body: { title: 'Hello' } })
@@ -195,7 +195,10 @@ async function openLinks({ document: { call }, home, server }: Place): Promise<v
   await call(home, 'openLinks_delete', id(link))
 }
 
-/** An organisation: a member comes, is set aside and taken back; groups, rules, figures. */
+/**
+ * Calls the routes of an organisation: a member joins, is suspended and activated again; groups,
+ * alerts, figures.
+ */
 async function organise(place: Place): Promise<void> {
   const { call, refused } = place.document
   const { home } = place
@@ -253,14 +256,14 @@ async function organise(place: Place): Promise<void> {
   await call(home, 'context_activeOrg', { body: { organisation_id: null } })
 }
 
-/** Ask for help. */
+/** Calls the routes of the assistant. */
 async function assistant({ document: { call }, home }: Place): Promise<void> {
   const turn = await call(home, 'chat_turn', { body: { message: 'What is a stamp?' } })
   await call(home, 'chat_rate', { body: { turn_id: turn.turn_id, rating: 'up' } })
   await call(home, 'feedback_send', { body: { message: 'Well done.' } })
 }
 
-/** A further device is approved by the words of both screens, loses its session, and is revoked. */
+/** Approves a further device by the words of both screens, ends its session, and revokes it. */
 async function devices(place: Place, ada: Seat): Promise<void> {
   const { call } = place.document
   const phone = await seat(place, 'ada@example.org')
@@ -272,7 +275,7 @@ async function devices(place: Place, ada: Seat): Promise<void> {
   await call(ada, 'devices_delete', id(newest))
 }
 
-/** Take everything along, and go. */
+/** Calls the routes that a user needs at the end: exports everything, deletes the connection. */
 async function leave({ document: { call }, home }: Place, connection: Json): Promise<void> {
   await call(home, 'emails_create', { body: { address: 'second@example.org' } })
   await call(home, 'emails_list')
@@ -289,7 +292,7 @@ async function leave({ document: { call }, home }: Place, connection: Json): Pro
   await call(home, 'connections_delete', id(connection))
 }
 
-/** Walk through all of it. */
+/** Calls every route. */
 export async function walk(place: Place): Promise<void> {
   const own = await begin(place)
   const ada = await person(place, 'Ada')

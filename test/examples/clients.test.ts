@@ -1,4 +1,7 @@
-/** The clients among the examples, as a reader would run them: against a running daemon, in each language. */
+/**
+ * The example clients, run as a reader would run them: against a running daemon, in each
+ * language.
+ */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -20,9 +23,9 @@ const CLIENTS: readonly [language: string, command: string, ...args: string[]][]
 
 const CONTENT = 'Invoice 4711: 1,200 CHF'
 const DIGEST = createHash('sha256').update(CONTENT).digest('hex')
-/** More than a page takes. */
+/** More than one page holds. */
 const NAMES = Array.from({ length: 51 }, (_, i) => `C ${i}`)
-/** Where nobody listens. */
+/** An address without a listener. */
 const NOWHERE = 'http://127.0.0.1:1'
 
 const person = async (daemon: TestDaemon) => {
@@ -55,7 +58,7 @@ describe('the clients among the examples', () => {
     await rm(folder, { recursive: true })
   })
 
-  /** Connect the two; answers the words that Ada says there. */
+  /** Connects the two accounts and returns Ada’s words for that connection. */
   async function words(name: string): Promise<string> {
     const { user } = await asAda('GET', '/api/v1/context')
     const invite = [{ user_id: user.id }]
@@ -72,7 +75,7 @@ describe('the clients among the examples', () => {
       { input = '', file = join(folder, 'invoice.txt') } = {},
     ): Promise<Ended> =>
       exec(command, [...args, ...(file === '' ? [] : [file])], {
-        // A proxy is for other machines.
+        // A proxy applies to other machines only.
         env: {
           PATH: process.env['PATH'],
           HOME: process.env['HOME'],
@@ -131,7 +134,7 @@ describe('the clients among the examples', () => {
             SVC_HTTP_PORT: port,
           })
           assert.deepEqual([code, stderr], [0, ''])
-          // The link names the account server of the daemon that answered.
+          // The link names the account server of the daemon that returned it.
           assert(stdout.startsWith(`${moved.accountAddress}/s/stm_`), stdout)
         })
 

@@ -1,4 +1,7 @@
-/** The examples, as a reader would run them: they do what they say, and leave nothing behind however they end. */
+/**
+ * The examples, run as a reader would run them: they do what they describe, and clean up however
+ * they end.
+ */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,10 +14,16 @@ import { setTimeout } from 'node:timers/promises'
 
 const EXAMPLES = join(import.meta.dirname, '../../examples')
 
-/** An example that still runs after this time, in milliseconds, waits for something that never comes. */
+/**
+ * The longest run of an example in milliseconds. A longer one waits for something that never
+ * comes.
+ */
 const LONGEST_MS = 600_000
 
-/** A folder that PostgreSQL, which never runs as root, can get through; `tmp` in it is the temporary folder of an example. */
+/**
+ * Creates a folder that PostgreSQL, which never runs as root, can traverse; `tmp` in it is the
+ * temporary folder of an example.
+ */
 async function newPlace(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-example-'))
   t.after(() => rm(folder, { recursive: true }))
@@ -24,7 +33,7 @@ async function newPlace(t: TestContext) {
   return { folder, temporary }
 }
 
-/** Run the example to its end. The exit code is null when a signal ended it. */
+/** Runs the example to its end. The exit code is null if a signal ended it. */
 const run = (temporary: string, more: NodeJS.ProcessEnv = {}) =>
   new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
     const options = {
@@ -36,7 +45,7 @@ const run = (temporary: string, more: NodeJS.ProcessEnv = {}) =>
     )
   })
 
-/** What a program says of itself; nothing when it has ended meanwhile, or is somebody else's. */
+/** Returns what the kernel reports of a process; empty if it has ended or is not readable. */
 function told(read: () => string): string {
   try {
     return read()
@@ -45,7 +54,9 @@ function told(read: () => string): string {
   }
 }
 
-/** The programs that work in a folder, by their arguments or where they stand (proc(5)). */
+/**
+ * Returns the processes with this folder in their arguments or as working directory (proc(5)).
+ */
 const programsIn = (folder: string) =>
   (process.platform === 'linux' ? readdirSync('/proc') : [])
     .filter((name) => /^\d+$/.test(name))
@@ -84,12 +95,12 @@ test('two people sign in to one server, connect, verify each other, and part', a
   const numbers = [...stdout.matchAll(/^\w+ sees (\d{5}(?: \d{5}){11})$/gm)].map(([, one]) => one)
   assert.equal(numbers.length, 2, stdout)
   assert.equal(numbers[0], numbers[1])
-  // No token is shown, nor what a command keeps to itself.
+  // The output has neither a token nor an error response.
   assert.doesNotMatch(stdout + stderr, /cs[dm]_[0-9A-Za-z]{36}|"error"/)
   await assertGone(temporary)
 })
 
-/** Which program is another, or what runs before each of Node's. */
+/** Replaces one program, or preloads a script into each Node process. */
 const BROKEN: readonly [name: string, file: string, text: string][] = [
   ['a login that fails', 'before.cjs', 'if (process.argv[2] === "login") process.exit(22)'],
   [
@@ -127,7 +138,7 @@ for (const [name, file, text] of BROKEN)
     await assertGone(temporary)
   })
 
-/** Ends when something is so. */
+/** Resolves when a condition holds. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await setTimeout(10)
 }

@@ -1,6 +1,6 @@
 /**
- * The executable, built from the sources here and then left alone: what it does without a Node, what surrounds it cannot change, and
- * what is in the files for other platforms.
+ * The executable, built from these sources and run alone: it works without Node, its surroundings
+ * cannot change it, and the files for other platforms have the right content.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -31,7 +31,7 @@ const EMULATOR = ['qemu-aarch64-static', '-L', '/usr/aarch64-linux-gnu'] as cons
 
 const LEVEL = { [constants.ZSTD_c_compressionLevel]: 19 }
 
-/** The library of the system's keychain, as the build had it. */
+/** Returns the keychain addon that the build used. */
 function addonOf(platform: string): Buffer {
   const { version } = JSON.parse(
     readFileSync(join(ROOT, 'node_modules/@napi-rs/keyring/package.json'), 'utf8'),
@@ -44,7 +44,10 @@ function addonOf(platform: string): Buffer {
   return readFileSync(join(folder, `keyring.${platform}.node`))
 }
 
-/** By name: what a file begins with (ELF and PE, with the number of the processor), and the addon that it has inside. */
+/**
+ * By name: the first bytes of the file (ELF and PE, with the number of the processor), and the
+ * addon inside.
+ */
 const FORMATS: [name: string, is: (bytes: Buffer) => boolean, addon: string][] = [
   [
     'countersignd-linux-x64',
@@ -76,7 +79,7 @@ const here = `${process.platform}-${process.arch}`
 const skip = here === 'linux-x64' ? false : `the files are built on linux-x64; this is ${here}`
 
 describe('the executable', { skip }, () => {
-  /** A place to build in: everything is the project's but what a build makes. */
+  /** A folder to build in, with everything of the project except the build’s output. */
   const place = mkdtempSync(join(tmpdir(), 'countersign-build-'))
   const built = (name: string) => join(place, 'dist', name)
   const x64 = built('countersignd-linux-x64')
@@ -86,7 +89,10 @@ describe('the executable', { skip }, () => {
     return exec('/bin/sh', ['-c', script], { env, timeout: 110_000 })
   }
   let said = ''
-  /** As the addons travel: one program compresses the same to the same. */
+  /**
+   * The addons as the executables contain them: one program compresses equal input to equal
+   * bytes.
+   */
   const compressed = new Map<string, Buffer>()
 
   before(async () => {

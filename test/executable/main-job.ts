@@ -1,4 +1,4 @@
-/** What the program is for, asked of an executable that has nothing but itself. */
+/** The main job of the program, done by an executable that has no other files. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -13,7 +13,7 @@ import { connected } from '../mcp/connected.ts'
 import { type Letter, codeIn, lettersIn } from '../service/letters.ts'
 import { type Serving, type Stage, newStage } from './stage.ts'
 
-/** What a guest says now, by the link. */
+/** Returns the words of a guest now, computed from the link. */
 function saidBy(id: string, url: string): string {
   const subject = parseId('gst_', id)
   const key = Buffer.from(new URL(url).hash.slice(1), 'base64url')
@@ -21,7 +21,7 @@ function saidBy(id: string, url: string): string {
   return wordsAt(read(windowOf(Date.now()), subject)).join(' ')
 }
 
-/** A token, a guest code, words that prove it, a stamp, and what is served beside. */
+/** Creates a token, a guest code and a stamp, verifies words, and requests the served pages. */
 export async function mainJob(stage: Stage): Promise<void> {
   const daemon = await stage.serve()
   const { address } = daemon
@@ -37,7 +37,7 @@ export async function mainJob(stage: Stage): Promise<void> {
   const stamp = await call('POST /api/v1/stamp', { content: 'Invoice 4711' })
   assert.match(stamp.stamp, /^eyJ/)
 
-  // What travels inside: pages, scripts, libraries, texts.
+  // Content that is embedded in the executable: pages, scripts, libraries, texts.
   for (const path of ['/api/v1/docs', '/api/v1/openapi.json'])
     assert.equal((await ask(address, 'GET', path)).status, 200, path)
   const page = await ask(daemon.accountAddress, 'GET', new URL(url).pathname)
@@ -50,7 +50,7 @@ export async function mainJob(stage: Stage): Promise<void> {
   const { message } = await call('POST /api/v1/chat', { message: 'What is a stamp?' })
   assert.notEqual(message, '')
 
-  // The same file is the command line, beside the daemon and without it.
+  // The same file is the command line, with a running daemon and without.
   const running = await stage.run(['token', 'create', '--name', 'cli', '--scope', 'read'])
   assert.equal(running.code, 0, running.err)
   assert.equal(
@@ -66,7 +66,7 @@ export async function mainJob(stage: Stage): Promise<void> {
   )
 }
 
-/** Waits for a mail; it is written while nobody waits. */
+/** Waits for a mail to be written. */
 async function letterTo(dir: string, address: string): Promise<Letter> {
   for (;;) {
     const letter = (await lettersIn(dir, address).catch(() => [])).at(-1)
@@ -75,7 +75,7 @@ async function letterTo(dir: string, address: string): Promise<Letter> {
   }
 }
 
-/** A person signs in at an account server that is the same file. */
+/** Signs a person in at an account server that runs from the same file. */
 export async function signingIn(server: Serving, of: Stage, person: Stage) {
   const mail = join(of.env['SVC_STATE_DIR'] as string, 'mail')
   const { code, err } = await person.run(
@@ -88,14 +88,14 @@ export async function signingIn(server: Serving, of: Stage, person: Stage) {
   assert.match(who.out, /ada@example\.org/)
 }
 
-/** A program that speaks the protocol of tools starts it itself. */
+/** Lets an MCP client start the executable itself. */
 export async function speaking(t: TestContext, executable: string): Promise<void> {
   const stage = newStage(t, executable)
   const daemon = await stage.serve()
   const [command, ...args] = stage.command
   const client = await connected(
     t,
-    // As root, which the daemon's user lets in as little as anybody: so it is the same user.
+    // The daemon rejects root like any other user, so the client runs as the same user.
     new StdioClientTransport(
       stage.user.uid === undefined
         ? { command, args: [...args, 'mcp'], env: stage.env, stderr: 'ignore' }

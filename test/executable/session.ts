@@ -1,4 +1,4 @@
-/** The executable in a session of its own, with a real Secret Service. */
+/** Runs a test of the executable in a session of its own, with a real Secret Service. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'

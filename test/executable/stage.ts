@@ -1,6 +1,6 @@
 /**
- * A place for the executable as its user has it: alone in a folder, started by somebody without rights, with nothing in its
- * environment but what it is told, and no Node to be found.
+ * A folder for the executable as its user has it: alone, started by an unprivileged user, with
+ * only the given environment, and without a Node on the path.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
@@ -11,10 +11,10 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 
 const NOBODY = 65_534
-/** Only root can be somebody else. */
+/** Only root can start processes of another user. */
 const OTHER = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
 
-/** The words that run an executable: itself, or what emulates its processor. */
+/** The command that runs an executable: itself, or an emulator of its processor. */
 export type Command = readonly [program: string, ...words: string[]]
 
 export interface Ran {
@@ -28,7 +28,7 @@ export interface Serving {
   readonly accountAddress: string
   readonly pid: number
   log(): string
-  /** Ends it in good order; answers the exit code. */
+  /** Stops the process normally; returns the exit code. */
   end(): Promise<number | null>
 }
 
@@ -37,21 +37,24 @@ export interface Stage {
   readonly env: Record<string, string>
   readonly command: Command
   readonly user: { readonly uid?: number; readonly gid?: number }
-  /** Run a command to its end; a function gives what is typed once something is there to answer. */
+  /**
+   * Runs a command to its end; a function supplies the typed input when the command is ready for
+   * it.
+   */
   run(words: readonly string[], typed?: string | (() => Promise<string>)): Promise<Ran>
-  /** Start `serve` or `server` and wait until it listens. */
+  /** Starts `serve` or `server` and waits until it listens. */
   serve(words?: readonly string[]): Promise<Serving>
 }
 
 interface Surroundings {
   readonly env?: Record<string, string>
-  /** What emulates the processor. */
+  /** The command of the processor’s emulator. */
   readonly emulator?: readonly string[]
-  /** Whether it runs as the user of the test, whose keychain no other user can reach. */
+  /** Whether it runs as the user of the test: no other user can reach that user’s keychain. */
   readonly asSelf?: boolean
 }
 
-/** Put an executable into a folder of its own, which goes with the test. */
+/** Copies an executable into a folder of its own, which is deleted after the test. */
 export function newStage(t: TestContext, executable: string, given: Surroundings = {}): Stage {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-alone-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -75,7 +78,7 @@ export function newStage(t: TestContext, executable: string, given: Surroundings
   function begin(words: readonly string[]): ChildProcessWithoutNullStreams {
     const child = spawn(command[0], [...command.slice(1), ...words], {
       cwd: folder,
-      // Whoever counts what runs would be written to by a user who may not.
+      // The coverage folder is not writable for the other user.
       env: { ...env, NODE_V8_COVERAGE: undefined },
       ...user,
       timeout: 100_000,

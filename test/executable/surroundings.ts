@@ -1,4 +1,7 @@
-/** What surrounds the executable and would change another program: its environment, a signal, files beside it. */
+/**
+ * The surroundings of the executable that would change another program: its environment, a
+ * signal, files beside it.
+ */
 import assert from 'node:assert/strict'
 import {
   chmodSync,
@@ -16,7 +19,7 @@ import { ask } from '../daemon.ts'
 import { exec } from '../e2e/program.ts'
 import { type Stage, newStage } from './stage.ts'
 
-/** A script that says, by a file, that it ran. */
+/** Writes a script that creates a file when it runs. */
 function trap(stage: Pick<Stage, 'folder'>): { path: string; ran: () => boolean } {
   const [path, mark] = [join(stage.folder, 'evil.cjs'), join(stage.folder, 'evil-ran')]
   writeFileSync(path, `require('node:fs').writeFileSync(${JSON.stringify(mark)}, '')\n`)
@@ -44,7 +47,10 @@ export async function noOptions(t: TestContext, executable: string): Promise<voi
   assert(ran())
 }
 
-/** How many sockets of a process wait for connections: of its descriptors, those that the kernel lists as listening. */
+/**
+ * Returns the number of listening sockets of a process: of its descriptors, those that the kernel
+ * lists as listening.
+ */
 function listenersOf(pid: number): number {
   const rows = ['tcp', 'tcp6'].flatMap((name) =>
     readFileSync(`/proc/${pid}/net/${name}`, 'utf8').split('\n'),
@@ -74,7 +80,7 @@ export async function noDebugger(t: TestContext, executable: string): Promise<vo
   assert.equal(listenersOf(daemon.pid), 2)
   for (let time = 0; time < 3; time++) {
     process.kill(daemon.pid, 'SIGUSR1')
-    // Whatever the signal begins has begun when something else was answered.
+    // Anything that the signal starts has started once a later request is answered.
     assert.equal((await ask(daemon.address, 'GET', '/health')).status, 200)
   }
   assert.equal(listenersOf(daemon.pid), 2)
@@ -82,7 +88,7 @@ export async function noDebugger(t: TestContext, executable: string): Promise<vo
   assert.equal(await daemon.end(), 0)
 }
 
-/** It has a keychain to load its library for, which nobody answers. */
+/** Its keychain setting makes it load the addon; no keychain service answers. */
 const UNANSWERED = { SVC_KEYCHAIN: 'os', DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nowhere' }
 
 async function demandUnreached(stage: Stage): Promise<void> {

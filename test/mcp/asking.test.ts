@@ -1,4 +1,7 @@
-/** What `countersignd mcp` asks of whoever is at the daemon's address, and what it makes of the answers. */
+/**
+ * The requests of `countersignd mcp` to the process at the daemon’s address, and its handling of
+ * the answers.
+ */
 import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type TestContext, describe, it } from 'node:test'
@@ -21,7 +24,7 @@ interface Asking {
   readonly proven?: boolean
 }
 
-/** A client of the tools, and who answers for the daemon. */
+/** Creates a client of the tools, and a stand-in for the daemon. */
 async function asking(
   t: TestContext,
   answer: (req: IncomingMessage, res: ServerResponse) => void,

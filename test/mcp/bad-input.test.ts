@@ -1,4 +1,4 @@
-/** Calls that are none are answered as the protocol says, in both eras, and change nothing. */
+/** Invalid calls get the errors of the protocol, in both eras, and change nothing. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
@@ -16,7 +16,7 @@ before(async () => {
 after(() => daemon.close())
 
 const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels - 1)])
-/** A member that no literal can have. */
+/** Creates a member that no literal can have. */
 const withProto = (inner: string): unknown => JSON.parse(`{"__proto__": ${inner}}`)
 
 for (const era of ERAS)

@@ -1,4 +1,4 @@
-/** Requests that are none, versions of nobody, and batches: answered as the protocol says. */
+/** Invalid requests, unknown versions, and batches get the answers of the protocol. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type Question, type TestDaemon, startDaemon } from '../daemon.ts'

@@ -1,4 +1,7 @@
-/** The bundle: the protocol's SDK is a file of its own, which a daemon loads when somebody first speaks the protocol. */
+/**
+ * The bundle: the MCP SDK is a file of its own, which a daemon loads when a client first uses the
+ * protocol.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,10 +23,10 @@ import { ROOT, environment, exec } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { connected, overHttp } from './connected.ts'
 
-/** What only the SDK says. */
+/** A text that only the SDK contains. */
 const OF_THE_SDK = 'io.modelcontextprotocol/clientCapabilities'
 
-/** A place to build in: everything is the project's but what a build makes. */
+/** A folder to build in, with links to everything of the project except the build’s output. */
 const place = mkdtempSync(join(tmpdir(), 'countersign-build-'))
 const program = join(place, 'dist/countersignd.cjs')
 before(async () => {

@@ -1,4 +1,7 @@
-/** The official client and the inspector's command line, at both paths, in each version: they list tools and call them. */
+/**
+ * The official client and the inspector’s command line, at both paths, in each version: they list
+ * tools and call them.
+ */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -117,7 +120,8 @@ describe('the inspector', () => {
   for (const path of PATHS)
     for (const era of ['legacy', 'modern'])
       it(`lists and calls tools at ${path}, ${era}`, async (t) => {
-        // Its command line takes a token only where everybody on the machine can read it.
+        // The inspector’s command line accepts a token only as an argument, which every user of
+        // the machine can read.
         const proxy = await startProxy(daemon.address, await daemon.token('read'))
         t.after(() => proxy.close())
         const env = { PATH: process.env['PATH'], HOME: freshFolder(t) }

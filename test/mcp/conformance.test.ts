@@ -1,6 +1,6 @@
 /**
- * The official conformance suite of the Model Context Protocol: against both paths of the daemon, for all that needs no fixtures,
- * and, for the rest, against fixtures on the same handler.
+ * The official conformance suite of the Model Context Protocol: the scenarios without fixtures
+ * against both paths of the daemon, and the others against fixtures on the same handler.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
@@ -27,7 +27,7 @@ interface Check {
   readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'INFO' | 'SKIPPED'
 }
 
-/** The checks of each scenario, from what the suite wrote down. */
+/** Returns the checks of each scenario, from the files of the suite. */
 function scenarios(folder: string): Record<string, Check[]> {
   const names = readdirSync(folder).map((run) => {
     const checks = JSON.parse(readFileSync(join(folder, run, 'checks.json'), 'utf8')) as Check[]
@@ -41,7 +41,7 @@ const withStatus = (found: Record<string, Check[]>, status: Check['status']) =>
     .filter((name) => found[name]?.some((check) => check.status === status))
     .toSorted()
 
-/** What asks for nothing but the protocol and some tools. */
+/** Scenarios that need only the protocol and some tools. */
 const WITHOUT_FIXTURES = ['dns-rebinding-protection', 'ping', 'server-initialize', 'tools-list']
 
 describe('the conformance suite, at the daemon', () => {

@@ -1,14 +1,14 @@
-/** The official client of the Model Context Protocol, connected. */
+/** Connects the official client of the Model Context Protocol. */
 import type { TestContext } from 'node:test'
 import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
 
-/** A way to begin: the handshake of an older version, or the newest one, which has none. */
+/** A protocol version: an older one begins with a handshake, the newest one does not. */
 export type Version = '2025-06-18' | '2025-11-25' | '2026-07-28'
 export const VERSIONS: readonly Version[] = ['2025-06-18', '2025-11-25', '2026-07-28']
-/** Where the protocol is spoken. */
+/** The paths of the protocol. */
 export const PATHS = ['/mcp', '/api/v1/mcp'] as const
 
-/** A client of one version over any transport; closed when the test ends. */
+/** Connects a client of one version over any transport; it is closed when the test ends. */
 export async function connected(
   t: TestContext,
   transport: Transport,
@@ -25,7 +25,7 @@ export async function connected(
   return client
 }
 
-/** The same over HTTP, with a token or none. */
+/** Creates a transport over HTTP, with a token or none. */
 export const overHttp = (address: string, path: string, token?: string): Transport =>
   new StreamableHTTPClientTransport(
     new URL(path, address),

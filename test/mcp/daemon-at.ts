@@ -2,7 +2,7 @@
 import type { TestContext } from 'node:test'
 import { startDaemon } from '../daemon.ts'
 
-/** Start one; it stops when it is told to, or when the test ends. */
+/** Starts a daemon; it stops on request or when the test ends. */
 export async function daemonAt(t: TestContext, stateDir: string) {
   const daemon = await startDaemon({ SVC_STATE_DIR: stateDir })
   let running = true

@@ -1,8 +1,10 @@
-/** What the conformance suite wants of a server beside the protocol itself: tools, resources and prompts of fixed names and texts. */
+/**
+ * The fixtures of the conformance suite: tools, resources and prompts of fixed names and texts.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import { ProtocolError, ProtocolErrorCode, Server } from '../../src/api/tools/sdk.ts'
 
-/** One red pixel, and a tenth of a second of silence. */
+/** One red pixel, and an empty sound of a tenth of a second. */
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
 const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA='
@@ -120,7 +122,7 @@ const PROMPTS: Readonly<
   },
 }
 
-/** A server of the fixtures; for one request, as the daemon's are. */
+/** Creates a server of the fixtures, for one request like those of the daemon. */
 export function fixtures(): Server {
   const server = new Server(
     { name: 'fixtures', version: '0' },

@@ -1,4 +1,7 @@
-/** Calls that fail here, that take long, and that nobody waits for any more: nothing leaks, and nothing hangs. */
+/**
+ * Calls that fail in this process, that take long, or that are cancelled: nothing leaks, and
+ * nothing hangs.
+ */
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { request } from 'node:http'
@@ -32,14 +35,14 @@ async function started(t: TestContext, ask: Ask) {
   return {
     ...listener,
     faults: () => listener.log.filter((line) => /"level":"(warn|error)"/.test(line)),
-    /** Waits until no request has a server any more. */
+    /** Waits until no request has a server. */
     idle: async () => {
       while (open > 0) await once(servers, 'closed', { signal: AbortSignal.timeout(20_000) })
     },
   }
 }
 
-/** Sends a request and leaves once `until` is over, without an answer. */
+/** Sends a request and disconnects once `until` resolves, without an answer. */
 async function leave(address: string, era: 'legacy' | 'modern', until: Promise<void>) {
   const { message, headers } = spoken(era, { method: 'tools/call', params: { name: 'tags_list' } })
   const left = request(`${address}/mcp`, {

@@ -1,4 +1,7 @@
-/** Any server of the protocol on a listener like the daemon's API: the same handler, guard and paths. Any token is good. */
+/**
+ * Runs any MCP server on a listener like the daemon’s API: the same handler, guard and paths.
+ * Every token is valid.
+ */
 import { agents } from '../../src/api/agents/index.ts'
 import { REST, scopeTable } from '../../src/auth/scopes.ts'
 import { newDispatch } from '../../src/http/dispatch.ts'
@@ -16,8 +19,8 @@ export interface Listener {
 }
 
 /**
- * Start a listener.
- * @param serverFor makes the server of each request
+ * Starts a listener.
+ * @param serverFor creates the server of each request
  * @param ask answers the rows
  */
 export async function listening(

@@ -1,4 +1,7 @@
-/** A proxy that adds a token, for clients that send none. It hands on what it gets as it is, but that its own name becomes the server's. */
+/**
+ * A proxy that adds a token, for clients that send none. It forwards everything else unchanged,
+ * except that it replaces its own host name by the server’s.
+ */
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +13,7 @@ export interface Proxy {
   close(): Promise<void>
 }
 
-/** Start a proxy before the server at an address. */
+/** Starts a proxy before the server at an address. */
 export async function startProxy(to: string, token: string): Promise<Proxy> {
   const { hostname, port, host } = new URL(to)
   const server = createServer((req, res) => {

@@ -1,9 +1,9 @@
-/** The protocol by hand: requests as no client would send them. */
+/** The protocol without a client: requests that no client would send. */
 import { type Answer, ask } from '../daemon.ts'
 
 const META = 'io.modelcontextprotocol/'
 
-/** What a request of the newest version says of its sender. */
+/** The sender’s data in a request of the newest version. */
 const ENVELOPE = {
   [`${META}protocolVersion`]: '2026-07-28',
   [`${META}clientInfo`]: { name: 'test', version: '0' },
@@ -16,7 +16,7 @@ export interface Message {
   readonly params?: Readonly<Record<string, unknown>>
 }
 
-/** A message of one of the two eras, with the header fields that belong to it. */
+/** Returns a message of one of the two eras, with its header fields. */
 export function spoken(era: 'legacy' | 'modern', { method, params = {}, ...more }: Message) {
   const message = { jsonrpc: '2.0', id: 1, method, ...more }
   const headers = { Accept: 'application/json, text/event-stream' }
@@ -42,14 +42,14 @@ export interface Reply {
   readonly error?: { readonly code: number; readonly message: string }
 }
 
-/** What came back: one message, or all of an event stream. */
+/** Returns the messages of an answer: one, or all of an event stream. */
 export function repliesOf({ text }: Answer): Reply[] {
   const data = text.match(/(?<=^data: ).+$/gm)
   const said = (data ?? [text]).map((one) => JSON.parse(one) as Reply | Reply[])
   return said.flat()
 }
 
-/** Send a message and give back what is answered to it. */
+/** Sends a message and returns the answer. */
 export async function speak(
   address: string,
   token: string,
@@ -62,7 +62,7 @@ export async function speak(
   return { status: answer.status, reply: reply as Reply }
 }
 
-/** Call a tool in one of the two eras. */
+/** Calls a tool in one of the two eras. */
 export const calling = (
   address: string,
   token: string,

@@ -1,4 +1,6 @@
-/** Somebody at the address where a state folder says that its daemon is: proven as that daemon, or not. */
+/**
+ * A stand-in at the daemon’s address of a state folder: it proves to be that daemon, or does not.
+ */
 import { once } from 'node:events'
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,15 +9,18 @@ import { daemonProof } from '../../src/auth/proof.ts'
 import { stateSecret, writeRuntime } from '../../src/storage/runtime-file.ts'
 
 export interface StandIn {
-  /** The requests after the greeting, each with its token. */
+  /** The requests after the proof, each with its token. */
   readonly asked: readonly { readonly path: string; readonly authorization: string | undefined }[]
-  /** Waits for the next of them. */
+  /** Waits for the next request. */
   next(): Promise<void>
-  /** Waits until no connection is open any more. */
+  /** Waits until no connection is open. */
   left(): Promise<void>
 }
 
-/** Answers as `answer` does, once it has proven itself with the secret of the folder, unless it cannot. */
+/**
+ * Starts a stand-in that answers with `answer`, and by default proves itself with the secret of
+ * the folder.
+ */
 export async function standIn(
   t: TestContext,
   stateDir: string,

@@ -1,4 +1,7 @@
-/** `countersignd mcp`: the tools of the running daemon over standard input and output, whatever becomes of that daemon. */
+/**
+ * `countersignd mcp`: the tools of the running daemon over standard input and output, also across
+ * restarts of that daemon.
+ */
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +18,7 @@ import { VERSIONS, type Version, connected } from './connected.ts'
 
 const MAIN = join(ROOT, 'src/main.ts')
 
-/** A client of `countersignd mcp` over a state folder. */
+/** Connects a client of `countersignd mcp` over a state folder. */
 const clientOf = (
   t: TestContext,
   stateDir: string,
@@ -35,7 +38,7 @@ const clientOf = (
 
 type Told = Readonly<Record<string, unknown>> & { readonly message: string }
 
-/** Call a tool: whether it is an error, and what it says. */
+/** Calls a tool; returns its result, and whether it is an error. */
 async function call(client: Client, name: string, args: Record<string, unknown> = {}) {
   const { isError = false, structuredContent } = await client.callTool({ name, arguments: args })
   return { isError, told: structuredContent as Told }
@@ -91,7 +94,7 @@ describe('countersignd mcp', () => {
     const { isError, told } = await call(client, 'status_read')
     assert.deepEqual([isError, /countersignd serve/.test(told.message)], [true, true])
     assert.deepEqual(readdirSync(dir), [])
-    // The folder is not held either.
+    // The folder’s lock is free, too.
     const { code, stderr } = await countersignd(['status'], dir)
     assert.equal(code, EXIT.ok, stderr)
   })

@@ -1,4 +1,7 @@
-/** The streams of `countersignd mcp`: the protocol alone, and an end whenever nobody is there any more. */
+/**
+ * The streams of `countersignd mcp`: they carry only the protocol, and the program ends when its
+ * client is gone.
+ */
 import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +17,7 @@ import { standIn } from './stand-in.ts'
 
 const MAIN = join(ROOT, 'src/main.ts')
 
-/** `countersignd mcp` as a process whose lines are read one by one. */
+/** Starts `countersignd mcp` as a process with functions to read its lines one by one. */
 function raw(t: TestContext, stateDir: string) {
   const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [MAIN, 'mcp'], {
     env: environment(stateDir),

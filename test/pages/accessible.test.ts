@@ -1,6 +1,7 @@
 /**
- * Every public page in Chromium as its server sends it: nothing that axe-core finds serious, on a phone and on a desk, in light and in
- * dark; and each is used with the keyboard alone.
+ * Every public page in Chromium as its server sends it: axe-core finds no serious fault, in the
+ * sizes of a phone and a desktop, in light and in dark; and each page works with the keyboard
+ * alone.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -16,7 +17,7 @@ import { type Visitor, assertFits, skip, visitor } from './browser.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What a script in the page finds, in words: which rule, and where. */
+/** Returns the faults that axe-core finds: the rule, and the place. */
 async function faults(page: Page): Promise<string[]> {
   await page.evaluate(AXE)
   const { violations } = await page.evaluate<AxeResults>('axe.run()')
@@ -35,7 +36,7 @@ async function assertAccessible(page: Page): Promise<void> {
   await assertFits(page)
 }
 
-/** The key Tab until what has the focus matches this; fails where nothing does. */
+/** Presses Tab until the focused element matches; fails if none does. */
 async function tabTo(page: Page, selector: string): Promise<void> {
   for (let presses = 0; presses < 30; presses++) {
     await page.keyboard.press('Tab')
@@ -109,7 +110,8 @@ describe('the public pages', { skip }, () => {
     await page.keyboard.type('We met at the fair.')
     await tabTo(page, 'button')
     await page.keyboard.press('Enter')
-    // A browser that checks the field itself keeps the form; without that the server says what is wrong.
+    // A browser that validates the field itself keeps the form; with `noValidate` the server
+    // reports the fault.
     await page.evaluate('document.querySelector("form").noValidate = true')
     await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
     await assertAccessible(page)

@@ -1,6 +1,6 @@
 /**
- * The real browser of the page tests: a Chromium that is there already, a clock in the hands of the
- * test, and pages that must stay silent and within their policy.
+ * The browser of the page tests: an installed Chromium, a clock that the test controls, and a
+ * check that pages log nothing and stay within their policy.
  */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -10,23 +10,26 @@ const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 /** Why the tests are skipped, or false. */
 export const skip = existsSync(executablePath) ? false : `no Chromium at ${executablePath}`
 
-/** Twelve seconds into a minute, so that no test runs over the turn unless it turns the clock. */
+/** Twelve seconds into a minute, so that the minute changes only when a test moves the clock. */
 export const T0 = Date.UTC(2026, 0, 1, 9, 30, 12)
 export const MINUTE = 60_000
 export const HOSTILE = `<img src=x onerror="document.title='owned'"><b>Ann</b>`
 
 export type Visitor = {
   /**
-   * Opens a page with the device's clock at T0, the server's time, or ahead of it; it stands still.
-   * With null the clock is the real one, and so is the rest of `performance`.
+   * Opens a page with the device’s clock at T0, the server’s time, or ahead of it; the clock
+   * stands still. With null the clock is the real one, and so is the rest of `performance`.
    */
   open: (url: string, aheadMs?: number | null) => Promise<Page>
-  /** What any page logged, threw, or asked for against its policy: nothing, if all is well. */
+  /**
+   * Everything that any page logged, threw, or requested against its policy: empty if all is
+   * well.
+   */
   said: string[]
   close: () => Promise<void>
 }
 
-/** Starts Chromium, which then asks nobody on the network for anything; all pages share a profile. */
+/** Starts Chromium without any network requests of its own; all pages share a profile. */
 export async function visitor(): Promise<Visitor> {
   const browser = await chromium.launch({
     executablePath,
@@ -45,7 +48,7 @@ export async function visitor(): Promise<Visitor> {
   await context.addInitScript(`addEventListener('securitypolicyviolation', (event) =>
     violated(event.violatedDirective + ' ' + event.blockedURI))`)
   context.on('console', (message) => {
-    // The browser itself remarks on a page that answers 404 or 410, as ours mean to.
+    // The browser itself logs a page with status 404 or 410, which ours have on purpose.
     if (!message.text().includes('the server responded with a status of')) said.push(message.text())
   })
   context.on('weberror', (error) => said.push(String(error.error())))
@@ -54,7 +57,7 @@ export async function visitor(): Promise<Visitor> {
     open: async (url, aheadMs = 0) => {
       const page = await context.newPage()
       if (aheadMs !== null) {
-        // It goes on until it is paused, and is not paused in its past.
+        // The clock runs until it is paused, and cannot be paused in its past.
         await page.clock.install({ time: T0 + aheadMs - 60_000 })
         await page.clock.pauseAt(T0 + aheadMs)
       }
@@ -65,9 +68,11 @@ export async function visitor(): Promise<Visitor> {
   }
 }
 
-/** Fails where a page is wider than the screen: that of a small phone, of a phone, of a desk. */
+/**
+ * Asserts that a page is no wider than the screen: that of a small phone, a phone, and a desktop.
+ */
 export async function assertFits(page: Page): Promise<void> {
-  // A page that was just led to has its words before its style sheet.
+  // After a navigation, a page may have its text before its style sheet.
   await page.waitForLoadState()
   for (const width of [320, 360, 1280]) {
     await page.setViewportSize({ width, height: 700 })
@@ -75,9 +80,10 @@ export async function assertFits(page: Page): Promise<void> {
   }
 }
 
-// What runs inside the page is text, because the types of the tests are Node's and not the browser's.
+// Code that runs inside the page is text, because the types of the tests are Node’s and not the
+// browser’s.
 
-/** The key that the browser keeps for a guest code, or undefined, in the page. */
+/** Reads the key that the browser stores for a guest code, or undefined, inside the page. */
 const KEPT_KEY = `async (id) => {
   const open = indexedDB.open('countersign')
   await new Promise((resolve) => open.addEventListener('success', resolve))
@@ -87,12 +93,15 @@ const KEPT_KEY = `async (id) => {
   return found.result
 }`
 
-/** Waits until the browser keeps no key for this guest code. */
+/** Waits until the browser stores no key for this guest code. */
 export async function keepsNothing(page: Page, id: string): Promise<void> {
   await page.waitForFunction(`(${KEPT_KEY})('${id}').then((key) => key === undefined)`)
 }
 
-/** What a script of the page's origin can read: all its text, and what it can do with the kept key. */
+/**
+ * Returns what a script of the page’s origin can read: all its text, and the uses of the stored
+ * key.
+ */
 export const readable = (page: Page, id: string): Promise<{ text: string; key: object }> =>
   page.evaluate(`(async () => {
     const key = await (${KEPT_KEY})('${id}')

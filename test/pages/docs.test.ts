@@ -1,6 +1,7 @@
 /**
- * The documentation page in Chromium, as a daemon serves it: read, searched, and a request tried with a token, which goes nowhere but
- * to the daemon and stays nowhere. `UPDATE_SCREENSHOTS=1 node --test test/pages/docs.test.ts` writes its picture in docs/ anew.
+ * The documentation page in Chromium, as a daemon serves it: reading, searching, and a request
+ * with a token, which is sent to the daemon alone and stored nowhere. `UPDATE_SCREENSHOTS=1 node
+ * --test test/pages/docs.test.ts` rewrites its picture in docs/.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -30,7 +31,7 @@ before(async () => {
 })
 after(() => daemon.close())
 
-/** Whatever a browser keeps for the page's origin, as text. */
+/** Returns all data that a browser stores for the page’s origin, as text. */
 const KEPT = `(async () => {
   const stores = async ({ name }) => {
     const open = indexedDB.open(name)
@@ -53,7 +54,10 @@ const KEPT = `(async () => {
   ])
 })()`
 
-/** Fails for what axe-core finds serious, on a phone and on a desk, in light and in dark. */
+/**
+ * Asserts that axe-core finds no serious fault, in the sizes of a phone and a desktop, in light
+ * and in dark.
+ */
 async function assertAccessible(page: Page): Promise<void> {
   await page.evaluate(AXE)
   for (const width of [360, 1280])
@@ -70,14 +74,14 @@ async function assertAccessible(page: Page): Promise<void> {
 
 describe('the documentation page', { skip }, () => {
   let visit: Visitor
-  /** Where the pages sent requests to: origins. */
+  /** The origins to which the pages sent requests. */
   const asked = new Set<string>()
   before(async () => {
     visit = await visitor()
   })
   after(() => visit.close())
 
-  /** The page at this origin, when it is there. */
+  /** Opens the page at this origin, and waits until it is ready. */
   async function opened(origin = daemon.address): Promise<Page> {
     const page = await visit.open('about:blank', null)
     page.on('request', (request) => asked.add(new URL(request.url()).origin))
@@ -87,14 +91,14 @@ describe('the documentation page', { skip }, () => {
     return page
   }
 
-  /** Find something by its words, as somebody who does not know where it is. */
+  /** Searches for an operation by its words, and opens it. */
   async function find(page: Page, words: string, option: RegExp): Promise<void> {
     await page.keyboard.press('Control+k')
     await page.getByRole('combobox').first().fill(words)
     await page.getByRole('option', { name: option }).first().click()
   }
 
-  /** Open the client for an operation that is in sight, and send. */
+  /** Opens the client for a visible operation, and sends the request. */
   async function send(page: Page, operation: string): Promise<void> {
     await page
       .locator('button', { hasText: `Test Request(${operation})` })
@@ -118,7 +122,7 @@ describe('the documentation page', { skip }, () => {
       await daemon.request('POST', '/api/v1/tags', { token, body: { name: tag, color: '#2453b8' } })
       const origin = daemon.address
       await using page = await opened(origin.replace('127.0.0.1', name))
-      // What is at `localhost` may be another program, so the page is nowhere but at the address.
+      // Another program may listen at `localhost`, so the page exists only at the address.
       assert.equal(new URL(page.url()).origin, origin)
       await page.getByPlaceholder('Token').fill(token)
       await find(page, 'list tags', /List tags/)
@@ -160,13 +164,13 @@ describe('the documentation page', { skip }, () => {
       .first()
       .click()
     await page.getByRole('dialog').locator('[contenteditable][aria-label$=Value]').first().click()
-    // Over the example.
+    // Replaces the example.
     await page.keyboard.press('Control+a')
     await page.keyboard.type((json as { id: string }).id)
     await page.keyboard.press('Control+Enter')
     const image = '[role=dialog] img[src^="blob:"]'
     await page.waitForSelector(image)
-    // Fails for one that is none.
+    // Fails for data that is not an image.
     await page.evaluate(`document.querySelector('${image}').decode()`)
     await page.reload()
     await find(page, 'documentation page', /documentation page/)
@@ -208,7 +212,7 @@ describe('the documentation page', { skip }, () => {
   test('nothing serious in that list', async () => {
     const page = await visit.open('about:blank', null)
     const { text, headers } = await daemon.request('GET', DOCS)
-    // What judges it is a script: the page as it is without its own.
+    // The checker is itself a script: it gets the page without the page’s own scripts.
     const body = text.replace(/<script.*?<\/script>|<\/?noscript>/gs, '')
     const policy = { 'Content-Security-Policy': headers['content-security-policy'] as string }
     const answer = { body, headers: policy, contentType: 'text/html' }

@@ -1,4 +1,6 @@
-/** The documents themselves: escaped values, a policy without exceptions, a page in every state. */
+/**
+ * The documents themselves: escaped values, a policy without exceptions, a page in every state.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { guestPage } from '../../src/service/pages/guest-page.ts'
@@ -13,7 +15,7 @@ const guest = {
   guestName: null,
   now: 1767225600000,
 } as const
-/** All that people wrote, as HTML. */
+/** Every text of users, as HTML. */
 const hostile = { id: HOSTILE, accountId: HOSTILE, ownerName: HOSTILE, guestName: HOSTILE } as const
 
 describe('the documents', () => {

@@ -32,7 +32,7 @@ after(async () => {
 
 const W0 = windowOf(T0)
 
-/** A guest code on the site, and the words of both sides by src/crypto. */
+/** Creates a guest code on the site, and the words of both sides by src/crypto. */
 function newGuest(ownerName = 'Ann Ode', guestName: string | null = null) {
   const id = newId(PREFIX.guest, T0)
   const accountId = newId(PREFIX.account, T0)
@@ -56,7 +56,7 @@ function newGuest(ownerName = 'Ann Ode', guestName: string | null = null) {
   }
 }
 
-/** The words as the page shows them, with the window it says they are of. */
+/** Returns the words on the page, with the window that the page states for them. */
 async function shown(page: Page): Promise<{ words: string; window: number }> {
   const words = page.locator('#words[data-window]')
   await words.waitFor()
@@ -118,7 +118,7 @@ describe('the guest page', { skip }, () => {
       assert.equal(await check(page, words), verdict, words)
       assert.match((await page.locator('#verdict').textContent()) ?? '', sentence)
     }
-    // The verdict does not outlive its words, and a reload does not forget that they were used.
+    // The verdict disappears with its words, and a reload keeps the record that they were used.
     await page.clock.runFor(2 * MINUTE)
     assert.equal(await page.locator('#verdict').getAttribute('data-kind'), '')
     await page.reload()
@@ -257,7 +257,8 @@ describe('the guest page', { skip }, () => {
   it('shows no words for a code that works no more, and forgets the key it kept', async () => {
     const guest = newGuest()
     await using page = await visit.open(guest.link)
-    // The page goes to its address without the secret by itself, which would cut off what follows.
+    // The page itself navigates to its address without the secret, which would cancel the next
+    // navigation.
     await shown(page)
     for (const [state, status, title] of [
       ['revoked', 410, 'withdrawn'],
@@ -296,7 +297,7 @@ describe('the guest page', { skip }, () => {
     const guest = newGuest()
     await using page = await visit.open(`${site.origin}/health`)
     assert.deepEqual(visit.said, [])
-    // The browser says why, and this once it should.
+    // The browser logs the reason, which is expected in this test.
     const remark = page.waitForEvent('console', (said) => said.text().includes('frame-ancestors'))
     await page.goto(`${site.origin}/frame/${guest.id}`)
     await remark
@@ -315,18 +316,19 @@ describe('the guest page', { skip }, () => {
   })
 })
 
-// Alone, because it turns the server's clock.
+// Alone, because it moves the server’s clock.
 describe('the guest page after a sleep', { skip }, () => {
   it('asks the server for the time after a sleep', async () => {
     const guest = newGuest()
     await using page = await visit.open(guest.link)
     await shown(page)
-    // The device's clock jumps, the monotonic one stood still, and the server is ten minutes on.
+    // The device’s clock jumps, the monotonic one stood still, and the server’s time is ten
+    // minutes later.
     site.now = T0 + 10 * MINUTE
     await page.evaluate(
       `{ const now = Date.now.bind(Date); Date.now = () => now() + ${10 * MINUTE} }`,
     )
-    // Judged by the right minute at once, before the next tick.
+    // Checked against the right minute at once, before the next tick.
     assert.equal(await check(page, guest.theirs(W0 + 10)), 'theirs')
     await page.clock.runFor(2000)
     await page.locator(`#words[data-window="${W0 + 10}"]`).waitFor()

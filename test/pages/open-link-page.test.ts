@@ -1,6 +1,6 @@
 /**
- * The form of an open link and the page of the link that it mails, in a real browser, at a real account server: by keyboard, without
- * any script, on a phone and on a desk.
+ * The form of an open link and the page of the mailed link, in a real browser, at a real account
+ * server: by keyboard, without any script, in the sizes of a phone and a desktop.
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -64,7 +64,7 @@ describe('the pages of an open link', { skip }, () => {
     return slug
   }
 
-  /** Opens a page with the style as it is in the sources. */
+  /** Opens a page with the style sheet of the sources. */
   async function open(path: string): Promise<Page> {
     const page = await visit.open('about:blank', null)
     const body = await readFile(STYLE, 'utf8')
@@ -121,7 +121,7 @@ describe('the pages of an open link', { skip }, () => {
     await confirmation.keyboard.press('Enter')
     await confirmation.getByRole('heading', { name: 'You have asked to connect' }).waitFor()
     assert.deepEqual(await stateOf('gus@example.org'), ['pending'])
-    // Sent once more, as a reload does.
+    // Sent once more, as by a reload.
     await confirmation.reload()
     assert.equal(await heading(confirmation), 'This link has ended')
   })
@@ -135,7 +135,7 @@ describe('the pages of an open link', { skip }, () => {
     await page.press('#email', 'Enter')
     await page.locator('#display_name-fault').waitFor()
     assert.match(await page.title(), /^Not sent: The desk/)
-    // The browser moves the cursor when it has drawn the page.
+    // The browser moves the focus after it has drawn the page.
     await page.locator('#display_name:focus').waitFor()
     assert.equal(await page.getAttribute('#display_name', 'aria-invalid'), 'true')
     const described = await page.getAttribute('#display_name', 'aria-describedby')

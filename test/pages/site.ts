@@ -1,6 +1,6 @@
 /**
  * A small site for the tests of the public pages: the documents as the account server makes them,
- * the scripts bundled from the sources, time and data in the hands of the test.
+ * the scripts bundled from the sources, and the time and data that the test sets.
  */
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
@@ -18,11 +18,11 @@ export type Site = {
   /** The server's time in Unix milliseconds; it stands still. */
   now: number
   guests: Map<string, Omit<GuestPage, 'id' | 'now'>>
-  /** What `/s/{id}/file` answers. */
+  /** The answers of `/s/{id}/file`. */
   stamps: Map<string, object>
   /** `Origin` and path of every POST. */
   posts: string[]
-  /** Every request line as it came, to see what was sent. */
+  /** Every request line in its original form. */
   requests: string[]
   close: () => Promise<void>
 }
@@ -45,7 +45,7 @@ async function bundle(): Promise<Map<string, Uint8Array>> {
   return new Map([...scripts, ['style.css', await readFile(join(PAGES, 'style.css'))]])
 }
 
-/** Starts the site on a free port of loopback, at this time. */
+/** Starts the site on a free loopback port, at this time. */
 export async function startSite(now: number): Promise<Site> {
   const assets = await bundle()
   const unknown = { accountId: '', ownerName: '', guestName: null, state: 'unknown' } as const

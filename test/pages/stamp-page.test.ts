@@ -24,7 +24,7 @@ after(async () => {
   await site?.close()
 })
 
-/** A stamp on the site, with its file as the server hands it out. */
+/** Creates a stamp on the site, with its file as the server serves it. */
 function newStamp(of: { receipt?: boolean; ctx?: string; claim?: 'organisation' } = {}) {
   const content = Buffer.from('The transfer was agreed by telephone.\n')
   const [device, jti] = [PREFIX.device, PREFIX.stamp].map((p) => newId(p, T0))
@@ -67,7 +67,7 @@ function newStamp(of: { receipt?: boolean; ctx?: string; claim?: 'organisation' 
   }
 }
 
-/** The kind of result that the page ends with, the reason of a refusal, and all its text. */
+/** Returns the kind of the page’s result, the reason of a rejection, and all its text. */
 async function result(page: Page) {
   const found = page.locator('#result:not([data-kind="wait"])')
   await found.waitFor()
@@ -141,7 +141,7 @@ describe('the stamp page', { skip }, () => {
       [file, `#${stampFragment(other.jws)}`, 'other_stamp'],
       [file, `#${stampFragment(jws)}A`, 'other_stamp'],
       [other.file, '', 'other_id'],
-      // Without a fragment, because with one they would be refused before.
+      // Without a fragment: with one, the page would reject them earlier.
       [{ ...file, stamp: respell(jws, '"len":38', '"len":39') }, '', 'bad_signature'],
       [{ ...file, stamp: respell(jws, '"len":38', '"len":-1') }, '', 'bad_value'],
       [{ ...file, stamp: mirrored }, '', 'bad_signature'],
@@ -158,7 +158,7 @@ describe('the stamp page', { skip }, () => {
       await page.goto(`${plain}?case=${i}${fragment}`)
       const { kind, reason: found, text } = await result(page)
       assert.deepEqual([kind, found], ['bad', reason])
-      // The reason is for programs; what is shown is a sentence.
+      // The reason is for programs; the page shows a sentence.
       assert.ok(text.includes('Refused') && !text.includes(reason), text)
       assert.ok(!text.includes(stamp.account) && !text.includes(other.account))
       assert.ok(!(await page.locator('#details').isVisible()))
@@ -216,7 +216,7 @@ describe('all of these pages', { skip }, () => {
   })
 })
 
-/** The JWS with a piece of its payload's JSON changed and the signature kept. */
+/** Returns the JWS with a part of its payload’s JSON changed and the signature kept. */
 function respell(jws: string, from: string, to: string): string {
   const [header, payload = '', signature] = jws.split('.')
   const json = Buffer.from(decodeBase64url(payload)).toString()

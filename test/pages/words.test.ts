@@ -1,4 +1,4 @@
-/** The guest page's derivation and its judgement of words, apart from a browser. */
+/** The guest page’s derivation and its check of words, without a browser. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { codeKey, codeReader, LABEL, ZERO_HEAD } from '../../src/crypto/code.ts'

@@ -1,4 +1,4 @@
-/** An account of a server far away is the same account: over HTTP, to SQLite and to PostgreSQL. */
+/** The account interface of a remote server, over HTTP, with SQLite and with PostgreSQL. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,9 +14,9 @@ import { clientAt } from './scripted.ts'
 
 const HOUR = 3_600_000
 
-/** What the client and a real server make of each other beyond the port. */
+/** The behaviour of the client with a real server beyond the port. */
 function wireSuite(newPlace: () => Promise<Place>): void {
-  /** A person whose device keeps its session by itself, and whose clock is this far off. */
+  /** Creates a person with a device that keeps its own session. Its clock is `offMs` slow. */
   async function person(t: TestContext, offMs = 0) {
     const { base, clock, server, close } = await openFar(await newPlace())
     t.after(close)

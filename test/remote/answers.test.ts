@@ -1,4 +1,7 @@
-/** What a client makes of answers: the right one, every wrong one, and errors in the one shape. */
+/**
+ * The client’s handling of answers: correct ones, every malformed one, and errors in the common
+ * shape.
+ */
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
@@ -6,7 +9,7 @@ import { AppError, type Code } from '../../src/errors.ts'
 import { valueOf } from '../../src/remote/answer.ts'
 import { CLOCK, clientAt, json, refusal, scripted } from './scripted.ts'
 
-/** What no text of an error may repeat. */
+/** A text that no error message may repeat. */
 const CANARY = 'canary-7f3a'
 const SECRETIVE = new RegExp(`^(?!.*${CANARY})`, 's')
 

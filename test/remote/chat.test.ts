@@ -1,6 +1,7 @@
 /**
- * The assistant from end to end: a caller asks a daemon, the daemon an account server far away or inside it, that one a real endpoint. Bytes
- * arrive as they come, each break has a clear end, and who leaves is heard of at the far end.
+ * The assistant from end to end: a caller, a daemon, a remote or embedded account server, and a
+ * real endpoint. Bytes arrive as they are sent, each break has a clear end, and the endpoint
+ * learns when the caller leaves.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -16,11 +17,11 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 import { type Endpoint, LAST, begins, delta, startEndpoint } from '../service/endpoint.ts'
 
 const KEY = 'sk-canary-0123456789'
-/** An endpoint that says nothing is left after fifty seconds anyway. */
+/** Far below the fifty seconds after which a silent endpoint is left anyway. */
 const AT_ONCE = { timeout: 20_000 }
 const ERROR = /\n\nevent: error\ndata: \{"error":"(\w+)","message":"[^"]+"\}\n\n$/
 
-/** An answer as it comes. */
+/** Requests an answer and returns a reader of it. */
 async function turn(daemon: TestDaemon, token: string, body: unknown) {
   const { hostname, port } = new URL(daemon.address)
   const text = JSON.stringify(body)
@@ -41,7 +42,7 @@ async function turn(daemon: TestDaemon, token: string, body: unknown) {
   return {
     req,
     res,
-    /** What comes next; null at a clean end. Throws where the connection is cut. */
+    /** Returns the next piece; null at a clean end. Throws if the connection is cut. */
     next: async (): Promise<string | null> => {
       const { done, value } = await reader.next()
       return done === true ? null : (value as Buffer).toString()
@@ -60,11 +61,11 @@ async function turn(daemon: TestDaemon, token: string, body: unknown) {
 interface Scene {
   readonly daemon: TestDaemon
   readonly token: string
-  /** All that was logged so far, by whoever takes part. */
+  /** All log lines so far, of every process. */
   readonly log: () => string
 }
 
-/** What holds wherever the account server is. */
+/** The tests that hold for an embedded and a remote account server. */
 function fromEndToEnd(endpointOf: () => Endpoint, sceneOf: () => Scene) {
   test('each piece arrives before the next is sent', async () => {
     const { daemon, token } = sceneOf()

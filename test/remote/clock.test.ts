@@ -1,4 +1,4 @@
-/** A clock that is wrong: the device signs in all the same, and knows by how much. */
+/** A wrong clock: the device signs in nevertheless, and measures the offset. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { CONTEXT, newIssuer, started } from './issuer.ts'
@@ -18,7 +18,7 @@ describe('a clock that is wrong', () => {
       assert.equal(issuer.counts.renewals, 1)
       const offset = remote.offsetMs()!
       assert(Math.abs(offset - minutes * MINUTE) <= 1000, `${offset}`)
-      // It renews when the server would have the token end, whatever time it is here.
+      // It renews when the token ends by the server’s clock, at any local time.
       for (const clock of [here, issuer.clock]) clock.ms += HOUR - 10_000
       await read()
       assert.deepEqual([issuer.counts.renewals, issuer.counts.stale], [2, 0])

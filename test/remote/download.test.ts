@@ -1,4 +1,7 @@
-/** A file of an account server far away: whom it is taken from, and how long is waited for it. */
+/**
+ * Downloads of a file from a remote account server: which certificates are accepted, and the
+ * timeouts.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -37,7 +40,7 @@ async function textOf(of: Parameters<typeof download>[0]): Promise<string> {
 }
 
 describe('over TLS', () => {
-  /** A server whose certificate no authority but itself has signed. */
+  /** Starts a server with a self-signed certificate. */
   async function secure(t: TestContext) {
     const folder = freshFolder(t)
     const made =

@@ -1,7 +1,8 @@
 /**
- * An account server far away, as the suite wants it: the service behind its real listener, and before that a front which stands
- * for the machine it runs on. That one has the suite's clock where Node has the time of day, and it hands out the access token
- * that the suite wants to be asked with, where a device would have renewed its session.
+ * A remote account server for the suite: the service behind its real listener, and a front before
+ * it that stands for its machine. The front replaces the Date header by the suite’s clock, and
+ * issues the access token that the suite wants to use, where a device would have renewed its
+ * session.
  */
 import { once } from 'node:events'
 import { type IncomingMessage, type ServerResponse, createServer, request } from 'node:http'
@@ -19,10 +20,10 @@ import type { Place } from '../service/subject.ts'
 import { json, refusal } from './scripted.ts'
 
 const SESSION = '/device/v1/session'
-/** Marks a refresh token that is none: the access token that is wanted follows. */
+/** The prefix of a fake refresh token: the access token to issue follows it. */
 const WANTED = 'wanted '
 
-/** Pass a request on to a port of this machine, and its answer back with another Date. */
+/** Forwards a request to a port of this machine, and returns its answer with another Date. */
 async function forward(
   { method, url, headers }: IncomingMessage,
   body: Buffer,
@@ -37,8 +38,8 @@ async function forward(
 }
 
 /**
- * Open one over this database.
- * @param more what an operator or a test sets beside
+ * Opens a remote account server over this database.
+ * @param more further settings of an operator or a test
  */
 export async function openFar(
   place: Place,
@@ -49,7 +50,10 @@ export async function openFar(
   let port = 0
   const given = new Set<string>()
 
-  /** The token once; whoever comes again was refused with it, and its session is over. */
+  /**
+   * Issues the token once; a client that asks again was rejected with it, and its session is
+   * over.
+   */
   function give(token: string, res: ServerResponse) {
     if (given.has(token)) return json(res, 401, refusal('invalid_token'))
     given.add(token)

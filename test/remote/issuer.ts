@@ -1,6 +1,6 @@
 /**
- * The part of an account server that keeps sessions, as a test wants it: proofs are judged by an independent library, and the
- * clock, the tokens and the nonces are the test's.
+ * The session routes of an account server, for tests: an independent library verifies the proofs,
+ * and the test controls the clock, the tokens and the nonces.
  */
 import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
@@ -25,19 +25,19 @@ export interface Issuer {
   readonly clock: { ms: number }
   nonce: string
   readonly counts: { renewals: number; challenges: number; stale: number; refused: number }
-  /** Access tokens that are taken; a test may take them away. */
+  /** The access tokens that are accepted; a test may delete them. */
   readonly live: Map<string, number>
   /** Whether the session may still be renewed. */
   open: boolean
-  /** Whether nothing is answered but 503. */
+  /** Whether every request is answered with 503. */
   away: boolean
-  /** How long it says that an access token lives, in milliseconds. */
+  /** The stated lifetime of an access token, in milliseconds. */
   stated: number
-  /** What happens before the answer to a good request. */
+  /** Called before the answer to a valid request. */
   before: (seen: Seen) => Promise<void>
 }
 
-/** A server that knows one session, at this address. */
+/** Creates a server with one session, at this address. */
 export function newIssuer(base: () => string, clock = { ms: Date.now() }): Issuer {
   const { auth } = newDeviceKeys()
   const seen = new Set<string>()
@@ -46,7 +46,7 @@ export function newIssuer(base: () => string, clock = { ms: Date.now() }): Issue
   const no = (res: ServerResponse, error: string) =>
     json(res, 401, refusal('invalid_token', error), { 'WWW-Authenticate': `DPoP error="${error}"` })
 
-  /** RFC 9449 section 4.3, and what the account server adds to it. */
+  /** Verifies a proof by RFC 9449 section 4.3 and the account server’s further rules. */
   async function judge(
     { method, url, headers }: Seen,
     token: string | null,
@@ -119,7 +119,9 @@ export function newIssuer(base: () => string, clock = { ms: Date.now() }): Issue
   return issuer
 }
 
-/** A server of one session, and its client, whose clock is the server's unless told. */
+/**
+ * Starts a server of one session, and its client. The client’s clock is the server’s by default.
+ */
 export async function started(t: TestContext, options: Partial<Where> = {}) {
   let base = ''
   const issuer = newIssuer(() => base)

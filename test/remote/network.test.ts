@@ -1,4 +1,4 @@
-/** What a client makes of a network and of certificates: nobody there, half an answer, silence, strangers. */
+/** The client on a faulty network: no listener, half an answer, silence, unknown certificates. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,7 +19,7 @@ const fails = (promise: Promise<unknown>, code: Code, says: RegExp) =>
     return true
   })
 
-/** A server of bytes: what it does with each connection. */
+/** Starts a TCP server; `serve` handles each connection. */
 async function bytes(t: TestContext, serve: (socket: Socket, n: number) => void) {
   const sockets = new Set<Socket>()
   let n = 0
@@ -37,7 +37,7 @@ async function bytes(t: TestContext, serve: (socket: Socket, n: number) => void)
   return { host: `127.0.0.1:${(server.address() as AddressInfo).port}`, connections: () => n }
 }
 
-/** A loopback port where nobody listens. */
+/** Returns a loopback port without a listener. */
 async function nobodysPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

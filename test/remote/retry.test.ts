@@ -1,4 +1,7 @@
-/** What is tried again, how often, how long apart, and that an act is never done twice. */
+/**
+ * Retries: which requests are repeated, how often, with which pauses, and that no operation is
+ * done twice.
+ */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
@@ -51,7 +54,7 @@ const good = (res: ServerResponse, { method, url }: { method: string; url: strin
   if (url === '/device/v1/stamps') return json(res, 201, RECEIPT)
   return json(res, 200, url === '/api/v1/context' ? CONTEXT : CONNECTION)
 }
-/** These answers in turn, then good ones. */
+/** Gives these answers in turn, then successful ones. */
 const after =
   (...answers: Answerer[]): Answerer =>
   (res, seen, n) =>
@@ -143,7 +146,7 @@ for (const [name, call, answers, times, code] of table)
     assert.equal(keys.size, 1, 'every attempt has the same key')
     if (call === post) assert.match(String([...keys][0]), /^[\w-]{22}$/)
     else assert.deepEqual([...keys], [undefined])
-    // What is final costs no wait.
+    // A final answer causes no wait.
     assert.equal(remote.waits.length, times - 1)
   })
 
@@ -212,7 +215,7 @@ test('Retry-After is waited for when it is short, and told when it is long', asy
 })
 
 test('a token is minted after all when no connection could be made before', async (t) => {
-  // The server comes up between the attempts, on the port that refused the first.
+  // The server starts between the attempts, on the port that rejected the first.
   const gone = await scripted(t, good)
   const port = Number(new URL(gone.base).port)
   const { createServer } = await import('node:http')

@@ -1,4 +1,7 @@
-/** An account server that does as a test says, on loopback: it tells what it was asked, and answers right or wrong. */
+/**
+ * A scripted account server on loopback: it records the requests and gives the answers of the
+ * test.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import {
@@ -26,15 +29,15 @@ export type Answerer = (res: ServerResponse, seen: Seen, n: number) => unknown
 
 export interface Scripted {
   readonly base: string
-  /** Every request that arrived whole, in order. */
+  /** Every request that arrived completely, in order. */
   readonly seen: readonly Seen[]
-  /** How many connections were made. */
+  /** Returns the number of accepted connections. */
   readonly connections: () => number
-  /** Give the port back, before the test ends. */
+  /** Releases the port before the test ends. */
   readonly stop: () => Promise<unknown>
 }
 
-/** Start a server that ends with the test. */
+/** Starts a server that ends with the test. */
 export async function scripted(
   t: TestContext,
   answer: Answerer,
@@ -64,7 +67,7 @@ export async function scripted(
   return { base, seen, connections: () => connections, stop }
 }
 
-/** The client of a server, without waits of its own; ends with the test. */
+/** Creates the client of a server, without waits of its own; it is closed with the test. */
 export function clientAt(
   t: TestContext,
   base: string,
@@ -100,7 +103,7 @@ export const refusal = (error: string, message = 'No.', details: object = {}) =>
   ...details,
 })
 
-/** Rejects with an AppError of this code. */
+/** Asserts that a promise rejects with an AppError of this code. */
 export const failsWith = (promise: Promise<unknown>, code: Code) =>
   assert.rejects(promise, (error: unknown) => {
     assert(error instanceof AppError, String(error))

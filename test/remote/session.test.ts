@@ -1,4 +1,4 @@
-/** The session of a device: proofs that an independent library takes, nonces, renewals. */
+/** The session of a device: proofs that an independent library accepts, nonces, renewals. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { CONTEXT, newIssuer, started } from './issuer.ts'
@@ -56,7 +56,7 @@ test('the nonce is taken from any answer', async (t) => {
   await read()
   const { challenges } = issuer.counts
   const before = server.seen.length
-  // The answer before carried the old nonce: it was written before it changed.
+  // The previous answer contains the old nonce: it was written before the change.
   await read()
   assert.equal(issuer.counts.challenges, challenges + 1)
   assert.equal(server.seen.length, before + 2)
@@ -133,7 +133,7 @@ describe('renewal', () => {
     const { issuer, read } = await started(t)
     await read()
     issuer.live.clear()
-    // All ten are refused before the first of them is answered.
+    // All ten are rejected before the first of them is answered.
     const { promise, resolve } = Promise.withResolvers<void>()
     let waiting = 0
     issuer.before = async ({ url }) => {

@@ -1,4 +1,7 @@
-/** The client of an account server, where an answer may come bit by bit: bounded in time and length, and judged like any other. */
+/**
+ * The account client with streamed answers: bounded in time and length, and checked like any
+ * other answer.
+ */
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { type TestContext, describe, test } from 'node:test'

@@ -1,14 +1,16 @@
-/** Chance that can be had again: a seed, which a test prints, and what follows from it. */
+/**
+ * Repeatable random numbers: a seed, which a test prints, and the numbers that follow from it.
+ */
 import type { TestContext } from 'node:test'
 
 export interface Chance {
-  /** A whole number from 0 up to, and not including, `end`. */
+  /** Returns an integer from 0 up to, and not including, `end`. */
   below(end: number): number
-  /** One of these. Undefined of none. */
+  /** Returns one of these items; undefined for none. */
   of<T>(items: readonly T[]): T
 }
 
-/** What follows from a seed (mulberry32). */
+/** Creates the generator of a seed (mulberry32). */
 function chanceOf(seed: number): Chance {
   let state = seed
   const below = (end: number): number => {
@@ -20,7 +22,7 @@ function chanceOf(seed: number): Chance {
   return { below, of: (items) => items[below(items.length)] as (typeof items)[number] }
 }
 
-/** Chance for a test: another each time, or that of the environment's SEED. */
+/** Creates a test’s generator: with another seed each time, or that of the environment’s SEED. */
 export function chance(t: TestContext): Chance {
   const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
   t.diagnostic(`SEED=${seed}`)

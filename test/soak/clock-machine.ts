@@ -1,4 +1,4 @@
-/** A daemon whose machine's clock a test can set (see clock-shift.ts). */
+/** Starts a daemon on a machine with a clock that the test sets (see clock-shift.ts). */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 
 const SHIFT = pathToFileURL(join(import.meta.dirname, 'clock-shift.ts')).href
 
-/** Start one; it ends with the test. */
+/** Starts a daemon that ends with the test. */
 export async function onMachine(t: TestContext, env: NodeJS.ProcessEnv = {}) {
   const stateDir = freshFolder(t)
   const file = join(freshFolder(t), 'clock')
@@ -43,9 +43,9 @@ export async function onMachine(t: TestContext, env: NodeJS.ProcessEnv = {}) {
     stateDir,
     call,
     good,
-    /** What the clock says there. */
+    /** Returns the time of the daemon’s clock. */
     now: () => Date.now() + offset,
-    /** Set it; answers how many timers were set since the last time. */
+    /** Sets the clock; returns the number of timers that were set since the last time. */
     set: async (ms: number): Promise<number> => {
       writeFileSync(file, String(ms))
       process.kill((readRuntime(stateDir) as Runtime).pid, 'SIGUSR2')
@@ -54,7 +54,7 @@ export async function onMachine(t: TestContext, env: NodeJS.ProcessEnv = {}) {
       offset = ms
       return settings().at(-1)?.timers ?? 0
     },
-    /** End the daemon, set the clock, and start it again. */
+    /** Stops the daemon, sets the clock, and starts the daemon again. */
     restartAt: async (ms: number): Promise<void> => {
       await daemon.end('SIGTERM')
       writeFileSync(file, String(ms))

@@ -1,7 +1,7 @@
 /**
- * Loaded before the program (`node --import`): a machine whose clock can be set. At its start and at
- * SIGUSR2 it is as far off as CLOCK_FILE says, in milliseconds; at SIGUSR2 the number of timers set
- * since the last time goes to standard error.
+ * Loaded before the program (`node --import`): gives it a clock that can be set. At its start and
+ * at SIGUSR2 the clock gets the offset in CLOCK_FILE, in milliseconds; at SIGUSR2 the number of
+ * timers set since the last time goes to standard error.
  */
 import { existsSync, readFileSync } from 'node:fs'
 

@@ -1,6 +1,7 @@
 /**
- * The machine's clock is set an hour or a year ahead or back while a daemon runs, and then right again: nothing verifies twice, nothing
- * revoked or over comes back to stay, and all is well when the clock is.
+ * The machine’s clock jumps an hour or a year ahead or back while a daemon runs, and then returns
+ * to the right time: nothing verifies twice, nothing revoked or expired becomes valid for good,
+ * and all works once the clock is right.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -16,7 +17,7 @@ import { sized } from './size.ts'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const YEAR = 365 * 24 * HOUR
-/** So many timers nobody needs who only answers what this test asks. */
+/** More timers than a daemon sets for the few requests of this test. */
 const MOST_TIMERS = 1000
 
 interface Verdict {
@@ -28,7 +29,7 @@ interface Verdict {
 const hears = ({ good }: Machine, words: string) =>
   good<Verdict>('POST', '/api/v1/verify', { body: { words } })
 
-/** A guest code, and what the guest says at a time. */
+/** Creates a guest code, and a function that returns the guest’s words at a time. */
 async function newGuest({ good }: Machine, expiresIn?: number) {
   const { url, id } = await good<{ url: string; id: string }>('POST', '/api/v1/guest-codes', {
     body: { label: 'Plumber', ...(expiresIn === undefined ? {} : { expires_in: expiresIn }) },
@@ -82,7 +83,7 @@ describe('the clock goes', () => {
       await set(ms)
       const { uptime_s: uptime } = await good<{ uptime_s: number }>('GET', '/health')
       assert(uptime >= 0, `${uptime} s`)
-      // Tokens end by the clock of the machine, and what was revoked stays so.
+      // Tokens expire by the clock of the machine, and a revoked one stays revoked.
       assert.deepEqual(
         [await statusWith(machine, lasting), await statusWith(machine, short)],
         [200, isAhead ? 401 : 200],
@@ -92,7 +93,7 @@ describe('the clock goes', () => {
       const { valid_from: from, state } = code.json as { valid_from: string; state: string }
       if (isAhead) assert(Math.abs(Date.parse(from) - now()) <= 2 * MINUTE, code.text)
       else assert.deepEqual([code.status, state], [409, 'clock_uncertain'])
-      // What was heard proves nothing again; nor does what is new, where the clock has gone back.
+      // Words that were verified prove nothing again; after a jump back, new words do not either.
       assert.equal((await hears(machine, said)).verified, false)
       if (!isAhead) {
         const back = await hears(machine, guest.says(now()))
@@ -100,14 +101,14 @@ describe('the clock goes', () => {
         assert(back.reasons.includes('clock_uncertain'), JSON.stringify(back))
       }
       const again = await good<{ id: string }>('POST', '/api/v1/tags', keyed).catch(() => null)
-      // A key is kept for a day, as the clock counts it.
+      // An idempotency key is kept for a day by the clock.
       if (ms !== YEAR) assert.equal(again?.id, tag.id)
       assert.equal((await syncs(machine)).ok, true)
       const made = await newToken(machine, 600)
       assert.equal(await statusWith(machine, made), 200)
 
       const timers = await set(0)
-      // Nothing measures the clock of this account: the person says that it was wrong before.
+      // No server measures the clock of this account: the user reports that it was wrong.
       if (isAhead) await call('POST', '/local/v1/clock')
       assert(timers < MOST_TIMERS, `${timers} timers`)
       assert.deepEqual(
@@ -120,11 +121,11 @@ describe('the clock goes', () => {
       const fresh = await newGuest(machine)
       const well = await hears(machine, fresh.says(now()))
       assert.deepEqual([well.verified, well.reasons], [true, []], JSON.stringify(well))
-      // The guest is heard as ever, in another minute than the one that is used up; but what a clock that ran ahead has ended stays
-      // ended.
+      // The guest verifies again, in another minute than the used one; but a code that expired
+      // while the clock ran ahead stays expired.
       const later = await hears(machine, guest.says(now() + MINUTE))
       assert.equal(later.verified, ms !== YEAR)
-      // It was made to live ten minutes, a year ago perhaps.
+      // Its lifetime was ten minutes, which may have ended a year ago by now.
       assert.equal(await statusWith(machine, made), isAhead ? 200 : 401)
 
       await machine.daemon().end('SIGTERM')
@@ -147,7 +148,7 @@ describe('a clock that ran ahead', () => {
     await machine.set(0)
     const now = await hears(machine, guest.says(machine.now()))
     assert.deepEqual([now.verified, now.reasons], [false, ['clock_uncertain']])
-    // By then it is right again, and the words of then were used up.
+    // The clock is right again by then, and the words of that time are used up.
     await machine.set(10 * MINUTE)
     assert.equal((await hears(machine, ahead)).verified, false)
     await machine.set(12 * MINUTE)
@@ -176,7 +177,7 @@ describe('a clock that ran ahead', () => {
     assert.equal((await guessed()).status, 429)
     await set(0)
     assert.deepEqual(await statuses(), [202, 201])
-    // Wrong words are limited by the uptime of the machine: setting the clock makes that no longer.
+    // The limit on wrong words uses the uptime of the machine: a new time does not extend it.
     const { headers } = await guessed()
     assert(Number(headers['retry-after'] ?? 0) <= 60, String(headers['retry-after']))
     assert.equal((await syncs(machine)).ok, true)
@@ -238,7 +239,7 @@ describe('far from the account server', () => {
       const guest = await newGuest(machine)
       await machine.set(ms)
       await machine.good('GET', '/api/v1/tags')
-      // The first may be one that began before.
+      // The first sync may be one that had started before.
       await machine.call('POST', '/api/v1/sync')
       assert.equal((await syncs(machine)).ok, true)
       const wrong = await hears(machine, guest.says(machine.now()))
@@ -251,7 +252,7 @@ describe('far from the account server', () => {
       assert.equal(last.ok, true, last.error)
       const fresh = await newGuest(machine)
       const well = await hears(machine, fresh.says(machine.now()))
-      // An hour ahead, somebody whose clock was as wrong was heard.
+      // An hour ahead, words of a guest with the same wrong clock were verified.
       if (!wrong.verified) assert.deepEqual([well.verified, well.reasons], [true, []])
       assert.equal((await machine.call('GET', '/api/v1/sync')).status, 200)
     })

@@ -1,4 +1,7 @@
-/** A daemon as a process of its own, for as long as a suite needs it: reached like any test daemon, and looked at from outside. */
+/**
+ * Starts a daemon in a process of its own for a suite: with the interface of a test daemon, and
+ * measurements of the process.
+ */
 import { spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -11,28 +14,28 @@ import { ROOT, environment, folder } from '../e2e/program.ts'
 
 export interface DaemonProcess extends TestDaemon {
   readonly pid: number
-  /** Whether it has ended, which it must not before `close`. */
+  /** Whether the process has ended, which it must not do before `close`. */
   ended(): boolean
-  /** The lines of its log that say that something failed. */
+  /** The lines of its log that report a failure. */
   errors(): string[]
 }
 
-/** Resident memory of a process, in MiB. */
+/** Returns the resident memory of a process, in MiB. */
 export function rssMib(pid: number): number {
   const kib = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   return Number(kib) / 1024
 }
 
-/** The most resident memory that a process has had, in MiB. */
+/** Returns the largest resident memory that a process has had, in MiB. */
 export function peakMib(pid: number): number {
   const kib = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   return Number(kib) / 1024
 }
 
 /**
- * What a daemon that has little to do comes down to, in MiB.
- * @param enough looking ends where it is at or below this
- * @param looks how often it is looked at, twice a second
+ * Returns the least resident memory of an idle daemon, in MiB.
+ * @param enough measuring ends at this value or below
+ * @param looks the number of measurements, two each second
  */
 export async function settledMib(
   { pid }: Pick<DaemonProcess, 'pid'>,
@@ -47,7 +50,10 @@ export async function settledMib(
   return least
 }
 
-/** Start `countersignd serve` from its sources over a new state folder, and wait until it listens. */
+/**
+ * Starts `countersignd serve` from its sources over a new state folder, and waits until it
+ * listens.
+ */
 export async function startProcess(
   env: Readonly<Record<string, string>> = {},
 ): Promise<DaemonProcess> {
@@ -57,7 +63,7 @@ export async function startProcess(
     env: environment(stateDir, env),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  // A suite that is stopped takes it along.
+  // The child ends with a suite that is stopped.
   const orphan = () => child.kill('SIGKILL')
   process.once('exit', orphan)
   const log: string[] = []

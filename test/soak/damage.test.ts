@@ -1,4 +1,7 @@
-/** A state folder that was damaged: each damage and what must happen. A start works, or names the file and the remedy and leaves all as it is. */
+/**
+ * A damaged state folder: each damage and the expected result. A start works, or names the file
+ * and the remedy and changes nothing.
+ */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import {
@@ -23,9 +26,9 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 
 const PAGE = 4096
 const root = folder()
-/** What a daemon left that ended in order, and one that was killed. */
+/** The folders of a daemon that was stopped, and of one that was killed. */
 const [ended, killed] = [join(root.path, 'ended'), join(root.path, 'killed')]
-/** The account of the one that was killed. */
+/** The account id of the killed daemon. */
 let account = ''
 
 function copyOf(t: TestContext, from: string): string {
@@ -56,7 +59,7 @@ before(async () => {
 after(() => root.remove())
 
 type Spoil = (path: string) => void
-/** What a start says, or null where it works. */
+/** The error of a start, or null if it works. */
 type Must = { exit: keyof typeof EXIT; says: RegExp } | null
 
 const cut =
@@ -132,7 +135,10 @@ const damages: [file: string, what: string, spoil: Spoil, must: Must][] = [
   ['keychain.key', 'gone', gone, broken('keychain', /is gone.*Put it back/)],
 ]
 
-/** Digests of everything but what any start writes: the lock, the audit log, and what SQLite keeps beside, where it is empty or holds nothing. */
+/**
+ * Returns digests of all files except those that any start writes: the lock, the audit log, and
+ * SQLite’s side files if they are empty or hold nothing.
+ */
 const contents = (dir: string) =>
   Object.fromEntries(
     readdirSync(dir, { recursive: true, encoding: 'utf8' })

@@ -1,4 +1,7 @@
-/** A daemon on a disk that takes nothing: what it must still answer, how it refuses the rest, and that all goes on afterwards. */
+/**
+ * A daemon on a disk that cannot be written: the requests that it must still answer, the error
+ * for the others, and its recovery afterwards.
+ */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { type Answered, ask, caller, listed, newToken } from '../e2e/caller.ts'
@@ -8,7 +11,7 @@ import { type Stage, newLedger } from './ledger.ts'
 import { ownerOf } from './whole.ts'
 import { type Writing, WRITES_OF_THINGS } from './writers.ts'
 
-/** What a client may ask that is written nowhere. */
+/** Requests that write nothing. */
 const READS = [
   'GET /health',
   'GET /api/v1/status',
@@ -35,14 +38,14 @@ export const WRITES: readonly (readonly [request: string, body: () => unknown])[
   ['POST /api/v1/chat', () => ({ message: 'how' })],
 ]
 
-/** Start a daemon that ends with the test, however that ends. */
+/** Starts a daemon that ends with the test, passed or failed. */
 export async function started(t: TestContext, dir: string): Promise<Running> {
   const daemon = await startDaemon(dir)
   t.after(() => daemon.end('SIGKILL'))
   return daemon
 }
 
-/** A daemon in which everything has been made that a ledger knows. */
+/** Starts a daemon and creates one of each thing that a ledger records. */
 export async function furnished(t: TestContext, dir: string) {
   const daemon = await started(t, dir)
   const { token } = await newToken(daemon.address)
@@ -62,12 +65,18 @@ export async function furnished(t: TestContext, dir: string) {
 
 const refusal = ({ status, body }: Answered) => `${status} ${body?.error ?? ''}`.trim()
 
-/** Refused for what was asked before, whatever the disk is like: one export is built at a time, twenty wrong words a minute are judged. */
+/**
+ * Returns whether earlier requests explain the rejection, with any disk: one export is built at a
+ * time, and twenty wrong words a minute are checked.
+ */
 const isBusy = (request: string, answer: Answered): boolean =>
   refusal(answer) === '409 conflict' ||
   (request === 'POST /api/v1/verify' && refusal(answer) === '429 rate_limited')
 
-/** Reads are answered; a write is done, or refused in the documented words; answers which were refused. */
+/**
+ * Asserts that reads are answered and that each write succeeds or gets the documented error.
+ * Returns the rejected requests.
+ */
 export async function demandBearing({ address, token }: Stage): Promise<Set<string>> {
   const refused = new Set<string>()
   for (const [request, body] of WRITES) {
@@ -82,7 +91,7 @@ export async function demandBearing({ address, token }: Stage): Promise<Set<stri
   return refused
 }
 
-/** Everything goes on, in the same daemon. */
+/** Asserts that everything works, in the same daemon. */
 export async function demandWell({ address, token }: Stage): Promise<void> {
   for (const [request, body] of WRITES) {
     const answer = await ask(address, token, request, body())
@@ -92,7 +101,7 @@ export async function demandWell({ address, token }: Stage): Promise<void> {
   assert.deepEqual([sync.ok, sync.error], [true, null])
 }
 
-/** An export gets ready, whatever became of one before. */
+/** Asserts that an export becomes ready, also after the failure of an earlier one. */
 export async function demandExport({ address, token }: Stage): Promise<void> {
   const call = caller(address, token)
   await call('DELETE /api/v1/exports')

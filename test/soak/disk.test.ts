@@ -1,4 +1,7 @@
-/** A disk that is full, or fails, under a daemon: clear words, nothing acknowledged lost, no crash, and no help needed afterwards. */
+/**
+ * A full or failing disk under a daemon: clear messages, no loss of acknowledged writes, no
+ * crash, and recovery without help.
+ */
 import assert from 'node:assert/strict'
 import { type TestContext, describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
@@ -21,10 +24,10 @@ import type { Writing } from './writers.ts'
 
 const DISK = 8 << 20
 const KIB = 1024
-/** More than any file of ours grows by before it needs room on the disk. */
+/** More requests than the files can absorb before they need room on the disk. */
 const MANY = 1500
 
-/** Another daemon over the same folder has all of it, and ends in order. */
+/** Asserts that another daemon over the same folder has all data and stops normally. */
 async function demandLives(t: TestContext, dir: string, { stage, ledger }: Writing): Promise<void> {
   const daemon = await started(t, dir)
   const { address, accountAddress } = daemon
@@ -63,7 +66,9 @@ describe('a full disk', { skip: noSmallDisk }, () => {
     const trail = follow(t)
     const { daemon, of } = await furnished(t, disk.stateDir)
     const { stage, ledger } = of
-    /** What was answered before has its line: that is written before the daemon reads what is asked next. */
+    /**
+     * Earlier answers have their lines: the daemon writes them before it reads the next request.
+     */
     const fill = async (butFor = 0) => {
       await ask(stage.address, null, 'GET /health')
       disk.fill(butFor)
@@ -73,7 +78,7 @@ describe('a full disk', { skip: noSmallDisk }, () => {
     let waited = 0
     for (let round = 0; round < sized(1, 12); round++) {
       const full = await fill(of.chance.below(3) * 16 * KIB)
-      // What the databases and the audit log had room for in their own files is used up.
+      // Uses up the free space inside the files of the databases and the audit log.
       for (let n = 0, isFull = false; n < MANY && !isFull; n++) {
         const name = 'm'.repeat(90)
         const answer = await ask(stage.address, stage.token, 'POST /api/v1/external-members', {
@@ -83,7 +88,7 @@ describe('a full disk', { skip: noSmallDisk }, () => {
         isFull = answer.status === 507 && trail.demand(disk.stateDir, full) > 0
       }
       for (const request of await demandBearing(stage)) refused.add(request)
-      // An act that failed is done when it comes again, once.
+      // A failed operation is done once when it is repeated.
       const key = `key-${round}`
       const keyed = () =>
         fetch(`${stage.address}/api/v1/connections`, {
@@ -119,7 +124,7 @@ describe('a full disk', { skip: noSmallDisk }, () => {
       assert(refused.has(`POST /api/v1/${request}`), request)
     await demandExport(stage)
 
-    // And one that is killed there.
+    // The same for a daemon that is killed in this state.
     const full = await fill()
     await demandBearing(stage)
     await daemon.end('SIGKILL')

@@ -1,7 +1,7 @@
-/** Mutations of bytes that were a good request: flipped, cut, put in, doubled, and two spliced. */
+/** Mutations of the bytes of valid requests: flipped, cut, inserted, doubled, and two spliced. */
 import fc, { type Arbitrary } from 'fast-check'
 
-/** What parsers trip over. */
+/** Texts that often break parsers. */
 const TOKENS = [
   '\0',
   '\n',
@@ -52,7 +52,7 @@ const TOKENS = [
 
 export interface Mutation {
   readonly how: 'flip' | 'set' | 'cut' | 'end' | 'insert' | 'double'
-  /** Where, and how far: parts of the whole in 1/10000. */
+  /** The position and the length: in 1/10000 of the whole. */
   readonly at: number
   readonly span: number
   readonly value: number
@@ -108,11 +108,11 @@ function mutated(bytes: Buffer, { how, at, span, value }: Mutation): Buffer {
   }
 }
 
-/** Bytes after some mutations, in turn. */
+/** Returns bytes after some mutations, in turn. */
 export const mutate = (bytes: Buffer, mutations: readonly Mutation[]): Buffer =>
   mutations.reduce(mutated, bytes)
 
-/** The beginning of one and the end of the other. */
+/** Joins the beginning of one buffer and the end of another. */
 export const splice = (one: Buffer, other: Buffer, at: number): Buffer =>
   Buffer.concat([
     one.subarray(0, Math.floor((at / 10_001) * one.length)),

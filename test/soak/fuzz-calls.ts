@@ -1,4 +1,4 @@
-/** Calls of tools: all that a row takes in one object, over each way in. */
+/** Generates calls of tools: all input of a row in one object, over each route. */
 import fc, { type Arbitrary } from 'fast-check'
 import { pathNames } from '../../src/api/route.ts'
 import type { Tool } from '../../src/api/tools/tool.ts'
@@ -8,7 +8,7 @@ import { type Asked, WHO, often, segmentFor } from './fuzz-requests.ts'
 import { membersFor } from './fuzz-schemas.ts'
 import { spoiled } from './fuzz-spoils.ts'
 
-/** All that a tool takes, in one object. */
+/** Generates all arguments of a tool, in one object. */
 function argumentsFor({ route }: Tool, known: Known): Arbitrary<object> {
   const parameters = pathNames(route.path).map(
     (name) =>
@@ -49,7 +49,10 @@ const MESSAGES: Arbitrary<unknown> = fc.oneof(
   fc.jsonValue(),
 )
 
-/** A tool, called over `/tools/{name}`, over the protocol in either of its eras, or in a way that is none. */
+/**
+ * Generates calls of a tool over `/tools/{name}`, over each version of the protocol, or over an
+ * invalid one.
+ */
 export function callFor(tool: Tool, known: Known): Arbitrary<Asked> {
   const good = argumentsFor(tool, known)
   const given = often<unknown>(1, good, spoiled(good))

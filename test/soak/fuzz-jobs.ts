@@ -1,4 +1,4 @@
-/** What is asked of which row: all rows of both listeners, all tools, and bytes of each row. */
+/** The jobs of a round: all rows of both listeners, all tools, and mutated bytes of each row. */
 import fc, { type Arbitrary } from 'fast-check'
 import { agents } from '../../src/api/agents/index.ts'
 import { rest } from '../../src/api/rest/index.ts'
@@ -13,11 +13,11 @@ import { type Asked, type Row, goodFor, requestFor } from './fuzz-requests.ts'
 import type { Mutated, Runner } from './fuzz-run.ts'
 import type { Town } from './fuzz-town.ts'
 
-/** How many of so many requests go where. */
+/** The shares of the requests. */
 const SHARES = { api: 0.45, tools: 0.15, account: 0.225, bytes: 0.175 }
 const NEEDS = { api: restNeed, account: scopeTable(ACCOUNT) }
 
-/** What takes its asker along. */
+/** Rows that delete the caller’s account or session. */
 const ENDS = new Set(['account.delete', 'currentSession.delete'])
 
 const rowsAt = (at: Row['at'], table: Table): Row[] =>
@@ -31,7 +31,7 @@ const API = rowsAt('api', { ...rest, ...agents })
 const ACCOUNT_ROWS = rowsAt('account', accountTable)
 const isEnd = ({ name }: Row) => ENDS.has(name)
 
-/** What is asked of one row in a round. */
+/** The requests to one row in a round. */
 export interface Job {
   readonly name: string
   readonly runs: number
@@ -65,7 +65,9 @@ function callings(runs: number, { known }: Town, runner: Runner): Job[] {
   }))
 }
 
-/** Each row's good requests, mutated, and spliced with those of a peer. */
+/**
+ * Returns the jobs with each row’s valid requests, mutated and spliced with those of another row.
+ */
 function mutatings(rows: readonly Row[], runs: number, { known }: Town, runner: Runner): Job[] {
   const goods = rows.map((row) => goodFor(row, known))
   return rows.map((row, i) => ({
@@ -86,7 +88,10 @@ function mutatings(rows: readonly Row[], runs: number, { known }: Town, runner: 
 
 const TOOLS = toolsOf(rest)
 
-/** One round of `total` requests: every row of both listeners and every tool, asked and mutated. The ends of accounts are not among them. */
+/**
+ * Returns one round of `total` requests: every row of both listeners and every tool, generated
+ * and mutated. Rows that end accounts are left out.
+ */
 export function roundOf(town: Town, runner: Runner, total: number): Job[] {
   const [api, account] = [API, ACCOUNT_ROWS].map((rows) => rows.filter((row) => !isEnd(row))) as [
     Row[],
@@ -104,6 +109,6 @@ export function roundOf(town: Town, runner: Runner, total: number): Job[] {
   ]
 }
 
-/** The rows that take their asker along, at one listener. */
+/** Returns jobs for the rows that end the caller’s account or session, at one listener. */
 export const endsAt = (at: Row['at'], town: Town, runner: Runner, runs: number): Job[] =>
   (at === 'api' ? API : ACCOUNT_ROWS).filter(isEnd).map((row) => asking(row, runs, town, runner))

@@ -1,8 +1,14 @@
-/** What the answers so far have told: ids, words, cursors, links. Requests are made of it, so that they reach what is there. */
+/**
+ * Collects values of earlier answers: ids, words, cursors, links. Requests are built from them,
+ * so that they reach existing resources.
+ */
 
-/** So many of a kind are never forgotten: those of the beginning, other people's among them. */
+/**
+ * The number of first values of a kind that are kept for ever, with those of other accounts among
+ * them.
+ */
 const FIRST = 12
-/** And so many of the newest, since what is old was mostly deleted. */
+/** The number of newest values that are kept too, since most older resources were deleted. */
 const NEWEST = 24
 
 interface Ring {
@@ -11,21 +17,24 @@ interface Ring {
 }
 
 export interface Known {
-  /** Learn from an answer. `path` is the row's: what is listed there stands for itself in the paths below. */
+  /**
+   * Collects the values of an answer. `path` is the row’s: ids listed there fill the parameter of
+   * the paths below it.
+   */
   learn(path: string, value: unknown): void
-  /** The same of one text, under a name. */
+  /** Adds one text under a name. */
   keep(name: string, text: string): void
-  /** One of those with this name; `fallback` where there is none. */
+  /** Returns one of the values with this name; `fallback` if there is none. */
   one(name: string, at: number, fallback: string): string
 }
 
 const ID = /^([a-z]{3}_)[0-9a-z]{26}$/
 const JWS = /^[\w-]+\.[\w-]+\.[\w-]+$/
-/** Longer texts are somebody's content. */
+/** Longer texts are content and are not collected. */
 const LONGEST = 8192
 const MOST_ITEMS = 20
 
-/** The last segment of a path that is no parameter. */
+/** Returns the last segment of a path that is not a parameter. */
 export const collectionOf = (path: string): string =>
   path.split('/').findLast((segment) => segment !== '' && !segment.startsWith('{')) ?? ''
 

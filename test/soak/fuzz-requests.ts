@@ -1,4 +1,4 @@
-/** Requests for a row of the table, by its schemas and beside them. */
+/** Generates requests for a row of the table, valid and invalid by its schemas. */
 import fc, { type Arbitrary } from 'fast-check'
 import { pathNames, type Route } from '../../src/api/route.ts'
 import type { Need } from '../../src/auth/scopes.ts'
@@ -6,7 +6,10 @@ import { type Known, collectionOf } from './fuzz-known.ts'
 import { inputFor, membersFor } from './fuzz-schemas.ts'
 import { ODD_SEGMENTS, spoiled, spoiledQuery } from './fuzz-spoils.ts'
 
-/** Who asks: a token of this scope, a machine account's, a device's session, a made-up token, or nobody. */
+/**
+ * The caller: a token of this scope, a machine account, a device’s session, a made-up token, or
+ * none.
+ */
 export type Who = 'read' | 'write' | 'full' | 'machine' | 'session' | 'unknown' | 'nobody'
 
 export type Listener = 'api' | 'account'
@@ -18,7 +21,7 @@ export interface Row {
   readonly need: Need
 }
 
-/** A request, but for what is made at the moment of sending: tokens and proofs. */
+/** A request without the parts that are made when it is sent: tokens and proofs. */
 export interface Asked {
   readonly method: string
   readonly target: string
@@ -27,11 +30,11 @@ export interface Asked {
   readonly body: string | null
 }
 
-/** Mostly the usual. */
+/** Generates the usual value in most cases. */
 export const often = <T>(weight: number, usual: Arbitrary<T>, other: Arbitrary<T>): Arbitrary<T> =>
   fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: other })
 
-/** Who asks at a listener, and how often. */
+/** The callers at a listener, with their frequencies. */
 export const WHO: Readonly<
   Record<Listener, readonly { weight: number; arbitrary: Arbitrary<Who> }[]>
 > = {
@@ -53,7 +56,10 @@ const whoFor = ({ at, need }: Row): Arbitrary<Who> =>
     ? often<Who>(8, fc.constant('nobody'), fc.oneof(...WHO[at]))
     : fc.oneof(...WHO[at])
 
-/** What may stand in the place of a parameter: what was listed before it, what it is called by, anything's id, or nothing's. */
+/**
+ * Generates values of a path parameter: an id listed at the path before it, a value of its name,
+ * any id, or an unused one.
+ */
 export function segmentFor(name: string, before: string, known: Known): Arbitrary<string> {
   const nobody = `${name.slice(0, 3)}_01k9zzzzzzzzzzzzzzzzzzzzzz`
   const heard = (ring: string) =>
@@ -101,7 +107,7 @@ function pathFor(route: Route, known: Known): Arbitrary<string> {
   )
 }
 
-/** A list of an object's members as a query says them. */
+/** Returns an object’s members as a query string. */
 const queryOf = (values: object): string =>
   new URLSearchParams(
     Object.entries(values)
@@ -109,7 +115,7 @@ const queryOf = (values: object): string =>
       .flatMap(([name, value]: [string, unknown]) =>
         (Array.isArray(value) ? value : [value]).map((one): [string, string] => [
           name,
-          // What has no text of its own, as an object without a prototype.
+          // Values without a text form, such as an object without a prototype.
           typeof one === 'object' ? (JSON.stringify(one) ?? '') : String(one),
         ]),
       ),
@@ -122,7 +128,7 @@ function queryFor({ query }: Route, known: Known): Arbitrary<string> {
     : often(3, good, spoiledQuery(good))
 }
 
-/** The text of a body, as its row reads it. */
+/** Returns the text of a body in the encoding that its row reads. */
 const textOf = ({ form }: Route, value: unknown): string | null => {
   if (value === undefined) return null
   return form === true && typeof value === 'object' && value !== null
@@ -198,7 +204,7 @@ const assembled = (route: Route, { path, query, body, who, headers, method }: Pa
   body,
 })
 
-/** Whatever a row may be asked: by its schemas as often as not. */
+/** Generates any request to a row: about half of them valid by its schemas. */
 export function requestFor(row: Row, known: Known): Arbitrary<Asked> {
   const { route } = row
   const good = route.body === undefined ? fc.constant(undefined) : inputFor(route.body, known)
@@ -219,7 +225,7 @@ export function requestFor(row: Row, known: Known): Arbitrary<Asked> {
   return fc.record(parts).map((made) => assembled(route, made))
 }
 
-/** A request as its row wants it: what the mutations of bytes begin with. */
+/** Generates a valid request for a row: the input of the mutations of bytes. */
 export function goodFor(row: Row, known: Known): Arbitrary<Asked> {
   const { route } = row
   const body = route.body === undefined ? fc.constant(undefined) : inputFor(route.body, known)

@@ -1,4 +1,4 @@
-/** Sending what was generated, and judging what comes back. */
+/** Sends generated requests and judges the answers. */
 import { safeParse } from 'valibot'
 import type { Route } from '../../src/api/route.ts'
 import { CODES, type Code, statusOf } from '../../src/errors.ts'
@@ -7,10 +7,10 @@ import type { Asked, Listener, Row } from './fuzz-requests.ts'
 import type { Town } from './fuzz-town.ts'
 import { Hang, type Reply, type Wire, openWire, repliesIn, sendAll } from './wire.ts'
 
-/** So long a request may take on a machine that does much else. */
+/** The time limit of a request on a busy machine. */
 const LIMIT_MS = 20_000
 
-/** What an answer had that none may have. */
+/** A property of an answer that no answer may have. */
 export class Fault extends Error {
   readonly kind: 'crash' | 'hang' | 'status' | 'form'
 
@@ -21,13 +21,13 @@ export class Fault extends Error {
 }
 
 export interface Runner {
-  /** Send a request over one of the kept connections. Throws Fault. */
+  /** Sends a request over one of the kept connections. Throws Fault. */
   send(lane: number, row: Pick<Row, 'name' | 'at' | 'route'>, asked: Asked): Promise<void>
-  /** Send mutated bytes of good requests. Throws Fault. */
+  /** Sends mutated bytes of valid requests. Throws Fault. */
   sendBytes(of: Mutated): Promise<void>
-  /** How often each row answered with each status. */
+  /** The number of answers of each row with each status. */
   readonly counts: ReadonlyMap<string, Map<string, number>>
-  /** What was sent in all. */
+  /** Returns the number of requests sent. */
   sent(): number
   restored(): number
   close(): void
@@ -56,7 +56,7 @@ function parsed(body: Buffer): unknown {
 
 const CODE_SET: ReadonlySet<string> = new Set(CODES)
 
-/** The one shape of errors; what the protocol of the tools refuses has its own. */
+/** Checks the common shape of errors; errors of the Model Context Protocol have another. */
 function checkError({ status, headers, body }: Reply, route: Route | null): string {
   const type = headers['content-type']
   const media = route?.media ?? []
@@ -77,9 +77,9 @@ function checkError({ status, headers, body }: Reply, route: Route | null): stri
 }
 
 /**
- * Hold an answer against what every answer is like, and that of its row against the row's.
- * @param route null where the row is not known
- * @returns the error code; empty where there is none
+ * Checks an answer against the rules for all answers, and against its row’s schema.
+ * @param route null if the row is not known
+ * @returns the error code; empty if there is none
  */
 export function judge(reply: Reply, route: Route | null, bodiless = false): string {
   const { status, headers, body } = reply
@@ -92,7 +92,7 @@ export function judge(reply: Reply, route: Route | null, bodiless = false): stri
   if (bodiless) return ''
   if (status >= 400) return checkError(reply, route)
   if (headers['content-type'] !== 'application/json') return ''
-  // What the protocol of the tools takes without a word.
+  // A notification of the Model Context Protocol has an empty answer.
   if (status === 202 && body.length === 0 && route?.path.endsWith('/mcp') !== false) return ''
   const value = parsed(body)
   const schema = route?.reply
@@ -103,7 +103,10 @@ export function judge(reply: Reply, route: Route | null, bodiless = false): stri
   return ''
 }
 
-/** What is answered to HEAD has no body, though its header fields say so: whether it was one only the server knows. */
+/**
+ * Returns the answers to some bytes; none if they are unreadable and one may answer HEAD. Such an
+ * answer has no body although its header fields announce one.
+ */
 function repliesTo(bytes: Buffer, answered: Buffer): Reply[] {
   try {
     return repliesIn(answered)
@@ -132,7 +135,9 @@ async function bytesOf(
   return [Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), content]
 }
 
-/** Make what sends to the listeners of a town, over so many connections to each. */
+/**
+ * Creates a runner that sends to the listeners of a fixture, over this many connections to each.
+ */
 export function newRunner(town: Town, lanes: number): Runner {
   const wires = (at: Listener): Wire[] =>
     Array.from({ length: lanes }, () => openWire(town.port(at), LIMIT_MS))
@@ -148,7 +153,10 @@ export function newRunner(town: Town, lanes: number): Runner {
     row.set(what, (row.get(what) ?? 0) + 1)
   }
 
-  /** Whatever runs while the process ends may be what ended it: the first to see it keeps all of them. */
+  /**
+   * Throws if the process has ended. Any running request may be the cause, so the first to notice
+   * it keeps all of them.
+   */
   function demandLife(): void {
     if (!town.daemon.ended()) return
     fallen ??= `the daemon ended. Under way: ${[...running].join('\n')}\nLog: ${town.daemon.log.slice(-5).join('\n')}`

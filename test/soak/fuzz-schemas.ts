@@ -1,6 +1,6 @@
 /**
- * From a schema of the table to what generates input for it: a fold over the kinds of schemas that the table is made of. A kind it does not
- * know ends the run, so that nobody adds one that is never tried.
+ * Generates input for a schema of the table: a fold over the kinds of schemas that the table
+ * uses. An unknown kind ends the run, so that each new kind gets tested.
  */
 import fc, { type Arbitrary } from 'fast-check'
 import { safeParse } from 'valibot'
@@ -9,7 +9,7 @@ import { formatId } from '../../src/crypto/encoding/id.ts'
 import type { Known } from './fuzz-known.ts'
 import { anyText } from './fuzz-spoils.ts'
 
-/** What valibot's schemas and actions show of themselves. */
+/** The visible parts of valibot’s schemas and actions. */
 interface Shape {
   readonly kind: 'schema' | 'validation' | 'metadata'
   readonly type: string
@@ -26,7 +26,9 @@ interface Shape {
   readonly message?: unknown
 }
 
-/** Rules of a pipe whose meaning is met by trying: texts and objects that break one are thrown away. */
+/**
+ * Rules of a pipe that are satisfied by trial: texts and objects that break one are discarded.
+ */
 const RULES = new Set([
   'check',
   'description',
@@ -42,11 +44,11 @@ const RULES = new Set([
   'regex',
 ])
 
-/** A list need not be longer to be one. */
+/** Longer lists would test nothing more. */
 const MOST_ITEMS = 4
 const DAY_MS = 86_400_000
 
-/** Texts of the forms that the table asks for, where its patterns cannot be turned around. */
+/** Texts of the forms that the table requires, if its patterns cannot generate them. */
 const FORMS: Arbitrary<string>[] = [
   fc
     .constantFrom('ada', 'eve', 'carl', 'dora', 'nobody', "o'neil+x", 'a')
@@ -67,14 +69,14 @@ const FORMS: Arbitrary<string>[] = [
 const ofId = (known: Known, prefix: string): Arbitrary<string> =>
   fc.nat().map((at) => known.one(prefix, at, unknownId(prefix, at)))
 
-/** An id of nobody. */
+/** Returns an id that no resource has. */
 const unknownId = (prefix: string, at: number): string => {
   const bytes = new Uint8Array(16)
   new DataView(bytes.buffer).setUint32(12, at)
   return formatId(prefix, bytes)
 }
 
-/** What a field of this name is given from what was answered under another. */
+/** The name under which answers carry the values for a field of this name. */
 const ALIASES: Readonly<Record<string, string>> = {
   cursor: 'next_cursor',
   stamp: 'jws',
@@ -86,7 +88,9 @@ const ALIASES: Readonly<Record<string, string>> = {
   to: 'email',
 }
 
-/** Of the values that `source` gives, those that the schema takes; null where they are too few to wait for. */
+/**
+ * Returns the values of `source` that the schema accepts; null if they are too rare to wait for.
+ */
 function fitting(source: Arbitrary<string>, schema: Shape): Arbitrary<string> | null {
   const fits = (text: string) => safeParse(schema as unknown as Schema, text).success
   const samples = fc.sample(source, { numRuns: 24, seed: 1 })
@@ -100,16 +104,16 @@ function patternsOf(actions: readonly Shape[]): Arbitrary<string>[] {
       try {
         return [fc.stringMatching(requirement as RegExp, { size: 'small' })]
       } catch {
-        // A look-ahead or a class of Unicode, which the forms above have to meet.
+        // A look-ahead or a Unicode class. The forms above must match it.
         return []
       }
     })
 }
 
-/** By the rules: finding out which sources fit takes longer than all else here. */
+/** Cached by their rules: finding a matching source takes most of the time here. */
 const texts = new Map<string, Arbitrary<string>>()
 
-/** Text as its rules want it, by its pattern or of a known form. */
+/** Generates text by its rules: from its pattern or of a known form. */
 function freshText(schema: Shape, actions: readonly Shape[], name: string): Arbitrary<string> {
   const rules = actions.filter(({ kind }) => kind === 'validation')
   const key = rules
@@ -124,7 +128,7 @@ function freshText(schema: Shape, actions: readonly Shape[], name: string): Arbi
   return made
 }
 
-/** Text as its rules want it, also from what was answered before. */
+/** Generates text by its rules, also from earlier answers. */
 function textOf(schema: Shape, actions: readonly Shape[], name: string, known: Known) {
   const [prefix] = actions.flatMap(
     ({ message }) => /begins with (\w+_)\./.exec(String(message))?.[1] ?? [],
@@ -164,11 +168,11 @@ function objectOf(entries: Readonly<Record<string, Shape>>, known: Known): Arbit
   ])
   const members = Object.fromEntries(arbitraries) as Record<string, Arbitrary<unknown>>
   const required = Object.fromEntries(requiredKeys.map((key) => [key, members[key]!]))
-  // Optional members that exclude each other would seldom leave a request without any of them.
+  // With optional members that exclude each other, few requests would have none of them.
   return fc.oneof(fc.record(required), fc.record(members, { requiredKeys }))
 }
 
-/** The rules of a pipe, and of the pipes that it begins with. */
+/** Returns the rules of a pipe, and of the pipes at its start. */
 const actionsOf = ({ pipe: [first, ...rest] = [] }: Shape): readonly Shape[] =>
   first === undefined ? [] : [...actionsOf(first), ...rest]
 
@@ -218,8 +222,8 @@ function fold(schema: Shape, name: string, known: Known): Arbitrary<unknown> {
 const inputs = new WeakMap<Known, Map<Schema, Arbitrary<unknown>>>()
 
 /**
- * What generates input that a schema takes.
- * @throws Error for a kind of schema or rule that is not known here, and for a text of which no example is
+ * Returns a generator of input that a schema accepts.
+ * @throws Error for an unknown kind of schema or rule, and for a text without an example
  */
 export function inputFor(schema: Schema, known: Known): Arbitrary<unknown> {
   const made = inputs.get(known) ?? new Map<Schema, Arbitrary<unknown>>()
@@ -229,7 +233,10 @@ export function inputFor(schema: Schema, known: Known): Arbitrary<unknown> {
   return input
 }
 
-/** The members of an object that a schema takes; none where there is no schema, or nothing is given. */
+/**
+ * Generates the members of an object that a schema accepts; none if there is no schema or the
+ * input is undefined.
+ */
 export const membersFor = (schema: Schema | undefined, known: Known): Arbitrary<object> =>
   schema === undefined
     ? fc.constant({})

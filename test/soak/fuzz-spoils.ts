@@ -1,4 +1,7 @@
-/** Good input made bad: other types, members that are absent or too many, what is too long, too deep, too large, or nobody's text. */
+/**
+ * Makes valid input invalid: other types, missing or additional members, texts that are too long,
+ * values that are too deep or too large.
+ */
 import fc, { type Arbitrary } from 'fast-check'
 
 const nested = (levels: number): unknown => {
@@ -9,13 +12,16 @@ const nested = (levels: number): unknown => {
 
 const proto: unknown = JSON.parse('{"__proto__":{"admin":true},"constructor":1}')
 
-/** Text of any characters at all. What the library has for it makes a table of all of Unicode first. */
+/**
+ * Generates text of any characters. The library’s own generator first makes a table of all of
+ * Unicode.
+ */
 export const anyText = (maxLength: number): Arbitrary<string> =>
   fc
     .array(fc.integer({ min: 0, max: 0x10ffff }), { maxLength })
     .map((points) => String.fromCodePoint(...points))
 
-/** Values that something somewhere was not written for. */
+/** Values that some code may not expect. */
 const HOSTILE: Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
     null,
@@ -77,7 +83,7 @@ const HOSTILE: Arbitrary<unknown> = fc.oneof(
   fc.date({ noInvalidDate: true }).map((date) => date.toJSON()),
   fc.jsonValue({ maxDepth: 3 }),
 )
-/** Larger than any row takes: dear, so seldom. */
+/** Larger than any row accepts: expensive, so rare. */
 const HUGE = fc.constantFrom(1_050_000, 4_300_000).map((length) => 'y'.repeat(length))
 
 const NAMES = fc.oneof(
@@ -98,7 +104,7 @@ const NAMES = fc.oneof(
 )
 
 interface Spoil {
-  /** Which of the values in the input, the input itself included. */
+  /** The index of one of the values in the input, the input itself included. */
   readonly at: number
   readonly how: 'replace' | 'remove' | 'add' | 'wrap' | 'twice'
   readonly name: string
@@ -123,7 +129,10 @@ const SPOIL: Arbitrary<Spoil> = fc.record({
 type Holder = Record<string, unknown>
 const isHolder = (value: unknown): value is Holder => typeof value === 'object' && value !== null
 
-/** Every place in a value: what holds it, and under which name. Not deep: what hostile values hold is theirs. */
+/**
+ * Returns every place in a value: its container and its key. Limited in depth: the inside of
+ * hostile values is left alone.
+ */
 function placesIn(value: unknown, levels = 4): { holder: Holder; key: string }[] {
   if (!isHolder(value) || levels === 0) return []
   return Object.keys(value)
@@ -133,7 +142,7 @@ function placesIn(value: unknown, levels = 4): { holder: Holder; key: string }[]
 
 function spoil(input: unknown, { at, how, name, value: given }: Spoil): unknown {
   const root: Holder = { root: input }
-  // Some values are constants: what the next fault does to one must not stay in it.
+  // Some values are shared constants: the next mutation must not change them.
   const value: unknown = structuredClone(given)
   const places = placesIn(root)
   const { holder, key } = places[at % places.length]!
@@ -153,7 +162,7 @@ function spoil(input: unknown, { at, how, name, value: given }: Spoil): unknown 
   return root['root']
 }
 
-/** Input that was good, and has up to three faults. */
+/** Generates input with up to three faults. */
 export const spoiled = (good: Arbitrary<unknown>): Arbitrary<unknown> =>
   fc
     .tuple(good, fc.array(SPOIL, { minLength: 1, maxLength: 3 }))
@@ -186,14 +195,14 @@ const QUERIES = fc.oneof(
 )
 const escape = (text: string) => encodeURIComponent(text.toWellFormed())
 
-/** A query string that had something added, cut, or put in its place. */
+/** Generates a query string that was extended, cut, or replaced. */
 export const spoiledQuery = (good: Arbitrary<string>): Arbitrary<string> =>
   fc.tuple(good, QUERIES, fc.nat({ max: 2 })).map(([query, other, how]) => {
     if (how === 0) return other
     return how === 1 ? `${query}&${other}` : query.slice(0, query.length >> 1)
   })
 
-/** A segment of a path that is nothing's id, or none at all. */
+/** Generates a path segment that is an unused id, or no id. */
 export const ODD_SEGMENTS: Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     '.',

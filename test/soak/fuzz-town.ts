@@ -1,4 +1,7 @@
-/** Whom a fuzzed daemon knows: its owner with all that an account can have, other people, a machine account, and their ids. */
+/**
+ * The fixture of the fuzzer: a daemon, an owner with all that an account can have, other
+ * accounts, a machine account, and their ids.
+ */
 import { join } from 'node:path'
 import { rest } from '../../src/api/rest/index.ts'
 import { rowsOf } from '../../src/http/dispatch.ts'
@@ -18,21 +21,24 @@ export interface Town {
   readonly daemon: DaemonProcess
   readonly known: Known
   readonly port: (at: Listener) => number
-  /** What a request carries that shows who asks. */
+  /** Returns the header fields with the caller’s credentials. */
   fieldsOf(who: Who, at: Listener, method: string, path: string): Promise<Fields>
-  /** The newest nonce of the account listener. */
+  /** Stores the newest nonce of the account listener. */
   noted(nonce: string | undefined): void
-  /** Somebody was refused: whoever is gone is replaced, so that those who ask later are not. Answers whether one was. */
+  /**
+   * Replaces a caller that was rejected because its account or session is gone. Returns whether
+   * one was replaced.
+   */
   restore(who: Who, error: string): Promise<boolean>
-  /** A new person at the account listener. */
+  /** Signs a new person in at the account listener. */
   newPerson(): Promise<Device>
-  /** What a person's device proves itself with. */
+  /** Returns the headers with a device’s proof. */
   provenBy(device: Device, method: string, path: string): Promise<Record<string, string>>
 }
 
 type Call = (request: string, body?: unknown) => Promise<Json>
 
-/** All that an account can have, of each a few. */
+/** Creates a few of each thing that an account can have. */
 async function furnish(call: Call, mailDir: string): Promise<void> {
   await call('PATCH /api/v1/profile', { display_name: 'Olga' })
   await call('PATCH /api/v1/preferences', { public_code: true })
@@ -69,7 +75,7 @@ async function furnish(call: Call, mailDir: string): Promise<void> {
   })
 }
 
-/** Everything that somebody can list, learned. What needs a parameter is answered with nothing. */
+/** Collects the values of every list. Routes with a parameter are skipped. */
 async function learnAll(known: Known, get: (path: string) => Promise<Answer>): Promise<void> {
   for (const { route } of rowsOf(rest)) {
     if (route.method !== 'GET' || route.path.includes('{') || route.media !== undefined) continue
@@ -79,7 +85,7 @@ async function learnAll(known: Known, get: (path: string) => Promise<Answer>): P
   }
 }
 
-/** Start a daemon, and let people live there. `people` is how many sessions the account listener knows. */
+/** Starts a daemon with accounts. `people` is the number of sessions at the account listener. */
 export async function newTown(people: number): Promise<Town> {
   const daemon = await startProcess()
   try {
@@ -109,7 +115,7 @@ async function settle(daemon: DaemonProcess, people: number): Promise<Town> {
     write: await daemon.token('write'),
     read: await daemon.token('read'),
   }
-  // Nothing that is asked revokes this one.
+  // No generated request revokes this one.
   const own = caller(daemon.address, daemon.owner())
   let machine: Machine = await newMachine(daemon, organisation)
   let csm = await machine.token('full')
@@ -118,7 +124,7 @@ async function settle(daemon: DaemonProcess, people: number): Promise<Town> {
     await signIn(server, 'eve@example.org'),
   ]
 
-  /** Takes the others into the organisation that is active. */
+  /** Adds the other accounts to the active organisation. */
   async function takeIn(): Promise<void> {
     const { invited } = await own('POST /api/v1/org/members/bulk-invite', {
       invites: [{ email: 'ada@example.org', role: 'admin' }, { email: 'eve@example.org' }],
@@ -134,7 +140,7 @@ async function settle(daemon: DaemonProcess, people: number): Promise<Town> {
   await furnish(learning, mailDir)
 
   async function headersOf({ held }: Device, method: string, path: string) {
-    // A path that no URL has: the proof is of another, and refused.
+    // No URL has this path: the proof is for another path and is rejected.
     const named = /^\/[\w.~:@!$&'()*+,;=/-]*$/.test(path) ? path : '/'
     return proven(server, method, named, held, nonce === undefined ? {} : { nonce })
   }
@@ -199,7 +205,7 @@ async function settle(daemon: DaemonProcess, people: number): Promise<Town> {
       try {
         csm = await machine.token('full')
       } catch {
-        // It was suspended.
+        // The machine account was suspended.
         machine = await newMachine(daemon, organisation)
         csm = await machine.token('full')
       }
@@ -211,7 +217,10 @@ async function settle(daemon: DaemonProcess, people: number): Promise<Town> {
     return true
   }
 
-  /** An owner who was told to suspend themselves is in it no more: they found another one. */
+  /**
+   * Chooses an organisation. An owner who suspended itself by a request is no longer a member and
+   * founds another one.
+   */
   async function chooseOrganisation(): Promise<boolean> {
     const chosen = await daemon.request('POST', '/api/v1/context/active-org', {
       token: daemon.owner(),
@@ -219,12 +228,13 @@ async function settle(daemon: DaemonProcess, people: number): Promise<Town> {
     })
     if (chosen.status !== 404) return chosen.status === 200
     organisation = await activeOrganisation(daemon)
-    // Somebody may choose another one meanwhile: then it has fewer members, as others had.
+    // Another request may choose a different one meanwhile: this one then has fewer members, as
+    // others had.
     await takeIn().catch(() => undefined)
     return true
   }
 
-  /** One at a time: those who are refused meanwhile are refused for the same reason. */
+  /** One at a time: callers that are rejected meanwhile are rejected for the same reason. */
   let restoring: Promise<boolean> | null = null
   async function once(restore: () => Promise<boolean>): Promise<boolean> {
     if (restoring !== null) return false

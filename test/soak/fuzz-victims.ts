@@ -1,8 +1,10 @@
-/** Towns whose people are there to go. */
+/** Fixtures with accounts that may be deleted. */
 import { startProcess } from './daemon-process.ts'
 import type { Town } from './fuzz-town.ts'
 
-/** The same town, whose sessions are those of new people: another when the last one is gone. */
+/**
+ * Returns the same fixture with sessions of new accounts: the next one when the last is deleted.
+ */
 export async function withVictims(town: Town): Promise<Town> {
   let victim = await town.newPerson()
   return {
@@ -19,7 +21,7 @@ export async function withVictims(town: Town): Promise<Town> {
   }
 }
 
-/** A daemon of its own, with an account that nothing keeps from being deleted. */
+/** Starts a separate daemon, with an account that may be deleted. */
 export async function onItsOwn(town: Town): Promise<Town> {
   const daemon = await startProcess()
   const token = await daemon.token('full')

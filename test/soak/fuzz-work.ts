@@ -1,4 +1,4 @@
-/** Working a list of jobs off, in lanes side by side, with somebody honest who asks beside them. */
+/** Runs a list of jobs in parallel lanes, with an honest client beside them. */
 import { setTimeout } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { Job } from './fuzz-jobs.ts'
@@ -6,14 +6,14 @@ import { Fault } from './fuzz-run.ts'
 import type { Town } from './fuzz-town.ts'
 import { openWire } from './wire.ts'
 
-/** A failing request is made smaller for so long, and a job that hangs is given up. */
+/** The time limit for shrinking a failing request; a job that hangs is given up. */
 const LONGEST_MS = 60_000
 const LIMIT_MS = 20_000
 const PAUSE_MS = 100
 
 export interface Found {
   readonly kind: Fault['kind']
-  /** With what repeats it. */
+  /** The fault, with the data that reproduces it. */
   readonly text: string
 }
 
@@ -24,7 +24,7 @@ const shuffled = <T>(list: readonly T[], seed: number): T[] => [
   })[0] as T[]),
 ]
 
-/** Do all jobs, in an order of the seed's, and note every fault. */
+/** Runs all jobs in an order that follows from the seed, and records every fault. */
 export async function workOff(
   jobs: readonly Job[],
   { lanes, seed }: { lanes: number; seed: number },
@@ -52,11 +52,11 @@ export async function workOff(
 }
 
 export interface Watch {
-  /** Stop asking. Answers the longest that an answer took, in milliseconds. */
+  /** Stops the requests. Returns the longest time of an answer, in milliseconds. */
   end(): Promise<number>
 }
 
-/** Ask both listeners for their health, again and again. */
+/** Requests the health of both listeners repeatedly. */
 export function watch(town: Town, found: Found[]): Watch {
   let isOver = false
   const asked = (['api', 'account'] as const).map((at) => ({

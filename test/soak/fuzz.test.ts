@@ -1,6 +1,7 @@
 /**
- * Generated requests at a daemon that runs: by the schemas of the table, beside them, and bytes that were a good request once. In full
- * 200,000: 90,000 to the rows of the API, 30,000 to its tools, 45,000 to the rows of the account listener, and 35,000 mutated.
+ * Generated requests at a running daemon: valid and invalid by the schemas of the table, and
+ * mutated bytes of valid requests. A full run sends 200,000: 90,000 to the rows of the API,
+ * 30,000 to its tools, 45,000 to the rows of the account listener, and 35,000 mutated ones.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, after, before, describe, it } from 'node:test'
@@ -13,12 +14,12 @@ import { type Found, watch, workOff } from './fuzz-work.ts'
 import { sized } from './size.ts'
 
 const TOTAL = sized(3_000, 200_000)
-/** Each asks every row. */
+/** Each round sends requests to every row. */
 const ROUNDS = sized(1, 20)
-/** After so many, all is loaded that is loaded on use. */
+/** The rounds after which all lazily loaded modules are loaded. */
 const WARM = Math.min(2, ROUNDS)
 const LANES = 16
-/** How often the memory of the daemon at rest is looked at, twice a second. */
+/** The number of measurements of the idle daemon’s memory, two each second. */
 const LOOKS = sized(2, 120)
 const SEED = Number(process.env['SEED'] ?? sized(1, Date.now() % 1_000_000_000))
 
@@ -88,7 +89,7 @@ describe('generated requests at a daemon that runs', () => {
   it('nothing fails behind an answer', () =>
     assert.deepEqual(town.daemon.errors().slice(0, 10), []))
 
-  /** How many answers of some rows are such. */
+  /** Returns the number of answers of some rows that match. */
   const count = (isWanted: (row: string) => boolean, is: RegExp) =>
     [...runner.counts]
       .filter(([row]) => isWanted(row))
@@ -128,7 +129,7 @@ describe('generated requests at a daemon that runs', () => {
     t.diagnostic(
       `resident after warm-up ${warm.toFixed(0)} MiB, after all ${end.toFixed(0)} MiB; /health took ${longestMs.toFixed(0)} ms at most`,
     )
-    // A short run is a warm-up and no more.
+    // A short run is only a warm-up.
     if (ROUNDS > WARM) assert(end <= warm * 1.2)
   })
 })

@@ -1,13 +1,14 @@
 /**
- * Loaded before the program (`node --import`): its long waits are short, so that a test need not sit through them. What it waits for
- * stays the same: half a minute for an answer is three seconds here.
+ * Loaded before the program (`node --import`): shortens its long waits, so that a test need not
+ * sit through them. Their meaning is unchanged: half a minute for an answer is three seconds
+ * here.
  */
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import type * as Timers from 'node:timers/promises'
 
 const SHORTER = 10
 const LONG_MS = 200
-/** For a connection, which takes its time on a busy machine. */
+/** The limit for a connection, which takes its time on a busy machine. */
 const CONNECT_MS = 5_000
 
 const shortened = (ms = 0) => (ms >= LONG_MS && ms !== CONNECT_MS ? ms / SHORTER : ms)

@@ -1,6 +1,6 @@
 /**
- * Run by keychain-lock.test.ts inside a session of its own: a daemon whose secrets are in a real Secret Service, which is locked, ended
- * and started again while the daemon runs.
+ * Run by keychain-lock.test.ts inside a session of its own: a daemon with its secrets in a real
+ * Secret Service, which is locked, stopped and started again while the daemon runs.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
@@ -20,7 +20,7 @@ const LOGIN = '/org/freedesktop/secrets/collection/login'
 const send = (destination: string, path: string, method: string, ...args: string[]) =>
   execFileSync(
     'dbus-send',
-    // One that takes its leave never answers, and would be waited for.
+    // A service that is shutting down never answers, and would be waited for.
     [
       '--session',
       '--print-reply',
@@ -39,7 +39,7 @@ const isThere = () =>
     'org.freedesktop.DBus.NameHasOwner',
     `string:${SECRETS}`,
   ).includes('true')
-/** One that takes its leave does not answer. */
+/** A service that is shutting down does not answer. */
 function isOpen(): boolean {
   try {
     return send(
@@ -63,7 +63,7 @@ const lock = () => {
   assert(!isOpen())
 }
 
-/** The Secret Service, unlocked; whoever had the name before gives it up. */
+/** Starts the Secret Service, unlocked; the process that had its name gives the name up. */
 async function startService(t: TestContext): Promise<ChildProcess> {
   const service = spawn(
     'gnome-keyring-daemon',
@@ -103,7 +103,7 @@ const member = ({ json, text }: Answer, name: string): string => {
   return value ?? assert.fail(text)
 }
 
-/** What an installation has before its keychain is locked. */
+/** Creates the data of an installation before its keychain is locked. */
 async function furnish({ call }: Here) {
   const token = async (name: string) => {
     const made = await call('POST', '/api/v1/token', { body: { name, scope: 'read' } })
@@ -121,7 +121,7 @@ async function furnish({ call }: Here) {
 type Furnished = Awaited<ReturnType<typeof furnish>>
 
 type Row = [name: string, ask: (here: Here, had: Furnished) => Promise<Answer>, status: number]
-/** What takes a secret, and its answer when there is one. */
+/** Operations that need a secret, and their status with an open keychain. */
 const WITH: Row[] = [
   [
     'a token, at its first use',
@@ -152,7 +152,7 @@ const WITH: Row[] = [
     201,
   ],
 ]
-/** What takes none. */
+/** Operations that need no secret. */
 const WITHOUT: Row[] = [
   ['health', ({ call }) => call('GET', '/health'), 200],
   ['status', ({ call }) => call('GET', '/api/v1/status'), 200],
@@ -172,7 +172,7 @@ const WITHOUT: Row[] = [
   ],
 ]
 
-/** The rows that do not answer as they should. */
+/** Returns the rows with a wrong answer. */
 async function faults(here: Here, had: Furnished, rows: readonly Row[], isOpen: boolean) {
   const wrong: string[] = []
   for (const [name, asked, status] of rows) {
@@ -215,7 +215,8 @@ test('locked before anything was read, unlocked by another service: all of it co
   assert.deepEqual(await faults(here, had, WITHOUT, true), [])
   assert.equal(await status(), 401)
 
-  // The service is gone, and back: what was read once is known, and what is new waits.
+  // The service stops and returns: secrets that were read stay usable, and operations with new
+  // ones wait.
   await end(service)
   const [, newToken] = WITH as [Row, Row]
   assert.deepEqual(await faults(here, had, WITHOUT, true), [])
@@ -225,7 +226,7 @@ test('locked before anything was read, unlocked by another service: all of it co
   assert.deepEqual(await faults(here, had, WITH, true), [])
   assert.deepEqual(inFolder(stateDir), ['keychain.json'])
 
-  // After a start, too, what was revoked while it was locked is.
+  // A token that was revoked while the keychain was locked stays revoked after a start.
   assert.equal(await here.end(), 0)
   const last = await startHere(t, stateDir)
   const late = await last.call('GET', '/api/v1/status', { token: had.other.token })

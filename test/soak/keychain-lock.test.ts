@@ -1,4 +1,7 @@
-/** The system's keychain is locked, or goes away, while a daemon runs: in a session of its own, with a real Secret Service. */
+/**
+ * The system’s keychain is locked, or stops, while a daemon runs: in a session of its own, with a
+ * real Secret Service.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -9,8 +12,8 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 import { bareEnvironment, noSession, session } from '../keychain/session.ts'
 
 /**
- * A bus that starts no service on demand. Otherwise a call made while the service is gone starts a
- * locked one, which may hold the name when the unlocked one starts.
+ * A bus that starts no service on demand. Otherwise a call made while the service is gone starts
+ * a locked one, which may hold the name when the unlocked one starts.
  */
 const BUS = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
   "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">

@@ -1,4 +1,7 @@
-/** An account server on SQLite and a daemon that is signed in to it, both of which die at any moment: what was acknowledged is there. */
+/**
+ * An account server on SQLite and a daemon signed in to it, both killed at any moment: every
+ * acknowledged write is there.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
@@ -14,7 +17,9 @@ import { sized } from './size.ts'
 import { demandSound, demandWhole, ownerOf } from './whole.ts'
 import { writeUntil } from './writers.ts'
 
-/** A port that was free a moment ago: the server keeps its address when it starts again. */
+/**
+ * Returns a port that was free a moment ago: the server keeps its address when it starts again.
+ */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

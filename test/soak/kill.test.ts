@@ -1,4 +1,7 @@
-/** A daemon that dies at any moment: at its first start, under load, while it ends. What it acknowledged is there; it starts without help. */
+/**
+ * A daemon killed at any moment: at its first start, under load, while it stops. Every
+ * acknowledged write is there, and it starts without help.
+ */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,11 +20,11 @@ import { type Trail, follow } from './trail.ts'
 import { demandWhole, orphans, ownerOf } from './whole.ts'
 import { AT_ONCE, writeUntil } from './writers.ts'
 
-/** Kills in the life of one state folder. */
+/** The number of kills of one state folder. */
 const LIFE = 20
-/** Of so many kills one comes while the daemon ends. */
+/** One kill of this many comes while the daemon stops. */
 const ENDING = 7
-/** What a start needs of the clock to take secrets for forgotten that nobody came back for. */
+/** Moves the clock ahead, so that a start treats abandoned secrets as orphans. */
 const NEXT_DAY = {
   NODE_OPTIONS: '--import=data:text/javascript,const{now}=Date;Date.now=()=>now()+25*3600*1000',
 }
@@ -33,7 +36,7 @@ const stageOf = ({ address, accountAddress, stateDir }: Running, token: string):
   owner: ownerOf(stateDir),
 })
 
-/** It synced, and all of it is there and whole. */
+/** Asserts that the daemon has synced and has all data whole. */
 async function demandAll(daemon: Running, token: string, ledger: Ledger): Promise<Stage> {
   const stage = stageOf(daemon, token)
   const { last_sync: sync } = await caller(stage.address, token)('POST /api/v1/sync')
@@ -45,14 +48,14 @@ async function demandAll(daemon: Running, token: string, ledger: Ledger): Promis
   return stage
 }
 
-/** Start a daemon that ends with the test, however that ends. */
+/** Starts a daemon that ends with the test, passed or failed. */
 async function started(t: TestContext, dir: string, env: NodeJS.ProcessEnv = {}): Promise<Running> {
   const daemon = await startDaemon(dir, env)
   t.after(() => daemon.end('SIGKILL'))
   return daemon
 }
 
-/** A folder with a token and an organisation in it. */
+/** Creates a folder with a token and an organisation in it. */
 async function settled(t: TestContext) {
   const dir = freshFolder(t)
   const daemon = await started(t, dir)
@@ -73,7 +76,7 @@ async function whileItEnds(daemon: Running, dice: Chance): Promise<void> {
 let numbers = 0
 const next = () => ++numbers
 
-/** One folder, whose daemon dies so often under load; answers what became of it. */
+/** Kills the daemon of one folder this many times under load; returns the counts. */
 async function live(t: TestContext, dice: Chance, trail: Trail, kills: number) {
   const { dir, token, organisation, ...first } = await settled(t)
   const ledger = newLedger()
@@ -91,14 +94,14 @@ async function live(t: TestContext, dice: Chance, trail: Trail, kills: number) {
     await demandAll(daemon, token, ledger)
     left = Math.max(left, orphans(dir).length)
   }
-  // A secret that was kept for something that was never made is not kept for ever.
+  // The secret of an operation that never completed is not kept for ever.
   assert(left <= kills * AT_ONCE)
   await daemon.end('SIGTERM')
   daemon = await started(t, dir, NEXT_DAY)
   await caller(daemon.address, token)('POST /api/v1/sync')
   assert.deepEqual(orphans(dir), [])
   assert.equal(await daemon.end('SIGTERM'), 0, daemon.log())
-  // One that ended in order wrote all of its lines.
+  // A daemon that stopped normally has written all of its lines.
   assert.equal(trail.demand(dir), 0)
   return { written, left, unlisted }
 }
@@ -119,7 +122,10 @@ test('kill -9 under write load, and while the daemon ends there', async (t) => {
   )
 })
 
-/** A first start, killed once so much has happened in its folder; answers whether it was still starting. */
+/**
+ * Kills a first start after a number of events in its folder; returns whether it was still
+ * starting.
+ */
 async function killedStart(dir: string, events: number): Promise<boolean> {
   const child: ChildProcess = spawn(
     process.execPath,
@@ -151,7 +157,7 @@ test('kill -9 during the very first start', async (t) => {
   let early = 0
   for (let done = 0; done < kills;) {
     const dir = freshFolder(t)
-    // More than once for some, since what is left of a start is another start's beginning.
+    // More than once for some, since each start continues with the remains of the one before.
     for (let more = 1 + dice.below(3); more > 0 && done < kills; more--, done++) {
       if (await killedStart(dir, 1 + dice.below(45))) early++
       assert.equal(verifyAudit(dir).fault, null)

@@ -1,22 +1,22 @@
 /**
- * What a daemon has acknowledged, whatever became of the daemon since. A write that was under way when it died may have happened or
- * not; nothing else may be open.
+ * The writes that a daemon acknowledged over several runs. A write in progress when the daemon
+ * died may have happened or not; no other write may be uncertain.
  */
 import assert from 'node:assert/strict'
 import { verifyStamp } from '../../src/crypto/stamp.ts'
 import { type Json, ask, caller, listed } from '../e2e/caller.ts'
 import { linkOf, minuteOf, wordsFrom } from '../e2e/peer.ts'
 
-/** Something that was made, and is listed. */
+/** A thing that was created and is listed. */
 export interface Thing {
   readonly id: string
-  /** The answer that acknowledged it. */
+  /** The answer that acknowledged its creation. */
   readonly made: Json
-  /** `open`: its end was asked for, and nobody heard the answer. */
+  /** `open`: its deletion was requested, and the answer was lost. */
   fate: 'there' | 'gone' | 'open'
-  /** What its name may be: one, or two where a change was not answered. */
+  /** The possible names: one, or two if a change was not answered. */
   names: string[]
-  /** Its name is being changed, or was when the daemon died. */
+  /** Whether its name is being changed, or was when the daemon died. */
   changing: boolean
 }
 
@@ -29,7 +29,7 @@ export const KINDS = {
 } as const
 export type Kind = keyof typeof KINDS
 
-/** A stamp or a verification that was answered: there is no end to it. */
+/** A stamp or a verification that was answered: it is never deleted. */
 interface Done {
   readonly answer: Json
   readonly asked: string
@@ -39,11 +39,11 @@ export interface Ledger {
   readonly things: Readonly<Record<Kind, Thing[]>>
   readonly stamps: Done[]
   readonly verifications: Done[]
-  /** Machine accounts by the key of each. */
+  /** Machine accounts with the key of each. */
   readonly machines: { readonly body: Json; readonly account: string }[]
-  /** Connections under an Idempotency-Key; null for one that was not answered. */
+  /** Connections by Idempotency-Key; null for one that was not answered. */
   readonly keyed: Map<string, string | null>
-  /** What the locale may be. */
+  /** The possible values of the locale. */
   locales: string[]
 }
 
@@ -56,7 +56,7 @@ export const newLedger = (): Ledger => ({
   locales: ['en'],
 })
 
-/** A daemon that runs now, and a token that is good. */
+/** A running daemon, and a valid token. */
 export interface Stage {
   readonly address: string
   readonly accountAddress: string
@@ -67,7 +67,7 @@ export interface Stage {
 
 type Call = ReturnType<typeof caller>
 
-/** Open a connection under a key, as often as it takes. */
+/** Creates a connection under a key, as often as necessary. */
 export async function keyedConnection({ address, token }: Stage, key: string): Promise<string> {
   const answer = await fetch(`${address}/api/v1/connections`, {
     method: 'POST',
@@ -92,7 +92,10 @@ async function checkTokens(stage: Stage, things: readonly Thing[], found: Map<st
   }
 }
 
-/** A guest code has its secret for as long as it is good, and its words are those of the link that was handed out. */
+/**
+ * Checks that a guest code has its secret as long as it is valid, with the words of the issued
+ * link.
+ */
 function checkGuests(user: string, things: readonly Thing[], found: Map<string, Json>) {
   for (const { id, state, secret_here } of found.values())
     assert.equal(secret_here, state === 'active', `${id} is ${state}`)
@@ -145,7 +148,10 @@ async function checkVerifications(call: Call, done: readonly Done[]) {
   }
 }
 
-/** Everything that was acknowledged is there, and nothing by halves; the daemon has synced since it started. */
+/**
+ * Asserts that every acknowledged write is there, completely; the daemon has synced since its
+ * start.
+ */
 export async function check(stage: Stage, ledger: Ledger): Promise<void> {
   const call = caller(stage.address, stage.token)
   const { user } = await call('GET /api/v1/context')
@@ -172,7 +178,7 @@ export async function check(stage: Stage, ledger: Ledger): Promise<void> {
       account,
     )
   await checkStamps(stage, ledger.stamps)
-  // Once: two minutes later the words are nobody's anyway.
+  // Once: two minutes later the words have expired anyway.
   await checkVerifications(call, ledger.verifications.splice(0))
   const { locale } = await call('GET /api/v1/preferences')
   assert(ledger.locales.includes(locale), `${locale}, not ${ledger.locales.join(' or ')}`)

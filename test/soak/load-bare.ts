@@ -1,12 +1,13 @@
 /**
- * The peer: node:http and nothing else, in a process of its own. It is told what to answer to each kind of request, and gives that;
- * the fields are those that another server gave, so that both send as much.
+ * The peer of the comparison: node:http alone, in a process of its own. A message sets its answer
+ * to each kind of request, with the fields of another server’s answer, so that both send the same
+ * amount.
  */
 import { type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Given } from './load-crowd.ts'
 
-/** As long as the other: idle connections are there for both. */
+/** The same as that of the daemon: idle connections exist for both. */
 const KEEP_ALIVE_MS = 65_000
 
 process.once('message', (told: Record<string, Given>) => {
@@ -27,7 +28,7 @@ process.once('message', (told: Record<string, Given>) => {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (req, res) => {
     const kind = String(req.headers['x-kind'])
     const isHead = req.method === 'HEAD'
-    // Who means harm may never send the body that was announced.
+    // A hostile client may never send the announced body.
     if (kind.startsWith('hostile')) answer(res, kind, isHead)
     else req.resume().once('end', () => answer(res, kind, isHead))
   })

@@ -1,4 +1,7 @@
-/** Who is connected beside a crowd and asks little: those who say nothing, one who writes slowly, one who reads slowly. */
+/**
+ * Clients beside a crowd that send little: idle ones, one that writes slowly, one that reads
+ * slowly.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
@@ -7,7 +10,10 @@ import { type Crowd, bytesOf } from './load-crowd.ts'
 import { type Lane, openLane } from './load-lane.ts'
 import { repliesIn } from './wire.ts'
 
-/** Connections on which nothing passes. Half of them asked once; the rest never say a word, and come again when they are sent away. */
+/**
+ * Opens idle connections. Half of them sent one request; the others send nothing, and reconnect
+ * when the server closes them.
+ */
 export async function idle(crowd: Crowd, count: number): Promise<{ end(): Promise<string> }> {
   const health = (lane: Lane) =>
     crowd
@@ -52,7 +58,9 @@ export async function idle(crowd: Crowd, count: number): Promise<{ end(): Promis
   }
 }
 
-/** Write requests byte by byte, one after the other, until it is over; answers how many were answered. */
+/**
+ * Writes requests byte by byte, one after the other, until `over`; returns the number of answers.
+ */
 export async function writeSlowly(
   crowd: Crowd,
   { token, pace }: { readonly token: string; readonly pace: () => number },
@@ -77,7 +85,7 @@ export async function writeSlowly(
   return written
 }
 
-/** More than the buffers of two sockets hold, so that the server has to wait. */
+/** More than the buffers of two sockets hold, so that the server must wait. */
 const AT_ONCE = 40
 const PATH = 'GET /api/v1/openapi.json'
 
@@ -104,7 +112,10 @@ async function readOnce(
   })
 }
 
-/** Ask for much, all at once, and read it slowly, again and again until it is over; answers how many answers came. */
+/**
+ * Sends many requests at once and reads the answers slowly, repeatedly until `over`; returns the
+ * number of answers.
+ */
 export async function readSlowly(
   crowd: Crowd,
   pace: () => number,

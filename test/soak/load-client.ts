@@ -1,4 +1,7 @@
-/** The crowd, in a process of its own so that no server is measured with it: it is told whom to ask, and tells what it heard. */
+/**
+ * The crowd, in a process of its own so that no measurement of a server includes it: a message
+ * sets its target, and it reports the results.
+ */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers/promises'
 import { type Given, newCrowd } from './load-crowd.ts'
@@ -10,11 +13,11 @@ export interface Job {
   readonly port: number
   readonly people: number
   readonly seconds: number
-  /** Between an answer and the next request of the same person. */
+  /** The pause between an answer and the next request of the same person. */
   readonly pauseMs: number
   readonly idle: number
   readonly slowMs: { readonly writer: number; readonly reader: number }
-  /** Whether answers are held against what was asked. */
+  /** Whether answers are checked against the requests. */
   readonly judges: boolean
 }
 
@@ -27,24 +30,27 @@ export interface Timing {
 
 export interface Told {
   readonly wrong: readonly string[]
-  /** Of ordinary and hostile requests together, once everybody had arrived. */
+  /** Of ordinary and hostile requests together, after all persons had arrived. */
   readonly all: Timing
-  /** Of those, what took a new connection. */
+  /** The part of them that opened a new connection. */
   readonly opening: Timing
   readonly kinds: Readonly<Record<string, Timing>>
   readonly given: Readonly<Record<string, Given>>
   readonly seconds: number
-  /** For how long the crowd itself was held up, in milliseconds. */
+  /** How long the crowd’s own event loop was delayed, in milliseconds. */
   readonly heldUpMs: number
   readonly slow: { readonly written: number; readonly read: number }
   readonly idle: string
-  /** What is there at the end, by what the crowd was told. */
+  /** The expected data at the end, by the crowd’s own answers. */
   readonly left: { readonly tags: readonly string[]; readonly connections: Record<string, string> }
 }
 
-/** Of the twenty wrong guesses of a minute, with some left over. */
+/** Less than the twenty wrong guesses that a minute allows. */
 const GUESSES = 15
-/** Who arrive at the same time: what they write is written to the disk one after the other. */
+/**
+ * The number of persons that arrive at the same time: their writes go to the disk one after the
+ * other.
+ */
 const AT_THE_DOOR = 20
 
 function timing(times: readonly number[]): Timing {
@@ -82,7 +88,7 @@ async function run(job: Job): Promise<Told> {
   from = performance.now()
   const over = () => secondsSince() >= job.seconds
   const { token } = first
-  // Nobody is slow any more when it is over.
+  // At the end, the slow clients finish without pauses.
   const pace = (ms: number) => () => (over() ? 0 : ms)
   const [written, read, idleTold] = await Promise.all([
     writeSlowly(crowd, { token, pace: pace(job.slowMs.writer) }, over),

@@ -1,10 +1,10 @@
-/** What a crowd of clients has in common: whom it asks, what it heard, and how long that took. */
+/** The shared state of a crowd of clients: its target, the answers, and their times. */
 import assert from 'node:assert/strict'
 import type { Json } from '../e2e/caller.ts'
 import type { Lane, Sending } from './load-lane.ts'
 import type { Reply } from './wire.ts'
 
-/** An answer as another server can give it again. */
+/** An answer that another server can repeat. */
 export interface Given {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -12,7 +12,7 @@ export interface Given {
 }
 
 export interface Question extends Sending {
-  /** The status, and the error with it where there is one. */
+  /** The status, with the error code of an error. */
   readonly want: string
   readonly token?: string
   readonly body?: unknown
@@ -21,26 +21,29 @@ export interface Question extends Sending {
 export interface Crowd {
   readonly port: number
   readonly size: number
-  /** Ask over a lane; answers the body. `kind` is what the figures call it. Throws where the answer is another than wanted. */
+  /**
+   * Sends a request over a lane; returns the body. `kind` is its name in the figures. Throws on
+   * any other answer than `want`.
+   */
   ask(lane: Lane, kind: string, request: string, question: Question): Promise<Json>
-  /** The same with bytes as they are. */
+  /** Sends raw bytes in the same way. */
   send(lane: Lane, kind: string, bytes: Buffer, question: Question): Promise<Json>
-  /** Hold something against what was asked; a server that only says what it was told is asked nothing. */
+  /** Checks an answer; skipped for a server that only repeats prepared answers. */
   readonly check: (claim: () => void) => void
-  /** Something was not as it has to be. */
+  /** Records a fault. */
   wrong(where: string, error: unknown): void
-  /** Forget how long it took so far: from here on it counts. */
+  /** Resets the times: measuring begins here. */
   start(): void
   readonly heard: {
     readonly wrong: readonly string[]
     readonly took: ReadonlyMap<string, readonly number[]>
-    /** Of those, what a connection was opened for first, and not written slowly. */
+    /** The part of them that opened a connection first and was not written slowly. */
     readonly opening: readonly number[]
     readonly given: ReadonlyMap<string, Given>
   }
 }
 
-/** What a server says of itself. That it closes belongs to the answer. */
+/** Fields that each server sets itself. A `close` belongs to the answer. */
 const OWN = new Set(['date', 'keep-alive', 'content-length', 'transfer-encoding'])
 const isOwn = (name: string, value: string) =>
   OWN.has(name) || (name === 'connection' && value !== 'close')
@@ -51,7 +54,7 @@ const givenBy = ({ status, headers, body }: Reply): Given => ({
   body: body.toString(),
 })
 
-/** The bytes of a request. */
+/** Returns the bytes of a request. */
 export function bytesOf(
   port: number,
   kind: string,
@@ -75,8 +78,8 @@ export function bytesOf(
 }
 
 /**
- * A crowd at a port.
- * @param judges whether answers are held against what was asked
+ * Creates a crowd at a port.
+ * @param judges whether answers are checked against the requests
  */
 export function newCrowd(port: number, size: number, judges: boolean): Crowd {
   const wrong: string[] = []

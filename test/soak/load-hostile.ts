@@ -1,4 +1,4 @@
-/** What somebody sends who means harm, over the connection over which honest requests come before and after. */
+/** Hostile requests, sent over a connection with honest requests before and after them. */
 import type { Question } from './load-crowd.ts'
 
 interface Hostile {
@@ -65,7 +65,7 @@ const ALL: readonly Hostile[] = [
   },
 ]
 
-/** One of them, by its number, in bytes for a port. */
+/** Returns one of them, by its number, in bytes for a port. */
 export function hostile(
   number: number,
   port: number,

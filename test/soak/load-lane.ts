@@ -1,26 +1,29 @@
-/** A connection of a crowd's, which listens all the time: an answer that nobody asked for does not go unnoticed. */
+/** A connection of a crowd. It always listens, so that an unsolicited answer is noticed. */
 import { type Socket, connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { Hang, type Reply, replyIn } from './wire.ts'
 
-/** So long a server may say nothing on a machine that does much else: whoever is last waits for the writes of all others. */
+/**
+ * The longest silence of a server on a busy machine: the last client waits for the writes of all
+ * others.
+ */
 const LIMIT_MS = 60_000
 const NONE = Buffer.alloc(0)
 
 export interface Sending {
   /** The answer has no body. */
   readonly bodiless?: boolean
-  /** Byte by byte, with so many milliseconds between as this says. */
+  /** Writes byte by byte, with pauses of this many milliseconds. */
   readonly pace?: () => number
 }
 
 export interface Lane {
   /**
-   * Send a request and read its one answer, over a new connection where the last one was closed.
-   * @throws Hang where nothing comes, Error for what is no answer, or more than one
+   * Sends a request and reads its one answer, over a new connection if the last one was closed.
+   * @throws Hang if nothing comes, Error for an invalid answer, or more than one
    */
   ask(bytes: Buffer, sending?: Sending): Promise<Reply>
-  /** How many connections it needed so far. */
+  /** Returns the number of connections so far. */
   opened(): number
   close(): void
 }
@@ -41,7 +44,7 @@ async function drip(socket: Socket, bytes: Buffer, pace: () => number): Promise<
 
 const shown = (bytes: Buffer) => JSON.stringify(bytes.toString('latin1', 0, 300))
 
-/** A lane to a port of this machine. */
+/** Opens a lane to a port of this machine. */
 export function openLane(port: number): Lane {
   let socket: Socket | null = null
   let opened = 0

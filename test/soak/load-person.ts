@@ -1,4 +1,4 @@
-/** Somebody of a crowd: with a connection of their own, over a lane of their own, and with a token that they made themselves. */
+/** A person of a crowd: with a connection, a lane and a token of its own. */
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import type { Json } from '../e2e/caller.ts'
@@ -6,35 +6,38 @@ import type { Crowd, Question } from './load-crowd.ts'
 import { hostile } from './load-hostile.ts'
 import { openLane } from './load-lane.ts'
 
-/** One request in so many means harm. */
+/** One request of this many is hostile. */
 const HOSTILE = 100
 
-/** What all of them know. */
+/** State that all persons share. */
 export interface Known {
-  /** The account of all. */
+  /** The account of all persons. */
   account: string
-  /** How many requests there were. */
+  /** The number of requests. */
   requests: number
-  /** Which connection is whose, by its id. */
+  /** The number of the person that owns each connection, by its id. */
   readonly owners: Map<string, number>
-  /** The words of each connection and minute, and whose words they are. */
+  /** The words of each connection and minute, with their owners. */
   readonly words: Map<string, string>
-  /** Whether one more may guess words: all together may do so only twenty times a minute. */
+  /**
+   * Returns whether one more guess of words is allowed: all together may guess only twenty times
+   * a minute.
+   */
   readonly mayGuess: () => boolean
 }
 
 export interface Person {
   readonly number: number
   readonly known: Known
-  /** How many people there are. */
+  /** The number of persons. */
   readonly size: number
-  /** The tags that this one made and left. */
+  /** The tags that this person created and left. */
   readonly tags: string[]
   token: string
   connection: string
-  /** What the connection is called. */
+  /** The name of the connection. */
   name: string
-  /** Numbers, each once. */
+  /** Returns another number each time. */
   readonly next: () => number
   readonly ask: (kind: string, request: string, question?: Partial<Question>) => Promise<Json>
   readonly check: (claim: () => void) => void
@@ -42,7 +45,7 @@ export interface Person {
 
 export type Story = (person: Person) => Promise<unknown>
 
-/** The first things that everybody does. */
+/** The first requests of each person. */
 const arrive: Story = async (person) => {
   const { number, ask, check, known } = person
   const name = `token ${number}`
@@ -60,7 +63,10 @@ const arrive: Story = async (person) => {
   known.owners.set(opened.id, number)
 }
 
-/** Somebody of the crowd, whose requests follow from the number, so that a run is much like any other. */
+/**
+ * Creates a person of the crowd. Its requests follow from the number, so that runs resemble each
+ * other.
+ */
 export function newPerson(crowd: Crowd, known: Known, number: number) {
   const lane = openLane(crowd.port)
   let [made, last] = [0, '']
@@ -71,7 +77,7 @@ export function newPerson(crowd: Crowd, known: Known, number: number) {
     try {
       await crowd.send(lane, kind, bytes, question)
     } catch (error) {
-      // The peer refuses some of it in a way of its own.
+      // The peer rejects some of it in its own way.
       crowd.check(() => crowd.wrong(kind, error))
     }
   }
@@ -109,8 +115,9 @@ export function newPerson(crowd: Crowd, known: Known, number: number) {
     person,
     arrive: () => act(arrive),
     /**
-     * Do one thing after the other until it is over. Each begins at another place of the mix, and at another time.
-     * @param pauseMs how long to wait before each request
+     * Runs stories one after the other until `over`. Each person starts at another place of the
+     * mix, and at another time.
+     * @param pauseMs the wait before each request
      */
     async live(
       stories: readonly Story[],

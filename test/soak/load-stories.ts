@@ -1,4 +1,4 @@
-/** What the people of a crowd ask, and what they must be told: nobody else's answer is right. */
+/** The requests of a crowd’s persons, and checks that each answer belongs to its person. */
 import assert from 'node:assert/strict'
 import encodeQR from 'qr'
 import { linkOf, minuteOf, wordsFrom } from '../e2e/peer.ts'
@@ -21,7 +21,9 @@ const status: Story = async ({ ask, check, size }) => {
   check(() => assert.deepEqual([told.authenticated, told.cached_connections], [true, size]))
 }
 
-/** Words are those of one connection and one minute, whoever asks and however often. */
+/**
+ * Checks that words belong to one connection and one minute, for each caller and each request.
+ */
 const code = async ({ ask, check, connection, known: { words } }: Person): Promise<string> => {
   const told = await ask('code', `GET /api/v1/connections/${connection}/code`)
   check(() => {
@@ -94,7 +96,7 @@ const guest: Story = async ({ ask, check, known, number, next }) => {
   await ask('qr of one revoked', `GET /api/v1/guest-codes/${id}/qr`, { want: '409 invalid_state' })
 }
 
-/** An account has 200 tags at most, so only some people leave theirs, and only some of them. */
+/** An account has 200 tags at most, so only some persons leave theirs, and only some of them. */
 const KEEPERS = 40
 const KEPT_TAGS = 2
 
@@ -120,7 +122,7 @@ const tag: Story = async ({ ask, check, connection, tags, number, next }) => {
   await ask('delete it again', `DELETE /api/v1/tags/${gone}`, { want: '404 not_found' })
 }
 
-/** A new token in the place of the old, which is good for nothing from then on. */
+/** Replaces the token by a new one; the old one is invalid from then on. */
 const turnToken: Story = async (person) => {
   const { ask, check, number } = person
   const name = `token ${number} ${person.next()}`
@@ -137,7 +139,7 @@ const turnToken: Story = async (person) => {
   await ask('a token revoked', path, { token, want: '401 invalid_token' })
 }
 
-/** Two pages of what all have together. */
+/** Reads two pages of the resources that all persons share. */
 const list: Story = async ({ ask, check, size, known: { owners }, number }) => {
   const limit = 1 + (number % 20)
   const path = `GET /api/v1/connections?limit=${limit}`
@@ -198,7 +200,7 @@ const MIX: readonly (readonly [story: Story, share: number])[] = [
   [mistakes, 1],
 ]
 
-/** Each as often as its share says, and none in a row. */
+/** Each story in proportion to its share, spread evenly. */
 export const STORIES: readonly Story[] = MIX.flatMap(([story, share]) =>
   Array.from({ length: share }, (_, i) => [story, (i + 0.5) / share] as const),
 )

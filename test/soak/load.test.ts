@@ -1,7 +1,8 @@
 /**
- * A crowd at a daemon that runs: many connections at once, ordinary requests of all sorts with some hostile ones among them, and beside
- * them those who only sit there, write slowly or read slowly. Every answer is held against what was asked. What it took is reported
- * beside what bare node:http takes for the same crowd, and never judged.
+ * A crowd at a running daemon: many connections at once, ordinary requests of all kinds with some
+ * hostile ones, and beside them clients that are idle, write slowly or read slowly. Every answer
+ * is checked against its request. The times are reported beside those of bare node:http for the
+ * same crowd, and never judged.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
@@ -22,7 +23,7 @@ const CROWD: Omit<Job, 'port' | 'judges'> = {
   idle: sized(40, 200),
   slowMs: { writer: sized(4, 10), reader: sized(5, 40) },
 }
-/** How often the memory of a server at rest is looked at, twice a second. */
+/** The number of measurements of an idle server’s memory, two each second. */
 const LOOKS = sized(1, 20)
 
 interface Measured {
@@ -30,7 +31,7 @@ interface Measured {
   readonly mib: { readonly before: number; readonly peak: number; readonly after: number }
 }
 
-/** A program of this folder, with a line to it. */
+/** Starts a program of this folder, with an IPC channel to it. */
 function started(name: string): ChildProcess {
   const { PATH, HOME } = process.env
   const child = fork(join(import.meta.dirname, name), { env: { PATH, HOME }, execArgv: [] })
@@ -49,10 +50,10 @@ async function tell<T>(child: ChildProcess, what: object): Promise<T> {
   return answer
 }
 
-/** Send the crowd to a server, and look at its memory meanwhile. */
+/** Sends the crowd to a server, and measures the server’s memory meanwhile. */
 async function measure(pid: number, port: number, judges: boolean): Promise<Measured> {
   const rss = rssMib(pid)
-  // What a process had at most is what it has now, from here on (proc(5)).
+  // Resets the process’s peak memory to its present memory (proc(5)).
   writeFileSync(`/proc/${pid}/clear_refs`, '5')
   const told = await tell<Told>(started('load-client.ts'), { ...CROWD, port, judges })
   const peak = peakMib(pid)
@@ -140,7 +141,7 @@ describe('a crowd at a daemon that runs', { skip: HERE }, () => {
       .map(([kind, { count, p99 }]) => `${kind} (${count}) ${shown(p99)}`)
     t.diagnostic(`ours, the longest by p99: ${slowest.join(', ')}`)
     assert.deepEqual(bare.told.wrong, [])
-    // Both were asked the same.
+    // Both received the same requests.
     assert(bare.told.all.count > 0)
   })
 })

@@ -1,4 +1,7 @@
-/** `npm run soak`: the long suites of this folder in their full size, one after the other, with their figures. */
+/**
+ * `npm run soak`: runs the long suites of this folder in full size, one after the other, and
+ * prints their figures.
+ */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from 'node:test'

@@ -1,4 +1,7 @@
-/** What stands before an account server and, when a test says so, answers in its place as no server should. */
+/**
+ * A front before an account server that gives faulty answers in its place when a test sets a
+ * fault.
+ */
 import { once } from 'node:events'
 import { type IncomingMessage, type ServerResponse, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,7 +9,7 @@ import type { TestContext } from 'node:test'
 import { buffer } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 
-/** Answers a request that was read whole; `real` is what the server said to it, asked when it is called. */
+/** Answers a complete request; `real` forwards it and returns the real server’s answer. */
 type Answer = (res: ServerResponse, real: () => Promise<Real>) => unknown
 
 interface Real {
@@ -19,19 +22,19 @@ export interface Front {
   readonly url: string
   /** The port of the real server. */
   to: number
-  /** How it answers now; null as the real server does. */
+  /** The present fault; null to answer as the real server does. */
   fault: Answer | null
-  /** How many requests got a faulty answer. */
+  /** Returns the number of faulty answers. */
   readonly spoilt: () => number
 }
 
 const JSON_TYPE = { 'Content-Type': 'application/json' }
 const MIB = Buffer.alloc(1024 * 1024, ' ')
 const MEMBER = gzipSync(Buffer.alloc(16 * 1024 * 1024))
-/** As much as one answer is read of, and a lot more. */
+/** Far more than the client reads of one answer, in MiB. */
 const ENDLESS = 10 * 1024
 
-/** Write until the other side has gone, or ten gibibytes were written. */
+/** Writes until the client has closed, or ten gibibytes were written. */
 function pour(res: ServerResponse): void {
   let written = 0
   const more = () => {
@@ -42,7 +45,7 @@ function pour(res: ServerResponse): void {
   more()
 }
 
-/** A byte now and a byte then, for as long as somebody listens. */
+/** Writes one byte at a time as long as the client reads. */
 function drip(res: ServerResponse, text: string): void {
   const bytes = text.split('')
   const next = () => {
@@ -65,21 +68,21 @@ const json =
 export interface Fault {
   readonly name: string
   readonly answer: Answer
-  /** What a caller is told. */
+  /** The error code for the caller. */
   readonly code: 'backend_error' | 'backend_unavailable' | 'backend_timeout'
-  /** Takes as long as patience lasts. */
+  /** Takes as long as the client’s timeout. */
   readonly isSlow?: true
-  /** Another does the same to whoever reads it, in less time: it comes in the full size only. */
+  /** Another fault has the same effect in less time: this one runs in the full size only. */
   readonly isLike?: string
-  /** It is an object in JSON, as some row may want it. */
+  /** The answer is a JSON object, which some row may accept. */
   readonly isObject?: true
-  /** A busy machine may not read as much of it in time as is too much. */
+  /** On a busy machine the timeout may end it before the size limit does. */
   readonly orLate?: true
 }
 
 const HALF = '{"items":[{"id":"con_'
 
-/** Every way to answer wrong. */
+/** Every kind of faulty answer. */
 export const FAULTS: readonly Fault[] = [
   { name: 'closes at once', answer: (res) => res.socket?.destroy(), code: 'backend_unavailable' },
   {
@@ -170,7 +173,10 @@ export const FAULTS: readonly Fault[] = [
   },
 ]
 
-/** What a mebibyte can become: members of a gzip follow each other (RFC 1952 section 2.2). */
+/**
+ * Many mebibytes in a small answer: the members of a gzip follow each other (RFC 1952 section
+ * 2.2).
+ */
 const BOMB = Buffer.concat(Array<Buffer>(64).fill(MEMBER))
 
 export async function startFront(t: TestContext): Promise<Front> {

@@ -1,6 +1,7 @@
 /**
- * An account server that answers garbage, slowly, half or not at all, before a daemon that runs: each call fails as documented, what
- * needs no server goes on, nothing that was acknowledged is lost or doubled, and all is well again as soon as the server is.
+ * An account server with faulty, slow, partial or missing answers, before a running daemon: each
+ * call fails as documented, operations without the server go on, no acknowledged write is lost or
+ * doubled, and all works again as soon as the server does.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -20,14 +21,17 @@ import { sized } from './size.ts'
 
 const HASTY = pathToFileURL(join(import.meta.dirname, 'hasty.ts')).href
 const EMAIL = 'ada@example.org'
-/** How often each fault comes. */
+/** The number of rounds of each fault. */
 const ROUNDS = sized(1, 5)
-/** Those that come in this size. */
+/** The faults of this size. */
 const faults = FAULTS.filter(({ isLike }) => isLike === undefined || sized(0, 1) === 1)
-/** By how much the daemon may grow at most, whatever it is sent: an answer is held whole up to 16 MiB, several at once. */
+/**
+ * The most growth of the daemon, for any answer: it holds up to 16 MiB of an answer, several at
+ * once.
+ */
 const MOST_GROWTH = 256 * 1024 * 1024
 
-/** Of a process, in bytes: what it has, and the most it ever had (proc(5)). */
+/** Returns the present and the peak memory of a process, in bytes (proc(5)). */
 function memoryOf(pid: number): { now: number; peak: number } | null {
   if (process.platform !== 'linux') return null
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
@@ -39,7 +43,7 @@ function memoryOf(pid: number): { now: number; peak: number } | null {
 interface Site {
   readonly front: Front
   readonly daemon: Running
-  /** Nobody has signed in at it. */
+  /** A daemon without a signed-in user. */
   readonly fresh: Running
   readonly connection: string
   readonly call: (method: string, path: string, question?: Question) => Promise<Answer>
@@ -83,7 +87,7 @@ const errorOf = ({ status, json, text }: Answer) => {
   return error === undefined ? `${status} ${text.slice(0, 200)}` : `${status} ${error}`
 }
 
-/** What stands in a list of the account. */
+/** Returns the items of a list of the account. */
 async function itemsOf(site: Site, path: string): Promise<Record<string, unknown>[]> {
   const { status, json, text } = await site.call('GET', `${path}?limit=200`)
   assert.equal(status, 200, text)
@@ -94,7 +98,7 @@ const uptimeOf = async ({ daemon }: Site) =>
   ((await ask(daemon.address, 'GET', '/health')).json as { uptime_s: number }).uptime_s
 
 describe('an account server', () => {
-  /** What was acknowledged while the server was unwell, and must be at it in the end. */
+  /** Writes that were acknowledged while the server was faulty, and must be on it in the end. */
   const kept = { verifications: 0, stamps: [] as string[] }
   let site: Site
   let turn = 0
@@ -122,7 +126,7 @@ describe('an account server', () => {
       callFresh('POST', '/local/v1/sign-in', { body: { email: 'bob@example.org' } }),
       call('GET', '/api/v1/tags'),
       call('POST', '/api/v1/tags', tag),
-      // An assistant may think for longer than the other rows; what comes of it is the same.
+      // An assistant may take longer than the other rows; the result is the same.
       isSlow ? null : call('POST', '/api/v1/chat', { body: { message: 'How do I verify?' } }),
       call('POST', '/api/v1/sync'),
       call('GET', `/api/v1/connections/${connection}/code`),
@@ -130,15 +134,15 @@ describe('an account server', () => {
       call('POST', '/api/v1/stamp', { body: { content: name } }),
     ])
     assert(front.spoilt() > before)
-    // What needs the server.
+    // Operations that need the server.
     for (const one of [signIn, read, write]) assert(told.includes(errorOf(one)), errorOf(one))
-    // No row says what is in the JSON of a chat: an object is passed on.
+    // No row defines the JSON of a chat: an object is passed on.
     if (chat !== null && !isObject) assert(told.includes(errorOf(chat)), errorOf(chat))
     assert(told.includes(errorOf(sync)), errorOf(sync))
     assert.match((sync.json as { message: string }).message, /account server/)
-    // What does not.
+    // Operations that do not.
     assert.deepEqual([words.status, stamp.status], [200, 201], stamp.text)
-    // Twenty wrong words a minute are judged.
+    // Twenty wrong words a minute are checked.
     assert(heard.status === 200 || errorOf(heard) === '429 rate_limited', heard.text)
     const signed = stamp.json as { id: string; receipt: string | null }
     assert.equal(signed.receipt, null)
@@ -153,9 +157,9 @@ describe('an account server', () => {
     const begun = await callFresh('POST', '/local/v1/sign-in', {
       body: { email: 'bob@example.org' },
     })
-    // It was sent more often than a mailbox should get, perhaps: that is no fault of the server's.
+    // The limit for a mailbox may be reached, which is not the server’s fault.
     assert([200, 429].includes(begun.status), begun.text)
-    // Done once, however often it was asked for.
+    // Done once, for any number of requests.
     const tags = await itemsOf(site, '/api/v1/tags')
     assert.equal(tags.filter((one) => one['name'] === name).length, 1)
   }

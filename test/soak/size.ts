@@ -1,5 +1,5 @@
-/** How much a long suite does: little in CI, all of it in `npm run soak`. */
+/** The size of a long suite: small in CI, full in `npm run soak`. */
 
-/** The one that fits this run. */
+/** Returns the size for this run. */
 export const sized = (small: number, full: number): number =>
   process.env['SOAK'] === 'full' ? full : small

@@ -1,4 +1,6 @@
-/** A disk of a few mebibytes, which can be filled to the last byte and breaks nothing of the machine. */
+/**
+ * A disk of a few mebibytes that can be filled to the last byte, without effect on the machine.
+ */
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   closeSync,
@@ -43,9 +45,9 @@ export const noFailingDisk: string | false =
 export interface SmallDisk {
   /** A folder on it, of mode 0700. */
   readonly stateDir: string
-  /** Take every byte that is left, but for so many. */
+  /** Uses up all free space except this many bytes. */
   fill(butFor?: number): void
-  /** Give back what `fill` took. */
+  /** Frees the space that `fill` used. */
   free(): void
 }
 
@@ -72,7 +74,10 @@ function diskOn(root: string): SmallDisk {
   }
 }
 
-/** Unmounted at the end of the test, whatever its outcome and whoever still has a file open there. */
+/**
+ * Mounts a disk and unmounts it at the end of a passed or failed test, even if a
+ * process still has a file open there.
+ */
 function mounted(t: TestContext, mount: (root: string) => void): string {
   const root = mkdtempSync(join(tmpdir(), 'countersign-disk-'))
   mount(root)
@@ -83,7 +88,7 @@ function mounted(t: TestContext, mount: (root: string) => void): string {
   return root
 }
 
-/** Mount one of so many bytes. */
+/** Mounts a disk of this many bytes. */
 export function smallDisk(
   t: TestContext,
   bytes: number,
@@ -97,7 +102,10 @@ export function smallDisk(
   }
 }
 
-/** Mount one that can fail, as disks do: what is written from then on is lost, and what was not written through before may be. */
+/**
+ * Mounts a disk that can fail: later writes are lost, and earlier ones may be unless they were
+ * synced.
+ */
 export function failingDisk(t: TestContext): SmallDisk & { fail(): void; repair(): void } {
   const folder = freshFolder(t)
   const image = join(folder, 'image')
@@ -111,7 +119,7 @@ export function failingDisk(t: TestContext): SmallDisk & { fail(): void; repair(
     fail: () => run('mount', '-o', 'remount,abort', root),
     repair() {
       run('umount', root)
-      // Its exit code says that there was something to repair.
+      // Its exit code reports that there was something to repair.
       spawnSync('/sbin/e2fsck', ['-f', '-y', image])
       mount(root)
     },

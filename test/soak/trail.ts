@@ -1,8 +1,9 @@
 /**
- * What this process was answered by a daemon, against the audit log in that daemon's folder.
+ * Compares the answers of a daemon to this process with the audit log in that daemon’s folder.
  *
- * A daemon writes the line of a write before its answer. So that line may be missing after a kill only where no other write that
- * was asked after its answer was answered, too; and on a full disk only for as long as that is full.
+ * A daemon writes the line of a write before its answer. So a line may be missing after a kill
+ * only if no other write that was requested after its answer was answered, too; and on a full
+ * disk only as long as the disk is full.
  */
 import assert from 'node:assert/strict'
 import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel'
@@ -15,7 +16,7 @@ import type { AuditLine } from '../../src/storage/audit-line.ts'
 
 const [ASKED, ANSWERED] = ['undici:request:create', 'undici:request:headers']
 
-/** A write that was answered, and its place among all that was asked and answered. */
+/** A write that was answered, and its position among all requests and answers. */
 interface Answer {
   readonly id: string
   readonly request: string
@@ -25,19 +26,20 @@ interface Answer {
 }
 
 export interface Trail {
-  /** A moment, for `demand`. */
+  /** Returns the present position, for `demand`. */
   now(): number
   /**
-   * Throws unless the audit log is as it was written and has the line of each write so far, with its status. Those of answers after
-   * `since` may be missing: by themselves, those after which no write was asked that was answered.
-   * @returns how many are missing; they are demanded again the next time
+   * Throws unless the audit log is valid and has the line of each write so far, with its status.
+   * Lines of answers after `since` may be missing: by default, those after which no answered
+   * write was requested.
+   * @returns the number of missing lines; the next call requires them
    */
   demand(stateDir: string, since?: number): number
-  /** What is missing went with the daemon that was killed. */
+  /** Drops the missing lines: they were lost with the killed daemon. */
   forget(): void
 }
 
-/** The status of each request in an audit log. What a crash cut off is no line. */
+/** Returns the status of each request in an audit log. A line that a crash cut off is skipped. */
 function statusesIn(stateDir: string): Map<string | null, number | null> {
   const texts = auditFiles(stateDir).flatMap((name) =>
     readFileSync(join(stateDir, name), 'utf8').split('\n'),
@@ -55,7 +57,7 @@ function headerOf(headers: readonly Buffer[], name: string): string {
   return String(headers[at + 1])
 }
 
-/** Follow each write of this process (what `fetch` sends and is not a GET) until the test ends. */
+/** Records each write of this process (each `fetch` that is not a GET) until the test ends. */
 export function follow(t: TestContext): Trail {
   let moment = 0
   const asked = new WeakMap<object, number>()
@@ -68,7 +70,8 @@ export function follow(t: TestContext): Trail {
   }) => {
     const { request, response } = message
     if (request.method === 'GET') return
-    // A refusal of nobody in particular: of those, a few a minute have a line, and the others are counted.
+    // An error without a caller’s identity: a few a minute get a line, and the others are
+    // counted.
     if (request.path === '/api/v1/token' && response.statusCode >= 400) return
     answers.push({
       id: headerOf(response.headers, 'x-request-id'),

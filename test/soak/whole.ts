@@ -1,4 +1,7 @@
-/** What lies in the folder of a daemon, looked at from outside while that runs: nothing half written, nothing that nobody needs. */
+/**
+ * Checks the files of a running daemon from outside: nothing is half written, and nothing is left
+ * over.
+ */
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { commandLineToken } from '../../src/auth/proof.ts'
 import { type Runtime, readRuntime, stateSecret } from '../../src/storage/runtime-file.ts'
 
-/** The token of the command line, for the daemon that runs over a folder. */
+/** Returns the token of the command line, for the daemon that runs over a folder. */
 export const ownerOf = (dir: string): string =>
   commandLineToken(stateSecret(dir), (readRuntime(dir) as Runtime).nonce)
 
@@ -32,7 +35,7 @@ export function demandSound(path: string): void {
   })
 }
 
-/** Secrets of what is not there, which a sync forgets when they are a day old. */
+/** Returns secrets without a record. A sync deletes them when they are a day old. */
 export const orphans = (stateDir: string): string[] =>
   asked(join(stateDir, 'state.db'), (db) =>
     column(
@@ -41,16 +44,16 @@ export const orphans = (stateDir: string): string[] =>
     ),
   )
 
-/** The names in the keychain of sealed files. */
+/** Returns the names in the keychain of sealed files. */
 const sealed = (stateDir: string): string[] =>
   readdirSync(join(stateDir, 'keychain')).map((name) =>
     decodeURIComponent(name.slice(0, -'.sealed'.length)),
   )
 
-/** Throws unless all of the folder of a daemon with the file keychain is whole. */
+/** Throws unless the folder of a daemon with the file keychain is whole. */
 export function demandWhole(stateDir: string): void {
   const files = readdirSync(stateDir, { recursive: true, encoding: 'utf8' })
-  // A mail is written behind its answer, and under another name until it is whole.
+  // A mail is written after its answer, under another name until it is complete.
   assert.deepEqual(
     files.filter((name) => name.endsWith('.tmp') && !name.startsWith('mail/')),
     [],
@@ -59,7 +62,7 @@ export function demandWhole(stateDir: string): void {
     if (files.includes(name)) demandSound(join(stateDir, name))
   const tokens = asked(join(stateDir, 'state.db'), (db) => column(db, 'select id from tokens'))
   const expected = ['device', 'session', 'vault', ...tokens.map((id) => `token/${id}`)]
-  // The vault's key is made with the first secret.
+  // The vault’s key is created with the first secret.
   const found = new Set([...sealed(stateDir), 'vault'])
   assert.deepEqual([...found].toSorted(), expected.toSorted())
 }

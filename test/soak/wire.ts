@@ -1,4 +1,6 @@
-/** HTTP/1.1 as a client reads it that trusts nothing: what is no well-formed answer is a fault of the server. */
+/**
+ * Reads HTTP/1.1 as a strict client: an answer that is not well-formed is a fault of the server.
+ */
 import { type Socket, connect } from 'node:net'
 
 export interface Reply {
@@ -6,14 +8,14 @@ export interface Reply {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
-  /** How many bytes of the connection it took. */
+  /** Its length on the connection, in bytes. */
   readonly length: number
 }
 
 interface Reading {
   /** The answer is to HEAD. */
   readonly bodiless?: boolean
-  /** No more comes. */
+  /** The connection has ended. */
   readonly ended?: boolean
 }
 
@@ -21,7 +23,7 @@ const END = Buffer.from('\r\n\r\n')
 const LINE = Buffer.from('\r\n')
 const NONE = Buffer.alloc(0)
 
-/** The chunks at a place (RFC 9112 section 7.1); null where they are not whole. */
+/** Reads the chunks at a place (RFC 9112 section 7.1); null if they are not complete. */
 function chunksAt(bytes: Buffer, start: number): { body: Buffer; end: number } | null {
   const chunks: Buffer[] = []
   for (let at = start; ;) {
@@ -52,8 +54,8 @@ function headOf(bytes: Buffer, end: number): Pick<Reply, 'status' | 'headers'> {
 }
 
 /**
- * The answer that bytes begin with; null as long as it is not whole.
- * @throws Error for bytes that are no answer
+ * Reads the answer at the start of some bytes; null as long as it is not complete.
+ * @throws Error for bytes that are not an answer
  */
 export function replyIn(
   bytes: Buffer,
@@ -82,7 +84,7 @@ export function replyIn(
   return { ...head, body: bytes.subarray(start, whole), length: whole }
 }
 
-/** All answers that a connection carried, from its first byte to its last. A last one that was cut off is none. */
+/** Reads all answers of a connection. A last one that was cut off is skipped. */
 export function repliesIn(bytes: Buffer, bodiless = false): Reply[] {
   const replies: Reply[] = []
   for (let rest = bytes; rest.length > 0;) {
@@ -99,21 +101,21 @@ export class Hang extends Error {}
 
 export interface Wire {
   /**
-   * Send a request and read its answer; null where the connection was closed instead.
-   * @throws Hang where neither comes in time, Error for what is no answer
+   * Sends a request and reads its answer; null if the connection was closed instead.
+   * @throws Hang if neither comes in time, Error for an invalid answer
    */
   ask(bytes: Buffer, bodiless?: boolean): Promise<Reply | null>
   close(): void
 }
 
-/** A client of one connection, which it opens anew when it was closed. */
+/** Opens a client of one connection, which reconnects after a close. */
 export function openWire(port: number, limitMs: number): Wire {
   let socket: Socket | null = null
 
   const fresh = () => {
     const made = connect({ host: '127.0.0.1', port, noDelay: true })
     made.on('error', () => undefined)
-    // A server closes what nobody uses for a while.
+    // A server closes an idle connection after a while.
     made.once('close', () => {
       if (socket === made) socket = null
     })
@@ -138,7 +140,8 @@ export function openWire(port: number, limitMs: number): Wire {
           try {
             const reply = replyIn(text, { bodiless })
             if (reply === null) return
-            // What refuses before the method is known has a body, and is the last on its connection.
+            // An error before the method is known has a body, and is the last answer on its
+            // connection.
             const isLast = reply.headers['connection'] === 'close'
             if (reply.length < text.length && !(bodiless && isLast))
               throw new Error('more than one answer to one request')
@@ -162,13 +165,13 @@ export function openWire(port: number, limitMs: number): Wire {
   }
 }
 
-/** A server that says nothing for so long waits for more. */
+/** A server that is silent for so long waits for more. */
 const QUIET_MS = 150
 
 /**
- * Send bytes on a connection of their own; answers all that came until the server closed it. Where the server falls silent and leaves it
- * open, it is told that no more come.
- * @throws Hang where it does not close then
+ * Sends bytes on a connection of their own; returns all answers until the server closed it. If
+ * the server falls silent and leaves it open, this side is closed.
+ * @throws Hang if the server does not close then
  */
 export function sendAll(port: number, bytes: Buffer, limitMs: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -190,7 +193,7 @@ export function sendAll(port: number, bytes: Buffer, limitMs: number): Promise<B
       quiet.refresh()
     })
     socket.once('end', done)
-    // A reset is how a server drops what it does not want to read.
+    // A server resets a connection to drop unread input.
     socket.once('error', done)
     socket.once('close', done)
     socket.write(bytes)

@@ -1,4 +1,7 @@
-/** People who write to a daemon, several at once, until it is gone; what was acknowledged goes into the ledger. */
+/**
+ * Writes to a daemon, several at once, until it is killed; the ledger records the acknowledged
+ * writes.
+ */
 import { generateKeyPairSync } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { type Json, caller } from '../e2e/caller.ts'
@@ -6,22 +9,22 @@ import { linkOf, minuteOf, wordsFrom } from '../e2e/peer.ts'
 import type { Chance } from './chance.ts'
 import { KINDS, type Kind, type Ledger, type Stage, type Thing, keyedConnection } from './ledger.ts'
 
-/** Writes under way. */
+/** The number of simultaneous writes. */
 export const AT_ONCE = 8
-/** So that a kill comes inside of a write as often as between two. */
+/** The longest delay of a kill, so that it hits a write as often as a pause between two. */
 const LATER_MS = 12
 
 const LOCALES = ['de', 'fr', 'it', 'en', 'rm']
-/** From so many on, one ends for each that is made. */
+/** From this many things on, one is deleted for each that is created. */
 const MANY = 30
 
 export interface Writing {
   readonly stage: Stage
   readonly ledger: Ledger
   readonly chance: Chance
-  /** An organisation in which machine accounts are made; null where that is not tried. */
+  /** The organisation of the machine accounts; null if none are created. */
   readonly organisation: string | null
-  /** Gives numbers, each once. */
+  /** Returns another number each time. */
   readonly next: () => number
 }
 
@@ -66,7 +69,10 @@ const makingOrEnding =
     await (ends ? ending(kind) : making(kind))(of)
   }
 
-/** Nobody else may end or change the same meanwhile: the answers would say nothing of what came last. */
+/**
+ * No other write may delete or change the same thing meanwhile: the answers would not show their
+ * order.
+ */
 const renaming =
   (kind: 'connections' | 'tags'): Write =>
   async (of) => {
@@ -88,7 +94,7 @@ const stamping: Write = async (of) => {
   })
 }
 
-/** The words of a guest, as that one's page shows them. */
+/** Verifies the words of a guest, as the guest’s page shows them. */
 const verifying: Write = async (of) => {
   const call = callOf(of)
   const made = await call('POST /api/v1/guest-codes', { label: `v${of.next()}` })
@@ -124,7 +130,7 @@ const employing: Write = async ({ stage, ledger, organisation, next }) => {
   ledger.machines.push({ body, account: account_id })
 }
 
-/** One for each thing that a daemon keeps. */
+/** One write for each kind of thing that a daemon stores. */
 export const WRITES_OF_THINGS: readonly Write[] = [
   ...(Object.keys(KINDS) as Kind[]).map(making),
   stamping,
@@ -148,9 +154,9 @@ const WRITES: readonly Write[] = [
 ]
 
 /**
- * Write, several at once, until the daemon is gone.
- * @param acknowledged hears of each answer
- * @param dying whether a write that fails is the daemon's death, not a fault
+ * Writes, several at once, until the daemon is killed.
+ * @param acknowledged called at each answer
+ * @param dying whether a failed write is the daemon’s death, not a fault
  */
 async function write(of: Writing, acknowledged: () => void, dying: () => boolean): Promise<void> {
   async function one(): Promise<void> {
@@ -166,7 +172,10 @@ async function write(of: Writing, acknowledged: () => void, dying: () => boolean
   await Promise.all(Array.from({ length: AT_ONCE }, one))
 }
 
-/** Write until a moment that chance chooses, and end the daemon there; answers how many writes were acknowledged. */
+/**
+ * Writes until a random moment, and kills the daemon then; returns the number of acknowledged
+ * writes.
+ */
 export async function writeUntil(of: Writing, end: () => Promise<unknown>): Promise<number> {
   const count = 1 + of.chance.below(60)
   const later = of.chance.below(LATER_MS)

@@ -1,4 +1,4 @@
-/** Calls of tools over HTTP, beside the same asked of their routes. */
+/** Calls tools over HTTP, and the same operations at their routes. */
 import assert from 'node:assert/strict'
 import { rest } from '../../src/api/rest/index.ts'
 import { outgoing } from '../../src/api/client.ts'
@@ -9,7 +9,7 @@ export type Json = Record<string, unknown>
 
 export const TOOLS = toolsOf(rest)
 
-/** The parameters in the path of a tool's route. */
+/** Returns the parameters in the path of a tool’s route. */
 export const inPath = ({ route }: Tool): string[] =>
   [...route.path.matchAll(/{(\w+)}/g)].map(([, name]) => name as string)
 
@@ -19,15 +19,18 @@ export interface Caller {
     args?: unknown,
     of?: { token?: string; headers?: Record<string, string> },
   ): Promise<Answer>
-  /** What a call that went well answers. */
+  /** Calls a tool, expects success and returns the answer. */
   called(tool: ToolName, args?: object): Promise<Json>
-  /** The id of what a call made. */
+  /** Calls a tool and returns the id of the created resource. */
   idOf(tool: ToolName, args?: object): Promise<string>
-  /** The same asked of the route itself: with an empty body, where it takes one. */
+  /** Sends the same request to the route itself: with an empty body, if it accepts one. */
   routed(tool: Tool, args: Json): Promise<Answer>
 }
 
-/** @param token what is presented unless told */
+/**
+ * Creates a caller of one daemon.
+ * @param token the token to send by default
+ */
 export function newCaller(daemon: TestDaemon, token: string): Caller {
   const call: Caller['call'] = (tool, body, of) =>
     daemon.request('POST', `/api/v1/tools/${tool}`, { token, body, ...of })

@@ -1,4 +1,4 @@
-/** A tool called over HTTP answers what its route answers. */
+/** A call of a tool over HTTP returns the same answer as its route. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { ToolName } from '../../src/api/tools/tool.ts'
@@ -6,7 +6,7 @@ import { type TestDaemon, startDaemon } from '../daemon.ts'
 import { activeOrganisation, signIn } from '../handlers/people.ts'
 import { type Caller, type Json, TOOLS, newCaller } from './calling.ts'
 
-/** What changes from one request to the next, whoever asks. */
+/** Fields that change from one request to the next, for every caller. */
 const PASSING = new Set([
   'last_sync',
   'last_sync_at',
@@ -27,7 +27,7 @@ const lasting = (json: unknown): unknown =>
   )
 
 let daemon: TestDaemon
-/** At the account server of the first. */
+/** Uses the account server of the first. */
 let other: TestDaemon
 let caller: Caller
 let token: string
@@ -43,7 +43,7 @@ after(async () => {
 })
 
 describe('answers', () => {
-  /** What is in the path of each tool that reads. */
+  /** Returns a value for each path parameter of the tools that read. */
   async function places(): Promise<Record<string, string>> {
     await activeOrganisation(daemon)
     const connection = await caller.idOf('connections_create', { name: 'Bank' })
@@ -67,7 +67,7 @@ describe('answers', () => {
     const { account_id: bob } = await signIn(other, daemon, 'bob@example.org')
     assert(bob !== null)
     await caller.called('trust_cards_create', { user_id: bob })
-    // Nothing is left for a sync to change meanwhile.
+    // Leaves nothing for a sync to change meanwhile.
     await caller.called('sync_run')
     return {
       connections: connection,

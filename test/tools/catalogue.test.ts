@@ -1,5 +1,7 @@
 /**
- * The catalogue of tools: valid by two validators, the same as the committed golden, one operation for every row that is a tool. After an intended change, `UPDATE_GOLDEN=1 node --test test/tools/catalogue.test.ts` writes the golden anew.
+ * The catalogue of tools: valid by two validators, the same as the committed golden, one
+ * operation for every row that is a tool. After an intended change, `UPDATE_GOLDEN=1 node --test
+ * test/tools/catalogue.test.ts` rewrites the golden.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -44,7 +46,7 @@ const documentWith = (more: Pick<Folded, 'examples'>) =>
   JSON.parse(
     JSON.stringify(toolCatalogue({ table: rest, version: '0.0.0', need, ...more })),
   ) as Document
-/** As it is served. */
+/** The catalogue as the daemon serves it. */
 const document = documentWith({ examples })
 const operations = Object.entries(document.paths)
 const operationOf = (tool: string): Operation =>

@@ -1,4 +1,7 @@
-/** What a model reads of each tool: enough to choose one among all, in what the programs that run models take. */
+/**
+ * The texts that a model reads of each tool: enough to choose one among all, within the limits of
+ * the programs that run models.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { rest } from '../../src/api/rest/index.ts'
@@ -13,7 +16,7 @@ type Json = Readonly<Record<string, unknown>>
 
 const tools = listOf(rest, scopeTable(REST))
 const byName = new Map(tools.map((tool) => [tool.name, tool]))
-/** Of answers, what the texts name. */
+/** Fields of answers that the texts name. */
 const IN_ANSWERS = [
   'export_not_ready',
   'group_ids',
@@ -33,7 +36,7 @@ const toolNamed = (name: ToolName) => byName.get(name) ?? assert.fail(name)
 
 describe('the texts of the tools', () => {
   it('are of every tool, and of nothing else', () => {
-    // 103 of the routes of the specification, and three beyond it.
+    // 103 of the routes of the specification, and three further ones.
     assert.equal(tools.length, 106)
     assert.deepEqual(new Set(Object.keys(TEXTS)), new Set(byName.keys()))
   })

@@ -1,4 +1,4 @@
-/** What a program may know of a tool before it calls it, and that repeating one that may be repeated changes nothing. */
+/** The hints of a tool for its callers, and that repeating an idempotent tool changes nothing. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { rest } from '../../src/api/rest/index.ts'
@@ -7,7 +7,10 @@ import { listOf } from '../../src/api/tools/list.ts'
 import { type ToolName, type WritingTool, toolsOf } from '../../src/api/tools/tool.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 
-/** d: takes something away, or cannot be undone. r: may be repeated. o: people outside the account hear of it or may see it. */
+/**
+ * d: deletes something, or cannot be undone. r: may be repeated. o: people outside the
+ * account are notified of it or may see it.
+ */
 const WANTED: Readonly<Record<WritingTool, string>> = {
   sync_run: 'r',
   verify_words: '',
@@ -140,7 +143,7 @@ describe('a second call of the same', () => {
     return json['id'] as string
   }
 
-  /** What to call twice, and where it shows. */
+  /** The tool to call twice, its input, and the tool that shows the result. */
   const cases: [tool: WritingTool, arrange: () => Promise<object>, shows: ToolName][] = [
     ['tags_create', async () => ({ name: 'Suppliers' }), 'tags_list'],
     [
@@ -203,7 +206,7 @@ describe('a second call of the same', () => {
       const input = await arrange()
       const seen = async () => {
         const { json } = await call(shows)
-        // Words of the minute and last uses change without a call.
+        // Current words and times of last use change without a call.
         return JSON.stringify(json, (key, value: unknown) =>
           ['code', 'last_used_at'].includes(key) ? undefined : value,
         )

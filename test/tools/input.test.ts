@@ -1,4 +1,4 @@
-/** What each tool takes: path, query and body of its row in one closed object. */
+/** The input of each tool: path, query and body of its row in one closed object. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as v from 'valibot'

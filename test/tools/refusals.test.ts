@@ -1,4 +1,6 @@
-/** A call of a tool that is refused: as its route refuses, and naming the argument that is at fault. */
+/**
+ * Rejected calls of a tool: the same error as its route, with the name of the faulty argument.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Tool, ToolName } from '../../src/api/tools/tool.ts'
@@ -114,7 +116,7 @@ describe('refusals', () => {
       ['tags_list', many, 422],
       ['tags_list', { cursor: long }, 422],
       ['members_remove', { id: longer, mid: longer }, 404],
-      // Together more than 1 MiB.
+      // More than 1 MiB together.
       ['members_remove', { id: tooLong, mid: tooLong }, 413],
     ]
     for (const [tool, args, wanted] of cases) {
@@ -211,11 +213,11 @@ describe('refusals', () => {
     const cases = [
       ['/tools/stamp_create', 403, 'insufficient_scope'],
       ['/api/v1/tools/stamp_create', 403, 'insufficient_scope'],
-      // What a message calls is not known before it is read: 1 MiB of it is.
+      // The called tool is known only after the message is read: up to 1 MiB of it is.
       ['/mcp', 413, 'payload_too_large'],
     ] as const
     for (const [path, status, error] of cases) {
-      // The answer comes although the body never does.
+      // The server answers although the body never arrives.
       const [answer = assert.fail()] = await exchange(daemon.address, [
         `POST ${path} HTTP/1.1`,
         `Host: ${hostOf(daemon.address)}`,

@@ -1,4 +1,4 @@
-/** Who may call which tool: whoever may ask its route. */
+/** Access to tools: a caller may call a tool if it may call its route. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type TestDaemon, startDaemon } from '../daemon.ts'

@@ -1,17 +1,18 @@
 /**
- * *agents*: the same routes as tools, for programs that choose by name and description. What is called here is answered as its route
- * in *rest* is, scope table, validation and all. Each row has a flat path for older clients.
+ * *agents*: the routes of *rest* as tools, for programs that choose by name and description. A
+ * call of a tool is answered like its route, including the scope table and validation. Each row
+ * has a flat path for older clients.
  */
 import * as v from 'valibot'
 import { named } from '../fields.ts'
 import { stamp } from '../rest/stamp.ts'
 import type { Table } from '../route.ts'
 
-/** The tool that takes content. */
+/** The tool that accepts content. */
 export const CONTENT_TOOL = 'stamp_create'
-/** The most bytes that come with content: a larger one is stamped by its `sha256`. */
+/** The largest call with content, in bytes: larger content is stamped by its `sha256`. */
 const LARGEST = 4 * 1024 * 1024
-/** The most bytes of every other call. */
+/** The largest call of every other tool, in bytes. */
 export const LARGEST_CALL = 1024 * 1024
 
 export const Tool = named(
@@ -62,11 +63,11 @@ export const agents = {
       also: '/tools/{name}',
       summary: 'Call a tool',
       by: 'daemon',
-      // Arguments stand in the body: one beside it would go unheard.
+      // Arguments belong in the body: one in the query would be ignored.
       query: v.strictObject({}),
       body: v.optional(v.looseObject({}), {}),
       limit: LARGEST,
-      // Nobody sends megabytes of content with a token that may not stamp it.
+      // Without this, a token that may not stamp content could send megabytes of it.
       calls: ({ name }) => (name === CONTENT_TOOL ? stamp.create : null),
       limitOf: ({ name }) => (name === CONTENT_TOOL ? LARGEST : LARGEST_CALL),
       media: ['application/json'],

@@ -1,8 +1,8 @@
 /**
- * The approval of a further device (protocol, section 4), as the account server relays it. The new
- * device commits to its keys and a nonce, a device of the account answers with a nonce of its own,
- * and the new device reveals. What both show as words follows from these; the server has no part
- * in it. An attempt ends 15 minutes after its commitment.
+ * The approval of a further device (protocol, section 3), relayed by the account server. The new
+ * device commits to its keys and a nonce, a device of the account answers with a nonce of its
+ * own, and the new device reveals its keys and nonce. The words on both screens follow from
+ * these; the server has no part in them. An attempt ends 15 minutes after its commitment.
  */
 import * as v from 'valibot'
 import { id } from '../fields.ts'
@@ -34,7 +34,7 @@ const Reveal = v.strictObject({
   nonce: bytes32('The nonce nN of the new device'),
 })
 
-/** For the approving device. */
+/** The routes of the approving device. */
 export const pendingDevices = {
   read: {
     method: 'GET',
@@ -69,7 +69,7 @@ export const pendingDevices = {
   },
 } as const satisfies Routes
 
-/** For the new device. */
+/** The routes of the new device. */
 export const approval = {
   begin: {
     method: 'POST',

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { id } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
-/** A device asks before it signs what cannot be taken back. */
+/** A device checks this before it signs an irreversible deletion. */
 export const deletion = {
   read: {
     method: 'GET',

@@ -2,10 +2,10 @@ import * as v from 'valibot'
 import { Time, id } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
-/** No link to an export is good for longer, milliseconds. */
+/** The longest validity of a link to an export, in milliseconds. */
 export const DOWNLOAD_LINK_MS = 300_000
 
-/** Links to exports that a daemon gets for one of its API tokens, and ends with it. */
+/** Links to exports that a daemon requests for one of its API tokens, and ends with the token. */
 export const downloads = {
   create: {
     method: 'POST',

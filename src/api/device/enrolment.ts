@@ -1,12 +1,16 @@
 /**
- * How a device comes in. A person proves a mailbox by a code sent there, a machine account its key by an assertion; with
- * either, the device enrols as the first of an account, as a further one, or alone after all others were lost.
+ * The enrolment of devices. A user proves access to a mailbox by a code sent there, a machine
+ * account proves its key by an assertion. With either, the device enrols as the first of an
+ * account, as a further one, or alone after all others were lost.
  */
 import * as v from 'valibot'
 import { Jwk, Jws, SealKey, SealKeyId, Time, email, id, name } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
-/** A session as a device keeps it. Both tokens are secrets, and bound to the device's authentication key (RFC 9449). */
+/**
+ * A session as a device stores it. Both tokens are secret, and bound to the device's
+ * authentication key (RFC 9449).
+ */
 export const Session = v.object({
   session_id: id('ses_'),
   refresh_token: v.string(),
@@ -15,7 +19,7 @@ export const Session = v.object({
 })
 export type Session = v.InferOutput<typeof Session>
 
-/** As the key log names them. */
+/** The keys of a device as the key log names them. */
 export const DeviceKeys = v.strictObject({ sign: Jwk, seal: SealKeyId, auth: Jwk })
 
 export const Enrolment = v.object({
@@ -33,7 +37,10 @@ export const Enrolment = v.object({
 
 export const Platform = v.picklist(['linux', 'macos', 'windows', 'other'])
 
-/** What opens the account: exactly one of a code (mailed, or made by the operator) and a machine account's assertion. */
+/**
+ * The credential for an account: exactly one of a code (mailed, or created by the operator) and a
+ * machine account's assertion.
+ */
 const credential = {
   code: v.optional(v.pipe(v.string(), v.maxLength(100), v.description('The code of a person.'))),
   assertion: v.optional(
@@ -48,9 +55,10 @@ const credential = {
 const Place = v.pipe(v.number(), v.integer(), v.minValue(0))
 const device = { device_name: name(100), platform: Platform }
 
-// An Idempotency-Key is its caller's, and these rows have no caller yet: they repeat. Whoever lost an answer presents itself anew.
+// An Idempotency-Key belongs to a caller, and these rows have none yet, so they are not
+// idempotent. A client that lost an answer authenticates again.
 
-/** Of the bodies that anybody may send, in bytes: a JWS or two, and names. */
+/** The largest body of public routes, in bytes: one or two JWS, and names. */
 const LIMIT = 65_536
 
 export const signIns = {

@@ -1,5 +1,5 @@
 /**
- * First contact by four words (protocol, section 5): the account server relays three messages
+ * First contact by four words (protocol, section 3a): the account server relays three messages
  * between the device that made the words and the device at which they were typed.
  */
 import * as v from 'valibot'

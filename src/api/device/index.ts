@@ -1,6 +1,6 @@
 /**
- * *device*: what a daemon asks an account server. `entrance` is what a device may ask before it has a session;
- * `signedIn` is the rest.
+ * *device*: the routes of an account server for daemons. `entrance` contains those for a device
+ * without a session; `signedIn` contains the rest.
  */
 import type { Table } from '../route.ts'
 import { approval, pendingDevices } from './approval.ts'

@@ -12,7 +12,7 @@ const Head = v.pipe(
   v.description('The hash of the newest entry, base64url.'),
 )
 
-/** Where a page of a log begins. */
+/** The start of a page of a log. */
 const Pages = v.strictObject({
   from: v.optional(
     v.pipe(
@@ -21,13 +21,13 @@ const Pages = v.strictObject({
     ),
   ),
 })
-/** The place of the newest entry of a log of which an answer may hold a part. */
+/** The place of the newest entry of a log. An answer may contain only a part of the log. */
 const Newest = v.pipe(
   Seq,
   v.description('The place of the newest entry. There are more where `entries` end before it.'),
 )
 
-/** A signed profile: what no account server can write. */
+/** A signed profile, which no account server can create. */
 const Profile = v.pipe(Jws, v.description('The signed profile of the account.'))
 
 export const signedProfiles = {
@@ -71,13 +71,13 @@ export const keyLogs = {
   },
 } as const satisfies Routes
 
-/** Two valid histories of one connection, as far as a verifier needs them. */
+/** Two valid histories of one connection, reduced to the entries that a verifier needs. */
 const Fork = v.pipe(
   v.tuple([LogEntry, LogEntry]),
   v.description('Two entries at one place of the roster of a forked connection.'),
 )
 
-/** So many envelopes come with one request; the rest follow. */
+/** The most envelopes in one request; the others follow in further requests. */
 export const MOST_ENVELOPES = 1500
 
 export const rosters = {
@@ -86,7 +86,7 @@ export const rosters = {
     path: '/device/v1/rosters',
     summary: 'Open a connection: its first roster entry and an envelope for every own device',
     by: 'account',
-    // An envelope is 2 kB.
+    // An envelope has 2 kB.
     limit: 4 * 1024 * 1024,
     body: v.strictObject({
       connection: id('con_'),
@@ -177,7 +177,8 @@ export const envelopes = {
     summary:
       'Hand over the secret of the current epoch, sealed to devices that have no envelope of it',
     by: 'account',
-    // Of two for one device the first stays, and one act may hand over many.
+    // Repeatable: of two envelopes for one device the first stays, and one operation may hand
+    // over many.
     repeats: true,
     limit: 4 * 1024 * 1024,
     body: v.strictObject({
@@ -221,8 +222,8 @@ export const consents = {
 } as const satisfies Routes
 
 /**
- * What the account server would have this device do, a hint and no more: each is checked against verified rosters and key logs before
- * anything is signed or sealed.
+ * The operations that the account server proposes to this device. They are hints only: the device
+ * checks each against verified rosters and key logs before it signs or seals anything.
  */
 export const duties = {
   read: {

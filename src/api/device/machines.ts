@@ -1,6 +1,6 @@
 /**
- * Machine accounts of organisations, and the tokens of those. A machine account proves its key
- * where a person proves a mailbox; its `csm_` tokens are made and judged by the account server.
+ * Machine accounts of organisations, and their tokens. A machine account proves its key where a
+ * user proves a mailbox. The account server creates and validates its `csm_` tokens.
  */
 import * as v from 'valibot'
 import { Jwk, Page, ScopeName, Time, holderId, id, listOf, name } from '../fields.ts'
@@ -14,7 +14,10 @@ export const Machine = v.object({
   token_endpoint: v.pipe(v.string(), v.description('Where its key gets tokens (RFC 6749).')),
 })
 
-/** Strict, so that a private key sent by mistake is refused and not quietly cut down. */
+/**
+ * Strict, so that a private key sent by mistake is rejected and not silently reduced to its
+ * public part.
+ */
 export const MachinePublicKey = v.pipe(
   v.strictObject(Jwk.entries),
   v.description('The Ed25519 key that checks its assertions.'),
@@ -36,7 +39,7 @@ export const machines = {
   },
 } as const satisfies Routes
 
-/** The tokens of the machine account that asks. */
+/** The tokens of the calling machine account. */
 export const machineTokens = {
   list: {
     method: 'GET',

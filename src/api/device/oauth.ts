@@ -1,6 +1,6 @@
 /**
- * The token endpoint: a machine account's assertion for a `csm_` token (RFC 6749 section 4.4, RFC 7523 section 2.2), and the
- * document by which OAuth clients find it (RFC 8414).
+ * The token endpoint, which exchanges a machine account's assertion for a `csm_` token (RFC 6749
+ * section 4.4, RFC 7523 section 2.2), and the metadata document for OAuth clients (RFC 8414).
  */
 import * as v from 'valibot'
 import type { Routes } from '../route.ts'
@@ -15,7 +15,8 @@ export const oauth = {
     by: 'account',
     form: true,
     limit: 65_536,
-    // RFC 6749 section 3.2: unknown parameters are ignored, and what is missing has an error of its own.
+    // RFC 6749 section 3.2: unknown parameters are ignored. A missing parameter has an error of
+    // its own.
     body: v.object({
       grant_type: Text,
       client_assertion_type: Text,

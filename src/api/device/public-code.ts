@@ -1,6 +1,6 @@
 /**
- * The public code (protocol, section 6): the device makes its secret and shares it with the account server, which resolves words
- * to accounts, and to stamps by the words of those.
+ * The public code (protocol, section 6): the device creates its secret and shares it with the
+ * account server. The server resolves words to accounts, and the words of stamps to stamps.
  */
 import * as v from 'valibot'
 import { id } from '../fields.ts'

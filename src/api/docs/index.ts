@@ -1,6 +1,6 @@
 /**
- * *docs*: the first page, and the files that the documentation page is made of. Public as that page
- * is.
+ * *docs*: the start page, and the files of the documentation page. All are public, like that
+ * page.
  */
 import type { Table } from '../route.ts'
 

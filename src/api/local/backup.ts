@@ -1,11 +1,11 @@
 import * as v from 'valibot'
 import type { Routes } from '../route.ts'
 
-/** The fewest characters of a passphrase, and the most UTF-16 units. */
+/** The fewest characters of a passphrase, and the most UTF-16 code units. */
 export const SHORTEST = 12
 export const LONGEST = 1024
 
-/** How many characters a passphrase has, however it is composed. */
+/** Returns how many characters a passphrase has, in any Unicode composition. */
 export const lengthOf = (passphrase: string): number =>
   Array.from(passphrase.normalize('NFC')).length
 

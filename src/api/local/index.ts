@@ -1,6 +1,7 @@
 /**
- * *local*: what the command line asks the daemon beside the documented interface: who is signed in here, what takes this
- * device's keys, and a copy of everything. Only the command line's own token may ask it, which no API token stands in for.
+ * *local*: the routes for the command line, beside the documented interface: the session,
+ * operations with this device's keys, and a backup. Only the command line's own token may call
+ * them, never an API token.
  */
 import * as v from 'valibot'
 import { email, id, name } from '../fields.ts'
@@ -10,11 +11,11 @@ import type { Table } from '../route.ts'
 import { backups } from './backup.ts'
 import { RecoverySignature, ResetPlan, recovery } from './recovery.ts'
 
-/** What a person has to read before typing the words of a new device. */
+/** A warning for the user, shown before the words of a new device are typed. */
 export const APPROVAL_WARNING =
   'This gives another device everything of yours. Its screen must be in front of you. Never type words that someone tells you.'
 
-/** Four words as read off another screen. */
+/** Four words as read from another screen. */
 const FourWords = v.pipe(v.string(), v.maxLength(400))
 
 const Approval = v.object({
@@ -28,7 +29,10 @@ const Approval = v.object({
   ),
 })
 
-/** A machine account's private key as its key file holds it: a JWK (RFC 8037) that also says whose it is. */
+/**
+ * A machine account's private key as its key file contains it: a JWK (RFC 8037) with the id of
+ * its machine account.
+ */
 export const MachineKey = v.object({
   kty: v.literal('OKP'),
   crv: v.literal('Ed25519'),

@@ -1,6 +1,6 @@
 /**
- * The recovery key. Its words stay with the command line, which makes them, reads them back, and
- * signs with them: the daemon gets the public key and signatures alone.
+ * The recovery key. The command line creates its words, reads them back, and signs with them. The
+ * words stay there: the daemon gets only the public key and signatures.
  */
 import * as v from 'valibot'
 import { DeviceKeys } from '../device/enrolment.ts'

@@ -1,6 +1,7 @@
 /**
  * Rows of the daemon's interface that a client of an account server needs too. The account server
- * answers them from what it has stored; this text says how that differs from a daemon's answer.
+ * answers them from its stored data; these texts describe how that differs from a daemon's
+ * answer.
  */
 import { type Rest, rest } from '../rest/index.ts'
 import type { Table } from '../route.ts'
@@ -58,7 +59,7 @@ export type AccountGroups = keyof typeof TEXTS
 const textsOf = (group: string) =>
   (TEXTS as Readonly<Record<string, Readonly<Record<string, string>>>>)[group] ?? {}
 
-/** What an account server answers to a row; an empty text for every other row. */
+/** Returns the text about an account server's answer to a row; empty for every other row. */
 export const accountTextOf = (group: string, name: string): string => textsOf(group)[name] ?? ''
 
 /** The rows, by group. */

@@ -11,7 +11,7 @@ const ANY = [...ANYWHERE, 'backend_unavailable'] as const
 
 type Device = SignedIn & Entrance & Pick<Rest, AccountGroups>
 
-/** What follows from no field of the row. */
+/** Codes that follow from no field of the row. */
 const OWN: {
   readonly [G in keyof Device]?: { readonly [R in keyof Device[G]]?: readonly Code[] }
 } = {
@@ -76,10 +76,12 @@ function specific({ group, name, route, need }: Place): Code[] {
   return rules.flatMap(([isSo, ...codes]) => (isSo ? codes : []))
 }
 
-/** The codes that a row of an account server may answer to a device, by status. */
+/** Returns the codes that a row of an account server may answer to a device, by status. */
 export const deviceCodesOf = (place: Place): Map<string, Code[]> => byStatus(specific(place), ANY)
 
-/** Where an account server words an error in another way than a daemon. */
+/**
+ * The example bodies of a daemon, with those of errors that an account server words differently.
+ */
 const DEVICE_BODIES: ErrorBodies = {
   ...BODIES,
   unauthorized: {

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document of `/device/v1/`: what a device asks an account server, for authors of other
- * clients. It is folded from the same rows that the account server answers.
+ * The OpenAPI document of `/device/v1/`: the requests of a device to an account server, for
+ * authors of other clients. It is generated from the same rows that the account server answers.
  */
 import { type Entrance, entrance, type SignedIn, signedIn } from '../device/index.ts'
 import { type Table, isOnce } from '../route.ts'
@@ -41,7 +41,7 @@ The routes under \`/api/v1/\` here are those of a daemon that a client needs as 
 
 Every error has one shape: \`{"error": "…", "message": "…"}\`. \`error\` is stable; \`message\` is safe to show. A signed structure that breaks a rule is \`validation_failed\`, with the reason of \`docs/protocol.md\` in \`issues\`.`
 
-/** What each group under `/device/v1/` is about: a missing one does not compile. */
+/** The description of each group under `/device/v1/`: a missing one does not compile. */
 const GROUPS: { readonly [G in Exclude<keyof (SignedIn & Entrance), 'oauth'>]: string } = {
   signIns: 'How a person begins to sign in.',
   enrolment: 'How a device gets its session.',
@@ -70,7 +70,7 @@ const GROUPS: { readonly [G in Exclude<keyof (SignedIn & Entrance), 'oauth'>]: s
   bearer: 'The token that asks.',
 }
 
-/** The one row that only the token of a machine account may ask. */
+/** The only row that requires the token of a machine account. */
 const TOKEN = signedIn.bearer.read.path
 
 const NEEDS: Readonly<Record<string, string>> = {
@@ -85,7 +85,7 @@ const NEEDS: Readonly<Record<string, string>> = {
 
 const PROOF: Json = { $ref: '#/components/parameters/DPoP' }
 
-/** The one row that takes a proof and no access token. */
+/** The only row that requires a proof and no access token. */
 const RENEWAL = entrance.session.renew.path
 
 const wording: Wording = {
@@ -110,7 +110,7 @@ const wording: Wording = {
   codes: deviceCodesOf,
 }
 
-/** Fold the rows into their document; `need` is that of the account server's scope table. */
+/** Generates the document of the rows; `need` is that of the account server's scope table. */
 export function deviceDocument(need: Folded['need']): Json & { openapi: string } {
   const definitions = definitionsOfTable(deviceTable)
   const paths = pathsOf({ table: deviceTable, need }, converter(definitions), wording)
@@ -159,7 +159,7 @@ const HEAD: Json = {
 const DPoP: Json = {
   name: 'DPoP',
   in: 'header',
-  // A machine account sends its token without one.
+  // A machine account sends its token without a proof.
   required: false,
   description:
     'The proof of this request by the authentication key of the device (RFC 9449 section 4.2); every request of a device needs one.',

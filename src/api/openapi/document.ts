@@ -1,6 +1,7 @@
 /**
- * The REST document (OpenAPI 3.1): a fold over the table, with a text and an example for each row. Nothing else is written here that
- * a row or its schemas do not say; a schema with a title becomes a component of that name.
+ * Generates the REST document (OpenAPI 3.1) from the table, with a text and an example for each
+ * row. All else comes from the rows and their schemas. A schema with a title becomes a component
+ * of that name.
  */
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema'
 import { getTitle } from 'valibot'
@@ -32,14 +33,14 @@ function collect(schema: Schema, into: Record<string, Schema>): void {
     if (isSchema(inner)) collect(inner, into)
 }
 
-/** The schemas with a title among these and inside them, by title. */
+/** Returns the schemas with a title among these and inside them, by title. */
 export function definitionsOf(schemas: readonly unknown[]): Record<string, Schema> {
   const definitions: Record<string, Schema> = {}
   for (const schema of schemas.filter(isSchema)) collect(schema, definitions)
   return definitions
 }
 
-/** The schemas with a title in all rows of a table, by title. */
+/** Returns the schemas with a title in all rows of a table, by title. */
 export const definitionsOfTable = (table: Table): Record<string, Schema> =>
   definitionsOf(
     Object.values(table)
@@ -50,9 +51,10 @@ export const definitionsOfTable = (table: Table): Record<string, Schema> =>
 const CONFIG = {
   target: 'draft-2020-12',
   overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
-  // A check is a rule that JSON Schema cannot say; its description stands beside it.
+  // JSON Schema cannot express a check; its description is in the document.
   ignoreActions: ['check'],
-  // JSON Schema has no flags: it reads every pattern as ECMA-262 with `u`, which is how ours are written.
+  // JSON Schema has no flags: it reads every pattern as ECMA-262 with `u`, and the patterns here
+  // are written for that.
   overrideAction: ({ valibotAction: action, jsonSchema }) =>
     action.type === 'regex' && 'requirement' in action && action.requirement instanceof RegExp
       ? { ...jsonSchema, pattern: action.requirement.source }
@@ -68,7 +70,7 @@ export const converter =
   }
 
 /**
- * The components of these definitions and of every error.
+ * Returns the components of these definitions and of every error.
  * @param inErrors further members of errors, as JSON Schema
  */
 export function schemasOf(definitions: Record<string, Schema>, inErrors: Json = {}): Json {
@@ -77,7 +79,7 @@ export function schemasOf(definitions: Record<string, Schema>, inErrors: Json = 
   return { ...schemas, Error: errorSchema(inErrors) }
 }
 
-/** What each need of the scope table means to a caller. */
+/** The meaning of each need of the scope table for a caller. */
 export const NEEDS: Readonly<Record<string, string>> = {
   none: 'Public: needs no token.',
   read: 'Needs a token of any scope.',
@@ -85,13 +87,13 @@ export const NEEDS: Readonly<Record<string, string>> = {
   full: 'Needs a token of scope `full`.',
 }
 
-/** Where a daemon listens unless its settings say otherwise. */
+/** The default address of a daemon. */
 export const ADDRESS = 'http://127.0.0.1:19821'
 
 const ABOUT =
   'The account of this machine over loopback HTTP: three spoken words that prove who is on the line, and stamps that anybody can check.'
 
-/** How every document of the daemon begins. */
+/** The beginning of every document of the daemon. */
 export const FRAME = {
   openapi: '3.1.1',
   license: { name: 'MIT', identifier: 'MIT' },
@@ -101,20 +103,20 @@ export const FRAME = {
 const textOf = (group: string, name: string) =>
   (DESCRIPTIONS as Readonly<Record<string, Readonly<Record<string, string>>>>)[group]?.[name] ?? ''
 
-/** The name of a group in words, as pages show it: `orgMembers` is "Org members". */
+/** Returns the name of a group in words, for pages: `orgMembers` becomes "Org members". */
 export function displayNameOf(group: string): string {
   const words = group.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** How a document names a group, and says what it is about. */
+/** Returns the tag of a group in a document, with its description. */
 export const tagOf = (group: string) => ({
   name: group,
   'x-displayName': displayNameOf(group),
   description: (GROUPS as Readonly<Record<string, string>>)[group] ?? '',
 })
 
-/** Fold a table into its OpenAPI document. */
+/** Generates the OpenAPI document of a table. */
 export function openapiDocument({
   table,
   version,
@@ -153,7 +155,7 @@ export function openapiDocument({
   }
 }
 
-/** A reference to the header parameter that is `IDEMPOTENCY_KEY`. */
+/** A reference to the header parameter `IDEMPOTENCY_KEY`. */
 export const KEY: Json = { $ref: '#/components/parameters/IdempotencyKey' }
 
 export const IDEMPOTENCY_KEY: Json = {

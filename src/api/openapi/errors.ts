@@ -1,10 +1,13 @@
-/** The errors that an operation may answer, by what its row says of itself, and an example of each. */
+/** The errors that an operation may answer, derived from its row, and an example of each. */
 import { Words } from '../fields.ts'
 import type { Rest } from '../rest/index.ts'
 import { type Route, type Schema, isOnce } from '../route.ts'
 import { CODES, type Code, type Details, statusOf } from '../../errors.ts'
 
-/** The codes of a daemon: not those of an OAuth token endpoint (RFC 6749 section 5.2) and of unknown paths. */
+/**
+ * The codes of a daemon: without those of an OAuth token endpoint (RFC 6749 section 5.2) and of
+ * unknown paths.
+ */
 export type DaemonCode = Exclude<
   Code,
   | 'invalid_client'
@@ -33,7 +36,7 @@ export const ANYWHERE = [
 /** The errors that any request to a daemon can get. */
 const ANY = [...ANYWHERE, 'keychain_locked'] as const
 
-/** What follows from no field of the row. */
+/** Codes that follow from no field of the row. */
 const OWN: {
   readonly [G in keyof Rest]?: { readonly [R in keyof Rest[G]]?: readonly DaemonCode[] }
 } = {
@@ -97,11 +100,11 @@ const takesWords = (body: Schema | undefined) =>
     Words,
   )
 
-/** A page is answered to any query. */
+/** Returns whether a row is a page, which accepts any query. */
 const isPage = ({ query, body, media }: Route) =>
   query === undefined && body === undefined && media !== undefined
 
-/** Where a row stands, and what the scope table wants for it. */
+/** A row with its group, its name, and its need in the scope table. */
 export interface Place {
   readonly group: string
   readonly name: string
@@ -135,10 +138,10 @@ function specific({ group, name, route, need }: Place): DaemonCode[] {
 }
 
 /**
- * Codes by their status, in the order of `CODES`.
- * @param specific those of a row
- * @param any those that any request may meet
- * @returns those of `any` with a status that the row lacks stand under `default`
+ * Returns codes by their status, in the order of `CODES`.
+ * @param specific the codes of a row
+ * @param any the codes that any request may get
+ * @returns codes of `any` with a status that the row lacks are under `default`
  */
 export function byStatus(specific: readonly Code[], any: readonly Code[]): Map<string, Code[]> {
   const found = new Map<string, Code[]>()
@@ -157,10 +160,10 @@ export function byStatus(specific: readonly Code[], any: readonly Code[]): Map<s
   )
 }
 
-/** The codes that a row of the daemon may answer, by status. */
+/** Returns the codes that a row of the daemon may answer, by status. */
 export const codesOf = (place: Place): Map<string, Code[]> => byStatus(specific(place), ANY)
 
-/** What the body of each error looks like. */
+/** An example body of each error. */
 export const BODIES: Readonly<Record<DaemonCode, Details & { readonly message: string }>> = {
   bad_request: { message: 'This is not well-formed HTTP/1.1.' },
   invalid_json: {
@@ -257,13 +260,13 @@ export const BODIES: Readonly<Record<DaemonCode, Details & { readonly message: s
   storage_full: { message: 'The disk is full: free some space and try again.' },
 }
 
-/** An example of each of these codes, by code. */
+/** Returns an example of each of these codes, by code. */
 export type ErrorExamples = (codes: ReadonlySet<Code>) => Record<string, unknown>
 
-/** Bodies of errors: the message, and what stands beside it. */
+/** Bodies of errors: the message, and the other members. */
 export type ErrorBodies = Readonly<Partial<Record<Code, Details & { readonly message: string }>>>
 
-/** Makes an example of each code that has a body. */
+/** Returns a function that creates an example of each code that has a body. */
 export const examplesFrom =
   (bodies: ErrorBodies): ErrorExamples =>
   (codes) =>

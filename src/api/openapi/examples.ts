@@ -1,18 +1,18 @@
 /**
- * What a daemon really answered, by operation. `examples.json` is recorded by test/e2e/every-route.test.ts:
- * `UPDATE_EXAMPLES=1 node --test test/e2e/every-route.test.ts` writes it anew.
+ * Recorded answers of a daemon, by operation. test/e2e/every-route.test.ts writes
+ * `examples.json`: `UPDATE_EXAMPLES=1 node --test test/e2e/every-route.test.ts`.
  */
 
-/** A question and the answer to it. */
+/** A request and its answer. */
 export interface Example {
-  /** What stands in the path. */
+  /** The path parameters. */
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, unknown>>
   readonly body?: unknown
-  /** The media type of the answer; none where nothing comes. */
+  /** The media type of the answer; absent if it has no content. */
   readonly type?: string
   readonly reply?: unknown
 }
 
-/** By group and row: `connections_create`. */
+/** Examples by group and row, such as `connections_create`. */
 export type Examples = Readonly<Record<string, Example>>

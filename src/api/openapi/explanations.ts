@@ -1,4 +1,4 @@
-/** What each error means to whoever gets it, and what helps: for the document, and with it for its page. */
+/** The meaning and the remedy of each error, for the document and its page. */
 import { CODES, type Code, statusOf } from '../../errors.ts'
 
 interface Explanation {
@@ -191,13 +191,16 @@ const explained = CODES.map((code) => {
   return `### ${code} (${statusOf(code)})\n\n${meaning} ${remedy}`
 })
 
-/** How to get a token, as a section in Markdown. */
+/** Explains how to get a token, as a section in Markdown. */
 export const TOKENS = `## Tokens
 
 Routes that are not public need \`Authorization: Bearer <token>\`. \`countersignd token create\` makes a token, or a script by \`POST /api/v1/token\`; no browser may, so
 neither does the page of this document. Pasted there under Authentication, a token is sent to this daemon alone, and is forgotten when the tab is closed or reloaded.`
 
-/** All errors as a section in Markdown: each has a heading of its own, so that the page finds it. */
+/**
+ * All errors as a section in Markdown. Each has a heading of its own, so that the page can link
+ * to it.
+ */
 export const ERRORS = `## Errors
 
 Every error has one shape: \`{"error": "…", "message": "…"}\`. \`error\` is stable and is what a program should look at; \`message\` is safe to show.

@@ -1,4 +1,4 @@
-/** The operations of an OpenAPI document, folded from the rows of a table. */
+/** The operations of an OpenAPI document, generated from the rows of a table. */
 import { type Route, pathNames } from '../route.ts'
 import type { Code } from '../../errors.ts'
 import type { Convert, Folded, Json } from './json-schema.ts'
@@ -6,18 +6,18 @@ import type { Place } from './errors.ts'
 import type { Example } from './examples.ts'
 import { responsesOf } from './responses.ts'
 
-/** The parts of one document that do not follow from the rows of its operations. */
+/** The parts of a document that do not follow from the rows of its operations. */
 export interface Wording {
   readonly describe: (place: Place) => string
-  /** The security requirement of an operation; undefined for that of the document. */
+  /** Returns the security requirement of an operation; undefined for that of the document. */
   readonly security: (place: Place) => readonly Json[] | undefined
-  /** The header parameters. */
+  /** Returns the header parameters. */
   readonly headers: (place: Place) => readonly Json[]
-  /** The codes that a row may answer, by status. */
+  /** Returns the codes that a row may answer, by status. */
   readonly codes: (place: Place) => Map<string, Code[]>
 }
 
-/** The parameters in the path and the query of a row, with the values that an example asked for. */
+/** Returns the parameters in the path and the query of a row, with the values of an example. */
 function parameters(route: Route, convert: Convert, { params = {}, query = {} }: Example): Json[] {
   const shown = (values: Json, name: string) =>
     values[name] === undefined ? {} : { example: values[name] }
@@ -80,7 +80,7 @@ function operation(
   }
 }
 
-/** The paths of a document: each row of the table by its path and method. */
+/** Returns the paths of a document: each row of the table by its path and method. */
 export function pathsOf(
   { table, need, examples = {} }: Pick<Folded, 'table' | 'need' | 'examples'>,
   convert: Convert,

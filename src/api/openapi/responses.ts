@@ -1,11 +1,11 @@
-/** What may be answered to a row, as a document says it: the success with its example, and every error. */
+/** The responses of a row in a document: the success with its example, and every error. */
 import type { Route } from '../route.ts'
 import type { Code } from '../../errors.ts'
 import type { Convert, Json } from './json-schema.ts'
 import type { ErrorExamples, Place } from './errors.ts'
 import type { Example } from './examples.ts'
 
-/** An error answer with an example of each code that it may have. */
+/** Returns an error response with an example of each code that it may have. */
 const errorResponse = (codes: readonly Code[], description: string) => ({
   description,
   content: {
@@ -22,7 +22,10 @@ const OTHER = 'Any other error, in the one shape. Any request may meet those tha
 
 const PREFIX = '#/components/responses/'
 
-/** Many rows may answer the same errors: each set of codes is one component, named by its status and them. */
+/**
+ * Returns references to the error responses. Many rows have the same errors, so each set of codes
+ * is one component, named by its status and codes.
+ */
 const errorsOf = (byStatus: ReadonlyMap<string, readonly Code[]>): Json =>
   Object.fromEntries(
     [...byStatus].map(([status, codes]) => [
@@ -31,7 +34,7 @@ const errorsOf = (byStatus: ReadonlyMap<string, readonly Code[]>): Json =>
     ]),
   )
 
-/** The components that these paths refer to for their errors, with an example of each code. */
+/** Returns the error components that these paths refer to, with an example of each code. */
 export function errorComponents(paths: object, examplesOf: ErrorExamples): Json {
   const refs = new Set(JSON.stringify(paths).match(/#\/components\/responses\/[\w.]+/g))
   const sets = [...refs].toSorted().map((ref) => {
@@ -46,7 +49,7 @@ export function errorComponents(paths: object, examplesOf: ErrorExamples): Json 
   }
 }
 
-/** What comes as JSON from elsewhere has whatever shape it has there. */
+/** JSON that other systems send may have any form. */
 const mediaSchema = (type: string): Json => (type === 'application/json' ? {} : { type: 'string' })
 
 function success(route: Route, convert: Convert, { type, reply }: Example): Json {
@@ -64,7 +67,10 @@ function success(route: Route, convert: Convert, { type, reply }: Example): Json
   return { [status]: { description: route.summary, content: Object.fromEntries(content) as Json } }
 }
 
-/** All that may be answered to a row, by status; `codes` are those of its errors. */
+/**
+ * Returns all responses of a row, by status.
+ * @param codes the codes of its errors, by status
+ */
 export const responsesOf = (
   { route }: Pick<Place, 'route'>,
   convert: Convert,

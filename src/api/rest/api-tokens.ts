@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { Page, ScopeName, Time, id, listOf, name, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
-/** Ten years: a lifetime beyond it is a mistake of units. */
+/** Ten years: a longer lifetime is a mistake of units. */
 const LONGEST_S = 315_360_000
 
 export const NewToken = named(

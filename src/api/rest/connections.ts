@@ -18,10 +18,10 @@ import { NameMarks, NameSource, namedEntries } from './names.ts'
 
 export const ConnectionName = name(200)
 
-/** So many people are in a connection at most, invited ones included. */
+/** The most members of a connection, including invited ones. */
 export const MOST_MEMBERS = 200
 
-/** Somebody to invite: by mailbox, which needs no account yet, or by account. */
+/** An invitee: a mailbox, which needs no account yet, or an account. */
 export const Invitee = v.union(
   [
     v.strictObject({
@@ -136,7 +136,7 @@ export const Code = named(
 )
 export type Code = v.InferOutput<typeof Code>
 
-/** What a listener asks words for. */
+/** The words that a listener requests. */
 const Asked = v.strictObject({
   challenge: v.optional(
     v.pipe(

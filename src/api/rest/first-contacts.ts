@@ -1,13 +1,13 @@
-/** First contact by four words (protocol, section 5), on this device's side of it. */
+/** First contact by four words (protocol, section 3a), as seen by this device. */
 import * as v from 'valibot'
 import { Time, id, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
 import { PersonName } from './names.ts'
 
-/** How long four words are good, in milliseconds. */
+/** How long four words are valid, in milliseconds. */
 export const WORDS_MS = 15 * 60_000
 
-/** So many first contacts an account may have open. */
+/** The most first contacts that an account may have open. */
 export const MOST_OPEN = 20
 
 export const FourWords = v.pipe(
@@ -16,7 +16,7 @@ export const FourWords = v.pipe(
   v.description('Four words as the inviter said them, in any spelling of spaces and case.'),
 )
 
-/** The words for one invitation, as they are shown once. */
+/** The words for one invitation, as shown once. */
 export const ContactWords = named(
   'ContactWords',
   v.object({

@@ -13,7 +13,7 @@ import {
 } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
-/** A year and a day: a guest code is for a while, a connection for good. */
+/** A year and a day: a guest code is temporary, a connection is permanent. */
 const LONGEST_S = 31_708_800
 
 export const GuestLabel = name(200)

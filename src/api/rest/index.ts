@@ -1,4 +1,6 @@
-/** *rest*: the routes of the interface, one group a resource, in the order of the documentation. */
+/**
+ * *rest*: the routes of the interface, one group per resource, in the order of the documentation.
+ */
 import type { Table } from '../route.ts'
 import { account, devices, emails, exports, sessions } from './account.ts'
 import { apiTokens, token } from './api-tokens.ts'

@@ -45,7 +45,7 @@ export const namedEntries = {
 export const PersonName = v.object(namedEntries)
 export type PersonName = v.InferOutput<typeof PersonName>
 
-/** A name as the account server has it, which marks nothing. */
+/** Returns a name as the account server has it, without marks. */
 export const serverName = (display_name: string): PersonName => ({
   display_name,
   name_source: 'server',

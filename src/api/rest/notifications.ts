@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { Time, id, listOf, named, pageOfThose } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
-/** What notifications are about. */
+/** The subjects of notifications. */
 export const NotificationKind = v.picklist([
   'invitation_received',
   'invitation_approved',

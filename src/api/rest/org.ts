@@ -1,4 +1,7 @@
-/** Organisation management. Every route acts in the organisation that is active for the caller, and needs a token of scope `full`. */
+/**
+ * Organisation management. Every route applies to the caller's active organisation, and needs a
+ * token of scope `full`.
+ */
 import * as v from 'valibot'
 import {
   Day,
@@ -16,7 +19,7 @@ import {
 } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
-/** So many are invited by one request. */
+/** The most invitations in one request. */
 export const MOST_INVITES = 500
 
 const Count = v.pipe(v.number(), v.integer())
@@ -90,7 +93,7 @@ export const orgMembers = {
       invites: v.pipe(
         v.array(
           v.strictObject({
-            // Judged one by one: a bad address keeps no other back.
+            // Validated one by one: an invalid address does not block the others.
             email: v.pipe(v.string(), v.maxLength(1000)),
             role: v.optional(
               v.pipe(OrgRole, v.description('Only an owner invites an owner.')),
@@ -211,7 +214,7 @@ export const orgGroups = {
   },
 } as const satisfies Routes
 
-/** What is written of an organisation, and what rules and trends are about. */
+/** The recorded events of an organisation, which rules and trends count. */
 export const OrgEvent = v.picklist([
   'member_invited',
   'member_joined',
@@ -238,7 +241,7 @@ export const OrgEvent = v.picklist([
 ])
 export type OrgEvent = v.InferOutput<typeof OrgEvent>
 
-/** What fires would count itself, and never end. */
+/** Without `alert_fired`: an alert on it would count its own firing and never stop. */
 export const AlertEvent = v.picklist(OrgEvent.options.filter((event) => event !== 'alert_fired'))
 export type AlertEvent = v.InferOutput<typeof AlertEvent>
 const AlertName = v.pipe(name(100), v.description('What you call it.'))
@@ -251,7 +254,7 @@ const Threshold = v.pipe(
   v.maxValue(1_000_000),
   v.description('How often the event happens within the window before it fires.'),
 )
-/** A minute at least, thirty days at most. */
+/** In minutes: from one minute to thirty days. */
 const Window = v.pipe(
   v.number(),
   v.integer(),

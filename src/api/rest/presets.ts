@@ -9,10 +9,10 @@ const InviteMessage = v.pipe(
   v.description('What you write to whom you invite: in the mail and in the invitation.'),
 )
 
-/** A month. */
+/** Thirty days, in seconds. */
 export const LONGEST_INVITATION_S = 2_592_000
 
-/** An hour at least, a month at most; two weeks are the usual. */
+/** From an hour to thirty days; two weeks by default. */
 const InvitationExpiresIn = v.pipe(
   v.number(),
   v.integer(),

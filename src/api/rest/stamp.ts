@@ -5,7 +5,9 @@ import { StampAssurance } from './verify.ts'
 
 /** 8 MiB of content, encoded in base64 or JSON. */
 const LIMIT = 12 * 1024 * 1024
-/** The most content, in bytes, that is sent to be stamped; of more, the digest is. */
+/**
+ * The most content that is sent to be stamped, in bytes; larger content is stamped by its digest.
+ */
 export const CONTENT_BYTES = 8 * 1024 * 1024
 
 export const NewStamp = named(
@@ -26,7 +28,8 @@ export const NewStamp = named(
             Math.ceil(CONTENT_BYTES / 3) * 4,
             'Give at most 8 MiB; stamp larger files by sha256.',
           ),
-          // One flat pattern: valibot's own recurses, and content of some megabytes overflows its stack.
+          // One flat pattern: that of valibot recurses, and content of some megabytes overflows
+          // its stack.
           v.regex(/^[A-Za-z0-9+/]*={0,2}$/, 'Expected base64 (RFC 4648 section 4).'),
           v.check((text) => text.length % 4 === 0, 'Expected base64 with its padding.'),
           v.description('Bytes, in base64; or else content or sha256.'),

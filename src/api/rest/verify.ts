@@ -131,7 +131,7 @@ export const Challenge = named(
 export type Challenge = v.InferOutput<typeof Challenge>
 
 /**
- * A stamp as its words find it: they are a hint where to look, the signature at the URL is the
+ * A stamp found by its words. The words only lead to it; the signature at the URL is the
  * evidence.
  */
 export const StampFound = v.object({
@@ -141,11 +141,11 @@ export const StampFound = v.object({
   verification_url: v.string(),
 })
 
-/** What the account server knew of who signed, when a stamp came. */
+/** What the account server had verified about the signer when it received the stamp. */
 export const StampAssurance = v.picklist(['device', 'verified_email', 'organisation'])
 export type StampAssurance = v.InferOutput<typeof StampAssurance>
 
-/** From the lowest: the account server alone vouches for a public code. */
+/** From the lowest: only the account server vouches for a public code. */
 export const AssuranceLevel = v.picklist([
   'public_code',
   ...StampAssurance.options,
@@ -272,7 +272,7 @@ export const verify = {
     ),
     reply: Challenge,
     status: 201,
-    // A repetition would show the purpose again, which is kept no longer than needed.
+    // A repeated answer would show the purpose, which is not stored longer than needed.
     repeats: true,
   },
   public: {

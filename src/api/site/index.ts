@@ -1,4 +1,7 @@
-/** *site*: the public pages of an account server. Links to them arrive by mail, so they need no token and set nothing on GET. */
+/**
+ * *site*: the public pages of an account server. Links to them are mailed, so they need no token,
+ * and a GET changes nothing.
+ */
 import * as v from 'valibot'
 import { Jwk, Jws } from '../fields.ts'
 import { Health } from '../rest/health.ts'
@@ -6,7 +9,7 @@ import type { Table } from '../route.ts'
 
 const html = ['text/html; charset=utf-8'] as const
 
-/** What a form may send, in bytes. */
+/** The largest body of a form, in bytes. */
 const FORM_LIMIT = 32 * 1024
 
 export const StampFile = v.object({

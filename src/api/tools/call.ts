@@ -1,4 +1,7 @@
-/** From the call of a tool to the request of its row, which is asked like every request of the caller's. */
+/**
+ * Converts the call of a tool to the request of its row, which is handled like every request of
+ * the caller.
+ */
 import { invalid } from '../input.ts'
 import { type Route, type Table, pathNames } from '../route.ts'
 import { outgoing } from '../client.ts'
@@ -12,18 +15,18 @@ export interface Call {
   readonly segments: readonly string[]
   /** The query string without its question mark. */
   readonly query: string
-  /** As JSON; undefined where there is none. */
+  /** As JSON; undefined without a body. */
   readonly body: unknown
 }
 
 /**
- * Asks a row on behalf of whoever calls a tool: through the scope table, validation and all.
+ * Calls a row on behalf of the caller of a tool, including the scope table and validation.
  * @returns the answer; with `media`, a `Content`
  * @throws AppError as the row does
  */
 export type Ask = (call: Call) => Promise<{ readonly value: unknown; readonly media: boolean }>
 
-/** The members of an object schema, of those of a choice too. */
+/** Returns the members of an object schema, or of all alternatives of a union. */
 function membersOf(schema: unknown): string[] {
   const { entries, wrapped, options, pipe } = schema as {
     entries?: object
@@ -37,15 +40,18 @@ function membersOf(schema: unknown): string[] {
     .flatMap(membersOf)
 }
 
-/** More than any tool takes. */
+/** More than any tool accepts. */
 const MOST_ARGUMENTS = 100
 
-/** What stands in a path is an id. Anything else could lead to another row, or come back in an error at its length. */
+/**
+ * Path parameters are ids. Any other text could lead to another row, or be quoted in an error at
+ * its full length.
+ */
 const ID = /^[a-z]{3}_[0-9a-z]{26}$/
-/** Is nothing's. */
+/** The id of no resource. */
 const NO_ID = 'no-id'
 
-/** As deep as the body of any request may be. */
+/** The same limit as for the body of any request. */
 const DEEPEST = 32
 
 const isDeeper = (value: unknown, levels: number): boolean =>
@@ -53,19 +59,22 @@ const isDeeper = (value: unknown, levels: number): boolean =>
   value !== null &&
   (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)))
 
-/** As long as what stands before the body of a request can be. */
+/** The longest text that fits before the body of a request. */
 const LONGEST_QUERY = 8192
 
-/** What the text of a query can say. */
+/** Returns whether a query can express a value. */
 const isPlain = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value)
 
-/** Throws AppError `validation_failed` for what no query can say. */
+/**
+ * Returns the query string of these values.
+ * @throws AppError `validation_failed` for values that a query cannot express
+ */
 function queryOf(values: Readonly<Record<string, unknown>>): string {
   const lists = Object.entries(values).map(([name, value]): [string, readonly unknown[]] => [
     name,
     Array.isArray(value) ? value : [value],
   ])
-  // A list of nothing would be no filter at all, and a deletion one of everything.
+  // An empty list would be no filter at all, and a deletion would then apply to everything.
   const odd = lists.filter(([, list]) => list.length === 0 || !list.every(isPlain))
   if (odd.length > 0)
     throw invalid(
@@ -80,12 +89,15 @@ function queryOf(values: Readonly<Record<string, unknown>>): string {
   return text
 }
 
-/** Takes any name as a member, `__proto__` too, which its row refuses like every name that it does not know. */
+/**
+ * Returns an object that accepts any name as a member, including `__proto__`. The row rejects it
+ * like every unknown name.
+ */
 const noMembers = (): Record<string, unknown> => Object.create(null) as Record<string, unknown>
 
 /**
- * What a tool asks with these arguments. Where they do not fit, its row says so.
- * @throws AppError `validation_failed` where a part of the path is missing
+ * Returns the request of a tool with these arguments. If they do not fit, the row rejects them.
+ * @throws AppError `validation_failed` if a part of the path is missing
  */
 export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>): Call {
   if (Object.keys(given).length > MOST_ARGUMENTS)
@@ -106,7 +118,7 @@ export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>
     )
   const inQuery = route.query === undefined ? [] : membersOf(route.query)
   const parts = { path: noMembers(), query: noMembers(), body: noMembers() }
-  // What is of no part is told by the row that takes no such thing.
+  // An argument that belongs to no part is sent to the part where the row rejects it.
   const rest = route.body === undefined ? 'query' : 'body'
   for (const [name, value] of Object.entries(given)) {
     const part = inPath.includes(name) ? 'path' : inQuery.includes(name) ? 'query' : rest
@@ -119,10 +131,10 @@ export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>
   return { route, method: route.method, segments, query: queryOf(parts.query), body }
 }
 
-/** Calls by the names of tools. */
+/** Returns a function that calls tools by their names. */
 export function newCaller(table: Table) {
   const tools = new Map(toolsOf(table).map((tool) => [tool.name, tool]))
-  /** Throws AppError `not_found` for a name of no tool, and what its row throws. */
+  /** @throws AppError `not_found` for an unknown tool, and the errors of its row */
   return (ask: Ask, name: string, given: Readonly<Record<string, unknown>>): ReturnType<Ask> => {
     const tool = tools.get(name)
     if (tool === undefined)

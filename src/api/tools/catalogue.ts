@@ -1,4 +1,6 @@
-/** The catalogue of the tools (OpenAPI 3.1), one operation a tool: a fold over the table. */
+/**
+ * Generates the catalogue of the tools (OpenAPI 3.1) from the table, with one operation per tool.
+ */
 import type { Route } from '../route.ts'
 import { ADDRESS, FRAME, converter, definitionsOf, schemasOf, tagOf } from '../openapi/document.ts'
 import { type Folded, type Json } from '../openapi/json-schema.ts'
@@ -16,19 +18,22 @@ const NOTHING: Json = {
   },
 }
 
-/** A tool that went well answers 200, whatever its row does, and an empty object where the row has nothing to say. */
+/**
+ * Returns the responses of a tool. A success is always 200, with an empty object if the row has
+ * no reply.
+ */
 function answersOf({ status = 200, reply, media }: Route, responses: Json): Json {
   const { [status]: success, ...errors } = responses
   return { 200: reply === undefined && media === undefined ? NOTHING : success, ...errors }
 }
 
-/** One object holds what the route takes in path, query and body. */
+/** Returns an example: one object contains the path parameters, query and body of the route. */
 const shown = (example: Example | undefined) =>
   example === undefined
     ? {}
     : { example: { ...example.params, ...example.query, ...(example.body as object | undefined) } }
 
-/** Fold a table into the catalogue of its tools. */
+/** Generates the catalogue of the tools of a table. */
 export function toolCatalogue({
   table,
   version,
@@ -44,7 +49,7 @@ export function toolCatalogue({
     const { name, group, row, route } = tool
     const needed = need(route.method, route.path.slice(1).split('/'))
     const example = examples[`${group}_${row}`]
-    // A body by reference would be no object that names what is in it.
+    // A reference in place of the body would not show its members.
     const schema = inputOf(tool, converter({}))
     const { title, description } = textOf(tool, need)
     return {

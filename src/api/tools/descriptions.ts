@@ -1,4 +1,4 @@
-/** How each tool is told of, by its name. */
+/** The texts of all tools, by name. */
 import { account } from './descriptions/account.ts'
 import { arranging } from './descriptions/arranging.ts'
 import { connecting } from './descriptions/connecting.ts'

@@ -1,34 +1,41 @@
-/** What a program may know of a tool before it calls it: whether to ask the person first, and whether to try again. */
+/**
+ * Hints about a tool for programs: whether to ask the user first, and whether a call may be
+ * repeated.
+ */
 import type { Tool as Listed } from '../agents/index.ts'
 import type { Tool, WritingTool } from './tool.ts'
 
 export type Hints = Listed['annotations']
 
-/** `again`: the same call once more changes something once more. `outside`: people outside the account hear of it, or may see it. */
+/**
+ * `again`: repeating the call has a further effect. `outside`: people outside the account are
+ * notified, or can see the effect. `takes`: the call is destructive.
+ */
 type Trait = 'again' | 'outside' | 'takes'
 
 /**
- * What there is to say of each tool that changes something. `takes`: what was there before is gone, or what is done cannot be undone;
- * what is there in addition takes nothing, and what is held back for a while is not gone. A text that replaces another does not either.
+ * The traits of each tool that changes something. `takes`: existing data is lost, or the
+ * operation cannot be undone. Adding data, suspending something for a while, and replacing one
+ * text by another do not count.
  */
 const TRAITS: Readonly<Record<WritingTool, readonly Trait[]>> = {
   sync_run: [],
-  // Words count once.
+  // Words are accepted once.
   verify_words: ['again'],
-  // A new one ends the open one.
+  // A new challenge ends the open one.
   verify_challenge: ['again'],
   verify_public: ['again', 'outside'],
   stamp_create: ['again', 'outside'],
-  // Who is followed already is refused.
+  // An account that is already followed is rejected.
   trust_cards_create: [],
-  // Keys once confirmed stay so.
+  // Confirmed keys stay confirmed.
   trust_cards_update: ['takes'],
   trust_cards_delete: ['takes'],
   connections_create: ['again', 'outside'],
   connections_update: [],
   connections_delete: ['takes', 'outside'],
   connections_favorite: [],
-  // An invitation that awaits its answer is good for longer.
+  // Extends the validity of an invitation that is still open.
   members_add: ['again', 'outside'],
   members_remove: ['takes', 'outside'],
   invitations_approve: ['outside'],
@@ -39,7 +46,7 @@ const TRAITS: Readonly<Record<WritingTool, readonly Trait[]>> = {
   guest_codes_send: ['again', 'outside'],
   external_members_create: ['again'],
   external_members_delete: ['takes'],
-  // A name that is taken is refused.
+  // A name that is taken is rejected.
   tags_create: [],
   tags_update: [],
   tags_delete: ['takes'],
@@ -54,28 +61,28 @@ const TRAITS: Readonly<Record<WritingTool, readonly Trait[]>> = {
   open_links_delete: ['takes', 'outside'],
   open_links_pause: ['outside'],
   open_links_resume: ['outside'],
-  // The address that was handed out leads nowhere.
+  // The previous address stops working.
   open_links_slug: ['takes', 'outside'],
   open_link_requests_approve: ['outside'],
-  // Whoever asked is not told.
+  // The requester is not notified.
   open_link_requests_decline: ['takes'],
   context_active_org: [],
-  // A handle that was given up may become another's.
+  // A handle that was given up may be taken by another account.
   profile_update: ['takes', 'outside'],
-  // Off and on again, the public code has a new secret.
+  // Switching the public code off and on creates a new secret.
   preferences_update: ['takes', 'outside'],
   notifications_delete: ['takes'],
   notifications_read: [],
   devices_delete: ['takes'],
   sessions_delete: ['takes'],
-  // The link is mailed again.
+  // Mails the link again.
   emails_create: ['again', 'outside'],
   exports_create: ['again'],
   exports_clear: ['takes'],
   organisations_create: ['again'],
   org_members_activate: ['outside'],
   org_members_suspend: ['takes', 'outside'],
-  // Who is invited already is skipped.
+  // Addresses that are already invited are skipped.
   org_members_bulk_invite: ['outside'],
   org_groups_create: [],
   org_groups_update: [],
@@ -92,7 +99,10 @@ const TRAITS: Readonly<Record<WritingTool, readonly Trait[]>> = {
   feedback_send: ['again', 'outside'],
 }
 
-/** What of a tool a program may know: of one that only reads, that it changes nothing, however often, and nobody hears of it. */
+/**
+ * Returns the hints of a tool. A tool that only reads changes nothing, may be repeated, and is
+ * not visible to others.
+ */
 export function hintsOf({ name, route }: Tool): Hints {
   const traits: readonly Trait[] = route.method === 'GET' ? [] : TRAITS[name as WritingTool]
   return {

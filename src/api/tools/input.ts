@@ -1,19 +1,20 @@
 /**
- * What a tool takes: parameters of the path, query and body of its row in one object. It is written for models and the programs that
- * run them, which refuse a choice at the root of a schema: of what only one may be given, the descriptions say so, and the row judges.
+ * The input of a tool: path parameters, query and body of its row in one object. Models and the
+ * programs that run them reject a union at the root of a schema. If only one of several members
+ * may be given, the descriptions state it and the row validates it.
  */
 import type { Route } from '../route.ts'
 import type { Convert, Json } from '../openapi/json-schema.ts'
 import { ELSEWHERE, IN_PATH } from './parameters.ts'
 import type { Tool } from './tool.ts'
 
-/** What an object may have, as JSON Schema says it. */
+/** The members of an object, in JSON Schema. */
 interface Shape {
   readonly properties: Readonly<Record<string, Json>>
   readonly required: readonly string[]
 }
 
-/** The shapes of which an object has one. */
+/** Returns the alternative shapes of an object. */
 function shapesOf(schema: Json): Shape[] {
   const { anyOf, properties = {}, required = [] } = schema as Partial<Shape> & { anyOf?: Json[] }
   return anyOf === undefined ? [{ properties, required }] : anyOf.flatMap(shapesOf)
@@ -27,13 +28,19 @@ const pathShape = ({ path }: Route): Shape => {
   return { properties: Object.fromEntries(found), required: found.map(([name]) => name) }
 }
 
-/** Without the patterns of text that people read: they tell a model nothing, and many programs cannot read them. */
+/**
+ * Removes the patterns of text for display: they do not help a model, and many programs cannot
+ * parse them.
+ */
 const legible = (schema: Json): Json =>
   JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
     key === 'pattern' && typeof value === 'string' && value.includes('\\p{') ? undefined : value,
   ) as Json
 
-/** A parameter of the query or the body, described where a reader looks first. */
+/**
+ * Returns the schema of a parameter of the query or the body, with its description at the top
+ * level.
+ */
 function parameter(name: string, schema: Json): Json {
   const { description, ...rest } = legible(schema) as Json & { anyOf?: Json[] }
   const inner = rest.anyOf?.find((one) => one['description'] !== undefined)?.['description']
@@ -42,8 +49,9 @@ function parameter(name: string, schema: Json): Json {
 }
 
 /**
- * What a tool takes, as JSON Schema: parameters of the path, query and body in one closed object.
- * @throws Error where two of them have a name in common
+ * Returns the input of a tool as JSON Schema: path parameters, query and body in one closed
+ * object.
+ * @throws Error if two of them have the same name
  */
 export function inputOf({ name, route }: Tool, convert: Convert): Json {
   const { properties, required } = pathShape(route)

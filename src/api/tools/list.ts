@@ -1,4 +1,4 @@
-/** The tools as they are listed: what a model reads to choose one. */
+/** The list of the tools, from which a model chooses one. */
 import type { Tool as Listed } from '../agents/index.ts'
 import type { Table } from '../route.ts'
 import { NEEDS, converter } from '../openapi/document.ts'
@@ -8,7 +8,7 @@ import { hintsOf } from './hints.ts'
 import { inputOf } from './input.ts'
 import { type Tool, type ToolName, toolsOf } from './tool.ts'
 
-/** What a model is told of a tool: what it does, and which token may call it. */
+/** Returns the texts of a tool for a model: what it does, and which token may call it. */
 export function textOf(
   { name, route }: Tool,
   need: Folded['need'],
@@ -18,7 +18,7 @@ export function textOf(
   return { title, description: `${description} ${NEEDS[needed]}` }
 }
 
-/** All tools of a table, in its order. */
+/** Returns all tools of a table, in its order. */
 export const listOf = (table: Table, need: Folded['need']): Listed[] =>
   toolsOf(table).map((tool) => ({
     name: tool.name,

@@ -1,4 +1,4 @@
-/** Where a caller finds the ids that tools take: each from what another tool lists. */
+/** The descriptions of ids that tools accept: each names the tool that lists the ids. */
 import type { ToolGroup } from './tool.ts'
 import type { Rest } from '../rest/index.ts'
 
@@ -8,12 +8,12 @@ type Paths = {
   }[keyof Rest[G]]
 }[ToolGroup]
 
-/** What stands before each parameter of a path. */
+/** The path before each of its parameters. */
 type Before<P, Done extends string = ''> = P extends `${infer Start}/{${infer Name}}${infer Rest}`
   ? `${Done}${Start}` | Before<Rest, `${Done}${Start}/{${Name}}`>
   : never
 
-/** The parameters of paths, by what stands before them. */
+/** The path parameters, by the path before them. */
 export const IN_PATH: Readonly<Record<Before<Paths>, string>> = {
   '/api/v1/trust-cards': 'user_id of whom you follow (acc_…), from trust_cards_list.',
   '/api/v1/connections': 'Id of a connection (con_…), from connections_list.',

@@ -1,4 +1,4 @@
-/** What a tool answers, as the Model Context Protocol says it. */
+/** Converts answers to results of the Model Context Protocol. */
 import { isEventStream } from '../event-stream.ts'
 import type { Content } from '../route.ts'
 import type { AppError } from '../../errors.ts'
@@ -6,7 +6,7 @@ import { answerOf, bytesOf } from './streamed.ts'
 
 type Block = { type: 'text'; text: string } | { type: 'image'; data: string; mimeType: string }
 
-/** A result, whose `structuredContent` is the JSON that the row answers. */
+/** A result. Its `structuredContent` is the JSON answer of the row. */
 export interface Result {
   [name: string]: unknown
   readonly content: Block[]
@@ -33,8 +33,8 @@ async function ofContent(given: Content): Promise<Result> {
 }
 
 /**
- * What a row answered; a row without an answer answers `{}`.
- * @throws AppError where the answer breaks off, or is more than a tool gives back
+ * Returns the result of an answer; `{}` for a row without a reply.
+ * @throws AppError if the answer breaks off, or is larger than a tool may return
  */
 export const resultOf = async ({
   value = {},
@@ -45,7 +45,9 @@ export const resultOf = async ({
 }): Promise<Result> =>
   media ? ofContent(value as Content) : ofJson(value as Record<string, unknown>)
 
-/** What a row refused, as the interface says it: a model that reads it can do better. */
+/**
+ * Returns the error of a row as the interface reports it, so that a model can correct its call.
+ */
 export const refusalOf = (error: AppError): Result => ({
   ...ofJson(JSON.parse(JSON.stringify(error)) as Record<string, unknown>),
   isError: true,

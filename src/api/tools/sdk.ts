@@ -1,4 +1,7 @@
-/** What of the SDK is used. The bundle keeps it in a file of its own, loaded when somebody speaks the protocol. */
+/**
+ * The used parts of the SDK. The bundle keeps them in a file of its own, loaded when a client
+ * first uses the protocol.
+ */
 export {
   ProtocolError,
   ProtocolErrorCode,

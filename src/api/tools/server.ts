@@ -1,4 +1,6 @@
-/** The tools as a server of the Model Context Protocol, made anew for each request or connection. */
+/**
+ * The tools as a server of the Model Context Protocol, created for each request or connection.
+ */
 import type { Table } from '../route.ts'
 import { redact } from '../../crypto/encoding/redact.ts'
 import type { Folded } from '../openapi/json-schema.ts'
@@ -14,12 +16,12 @@ const INSTRUCTIONS = `Countersign holds a person's account on this machine: thre
 To check somebody on the line, ask for their three words and call verify_words; never tell them what you expect. "verified" says that somebody known said them: compare who matched with who they claim to be. Report "not verified" only where "conclusive" is true, and only of somebody who is in connections_list or guest_codes_list. Before money or access changes hands, draw a challenge with verify_challenge: the words that answer it are for this listener and one purpose alone.
 Ids come from the list tools. An error says in its message what to do; where it names a route or command, the tool for it has a like name, as context_active_org for POST /api/v1/context/active-org.`
 
-/** Hears of what failed here, whose cause is for the log alone. */
+/** Called with each failure of this program; its cause is only logged. */
 export type Report = (tool: string, error: AppError) => void
 
 /**
- * Makes servers that call rows by `ask`.
- * @param need what a request of this method and path needs, from the scope table
+ * Returns a function that creates servers which call rows by `ask`.
+ * @param need returns what a request of this method and path needs, from the scope table
  */
 export function newServers(table: Table, need: Folded['need']) {
   const names = new Set(toolsOf(table).map(({ name }) => name))

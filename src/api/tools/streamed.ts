@@ -1,11 +1,14 @@
-/** Answers that come bit by bit, as whole texts of bounded length: a model reads none before its end. */
+/**
+ * Collects streamed answers into texts of limited length, because a model reads only complete
+ * answers.
+ */
 import { deltaOf, failureOf } from '../chat-events.ts'
 import { newEventReader } from '../event-stream.ts'
 import { CONVERSATION_HEADER, TURN_HEADER } from '../rest/assistant.ts'
 import type { Content } from '../route.ts'
 import { AppError, CODES, type Code } from '../../errors.ts'
 
-/** The most that a tool answers, in bytes or, of a text, in UTF-16 code units. */
+/** The largest answer of a tool, in bytes or, for a text, in UTF-16 code units. */
 const LARGEST = 1024 * 1024
 
 const tooLarge = () =>
@@ -14,14 +17,17 @@ const tooLarge = () =>
     `The answer is larger than ${LARGEST} bytes, the most that a tool gives back: ask the route of this tool over HTTP.`,
   )
 
-/** The body in bits, also where it came at once. */
+/** Yields the body in chunks, even if it is a single text or buffer. */
 async function* bitsOf(body: Content['body']): AsyncGenerator<Uint8Array> {
   if (typeof body === 'string') yield Buffer.from(body)
   else if (body instanceof Uint8Array) yield body
   else yield* body
 }
 
-/** The bytes of a body. Throws AppError payload_too_large. */
+/**
+ * Returns the bytes of a body.
+ * @throws AppError payload_too_large
+ */
 export async function bytesOf(body: Content['body']): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0
@@ -37,8 +43,8 @@ const headerOf = ({ headers = {} }: Content, name: string): string | undefined =
   Object.entries(headers).find(([own]) => own.toLowerCase() === name.toLowerCase())?.[1]
 
 /**
- * An answer of the assistant, put together from its events.
- * @throws AppError where it breaks off, or payload_too_large
+ * Returns an answer of the assistant, assembled from its events.
+ * @throws AppError if the answer breaks off, or payload_too_large
  */
 export async function answerOf(content: Content): Promise<Record<string, unknown>> {
   const events = newEventReader()

@@ -1,4 +1,4 @@
-/** The tools: rows of the table as calls that take one object. */
+/** The tools: rows of the table as calls with one object as argument. */
 import type { Rest } from '../rest/index.ts'
 import type { Route, Table } from '../route.ts'
 
@@ -12,9 +12,9 @@ export interface Tool {
 }
 
 /**
- * What is for programs that read documents, for whoever has no token yet, or, as the end of the account, for nobody who acts on
- * another's behalf: it cannot be taken back, and nothing on the wire asks twice. Four words are a
- * secret between two people, and the conversation with a model is kept elsewhere.
+ * Groups without tools: documents for programs, routes for callers without a token, and the
+ * deletion of the account, which is irreversible and has no confirmation in the interface. Four
+ * words are a secret between two people, and the conversation with a model is stored elsewhere.
  */
 const NO_TOOLS = ['health', 'token', 'openapi', 'docs', 'tools', 'account', 'contactWords'] as const
 
@@ -23,7 +23,7 @@ type SnakeCase<S extends string> = S extends `${infer Letter}${infer Rest}`
   : ''
 type Name<G extends string, R extends string> = `${SnakeCase<G>}_${SnakeCase<R>}`
 
-/** The groups of *rest* whose rows are tools. */
+/** The groups of *rest* that contain tools. */
 export type ToolGroup = Exclude<keyof Rest, (typeof NO_TOOLS)[number]>
 
 /** The names of the tools of some groups of *rest*. */
@@ -34,7 +34,7 @@ export type ToolsOf<G extends ToolGroup> = {
 /** The names of all tools of *rest*. */
 export type ToolName = ToolsOf<ToolGroup>
 
-/** The names of those that change something. */
+/** The names of the tools that change something. */
 export type WritingTool = {
   [N in ToolGroup]: {
     [R in keyof Rest[N] & string]: Rest[N][R] extends { method: 'GET' } ? never : Name<N, R>

@@ -11,7 +11,11 @@ function headIn(given: unknown): string | null {
   throw new UsageError('--head wants the 64 hex digits that "countersignd audit verify" printed.')
 }
 
-/** Where the audit log is of the daemon that commands are for, and whose it must be. */
+/**
+ * Returns the folder with the audit log of the daemon that commands are meant for, and the check
+ * of its owner.
+ * @throws StartError failed if only root may read it
+ */
 function placeOf(config: Config): { readonly dir: string; readonly check?: Check } {
   const instance = systemInstance(config)
   if (instance === null) return { dir: config.stateDir }

@@ -5,7 +5,9 @@ import { PASSPHRASE_OPTION, passphraseOf } from '../passphrase.ts'
 
 const ANOTHER = '"countersignd backup FILE"'
 
-/** Bytes that may come at once or bit by bit, and how many they were. */
+/**
+ * Returns the bytes of a whole or streamed body, and a function that returns their count so far.
+ */
 function counted({ body }: Content) {
   let size = 0
   async function* bytes() {

@@ -17,7 +17,10 @@ const Answered = v.object({
 const headerOf = ({ headers = {} }: Content, name: string): string =>
   Object.entries(headers).find(([own]) => own.toLowerCase() === name.toLowerCase())?.[1] ?? ''
 
-/** The text of an answer that comes bit by bit. Throws AppError where it breaks off. */
+/**
+ * Yields the text of a streamed answer.
+ * @throws AppError if the stream reports an error
+ */
 async function* textOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const events = newEventReader()
   for await (const bytes of body)
@@ -31,7 +34,10 @@ async function* textOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> 
     }
 }
 
-/** Write an answer as it comes, unless it is wanted whole; gives it back. */
+/**
+ * Writes an answer as it arrives; with `--json` only collects it. Returns the whole answer.
+ * @throws AppError backend_error if the stream ends early
+ */
 async function written({ io, json }: Invocation, body: AsyncIterable<Uint8Array>): Promise<string> {
   let answer = ''
   try {

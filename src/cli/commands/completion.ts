@@ -1,4 +1,7 @@
-/** `completion`: scripts by which shells complete this command line, made from the command table and the usage of each command. */
+/**
+ * `completion`: prints the completion script for a shell.
+ * The script is made from the command table and the usage of each command.
+ */
 import { type Command, UsageError } from '../command.ts'
 import { bashScript } from '../completion/bash.ts'
 import { fishScript } from '../completion/fish.ts'

@@ -1,6 +1,7 @@
 /**
- * `doctor`: everything that may be wrong with an installation, each with what to do. It changes nothing and asks nobody but this
- * machine and the account server that is configured; no check waits for long, and none that fails hides another.
+ * `doctor`: checks an installation and reports each problem with a remedy.
+ * It changes nothing, and sends requests only to this machine and to the configured account
+ * server. Each check has a time limit, and a check that fails does not hide the others.
  */
 import { surveyConfig } from '../../config/config.ts'
 import { EXIT } from '../../errors.ts'
@@ -45,7 +46,7 @@ const CHECKS: readonly Check[] = [
   assistant,
 ]
 
-/** The state of the system's instance is closed to whoever is not its user: what can be told is that it runs. */
+/** The checks for a user who cannot read the state of the daemon of the whole machine. */
 const FROM_OUTSIDE: readonly Check[] = [configuration, program(), system]
 
 const checksOf = ({ config: { stateDir, system: places } }: Ground): readonly Check[] =>
@@ -53,7 +54,7 @@ const checksOf = ({ config: { stateDir, system: places } }: Ground): readonly Ch
     ? FROM_OUTSIDE
     : CHECKS
 
-/** Beyond it a check is given up; each has shorter patience of its own. */
+/** Time limit of a check in milliseconds. Each check has shorter limits of its own. */
 const PATIENCE_MS = 30_000
 
 const COLOURS: Readonly<Record<FindingState, Colour>> = {
@@ -104,7 +105,7 @@ async function outcome({ name, run }: Check, ground: Ground): Promise<readonly F
   }
 }
 
-/** Lines for people. Words from elsewhere lose what a terminal would obey. */
+/** Returns the report as lines. Removes control characters from texts of other sources. */
 function linesOf(findings: readonly Finding[], { stdout, env }: Io): string[] {
   const width = Math.max(...findings.map(({ name }) => name.length))
   return findings.map(({ state, name, found, remedy }) => {
@@ -116,14 +117,14 @@ function linesOf(findings: readonly Finding[], { stdout, env }: Io): string[] {
 
 type Look = (stateDir: string, ground: Ground) => readonly Finding[] | Promise<readonly Finding[]>
 
-/** What is looked at by a process apart. */
+/** The checks that run in a subprocess. */
 const APART: Readonly<Record<Part, Look>> = {
   ...databasesApart,
   'audit log': auditApart,
   keychain: (_, ground) => keychainApart(ground),
 }
 
-/** What such a process does. */
+/** Runs the checks of a subprocess and writes their findings. */
 async function lookApart(parts: string, ground: Ground, { stdout }: Io): Promise<void> {
   const { stateDir } = ground.config
   stdout.write('\n')
@@ -144,7 +145,7 @@ export const doctorCommand: Command = {
 Looks at everything that may be wrong: configuration, files, databases, the daemon, ports, keychain, clock, account and account
 server, one line each: ok, warn or fail, what was found, and what to do. It changes nothing, and works with the daemon running
 or not. The exit code is 1 when something fails.`,
-  // `--parts` is what it asks of itself in a process apart.
+  // `--parts` is the option for the subprocess that this command starts.
   options: { parts: { type: 'string' } },
   args: [0, 0],
   async run({ options, io, print }) {

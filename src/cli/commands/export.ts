@@ -12,7 +12,9 @@ import { table } from '../table.ts'
 
 const OUTPUT = '--output'
 
-/** How soon an export is asked about again: at first, how it grows, and at most. */
+/**
+ * The interval between two polls of an export: the first, the factor of growth, and the maximum.
+ */
 const PACE = { firstMs: 100, growth: 1.5, mostMs: 2_000 } as const
 
 type Listed = Awaited<ReturnType<typeof listed>>
@@ -21,7 +23,7 @@ const listed = ({ exports }: Api) => every((query) => exports.list(query))
 
 const isRunning = ({ state }: Export) => state === 'queued' || state === 'building'
 
-/** Ask for an export; where one is being built already, that one serves. */
+/** Requests an export. Returns the id of the running one if an export is being built already. */
 async function begun(api: Api): Promise<string> {
   try {
     return (await api.exports.create({})).id
@@ -33,7 +35,10 @@ async function begun(api: Api): Promise<string> {
   }
 }
 
-/** Wait until an export is built. Throws AppError when it never will be. */
+/**
+ * Waits until an export is built.
+ * @throws AppError if the export failed or was deleted
+ */
 async function built(api: Api, id: string, show: (percent: number) => void): Promise<Export> {
   for (let pause: number = PACE.firstMs; ; pause = Math.min(pause * PACE.growth, PACE.mostMs)) {
     const one = (await listed(api)).find((some) => some.id === id)
@@ -48,13 +53,19 @@ async function built(api: Api, id: string, show: (percent: number) => void): Pro
 const fileOf = (option: string | boolean | undefined, day: string): string =>
   option === undefined ? `countersign-export-${day.slice(0, 10)}.zip` : String(option)
 
-/** The link of an export leads to its file and nowhere else, whatever the account server says. */
+/**
+ * Checks that a link leads to the file of the export, even if the account server returns another.
+ * @throws AppError backend_error
+ */
 function demandLink(url: string, id: string): void {
   if (URL.parse(url)?.pathname.endsWith(`/exports/${id}`) === true) return
   throw new AppError('backend_error', 'The account server gives a link to something else.')
 }
 
-/** The bytes as they come, shown as they do. Throws AppError unless they are as many as `size`. */
+/**
+ * Yields the bytes and shows the progress.
+ * @throws AppError unless there are exactly `size` bytes
+ */
 async function* counted({ bytes }: Download, size: number, show: (percent: number) => void) {
   let seen = 0
   for await (const some of bytes) {
@@ -70,7 +81,7 @@ async function* counted({ bytes }: Download, size: number, show: (percent: numbe
     )
 }
 
-/** Fetch an export that is ready into a new file. */
+/** Downloads a finished export into a new file. */
 async function fetched(
   { io, config, json }: Invocation,
   { id, size_bytes: size }: Pick<Export, 'id' | 'size_bytes'>,
@@ -92,7 +103,7 @@ async function fetched(
     }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    // The account server inside a daemon listens while that runs.
+    // The account server inside a daemon listens only while that daemon runs.
     const here = error.code === 'backend_unavailable' ? 'while "countersignd serve" runs, ' : ''
     throw new AppError(
       error.code,

@@ -1,16 +1,20 @@
 /**
- * `health`: whether the daemon answers as itself, for service managers and monitors. It needs no token, opens no state, and loads
- * little: it is run at every start of a service.
+ * `health`: checks whether the daemon proves itself, for service managers and monitors.
+ * It needs no token, opens no state and loads few modules, because it runs at every start of a
+ * service.
  */
 import { EXIT } from '../../errors.ts'
 import { type Command, type Invocation, UsageError } from '../command.ts'
 import { answering, ended } from '../daemon-health.ts'
 
 const LONGEST_S = 3600
-/** The greatest id that Linux gives to a process; Windows and macOS stay below it too. */
+/** The largest process id of Linux. Those of Windows and macOS are also below it. */
 const GREATEST_PID = 2 ** 22
 
-/** A whole number within bounds; null where the option is not given. */
+/**
+ * Returns an option as a whole number within bounds; null if the option is absent.
+ * @throws UsageError
+ */
 function numberOf(
   { options }: Invocation,
   name: string,
@@ -45,7 +49,8 @@ else 9.
       else io.stderr.write(`countersignd: ${found.silent.message}\n`)
       return healthy ? EXIT.ok : EXIT.daemonSilent
     } catch (error) {
-      // The daemon ends of the same fault, and its exit code is the one that a service manager goes by.
+      // The daemon ends with the same error. Waiting for it lets the service manager use its exit
+      // code.
       await ended(patience)
       throw error
     }

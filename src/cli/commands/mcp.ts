@@ -19,10 +19,13 @@ function scopeOf(given: unknown): Scope {
   return scope
 }
 
-/** How long whoever has left is worth an answer. */
+/**
+ * How long the command waits for pending calls after the client has disconnected, in
+ * milliseconds.
+ */
 const PATIENCE_MS = 5000
 
-/** Counts what is being asked, so that whoever leaves is answered first. */
+/** Counts pending calls, so that their answers are sent after the client has closed its input. */
 function newCount(ask: Ask) {
   let running = 0
   let idle: () => void = () => undefined
@@ -36,9 +39,9 @@ function newCount(ask: Ask) {
         if (running === 0) idle()
       }
     },
-    /** Resolves when nothing is asked any more. */
+    /** Resolves when no call is pending. */
     settled: async (): Promise<void> => {
-      // What was read last is taken up in the turns after that.
+      // The message read last is handled in later turns of the event loop.
       await setImmediate()
       while (running > 0) await new Promise<void>((resolve) => (idle = resolve))
       await setImmediate()
@@ -46,13 +49,16 @@ function newCount(ask: Ask) {
   }
 }
 
-/** Resolves when the client has left and was answered, or at the first SIGINT or SIGTERM. */
+/**
+ * Resolves when the client has disconnected and pending calls are answered, or at the first
+ * SIGINT or SIGTERM.
+ */
 function served(
   factory: Parameters<typeof serveStdio>[0],
   settled: () => Promise<void>,
   onerror: () => void,
 ): Promise<void> {
-  // The transport gives up what runs when its input ends.
+  // The transport aborts pending calls when its input ends.
   const input = new PassThrough()
   process.stdin.pipe(input, { end: false })
   process.stdin.once('end', () => {
@@ -94,7 +100,8 @@ it was started works again.
         const why = error.code === 'internal' ? String(error.cause) : error.message
         io.stderr.write(`countersignd: ${tool}: ${redact(why)}\n`)
       })
-    // What comes in may be anything: neither the error, which quotes it, nor the line is told.
+    // The input may contain anything, secrets too. So neither the line nor the error, which
+    // quotes it, is reported.
     await served(factory, count.settled, () => {
       const message = 'A line of the input is no message of the protocol.'
       io.stderr.write(`countersignd: ${message}\n`)
@@ -102,7 +109,7 @@ it was started works again.
       process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error })}\n`)
     })
     close()
-    // Signals end the program, too, while its client holds the other end.
+    // Ends the program after a signal too, while the client still holds its end open.
     process.stdin.destroy()
   },
 }

@@ -4,10 +4,13 @@ import { noSuch } from '../by-id.ts'
 import { type Command, UsageError } from '../command.ts'
 import { shown, table } from '../table.ts'
 
-/** So many the account takes at once. */
+/** The most notifications that the account server accepts in one request. */
 const MOST = 200
 
-/** Throws AppError `not_found` for what cannot be an id, so that it is not sent. */
+/**
+ * Checks ids before a request is sent.
+ * @throws AppError `not_found` for a text that cannot be an id
+ */
 function demandIds(ids: readonly string[]): string[] {
   for (const id of ids) if (!isId('ntf_', id)) throw noSuch('notification')
   return [...ids]

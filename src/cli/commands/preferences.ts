@@ -25,7 +25,10 @@ export const preferencesCommand: Command = {
   },
 }
 
-/** The value of a switch. Throws UsageError. */
+/**
+ * Parses the value of a switch.
+ * @throws UsageError
+ */
 function switched(name: string, value: string): boolean {
   if (value !== 'on' && value !== 'off') throw new UsageError(`--${name} is on or off.`)
   return value === 'on'

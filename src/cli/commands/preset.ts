@@ -55,10 +55,13 @@ const HELP = `
   --message TEXT     what whoever is invited to the connection reads, in the mail too
   --expires-in 7d    how long an invitation to it is good, from an hour to 30 days; 14 days unless told`
 
-/** What the options say of a preset; what is not given stays as it is. Throws UsageError for something and none of it. */
+/**
+ * Returns the fields that the options change; a field without an option is absent.
+ * @throws UsageError if an option and its `--no-` form are both given
+ */
 function changesOf(options: Invocation['options']) {
   const { name, favorite, message, 'expires-in': lifetime } = options
-  // An option that may be given several times is a list.
+  // An option with `multiple` is a list.
   const tags = options['tag'] as unknown as readonly string[] | undefined
   for (const [some, none] of [
     ['tag', 'no-tags'],

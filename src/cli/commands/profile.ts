@@ -24,7 +24,11 @@ export const profileCommand: Command = {
   },
 }
 
-/** What becomes of a text: the option's, or none of it with `--no-…`; undefined leaves it as it is. */
+/**
+ * Returns the new value of a text: the option’s value, null for `--no-…`, undefined for no
+ * change.
+ * @throws UsageError if both are given
+ */
 function textOf(options: Invocation['options'], name: string): string | null | undefined {
   const { [name]: text, [`no-${name}`]: none } = options
   if (text !== undefined && none === true)

@@ -1,7 +1,8 @@
 /**
- * Root removes what another user has in a state folder: a process of its own gives up all that root may before it looks into the folder,
- * for whoever owns it can put links and other files there at any moment. Only the empty folder itself, in a folder of root's, is root's
- * to remove.
+ * Removes, as root, the contents of another user’s state folder.
+ * A subprocess drops all privileges of root before it reads the folder, because the owner of the
+ * folder can create links and other files there at any moment. Root itself only removes the empty
+ * folder, and only from a parent folder that root owns.
  */
 import { spawn } from 'node:child_process'
 import { lstatSync, readdirSync, readlinkSync, rmSync, rmdirSync, statSync } from 'node:fs'
@@ -17,12 +18,15 @@ import { type Lock, lockState } from '../../storage/lock.ts'
 import { type Command, UsageError } from '../command.ts'
 import { shown } from '../table.ts'
 
-/** The group of nobody: an owner needs none, and that of a folder may be one which its owner is not in. */
+/**
+ * The group 65534. The owner of the folder needs no group, and may not be a member of the
+ * folder’s.
+ */
 const NOGROUP = 65_534
 
-/** What the process apart says when it is done. */
+/** The result that the subprocess prints. */
 interface Emptied {
-  /** Paths in the folder. */
+  /** Paths relative to the folder. */
   readonly left: readonly string[]
   readonly isInSystem: boolean
 }
@@ -30,7 +34,7 @@ interface Emptied {
 const inUse = (dir: string) =>
   new StartError('stateInUse', `The state folder ${dir} is in use. Stop the service first.`)
 
-/** What `read` gives; nothing of a process that has ended. */
+/** Returns the result of a read; null for an error, for instance if the process has ended. */
 function ifThere<T>(read: () => T): T | null {
   try {
     return read()
@@ -40,8 +44,9 @@ function ifThere<T>(read: () => T): T | null {
 }
 
 /**
- * Whether a process has the lock's file in the present folder open. Root alone can tell, and only Linux says so: by it a folder is
- * known to be held whose path is closed to its own user, as that of a service whose user comes and goes.
+ * Returns whether a process has the lock file in the current folder open.
+ * Only root can see this, and only on Linux. It detects that a folder is in use although the
+ * folder’s own user cannot reach its path, as with the folder of a dynamic user.
  */
 function isOpened(): boolean {
   const lock = lstatSync(LOCK, { throwIfNoEntry: false })
@@ -60,14 +65,17 @@ function isOpened(): boolean {
     )
 }
 
-/** Become another user, with no way back. */
+/** Switches to another user irrevocably. */
 function become(uid: number): void {
   process.setgroups?.([])
   process.setgid?.(NOGROUP)
   process.setuid?.(uid)
 }
 
-/** The lock, where its user reaches the folder by its path. */
+/**
+ * Acquires the lock if the user can reach the folder by its path; otherwise returns null.
+ * @throws StartError stateInUse, stateUnsafe
+ */
 function lockOf(dir: string): Lock | null {
   if (ifThere(() => lstatSync(dir)) === null) return null
   if (lstatSync(LOCK, { throwIfNoEntry: false })?.isFile() === false)
@@ -80,7 +88,7 @@ function lockOf(dir: string): Lock | null {
   return lock
 }
 
-/** Empty the present folder, and remove it where its user may. */
+/** Empties the current folder, and removes it if the user may do so. */
 function empty(dir: string): Emptied {
   const lock = lockOf(dir)
   try {
@@ -88,7 +96,7 @@ function empty(dir: string): Emptied {
     const left = removeContents('.')
     rmSync(LOCK, { force: true })
     lock?.release()
-    // Without the lock, as a crash has left it.
+    // Without the lock, the journal of a crashed owner may still be there.
     rmSync(`${LOCK}-journal`, { force: true })
     if (left.length === 0) ifThere(() => rmdirSync(dir))
     return { left, isInSystem: secrets }
@@ -97,7 +105,7 @@ function empty(dir: string): Emptied {
   }
 }
 
-/** What root asks of this program: `purge-apart FOLDER UID`. */
+/** The command of the subprocess, started by root: `purge-apart FOLDER UID`. */
 export const purgeApartCommand: Command = {
   usage: 'FOLDER UID',
   help: 'Empties the state folder of another user, as that user. "countersignd service uninstall --purge" asks for it.',
@@ -105,7 +113,7 @@ export const purgeApartCommand: Command = {
   async run({ args: [dir = '', user = ''], io: { stdout } }) {
     if (process.geteuid?.() !== 0 || !/^[1-9]\d*$/.test(user))
       throw new UsageError('This is asked for by "countersignd service uninstall --purge" alone.')
-    // Before root is given up: the way to the folder may be closed to its own user.
+    // Done while still root: the folder’s own user may not be able to reach its path.
     process.chdir(dir)
     const isHeld = isOpened()
     become(Number(user))
@@ -114,7 +122,10 @@ export const purgeApartCommand: Command = {
   },
 }
 
-/** Remove an empty folder that stands in one of root's; in another its owner has removed it. */
+/**
+ * Removes an empty folder if root owns the parent. In another parent, the owner has removed it.
+ * @throws StartError failed
+ */
 function removeFolder(dir: string): void {
   const stat = lstatSync(dir, { throwIfNoEntry: false })
   if (stat === undefined) return
@@ -134,10 +145,10 @@ function removeFolder(dir: string): void {
   )
 }
 
-/** Run the process apart, which gets nothing of this one: no environment, no terminal, no open file. */
+/** Runs the subprocess. It inherits no environment, no terminal and no open file. */
 async function emptyApart(dir: string, uid: number): Promise<Emptied> {
   const [program, ...words] = ownCommand()
-  // The file may be gone: the program is uninstalled before its state is.
+  // The file may be missing: the program is uninstalled before its state.
   const own = process.platform === 'linux' ? '/proc/self/exe' : program
   const child = spawn(own, [...words, 'purge-apart', dir, String(uid)], {
     cwd: '/',
@@ -159,10 +170,11 @@ async function emptyApart(dir: string, uid: number): Promise<Emptied> {
 }
 
 /**
- * Remove what the state folder of another user has, as root.
- * @param uid of the folder's owner
- * @param say hears of secrets that are in that user's keychain, where root cannot remove them
- * @returns the paths of what is left, since this program did not make it
+ * Removes the contents of another user’s state folder, as root.
+ * @param uid of the folder’s owner
+ * @param say called with a message about secrets in that user’s keychain, which root cannot
+ *   remove
+ * @returns the paths of foreign files, which are left
  * @throws StartError: stateInUse, stateUnsafe, keychain for a damaged record, failed
  */
 export async function purgeApart(

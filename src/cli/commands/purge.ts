@@ -1,6 +1,7 @@
 /**
- * Everything of this program in a state folder is removed from the machine: secrets, files, and the folder when it is empty then. What
- * somebody else laid there stays. The folder of another user is emptied as that user alone.
+ * Removes the data of this program in a state folder: secrets, files, and the folder if it is
+ * empty.
+ * Foreign files are left. The folder of another user is emptied under that user’s id.
  */
 import { lstatSync, rmSync, rmdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -12,11 +13,11 @@ import { takeLock } from '../../storage/lock.ts'
 import { purgeApart } from './purge-subprocess.ts'
 import { shown } from '../table.ts'
 
-/** Empty a folder of this user; the paths of what stays. */
+/** Empties a folder of this user. Returns the paths that are left. */
 async function empty(dir: string): Promise<readonly string[]> {
   const lock = takeLock(dir)
   try {
-    // First: the files say which there are.
+    // Deletes the secrets before the files, because the files list them.
     await forgetStored(dir)
     const left = removeContents(dir)
     rmSync(join(dir, LOCK), { force: true })
@@ -29,10 +30,13 @@ async function empty(dir: string): Promise<readonly string[]> {
 }
 
 /**
- * Remove what a state folder has. What lies elsewhere, as a folder for mail of its own, is not touched.
- * @param say hears of each path that is left, which this program did not make, and of secrets that are out of reach
- * @throws StartError: stateInUse while a daemon holds the folder, stateUnsafe for a link, and for a folder of somebody else unless this
- *   is root, keychain; AppError keychain_locked: then nothing was removed
+ * Removes the contents of a state folder. Files elsewhere, such as a mail folder, are not
+ * touched.
+ * @param say called with a message for each foreign path that is left, and for unreachable
+ *   secrets
+ * @throws StartError: stateInUse while a daemon holds the folder; stateUnsafe for a link, and for
+ *   another user’s folder unless this is root; keychain
+ * @throws AppError keychain_locked; nothing was removed then
  */
 export async function purge(
   { stateDir }: Pick<Config, 'stateDir'>,

@@ -3,7 +3,7 @@ import type { LostSecret } from '../../daemon/sealed-secrets.ts'
 import type { Command } from '../command.ts'
 import { PASSPHRASE_OPTION, passphraseOf } from '../passphrase.ts'
 
-/** What is left for the person to do. */
+/** Returns the next steps for the user after a restore. */
 function adviceFor({ server, account_database: database }: Restored): string {
   if (database === 'postgresql')
     return 'The account database was in PostgreSQL: restore its dump, and set SVC_DATABASE_URL, before you start the daemon.'
@@ -19,10 +19,10 @@ const NAMES: Readonly<Record<LostSecret['kind'], string>> = {
   unknown: 'unknown record',
 }
 
-/** So many ids of guest codes are named; the JSON has them all. */
+/** The message names this many ids of guest codes; the JSON has all of them. */
 const MOST_NAMED = 3
 
-/** A warning that some sealed secrets are damaged, and how to replace them; null where none is. */
+/** Returns a warning with a remedy if some sealed secrets are damaged; otherwise null. */
 function warningFor({ sealed_secrets: all, lost_secrets: lost }: Restored): string | null {
   if (lost.length === 0) return null
   const idsOf = (kind: LostSecret['kind']) =>
@@ -76,7 +76,7 @@ A backup of which some sealed secrets are damaged is restored without them: a wa
         'The device that the backup is of must not run any more. Look through "countersignd token list": what was revoked after the backup is good again.',
     )
     const warning = warningFor(restored)
-    // With --json too: what is lost must not pass unseen.
+    // Written with --json too, so that the loss is noticed.
     if (warning !== null) io.stderr.write(`${warning}\n`)
   },
 }

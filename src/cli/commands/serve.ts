@@ -32,7 +32,7 @@ State lies in SVC_STATE_DIR. The log goes to standard error as JSON lines.
     const stopped = askedToStop()
     const { serve } = await import('../../daemon/daemon.ts')
     const holder = await holderOf(settings.stateDir, null)
-    // Without the lock, what follows says who has it.
+    // Without the lock, `serve` fails with an error that names the owner of the lock.
     if ('daemon' in holder) holder.daemon.close()
     const daemon = await serve(settings, log, 'lock' in holder ? holder.lock : undefined)
     const { address, accountAddress } = daemon

@@ -1,4 +1,4 @@
-/** The daemon as a service of this machine: installed, removed, looked at, or only shown. */
+/** The commands that install, remove, check and print the service of the daemon. */
 import { EXIT, StartError } from '../../errors.ts'
 import { type Command, type Invocation, UsageError } from '../command.ts'
 import { type Scope, type ServicePlatform, type Wanted, placeOf } from '../service/definition.ts'
@@ -14,10 +14,10 @@ import { type Purge, demandGone, purgeAll, uninstall } from '../service/uninstal
 const SCOPE_HELP = `  --user     the service of this user, which runs while the user is logged in; the default
   --system   the service of the whole machine, which runs from boot on as a user of its own; the default for root`
 
-/** What to look at and do: given by tests, this machine otherwise. */
+/** Returns the machine to operate on. Tests replace it. */
 export type MachineOf = (env: NodeJS.ProcessEnv) => Machine
 
-/** A user's home on a system that is not this one. */
+/** A user’s home on another system than this one. */
 const HOMES: Readonly<Record<ServicePlatform, string>> = {
   linux: '/home/you',
   darwin: '/Users/you',
@@ -41,7 +41,7 @@ function asked(invocation: Invocation, machineOf: MachineOf): Asked {
     uid,
     env,
   }
-  // What is shown of another system is shown for its executable.
+  // The definition for another system assumes the executable of that system.
   const isCopied = self.isExecutable || wanted.scope === 'system' || platform !== machine.platform
   return {
     machine,
@@ -85,7 +85,7 @@ const quoted = (word: string) => (/[\s"]/.test(word) ? JSON.stringify(word) : wo
 const LINGER = ' To keep it running while you are logged out: loginctl enable-linger'
 
 /**
- * The commands over a machine.
+ * Returns the commands for a machine.
  * @param purge empties a state folder
  */
 export const serviceCommands = (machineOf: MachineOf, purge: Purge) =>
@@ -149,7 +149,7 @@ ${SCOPE_HELP}
           )
         const definition = definitionOf(platform, wanted)
         const { keeps } = definition
-        // Before the settings that name it are gone.
+        // Read before the settings that name the folder are removed.
         const stateDir = isPurge
           ? await stateDirOf(machine, platform, definition)
           : await stateDirOf(machine, platform, definition).catch(() => null)

@@ -1,4 +1,4 @@
-/** The files that `stamp verify` reads. */
+/** Reads the files for `stamp verify`. */
 import { readFile } from 'node:fs/promises'
 import { type PublicJwk, jwkBytes } from '../../crypto/jose/jwk.ts'
 import { Refusal } from '../../crypto/refusal.ts'
@@ -10,17 +10,20 @@ const UNREADABLE: Readonly<Record<string, (path: string) => string>> = {
   EISDIR: (path) => `"${path}" is a folder. Name one file.`,
 }
 
-/** What to throw for a file that the system does not let read. */
+/** Returns the error for a file that cannot be read. */
 export const unreadable = (path: string, { code = '', message }: NodeJS.ErrnoException) =>
   new UsageError(UNREADABLE[code]?.(path) ?? `"${path}" cannot be read: ${message}`)
 
-/** The bytes of a file. Throws UsageError where it cannot be read. */
+/**
+ * Returns the bytes of a file.
+ * @throws UsageError if the file cannot be read
+ */
 export const readBytes = (path: string): Promise<Buffer> =>
   readFile(path).catch((error: NodeJS.ErrnoException) => {
     throw unreadable(path, error)
   })
 
-/** The members of a JSON object in a file; none for any other content. */
+/** Returns the members of a JSON object in a file; none for any other content. */
 async function readMembers(path: string): Promise<Record<string, unknown>> {
   const text = (await readBytes(path)).toString('utf8')
   try {
@@ -33,7 +36,10 @@ async function readMembers(path: string): Promise<Record<string, unknown>> {
 const noStamp = (path: string) =>
   new UsageError(`"${path}" is not a stamp. Usage: countersignd stamp verify FILE STAMP`)
 
-/** A stamp file, or the answer of POST /api/v1/stamp, which holds one. Throws UsageError. */
+/**
+ * Reads a stamp file, or an answer of POST /api/v1/stamp, which contains one.
+ * @throws UsageError
+ */
 export async function readStampFile(path: string): Promise<StampFile> {
   const { stamp, key_log: keyLog, receipt } = await readMembers(path)
   const isLog = Array.isArray(keyLog) && keyLog.every((entry) => typeof entry === 'string')
@@ -48,7 +54,10 @@ export async function readStampFile(path: string): Promise<StampFile> {
   }
 }
 
-/** An Ed25519 public key in a file, as a JWK (RFC 8037). Throws UsageError. */
+/**
+ * Reads an Ed25519 public key from a file, as a JWK (RFC 8037).
+ * @throws UsageError
+ */
 export async function readPublicKey(path: string): Promise<PublicJwk> {
   const jwk = (await readMembers(path)) as unknown as PublicJwk
   try {

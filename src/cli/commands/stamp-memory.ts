@@ -1,8 +1,8 @@
 /**
- * What the state folder of this machine remembers that a stamp can be held against: the key logs of
- * its own account and its contacts, which of their keys were accepted, and the key of the account
- * server's receipts. The folder is only read, beside a daemon that may be at work there, and never
- * made.
+ * The data of the state folder against which a stamp is verified.
+ * These are the key logs of the own account and its contacts, which of their keys were accepted,
+ * and the key of the account server’s receipts. The folder is opened read-only and never created;
+ * a daemon may use it at the same time.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,15 +18,17 @@ import { openReadOnly } from '../../storage/read-only.ts'
 import { isForSystem } from '../system-instance.ts'
 
 export interface StampMemory {
-  /** Why nothing is remembered, as a clause; null where the folder was read. */
+  /** Why there is no data, as a clause; null if the folder was read. */
   readonly missing: string | null
-  /** The account and the device that are signed in here; null if no user is. */
+  /** The signed-in account and its device; null if no user is signed in. */
   readonly own: { readonly account: string; readonly device: string } | null
   /** The key of the server's receipts, pinned at enrolment; null if no user is signed in. */
   readonly receiptKey: PublicJwk | null
-  /** The entries of an account's key log; none for an account that is not remembered. */
+  /**
+   * Returns the entries of an account’s cached key log; none for an account that is not cached.
+   */
   readonly keyLog: (account: string) => readonly string[]
-  /** The generation of another account's keys that this device goes by. */
+  /** Returns the generation of another account’s keys that this device has accepted. */
   readonly accepted: (account: string) => number
 }
 
@@ -46,7 +48,7 @@ function memoryIn(db: DatabaseSync): StampMemory {
   if (version < FIRST_READ) return nothing('a countersignd of protocol 1 wrote the state folder')
   if (version > VERSIONS.length) return nothing('a newer countersignd wrote the state folder')
   const logs = logRows(db)
-  // A state folder of an earlier version has no such table before its next start.
+  // An earlier version of the state folder lacks this table until the next start.
   const trust = version === VERSIONS.length ? trustRows(db) : null
   const facts = readFacts({ meta: metaRows(db) })
   return {
@@ -54,12 +56,15 @@ function memoryIn(db: DatabaseSync): StampMemory {
     own: facts && { account: facts.account, device: facts.device },
     receiptKey: facts?.receiptKey ?? null,
     keyLog: (account) => logs.read('keylog', account),
-    // Of an account that is not followed, the first keys count: the id certifies them.
+    // For an account that is not followed, the first keys are valid: the account id certifies
+    // them.
     accepted: (account) => trust?.get(account)?.pinned ?? 1,
   }
 }
 
-/** Do something with what is remembered; what cannot be read counts as nothing, and says why. */
+/**
+ * Runs a function with the data. A folder that cannot be read counts as empty, with the reason.
+ */
 export async function withMemory<T>(
   config: Pick<Config, 'stateDir' | 'system'>,
   work: (memory: StampMemory) => Promise<T>,

@@ -11,19 +11,22 @@ import { readBytes, readPublicKey, readStampFile } from './stamp-file.ts'
 import { type StampMemory, withMemory } from './stamp-memory.ts'
 import { shown } from '../table.ts'
 
-/** Why the signer counts as known: by `--root`, as the own account, or as one remembered. */
+/** Why the signer counts as known: by `--root`, as the own account, or as a cached one. */
 type Signer = 'root' | 'own' | 'remembered' | 'unknown'
 
 interface Checked {
   readonly facts: StampFacts
   readonly signer: Signer
-  /** What became of the receipt; `unknown_key`: this device knows no key that it verifies under. */
+  /** The result for the receipt. `unknown_key`: this device has no key that verifies it. */
   readonly receipt: 'verified' | 'unknown_key' | 'none'
 }
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 
-/** The root given, in lower case; null where none is. Throws UsageError for what is no SHA-256. */
+/**
+ * Returns the given root in lower case; null if there is none.
+ * @throws UsageError for a text that is not a SHA-256 hash
+ */
 function rootGiven(text: string | boolean | undefined): string | null {
   if (text === undefined) return null
   const root = String(text).toLowerCase()
@@ -33,7 +36,7 @@ function rootGiven(text: string | boolean | undefined): string | null {
   )
 }
 
-/** Whether a receipt names this key; one that cannot be read names none. */
+/** Returns whether a receipt names this key; false for a receipt that cannot be read. */
 function isReceiptOf(receipt: string, key: PublicJwk): boolean {
   try {
     return parseJws(receipt, 'receipt+jws').kid === thumbprint(key)
@@ -43,15 +46,19 @@ function isReceiptOf(receipt: string, key: PublicJwk): boolean {
   }
 }
 
-/** The key to check a receipt under: the one given, or the pinned one where it names that. */
+/**
+ * Returns the key to verify a receipt with: the given one, or the pinned one if the receipt names
+ * it.
+ */
 function keyFor({ receipt }: StampFile, given: PublicJwk | null, pinned: PublicJwk | null) {
   if (given !== null || pinned === null || receipt === undefined) return given
   return isReceiptOf(receipt, pinned) ? pinned : null
 }
 
 /**
- * Whether `generation` belongs to the account of which this device accepted generation `accepted`. The account id certifies the first generation; a recovery key links others. Anyone can sign
- * a reset that is not linked, so one that came before an accepted generation counts for nothing.
+ * Returns whether `generation` belongs to the account with the accepted generation `accepted`.
+ * The account id certifies the first generation; a recovery key links others. Anyone can sign a
+ * reset that is not linked, so an unlinked generation before the accepted one counts for nothing.
  */
 const isAccepted = (log: KeyLog, accepted: number, generation: number): boolean =>
   generation === 1 || isLinked(log, accepted, generation) || isLinked(log, generation, accepted)
@@ -83,7 +90,7 @@ async function check(
     remembered: memory.keyLog,
     ...(serverKey === null ? {} : { serverKey }),
   })
-  // A signal ends the command between two slices.
+  // A signal can end the command between two slices.
   const facts = await inSlices(steps)
   const signer = signerOf(facts, memory, of.root)
   const isChecked = facts.receipt !== null

@@ -7,7 +7,9 @@ import { AppError } from '../../errors.ts'
 import type { Command } from '../command.ts'
 import { unreadable } from './stamp-file.ts'
 
-/** Content is sent along as far as that goes, so that the stamp names its length. */
+/**
+ * Returns the content of a small file, so that the stamp states its length; otherwise its hash.
+ */
 async function contentOf(file: string) {
   const { size } = await stat(file)
   if (size <= CONTENT_BYTES) return { content_base64: (await readFile(file)).toString('base64') }
@@ -16,7 +18,10 @@ async function contentOf(file: string) {
   return { sha256: sha256.digest('hex') }
 }
 
-/** Make a new file and fill it with what `work` gives; it goes away again when that fails. */
+/**
+ * Creates a file and runs `work` to fill it. Deletes the file if `work` fails.
+ * @throws AppError conflict
+ */
 async function fillNew<T>(path: string, work: (file: FileHandle) => Promise<T>): Promise<T> {
   const file = await open(path, 'wx').catch((error: NodeJS.ErrnoException) => {
     const why = error.code === 'EEXIST' ? 'is there already' : `cannot be made (${error.code})`
@@ -50,7 +55,7 @@ library for JWS and Ed25519. The root of your account is what "stamp verify" pri
       throw unreadable(file, error)
     })
     const path = String(out ?? `${file}.stamp`)
-    // Before anything is signed: a stamp that is registered and then lost helps nobody.
+    // The file is created before anything is signed, so that no registered stamp is lost.
     const made = await fillNew(path, async (to) => {
       const answer = await withApi((api) =>
         api.stamp.create({

@@ -28,7 +28,10 @@ export const tagList: Command = {
   },
 }
 
-/** What the options say of a tag; what is not given stays as it is. Throws UsageError for a colour and none. */
+/**
+ * Returns the fields that the options change; a field without an option is absent.
+ * @throws UsageError if --color and --no-color are both given
+ */
 function changesOf(options: Invocation['options']) {
   const { name, color } = options
   const none = options['no-color'] === true
@@ -83,7 +86,10 @@ export const tagDelete: Command = {
   },
 }
 
-/** Throws AppError not_found for what cannot be a tag and a connection, so that it is not sent. */
+/**
+ * Checks the ids of a tag and a connection before a request is sent.
+ * @throws AppError not_found
+ */
 function demandIds(tag: string, connection: string): void {
   if (!isId('tag_', tag)) throw noSuch('tag')
   if (!isId(PREFIX.connection, connection)) throw noSuch('connection')

@@ -1,10 +1,13 @@
-/** Completion for bash, from 3.2 on, which macOS has: nothing of the bash-completion package is needed. */
+/**
+ * Completion for bash 3.2 (the version in macOS) and later. Does not need the package
+ * bash-completion.
+ */
 import { type Place, quotedForShell as quoted, valuesIn } from './places.ts'
 
 const branch = (patterns: readonly string[], action: string) =>
   `    ${patterns.map(quoted).join(' | ')}) ${action} ;;`
 
-/** Several places that do the same, as one branch. */
+/** Returns one branch for all patterns with the same action. */
 function branches(cases: readonly (readonly [pattern: string, action: string])[]): string {
   const byAction = Map.groupBy(cases, ([, action]) => action)
   return [...byAction]
@@ -21,7 +24,7 @@ const next = ({ next: of }: Place) =>
   of.length === 0 ? '' : ` next=${quoted(of.map(({ word }) => word).join(' '))}`
 const words = (list: readonly string[]) => `words=${quoted(list.join(' '))}`
 
-/** A script to be sourced. */
+/** Returns a script to be sourced. */
 export function bashScript(places: readonly Place[]): string {
   const paths = places.map(({ path }) => path).filter((path) => path !== '')
   const values = valuesIn(places).map(({ path, name, value }) => {

@@ -2,7 +2,7 @@
 import type { Place } from './places.ts'
 import type { Option } from './usage.ts'
 
-/** A text between single quotes of fish, where a backslash means one. */
+/** Returns a text in single quotes for fish, where a backslash escapes the next character. */
 const quoted = (text: string): string => `'${text.replaceAll(/[\\']/g, '\\$&')}'`
 
 const begin = (path: string, where = 'at') =>
@@ -22,7 +22,7 @@ const ofPlace = ({ path, next, options, words, file }: Place): string[] => [
   ...options.map((option) => ofOption(path, option)),
 ]
 
-/** A script to be sourced. */
+/** Returns a script to be sourced. */
 export function fishScript(places: readonly Place[]): string {
   const paths = places.map(({ path }) => path).filter((path) => path !== '')
   return `# Completion of countersignd for fish. For this shell: countersignd completion fish | source

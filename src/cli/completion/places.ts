@@ -1,4 +1,4 @@
-/** Every place of the command line where a word may be completed, made from the command table. */
+/** The positions in a command line where a word may be completed, made from the command table. */
 import type { Command } from '../command.ts'
 import { type Option, usageOf } from './usage.ts'
 
@@ -7,13 +7,13 @@ export interface Next {
   readonly summary: string
 }
 
-/** After the words of a command, or of a group of them; the first place is before any word. */
+/** The position after the words of a command or of a group. The first one is before any word. */
 export interface Place {
   readonly path: string
-  /** The words that lead to other places. */
+  /** The words that continue the name of a command. */
   readonly next: readonly Next[]
   readonly options: readonly Option[]
-  /** The words that an argument may be. */
+  /** The words accepted as an argument. */
   readonly words: readonly string[]
   /** Whether an argument may be a file. */
   readonly file: boolean
@@ -24,7 +24,7 @@ interface Listed {
   readonly load: () => Promise<Command>
 }
 
-/** The commands by their words. */
+/** The commands by name. */
 export type Commands = Readonly<Record<string, Listed>>
 
 const HELP: Option = { name: '--help', value: null }
@@ -36,7 +36,7 @@ const BEFORE_ALL: Place = {
   file: false,
 }
 
-/** Every path above a name, and itself: `token create` is below `token`, which is below nothing. */
+/** Returns a name and all its prefixes: `token` and `token create` for `token create`. */
 const pathsTo = (name: string): string[] => {
   const words = name.split(' ')
   return words.map((_, i) => words.slice(0, i + 1).join(' '))
@@ -54,7 +54,7 @@ function nextOf(path: string, names: ReadonlyMap<string, string>): Next[] {
 }
 
 /**
- * Load every command and list the places.
+ * Loads every command and returns the positions.
  * @param commands the command table
  */
 export async function placesOf(commands: Commands): Promise<Place[]> {
@@ -70,11 +70,11 @@ export async function placesOf(commands: Commands): Promise<Place[]> {
   return [first, ...(await Promise.all(below))]
 }
 
-/** The options of a place that a value follows, each under the path and its name. */
+/** Returns the options that take a value, each with the path of its position. */
 export const valuesIn = (places: readonly Place[]) =>
   places.flatMap(({ path, options }) =>
     options.flatMap(({ name, value }) => (value === null ? [] : [{ path, name, value }])),
   )
 
-/** A text between single quotes of a shell of Bourne's family. */
+/** Returns a text in single quotes for a shell of the Bourne family. */
 export const quotedForShell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

@@ -1,7 +1,9 @@
-/** Completion for PowerShell. Where it offers nothing, PowerShell itself offers files. */
+/** Completion for PowerShell. If it returns nothing, PowerShell completes file names. */
 import { type Place, valuesIn } from './places.ts'
 
-/** A text between single quotes of PowerShell, which takes typographic ones for the same. */
+/**
+ * Returns a text in single quotes for PowerShell, which also accepts typographic ones as quotes.
+ */
 const quoted = (text: string): string => `'${text.replaceAll(/['\u2018-\u201b]/g, '$&$&')}'`
 
 const entry = (key: string, words: readonly string[]) =>
@@ -10,7 +12,7 @@ const entry = (key: string, words: readonly string[]) =>
 const table = (name: string, entries: readonly string[]) =>
   `    $${name} = @{\n${entries.join('\n')}\n    }`
 
-/** A script for the profile. */
+/** Returns a script for the profile. */
 export function powershellScript(places: readonly Place[]): string {
   const values = valuesIn(places).map(({ path, name, value }) =>
     entry(`${path} ${name}`, typeof value === 'string' ? [] : value),

@@ -1,26 +1,30 @@
-/** What the usage line of a command tells of its values: there is no second list of them. */
+/**
+ * Reads the values of options and arguments from the usage line of a command, their only list.
+ */
 import type { Command } from '../command.ts'
 
-/** What stands in a place: a file's name, one of a few words, or what no shell can know. */
+/**
+ * What a position accepts: a file name, one of several words, or a value unknown to the shell.
+ */
 export type Value = 'file' | 'other' | readonly string[]
 
 export interface Option {
-  /** With its dashes. */
+  /** The name with its dashes. */
   readonly name: string
-  /** null where none follows it. */
+  /** null if the option takes no value. */
   readonly value: Value | null
 }
 
 export interface Usage {
   readonly options: readonly Option[]
-  /** The words that an argument may be. */
+  /** The words accepted as an argument. */
   readonly words: readonly string[]
   /** Whether an argument may be a file. */
   readonly file: boolean
 }
 
 const isWord = (text: string) => /^[a-z][a-z0-9-]*$/.test(text)
-/** `STAMP` names the file of one. */
+/** `STAMP` stands for the file of a stamp. */
 const isFile = (text: string) => /^(\w+_)?FILE$|^STAMP$/.test(text)
 
 function valueOf(placeholder: string): Value {
@@ -29,7 +33,10 @@ function valueOf(placeholder: string): Value {
   return parts.length > 1 && parts.every(isWord) ? parts : 'other'
 }
 
-/** Read a usage line. An option that neither it nor the help names is for the program itself, and is left out. */
+/**
+ * Parses a usage line. Omits options that neither it nor the help names: only the program itself
+ * uses those.
+ */
 export function usageOf({ usage, help, options = {} }: Command): Usage {
   const parts = usage
     .replaceAll(/[[\]\u2026]/g, ' ')

@@ -1,9 +1,12 @@
-/** Completion for zsh: to be sourced after compinit, or kept as `_countersignd` in a folder of `fpath`. */
+/**
+ * Completion for zsh: sourced after compinit, or stored as `_countersignd` in a folder of
+ * `fpath`.
+ */
 import { type Place, quotedForShell as quoted, valuesIn } from './places.ts'
 
 const list = (name: string, items: readonly string[]) => `${name}=(${items.map(quoted).join(' ')})`
 
-/** A word and what it means, as `_describe` reads them. */
+/** Returns a word and its description in the format of `_describe`. */
 const described = (word: string, summary: string) => `${word}:${summary}`
 
 function ofPlace({ path, next, options, words, file }: Place): string {
@@ -26,7 +29,7 @@ function ofPlace({ path, next, options, words, file }: Place): string {
   return `    ${quoted(path)})\n${steps.map((step) => `      ${step}\n`).join('')}      ;;`
 }
 
-/** A script to be sourced. */
+/** Returns a script to be sourced. */
 export function zshScript(places: readonly Place[]): string {
   const values = valuesIn(places).map(({ path, name, value }) => {
     const action = value === 'file' ? 'files=1' : value === 'other' ? ':' : list('values', value)

@@ -1,4 +1,4 @@
-/** Who is signed in on this device, and when it last heard of the others. */
+/** Checks the account of this device: session, copied keys, notices, recovery key, last sync. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Refusal } from '../../crypto/refusal.ts'
@@ -14,7 +14,7 @@ const RECOVERY = 'recovery'
 const NO_PAPER =
   'no recovery key; "countersignd recovery create" makes one, for when all devices are lost'
 
-/** After it `verify` is inconclusive: `sync_stale`. */
+/** Age of the last sync in milliseconds beyond which `verify` is inconclusive (`sync_stale`). */
 const STALE_MS = 7 * 86_400_000
 
 function nobody({ config }: Ground): Finding {
@@ -63,7 +63,7 @@ function signedIn({ config, memory: { identity } }: Ground): Finding {
   return ok(NAME, `${account}, device ${device}, ${server === null ? 'embedded' : `at ${server}`}`)
 }
 
-/** Whether another copy of the keys of this device was found at work. */
+/** Returns a failure if a sync found another copy of this device’s keys in use. */
 const copied = ({ memory: { identity, copyWarning } }: Ground): Finding[] =>
   identity === null || copyWarning === null
     ? []
@@ -73,7 +73,7 @@ function synced({ memory, config: { backendUrl }, now }: Ground): Finding {
   const { lastSync, lastGoodSync } = memory
   const age = lastGoodSync === null ? null : now() - Date.parse(lastGoodSync)
   const when = age === null ? 'never yet' : `${spanOf(age)} ago`
-  // The embedded account is never stale: what it has is here.
+  // The embedded account is never stale: its data is on this device.
   if (backendUrl !== null && (age === null || age > STALE_MS))
     return warn(
       SYNC,
@@ -89,7 +89,10 @@ function synced({ memory, config: { backendUrl }, now }: Ground): Finding {
   return ok(SYNC, `the last that went well: ${when}`)
 }
 
-/** Whether a paper could bring the account back. A sync reports what is wrong with the key log. */
+/**
+ * Reports whether a recovery key is in force.
+ * Returns nothing for a key log that does not verify: the notices of a sync report its errors.
+ */
 async function recovery({ memory: { identity, keyLog, notices } }: Ground): Promise<Finding[]> {
   if (identity === null || !identity.approved || keyLog.length === 0) return []
   if (notices.some(({ about }) => about === RECOVERY)) return []

@@ -1,4 +1,4 @@
-/** The audit log: whether its lines follow from each other. */
+/** Checks that each line of the audit log follows from the line before it. */
 import { verifyAudit } from '../../storage/audit-chain.ts'
 import { auditFiles } from '../../storage/audit-files.ts'
 import { type Finding, fail, ok, said, warn } from './finding.ts'
@@ -6,7 +6,7 @@ import { type Check } from './check.ts'
 
 const NAME = 'audit log'
 
-/** What the process apart does: read all of it. */
+/** Verifies the whole audit log. The subprocess calls it. */
 export function auditApart(stateDir: string): Finding[] {
   try {
     const { lines, from, cut, fault } = verifyAudit(stateDir)
@@ -57,7 +57,7 @@ function hasLog(stateDir: string): boolean {
   try {
     return auditFiles(stateDir).length > 0
   } catch {
-    // There is no folder, or none that this user may list, as the check of files says.
+    // The folder is missing, or this user may not list it. The check of files reports both.
     return false
   }
 }

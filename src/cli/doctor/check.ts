@@ -6,23 +6,23 @@ import type { Memory } from './memory.ts'
 import type { ServerLook } from './server-answer.ts'
 import type { Finding } from './finding.ts'
 
-/** What checks stand on. What several of them need is looked at once, when the first asks. */
+/** The input of every check. A value that several checks need is read once, at its first use. */
 export interface Ground {
   readonly env: NodeJS.ProcessEnv
-  /** What could be read of the environment; a setting that is wrong is absent. */
+  /** The settings that could be read from the environment. An invalid setting is absent. */
   readonly config: Partial<Config>
   readonly faults: readonly StartError[]
-  /** Unix milliseconds. */
+  /** Current time in Unix milliseconds. */
   readonly now: () => number
   readonly holding: () => Promise<Holding>
   readonly memory: Memory
   readonly apart: Apart
-  /** null where there is no account server to ask. */
+  /** null if there is no remote account server. */
   readonly server: (() => Promise<ServerLook>) | null
 }
 
 export interface Check {
-  /** Of the line that says that the check itself failed. */
+  /** The name of the report line for an error that the check itself throws. */
   readonly name: string
   readonly run: (ground: Ground) => readonly Finding[] | Promise<readonly Finding[]>
 }

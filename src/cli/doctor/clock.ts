@@ -1,11 +1,17 @@
-/** The clock: against the account server's, and against what this device has seen already. Codes turn with each minute of it. */
+/**
+ * Checks the clock against the account server’s and against the highest window checked here.
+ * Codes change with each minute of the clock.
+ */
 import { PERIOD_S, windowOf } from '../../crypto/code.ts'
 import { type Finding, fail, ok, spanOf, warn } from './finding.ts'
 import { type Check, type Ground } from './check.ts'
 
 const NAME = 'clock'
 
-/** Beyond it nothing verifies (docs/protocol.md, section 2: `clock_uncertain`). */
+/**
+ * Largest offset in milliseconds at which codes verify (docs/protocol.md, section 2,
+ * `clock_uncertain`).
+ */
 const MOST_MS = 30_000
 const NOTABLE_MS = 5000
 
@@ -13,7 +19,7 @@ const SET = 'Have it set by the network: timedatectl set-ntp true'
 
 function wentBack({ memory, now }: Ground): Finding[] {
   const ahead = memory.highestWindow - windowOf(now())
-  // A partner whose clock is fast makes the next window the highest.
+  // A contact with a fast clock makes the next window the highest.
   if (ahead <= 1) return []
   return [
     fail(

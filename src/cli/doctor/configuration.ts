@@ -1,4 +1,4 @@
-/** The environment: what is wrong with it, and what is in force. */
+/** Checks the environment: reports invalid settings, or the settings in force. */
 import { peerCheck } from '../../auth/peer.ts'
 import { StartError } from '../../errors.ts'
 import { readAuthority } from '../../remote/authority.ts'
@@ -9,7 +9,7 @@ import { type Check, type Ground } from './check.ts'
 
 const NAME = 'configuration'
 
-/** The reasons that are found out only where a setting is used. */
+/** Yields the validations that otherwise run only when a setting is used. */
 function* usedLater({ config }: Ground): Generator<() => unknown> {
   const { tokenUsers, caFile, token, tokenFile } = config
   if (tokenUsers !== undefined) yield () => peerCheck(tokenUsers)

@@ -1,4 +1,4 @@
-/** The lock of the state folder, and the daemon that should have it. */
+/** Checks the lock of the state folder and the daemon that should hold it. */
 import { readFileSync } from 'node:fs'
 import { hostsOf } from '../../http/hosts.ts'
 import { VERSION } from '../../runtime/version.ts'
@@ -9,7 +9,10 @@ import { processName } from './listeners.ts'
 
 const NAME = 'daemon'
 
-/** Whether a process was stopped and only waits to be let go on (proc_pid_stat(5)). */
+/**
+ * Returns whether a signal stopped the process, so that it waits to be continued.
+ * @see proc_pid_stat(5)
+ */
 function isStopped(pid: number): boolean {
   try {
     return /\) [Tt] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
@@ -21,7 +24,10 @@ function isStopped(pid: number): boolean {
 const who = (pid: number | null) =>
   pid === null ? 'a process' : `process ${pid} (${processName(pid) ?? '?'})`
 
-/** An account server alone holds its folder as well, and says where it listens to nobody. */
+/**
+ * Returns version and address of an account server that runs without a daemon, or null.
+ * It locks its folder as a daemon does, but writes no `runtime.json`.
+ */
 async function serverAlone({ config }: Ground): Promise<string | null> {
   const { accountBind, accountPort } = config
   if (accountBind === undefined || !accountPort) return null

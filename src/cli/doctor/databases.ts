@@ -1,4 +1,7 @@
-/** The databases: whole, and of a version that this program knows. To look through one is up to the disk, so it is done apart. */
+/**
+ * Checks the databases: integrity, and a schema version that this program supports.
+ * The duration of the integrity check depends on the disk, so a subprocess does it.
+ */
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
@@ -49,7 +52,7 @@ function judged(db: DatabaseSync, path: string, { file, oldest, newest, version 
   return ok(file, `whole, version ${number} of ${newest}${older}, ${sizeOf(statSync(path).size)}`)
 }
 
-/** What the process apart does: look through one database. */
+/** Checks one database. The subprocess calls it. */
 function lookThrough(stateDir: string, kind: Kind): Finding[] {
   const { file: name } = kind
   const path = join(stateDir, name)
@@ -87,7 +90,11 @@ function lookThrough(stateDir: string, kind: Kind): Finding[] {
   }
 }
 
-/** The keychain is chosen when `state.db` is complete: where there is one without the other, this is no first start. */
+/**
+ * Returns whether a database is missing that must exist.
+ * The keychain is chosen once `state.db` is complete. If `keychain.json` exists without
+ * `state.db`, this is not a first start.
+ */
 const isLost = (stateDir: string, path: string) =>
   existsSync(`${path}-wal`) ||
   (path.endsWith('state.db') && existsSync(join(stateDir, 'keychain.json')))
@@ -111,7 +118,7 @@ export const databases: readonly Check[] = KINDS.map(({ file }) => ({
   },
 }))
 
-/** What the process apart does, by the name of the check. */
+/** The checks that the subprocess runs, by name of the check. */
 export const databasesApart = Object.fromEntries(
   KINDS.map((kind) => [kind.file, (stateDir: string) => lookThrough(stateDir, kind)]),
 ) as Record<Kind['file'], (stateDir: string) => Finding[]>

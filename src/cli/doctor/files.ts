@@ -1,4 +1,6 @@
-/** The state folder, what lies in it, what lies above it, and the room on its disk. */
+/**
+ * Checks the state folder, its contents, the folders above it, and the free space on its disk.
+ */
 import {
   type Stats,
   accessSync,
@@ -17,17 +19,21 @@ import { type Check } from './check.ts'
 const FOLDER = 'state folder'
 const FILES = 'files'
 
-/** More are counted, not named. */
+/** Further findings are counted and not named. */
 const MOST_NAMED = 5
-/** A folder of mail may hold any number; these are looked at. */
+/** Limit of entries checked: a folder of mail may hold any number. */
 const MOST_SEEN = 20_000
-/** A file that is being written has this name for moments. */
+/** A temporary file younger than this many milliseconds may belong to a write in progress. */
 const STRAY_MS = 60_000
 
 const SCARCE = 100_000_000
 const NONE_LEFT = 5_000_000
 
-/** By the numbers of statfs(2): SQLite's locks and shared memory do not hold on them (sqlite.org/wal.html). */
+/**
+ * Network file systems by the numbers of statfs(2).
+ * SQLite’s locks and shared memory do not work reliably on them.
+ * @see https://sqlite.org/wal.html
+ */
 const NETWORK: Readonly<Record<number, string>> = {
   0x6969: 'NFS',
   0x517b: 'SMB',
@@ -48,10 +54,13 @@ function look(path: string): Stats | null {
   }
 }
 
-/** Where systemd keeps what its services own (systemd.exec(5), StateDirectory=). */
+/**
+ * Returns whether a path lies where systemd keeps the state of its services.
+ * @see systemd.exec(5), StateDirectory=
+ */
 const isOfService = (dir: string): boolean => resolve(dir).startsWith('/var/lib/')
 
-/** The nearest folder above that is there. */
+/** Returns the nearest existing folder above a path. */
 function above(path: string): string {
   const parent = dirname(path)
   return parent === path || look(parent) !== null ? parent : above(parent)
@@ -73,7 +82,7 @@ function missing(dir: string): Finding[] {
   }
 }
 
-/** What is wrong with the folder itself; null if nothing. */
+/** Returns the fault of the folder itself, or null. */
 function folderFault(dir: string, stat: Stats): Finding | null {
   if (stat.isSymbolicLink())
     return fail(FOLDER, `${dir} is a link`, `export SVC_STATE_DIR="$(readlink -f ${quoted(dir)})"`)
@@ -97,12 +106,12 @@ function folderFault(dir: string, stat: Stats): Finding | null {
   )
 }
 
-/** Every entry below a folder, links not followed. */
+/** Yields every entry below a folder. It does not follow links. */
 function* entriesBelow(dir: string): Generator<{ path: string; stat: Stats }> {
   for (const name of readdirSync(dir)) {
     const path = join(dir, name)
     const stat = look(path)
-    // It went away meanwhile.
+    // The entry was deleted after the folder was listed.
     if (stat === null) continue
     yield { path, stat }
     if (stat.isDirectory()) yield* entriesBelow(path)
@@ -145,14 +154,17 @@ function contents(dir: string, now: number): Finding[] {
   ]
 }
 
-/** Whoever may write to a folder above can put another in the place of this one. */
+/**
+ * Reports folders above that another user may write to.
+ * Such a user can replace the state folder.
+ */
 function parents(dir: string): Finding[] {
   const found: Finding[] = []
   const me = process.geteuid?.()
   for (let path = realpathSync(dirname(dir)), last = ''; path !== last; path = dirname(path)) {
     last = path
     const { uid, gid, mode } = statSync(path)
-    // Sticky: only its owner renames an entry.
+    // In a folder with the sticky bit only its owner can rename an entry.
     const open = (mode & 0o1000) === 0 ? mode & 0o022 : 0
     if (uid !== 0 && uid !== me)
       found.push(
@@ -207,7 +219,9 @@ function room(path: string): Finding[] {
   return [...away, ok('disk', found)]
 }
 
-/** One after the other, so that what cannot be looked at hides nothing else. */
+/**
+ * Runs each check on its own, so that an error in one does not hide the findings of the others.
+ */
 function each(name: string, looks: readonly (() => readonly Finding[])[]): Finding[] {
   return looks.flatMap((of) => {
     try {

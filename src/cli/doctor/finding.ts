@@ -1,4 +1,4 @@
-/** What a check of `doctor` is, and what it says. Nothing it finds out changes anything. */
+/** The findings of `doctor` and their formats. No check of `doctor` changes anything. */
 import { withoutKeys } from '../../crypto/encoding/redact.ts'
 
 export type FindingState = 'ok' | 'warn' | 'fail'
@@ -8,11 +8,11 @@ export interface Finding {
   readonly state: FindingState
   readonly name: string
   readonly found: string
-  /** What to do, as a command where there is one; null for what is well. */
+  /** What to do, as a command if there is one; null if the check passed. */
   readonly remedy: string | null
 }
 
-/** Nobody copies a secret out of a report: what was read elsewhere loses what looks like one. */
+/** Makes a finding. Redacts what looks like a secret, so that a report can be shared. */
 const finding = (
   state: FindingState,
   name: string,
@@ -26,27 +26,27 @@ export const warn = (name: string, found: string, remedy: string): Finding =>
 export const fail = (name: string, found: string, remedy: string): Finding =>
   finding('fail', name, found, remedy)
 
-/** The message of whatever was thrown, in one line. */
+/** Returns the message of a thrown value in one line. */
 export const said = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, ' ')
 
-/** A text as one word of a shell: as it is, where it means nothing else there. */
+/** Returns a text as one word for a shell. Quotes it only if it contains special characters. */
 export const shellWord = (text: string): string =>
   /^[\w.:/[\]-]+$/.test(text) ? text : quoted(text)
 
-/** An argument of a shell, as it is copied. */
+/** Returns a text in single quotes, for a shell command that the user copies. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const
 
-/** A size for people. */
+/** Returns a size in bytes in a readable unit. */
 export function sizeOf(bytes: number): string {
   const unit = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), UNITS.length - 1)
   const value = bytes / 1000 ** unit
   return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`
 }
 
-/** A time span for people, in its longest unit. */
+/** Returns a time span in its longest unit. */
 export function spanOf(ms: number): string {
   const seconds = Math.round(Math.abs(ms) / 1000)
   const [length, unit] =

@@ -1,4 +1,7 @@
-/** The keychain that the state folder records: whether it gives what is known to be in it. Nothing is written there. */
+/**
+ * Checks that the keychain recorded in the state folder returns the keys it should hold.
+ * It writes nothing to the keychain.
+ */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
@@ -10,7 +13,7 @@ import { type Finding, fail, ok, said } from './finding.ts'
 import { type Check, type Ground } from './check.ts'
 
 const NAME = 'keychain'
-/** Under which `device/identity.ts` keeps the keys of a device that is enrolled. */
+/** The keychain entry of an enrolled device’s keys, as in `device/identity/own-keys.ts`. */
 const KEYS = 'device'
 
 const UNLOCK =
@@ -26,7 +29,7 @@ function remedyFor(error: unknown, backend: string, choice: Config['keychain']):
     : 'Look after the disk, and the permissions of the state folder.'
 }
 
-/** Where the key of the sealed files comes from. */
+/** Returns the source of the key for the sealed files. */
 function keyFrom({ credentialsDir, stateDir }: Omit<Where, 'keychain'>): string {
   const credential = credentialsDir === null ? null : join(credentialsDir, 'countersign-key')
   return credential !== null && existsSync(credential)
@@ -36,7 +39,7 @@ function keyFrom({ credentialsDir, stateDir }: Omit<Where, 'keychain'>): string 
 
 type Where = Pick<Config, 'stateDir' | 'credentialsDir' | 'keychain'>
 
-/** Which one is recorded, as far as it can be told. */
+/** Returns the recorded backend, or an empty text if it cannot be read. */
 function recordedIn(stateDir: string): string {
   try {
     const text = readPrivate(join(stateDir, 'keychain.json')) ?? ''
@@ -46,7 +49,10 @@ function recordedIn(stateDir: string): string {
   }
 }
 
-/** What the process apart does: open the recorded keychain and read the keys of the device, where there is one. This may hang. */
+/**
+ * Opens the recorded keychain and reads the keys of the device if there is one.
+ * The subprocess calls it, because a keychain may hang.
+ */
 export async function keychainApart({ config, memory }: Ground): Promise<Finding[]> {
   const { stateDir, credentialsDir = null, keychain: choice = 'auto' } = config
   if (stateDir === undefined) return []

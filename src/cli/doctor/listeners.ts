@@ -1,4 +1,7 @@
-/** Who listens on a port of this machine: asked of the port itself, and of the kernel where it says more. */
+/**
+ * Finds the process that listens on a port of this machine.
+ * Connects to the port, and reads the listings of the kernel where it offers them.
+ */
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { connect } from 'node:net'
 import { basename } from 'node:path'
@@ -6,7 +9,10 @@ import { basename } from 'node:path'
 const LISTENS = '0A'
 const PATIENCE_MS = 2000
 
-/** Whether somebody takes connections there; a silent host counts as nobody. */
+/**
+ * Returns whether a process accepts connections there. A host that does not respond counts as
+ * none.
+ */
 export function isTaken(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port })
@@ -29,7 +35,7 @@ function lines(path: string): string[] {
   }
 }
 
-/** The inodes of the sockets that listen on a port, IPv4 or IPv6. */
+/** Returns the inodes of the sockets that listen on a port, for IPv4 or IPv6. */
 function inodesOn(family: 4 | 6, port: number): Set<string> {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
   const found = lines(`/proc/net/${family === 4 ? 'tcp' : 'tcp6'}`)
@@ -55,12 +61,12 @@ function socketsOf(pid: string): string[] {
       }
     })
   } catch {
-    // Another user's, or gone.
+    // The process belongs to another user or has ended.
     return []
   }
 }
 
-/** The name of a process: of its program, where the system tells this user. */
+/** Returns the name of a process: of its executable if this user may read that. */
 export function processName(pid: number): string | null {
   try {
     return basename(readlinkSync(`/proc/${pid}/exe`))
@@ -77,10 +83,10 @@ function commandOf(pid: number): string | null {
   }
 }
 
-/** The process that listens on a port, where the kernel tells this user. */
+/** Returns the process that listens on a port, or null if this user may not see it. */
 export function listenerOn(family: 4 | 6, port: number): Listener | null {
   const inodes = inodesOn(family, port)
-  // A socket of IPv6 may take IPv4 as well.
+  // An IPv6 socket may accept IPv4 as well.
   if (family === 4) for (const inode of inodesOn(6, port)) inodes.add(inode)
   if (inodes.size === 0) return null
   const links = new Set([...inodes].map((inode) => `socket:[${inode}]`))

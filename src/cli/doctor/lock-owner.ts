@@ -1,4 +1,7 @@
-/** Who holds the state folder, told without taking its lock from anybody, and whether it is the daemon that it says it is. */
+/**
+ * Finds the owner of the state folder’s lock and checks that it is the folder’s daemon.
+ * Does not take the lock from another process.
+ */
 import { randomBytes } from 'node:crypto'
 import { existsSync, lstatSync, readFileSync } from 'node:fs'
 import { request } from 'node:http'
@@ -14,11 +17,11 @@ import { isDamage } from '../../storage/database-file.ts'
 import { isResult } from '../../storage/sqlite.ts'
 import { quoted, said } from './finding.ts'
 
-/** Every lock that somebody holds on a file, on Linux. */
+/** The list of all file locks on Linux. */
 const LOCKS = '/proc/locks'
 
 const PATIENCE_MS = 5000
-/** Whoever answers the greeting with more is no daemon. */
+/** A longer reply to the greeting does not come from a daemon. */
 const MOST_BYTES = 65_536
 
 const AGAIN = 'Correct what is wrong with the folder, then: countersignd doctor'
@@ -35,21 +38,22 @@ export type Holding =
     }
   | {
       readonly state: 'silent'
-      /** Who holds the lock, where the system says it. */
+      /** The owner of the lock, if the system shows it. */
       readonly pid: number | null
-      /** What `runtime.json` says; null where that says nothing. */
+      /** The contents of `runtime.json`; null if it is missing or damaged. */
       readonly runtime: Runtime | null
       readonly why: string
     }
 
 /**
- * The process that holds a lock on a file (proc_locks(5)); null where the system does not say.
+ * Returns the process that holds a lock on a file, or null if the system does not show it.
  * @param locks the text of `/proc/locks`
+ * @see proc_locks(5)
  */
 export function lockerIn(locks: string, inode: bigint): number | null {
   for (const line of locks.split('\n')) {
     const cells = line.trim().split(/\s+/)
-    // "1: POSIX ADVISORY WRITE 123 fe:01:4711 …"; "->" stands before one that waits.
+    // Example: "1: POSIX ADVISORY WRITE 123 fe:01:4711 …". "->" precedes a waiting process.
     const [, , , kind, pid, file = ''] = cells
     if (kind === 'WRITE' && file.split(':')[2] === String(inode)) return Number(pid) || null
   }
@@ -61,16 +65,20 @@ function lockerOf(path: string): number | null {
   return lockerIn(readFileSync(LOCKS, 'latin1'), lstatSync(path, { bigint: true }).ino)
 }
 
-/** Whether anybody holds the lock. A free one is taken to tell, and given back in the same breath. */
+/**
+ * Returns whether a process holds the lock. Acquires a free lock for the test and releases it at
+ * once.
+ */
 function isHeld(path: string): boolean {
-  // Left by a holder that was killed, or of one that lives: SQLite would delete the former.
+  // The journal belongs to a killed owner or to a live one. SQLite would delete that of a killed
+  // one.
   if (existsSync(`${path}-journal`) && existsSync(LOCKS)) return lockerOf(path) !== null
   const url = pathToFileURL(path)
-  // Never makes the file.
+  // Opens the file only if it exists.
   url.search = 'mode=rw'
   const db = new DatabaseSync(url, { timeout: 0 })
   try {
-    // In memory: no journal appears beside it, not for a moment.
+    // With the journal in memory, no journal file appears beside the database.
     db.exec('pragma journal_mode = memory; begin immediate; rollback')
     return false
   } catch (error) {
@@ -86,14 +94,14 @@ interface Greeting {
   readonly body: string
 }
 
-/** Ask a daemon to prove itself; nothing that opens anything is sent. */
+/** Asks a daemon for its proof. Sends no credential. */
 export function greet(address: string, nonce: string, patienceMs = PATIENCE_MS): Promise<Greeting> {
   return new Promise((resolve, reject) => {
     const req = request(new URL('/health', address), {
       agent: false,
       headers: { 'Countersign-Nonce': nonce },
     })
-    // For all of it: a byte now and then is no answer.
+    // A limit for the whole reply: a daemon that sends single bytes does not extend it.
     const late = setTimeout(() => req.destroy(new Error('it does not answer')), patienceMs)
     req.once('close', () => clearTimeout(late))
     req.on('error', reject)
@@ -113,7 +121,7 @@ export function greet(address: string, nonce: string, patienceMs = PATIENCE_MS):
   })
 }
 
-/** What a text says of the health of a server of ours; null where it is something else. */
+/** Returns the health that a server of this project reported, or null for another text. */
 export function healthIn(body: string): v.InferOutput<typeof Health> | null {
   try {
     const parsed = v.safeParse(Health, JSON.parse(body))
@@ -141,7 +149,7 @@ async function proven(stateDir: string, runtime: Runtime): Promise<Holding | str
   }
 }
 
-/** Look who holds a state folder. Never throws. */
+/** Returns the owner of a state folder. Never throws. */
 export async function holdingOf(stateDir: string | undefined): Promise<Holding> {
   if (stateDir === undefined)
     return { state: 'unknown', why: 'the state folder is not known', remedy: AGAIN }

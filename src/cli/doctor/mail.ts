@@ -1,4 +1,7 @@
-/** Where the account server here sends mail and questions. Only whether a relay is there is asked of the network. */
+/**
+ * Checks where the embedded account server sends mail and questions for the assistant.
+ * The only network access is a connection to the mail relay.
+ */
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { relayOf } from '../../config/relay.ts'
@@ -46,7 +49,7 @@ export const mail: Check = {
   },
 }
 
-/** The file of the key is read as each question reads it; nothing of it, nor of the address, is shown. */
+/** Reads the key file as each question to the assistant does. Shows neither key nor address. */
 export const assistant: Check = {
   name: 'assistant',
   run({ config }) {

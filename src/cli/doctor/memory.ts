@@ -1,4 +1,6 @@
-/** What this device remembers in `state.db`, read beside whoever writes there. */
+/**
+ * The contents of `state.db` that the checks need. The daemon may write to it at the same time.
+ */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SyncReport } from '../../api/rest/sync.ts'
@@ -11,17 +13,17 @@ import { replayRows } from '../../state/replays.ts'
 import { openReadOnly } from '../../storage/read-only.ts'
 
 export interface Memory {
-  /** Whether there is anything to remember, and it could be read. */
+  /** Whether the database exists and could be read. */
   readonly readable: boolean
   readonly identity: Facts | null
-  /** The key log of the own account, as it is remembered. */
+  /** The cached key log of the own account. */
   readonly keyLog: readonly string[]
-  /** That another copy of the keys of this device is at work; null where none was found. */
+  /** The warning that another copy of this device’s keys is in use; null if none was found. */
   readonly copyWarning: string | null
   readonly lastSync: SyncReport | null
   readonly lastGoodSync: string | null
   readonly notices: readonly Notice[]
-  /** The highest window of words that were used up; 0 before the first. */
+  /** The highest window of words already used; 0 before the first. */
   readonly highestWindow: number
 }
 
@@ -36,7 +38,9 @@ const NOTHING: Memory = {
   highestWindow: 0,
 }
 
-/** The memory of a state folder; empty where there is none, or none that can be read. */
+/**
+ * Reads the contents of a state folder. Returns empty values if there is no readable database.
+ */
 export function memoryOf(stateDir: string | undefined): Memory {
   if (stateDir === undefined) return NOTHING
   const path = join(stateDir, 'state.db')
@@ -60,7 +64,7 @@ export function memoryOf(stateDir: string | undefined): Memory {
       db.close()
     }
   } catch {
-    // What is wrong with the file, the check of databases says.
+    // The check of databases reports the fault of the file.
     return NOTHING
   }
 }

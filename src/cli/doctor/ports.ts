@@ -1,4 +1,7 @@
-/** The ports of the daemon: free, its own, or somebody else's; and who else has them on the other loopback address. */
+/**
+ * Checks the ports of the daemon: free, its own, or in use by another program.
+ * Also checks which program listens on the same port of the other loopback address.
+ */
 import { urlOf } from '../../http/hosts.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import { type Check, type Ground } from './check.ts'
@@ -20,11 +23,14 @@ const who = (listener: Listener | null) =>
     ? 'a program that the system does not name to this user'
     : `${listener.name} (process ${listener.pid})`
 
-/** The process that may have the ports; null where none may, or nobody knows. */
+/** Returns the process that may have the ports; null if no process may, or it is unknown. */
 const ownPid = (holding: Holding): number | null =>
   holding.state === 'proven' || holding.state === 'silent' ? holding.pid : null
 
-/** Whether what answers there answers as ours does. It proves nothing, where the system does not say whose a port is. */
+/**
+ * Returns whether the server at an address answers with the health of a countersignd.
+ * This is no proof. It is used where the system does not show the owner of a port.
+ */
 async function looksOurs(bind: string, port: number): Promise<boolean> {
   try {
     return healthIn((await greet(urlOf(bind, port), '')).body) !== null
@@ -53,7 +59,11 @@ async function own(port: Port, holding: Holding): Promise<Finding> {
   )
 }
 
-/** Browsers go to either address by the name localhost: pages that another serves there have the origin of ours. */
+/**
+ * Warns if another program listens on the same port of the other loopback address.
+ * Browsers use either address for the name localhost, so its pages share the origin of the
+ * daemon’s.
+ */
 async function squatted(port: Port, holding: Holding): Promise<Finding[]> {
   const other = otherOf(port.bind)
   if (!(await isTaken(other, port.port))) return []
@@ -75,7 +85,7 @@ async function look(port: Port, holding: Holding): Promise<Finding[]> {
   return [await own(port, holding), ...(isLoopback(port.bind) ? await squatted(port, holding) : [])]
 }
 
-/** Where the daemon listens all the same, when that is not what the environment here says. */
+/** Returns the port of a running daemon that is not among those of the environment. */
 function actual(holding: Holding, configured: readonly Port[]): Port[] {
   if (holding.state !== 'proven') return []
   const { hostname, port: text } = new URL(holding.address)
@@ -94,7 +104,7 @@ function configured({ config }: Ground): Port[] {
     port: accountPort,
     setting: 'SVC_ACCOUNT_PORT',
   }
-  // With an account server far away nothing listens there.
+  // With a remote account server no process listens there.
   return [api, ...(backendUrl === null ? [account] : [])].filter(
     (one): one is Port => one.bind !== undefined && one.port !== undefined,
   )

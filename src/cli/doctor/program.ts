@@ -1,10 +1,10 @@
-/** This program, and what the system it runs on gives to it. */
+/** Checks this program and what the operating system provides to it. */
 import { existsSync } from 'node:fs'
 import { versionLine } from '../version-line.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import { type Check, type Ground } from './check.ts'
 
-/** Where the owner of a connection is read; the one place that the token route's check rests on. */
+/** The listing with the owner of each connection. The check of the token route depends on it. */
 const LISTING = '/proc/self/net/tcp'
 
 function peers({ config }: Ground, platform: NodeJS.Platform): Finding {

@@ -1,4 +1,4 @@
-/** One look at an account server far away: each question once, within seconds, and nothing sent that says who asks. */
+/** Queries a remote account server: each route once, within seconds, without credentials. */
 import { clock } from '../../api/device/clock.ts'
 import type { Route } from '../../api/route.ts'
 import { site } from '../../api/site/index.ts'
@@ -19,13 +19,13 @@ export type ServerLook =
       readonly reached: true
       readonly version: string
       readonly tookMs: number
-      /** Where it says that it is reached by everybody. */
+      /** The public URL that the server reports. */
       readonly publicUrl: string
-      /** Its clock minus this one's, in milliseconds. */
+      /** The server’s clock minus the local one, in milliseconds. */
       readonly offsetMs: number
     }
 
-/** Look at the server of a configuration. Never throws. */
+/** Queries the account server of a configuration. Never throws. */
 export async function lookAtServer(
   { backendUrl: base, caFile = null }: Pick<Config, 'backendUrl'> & Partial<Config>,
   now: () => number,
@@ -60,7 +60,8 @@ export async function lookAtServer(
       version: (health as { version: string }).version,
       tookMs,
       publicUrl,
-      // Taken to be written half way through (RFC 5905 section 8).
+      // Assumes that the server wrote its time halfway through the exchange (RFC 5905, section
+      // 8).
       offsetMs: Math.round(Date.parse(there) - (sentAt + answeredAt) / 2),
     }
   } catch (error) {

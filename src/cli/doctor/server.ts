@@ -1,10 +1,12 @@
-/** The account server: there, ours, and the one that it says it is. */
+/** Checks that the account server answers and reports the configured URL as its public one. */
 import { fail, ok, shellWord } from './finding.ts'
 import { type Check, type Ground } from './check.ts'
 
 const NAME = 'account server'
 
-/** Errors name their remedy themselves; this is for whoever wants to see it with other eyes. */
+/**
+ * Returns the remedy. The errors name their own; this command lets the operator see the answer.
+ */
 const seen = (url: string) => `Try it by hand: curl -sS ${url}/health`
 
 export const server: Check = {

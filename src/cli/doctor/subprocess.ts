@@ -1,6 +1,8 @@
 /**
- * What calls into something that nobody can interrupt (a keychain that hangs, a disk that does not answer) is looked at by a process
- * of its own, which can be ended. It tells one thing after the other, so that what it has told is known when it is.
+ * Runs checks that may block (a keychain that hangs, a disk that does not respond) in a
+ * subprocess.
+ * The parent can end the subprocess. It reports each result as soon as it has it, so that no
+ * finished result is lost.
  */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -9,20 +11,23 @@ import type { Finding } from './finding.ts'
 
 const PATIENCE_MS = 5000
 
-/** What one process looks at; nothing of one hides what another does. */
+/**
+ * The checks of each subprocess. A check that blocks does not affect those of the other
+ * subprocess.
+ */
 const TOGETHER = [['state.db', 'account.db', 'audit log'], ['keychain']] as const
 export type Part = (typeof TOGETHER)[number][number]
 
-/** What was found; null when it took too long. */
+/** Returns the findings of a check, or null if it took too long. */
 export type Apart = (part: Part) => Promise<readonly Finding[] | null>
 
-/** How such a process says what it found: a line each, after an empty one. */
+/** The format of the subprocess’s output: one JSON line for each check, after an empty line. */
 export interface Told {
   readonly part: string
   readonly findings: readonly Finding[]
 }
 
-/** A line; null for one that was cut when the process was ended. */
+/** Returns a parsed line; null for a line cut off when the process was ended. */
 function parsed(line: string): Told | null {
   try {
     return JSON.parse(line) as Told
@@ -31,7 +36,7 @@ function parsed(line: string): Told | null {
   }
 }
 
-/** Start the process that looks at these; it ends by itself, or is ended. */
+/** Starts a subprocess for these checks. It exits by itself or is killed at the time limit. */
 function looker(parts: readonly Part[], env: NodeJS.ProcessEnv): Apart {
   const told = new Map<string, readonly Finding[]>()
   const [program, ...words] = ownCommand()
@@ -41,7 +46,8 @@ function looker(parts: readonly Part[], env: NodeJS.ProcessEnv): Apart {
   })
   let late: NodeJS.Timeout | undefined
   createInterface({ input: child.stdout }).on('line', (line) => {
-    // Its first line says that it begins: how long a start takes says nothing of what is looked at.
+    // The first line marks the start of the checks: the time limit excludes the start of the
+    // process.
     late ??= setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
     const one = parsed(line)
     if (one !== null) told.set(one.part, one.findings)
@@ -62,7 +68,10 @@ function looker(parts: readonly Part[], env: NodeJS.ProcessEnv): Apart {
   }
 }
 
-/** @param env of the processes, which are started when the first thing is asked of them */
+/**
+ * Returns a function that runs checks in subprocesses, started at the first check of each group.
+ * @param env of the subprocesses
+ */
 export function newApart(env: NodeJS.ProcessEnv): Apart {
   const lookers = new Map<readonly Part[], Apart>()
   return async (part) => {

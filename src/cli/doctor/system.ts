@@ -1,4 +1,4 @@
-/** The daemon of the whole machine, as a user finds it who cannot look at its state. */
+/** Checks the daemon of the whole machine for a user who cannot read its state folder. */
 import { VERSION } from '../../runtime/version.ts'
 import { connectToSystem } from '../system-connection.ts'
 import { systemInstance } from '../system-instance.ts'

@@ -1,23 +1,26 @@
-/** What a service is made of, whichever system runs it: its files, and the commands that start it, end it and ask for it. */
+/**
+ * The definition of a service on any system: its files, and the commands that start, stop and
+ * query it.
+ */
 
-/** `user` runs while its user is there, `system` from boot on as a user of its own. */
+/** `user` runs while the user is logged in; `system` runs from boot on under its own user. */
 export type Scope = 'user' | 'system'
 
-/** The systems that a definition can be made for. */
+/** The systems that have a definition. */
 export const PLATFORMS = ['linux', 'darwin', 'win32'] as const
 export type ServicePlatform = (typeof PLATFORMS)[number]
 
-/** One command that is run, word by word and without a shell. */
+/** A command as separate words, run without a shell. */
 export type Words = readonly [program: string, ...words: string[]]
 
-/** What a definition is made from. */
+/** The input of a definition. */
 export interface Wanted {
   readonly scope: Scope
-  /** The words that start this program; a command follows them. */
+  /** The words that start this program; the command follows them. */
   readonly program: Words
-  /** The user's home folder, absolute. */
+  /** The user’s home folder, an absolute path. */
   readonly home: string
-  /** The user's id; null where the system has none. */
+  /** The user’s id; null if the system has none. */
   readonly uid: number | null
   readonly env: NodeJS.ProcessEnv
 }
@@ -29,55 +32,66 @@ export interface ServiceFile {
   readonly encoding: 'utf8' | 'utf16le'
 }
 
-/** What a service manager says of the service. */
+/** The state of the service as its manager reports it. */
 export interface Standing {
   readonly enabled: boolean
   readonly running: boolean
-  /** Since when it runs, as the manager says it; null where it does not say so. */
+  /** The start time in the manager’s format; null if it reports none. */
   readonly since: string | null
 }
 
 export interface Definition {
-  /** As its manager calls it. */
+  /** The name that the service manager uses. */
   readonly name: string
   readonly file: ServiceFile
-  /** How the file names the program that it runs. */
+  /** The text by which the file names the program it runs. */
   readonly mark: string
-  /** What must hold before anything is written: a command that succeeds, and what to do where it does not. */
+  /**
+   * Conditions checked before any write: a command that must succeed, and the remedy if it fails.
+   */
   readonly demands: readonly { readonly words: Words; readonly remedy: string }[]
-  /** Run before an older installation is replaced, whatever comes of it. */
+  /** Commands run before an older installation is replaced. Their result is ignored. */
   readonly before: readonly Words[]
-  /** From the written file to the running service, an older one replaced. */
+  /** The commands from the written file to the running service. They replace an older one. */
   readonly start: readonly Words[]
-  /** Whether the last of those waits until the daemon answers. */
+  /** Whether the last command of `start` waits until the daemon answers. */
   readonly startWaits: boolean
-  /** From the running service to nothing that starts again, while the file is still there, whatever comes of it. */
+  /**
+   * The commands that stop and disable the service, run before the file is removed. Their result
+   * is ignored.
+   */
   readonly end: readonly Words[]
-  /** After the file was removed. */
+  /** Commands run after the file was removed. */
   readonly after: readonly Words[]
   readonly ask: Words
-  /** What the answer of `ask` says. */
+  /** Parses the output of `ask`. */
   standing(answer: { readonly code: number | null; readonly out: string }): Standing
-  /** Whether the answer of `ask` says that the daemon ended because a newer one has brought its state forward. */
+  /**
+   * Returns whether the output of `ask` shows that the daemon ended because a newer version had
+   * migrated its state.
+   */
   refusesState(answer: { readonly out: string }): boolean
-  /** Asks the daemon whether it answers, with these variables beside the caller's. */
+  /** The command that checks whether the daemon answers, and variables to add to the caller’s. */
   readonly health: { readonly words: Words; readonly env: NodeJS.ProcessEnv }
-  /** Where its state lies; null where the environment of the service says so. */
+  /** The state folder; null if the environment of the service sets it. */
   readonly stateDir: string | null
   /** Where the variables of the service are set. */
   readonly settings: string
-  /** What stays when the service is removed, beside its state; null where the settings are in the definition itself. */
+  /**
+   * The files that remain when the service is removed, besides its state; null if the settings
+   * are in the definition itself.
+   */
   readonly keeps: string | null
-  /** How its log is read. */
+  /** How to read the log. */
   readonly log: string
 }
 
-/** Waits until the daemon of a service answers, where its manager does not. */
+/** Returns the command that waits until the daemon answers, for managers that do not wait. */
 export const waiting = ({ health }: Definition): Words => [...health.words, '--wait', '60']
 
 export const TITLE = 'Countersign: the daemon that holds the session and the keys of an account'
 
-/** Where the executable is copied to. */
+/** Returns the path to which the executable is copied. */
 export function placeOf(
   platform: ServicePlatform,
   { scope, home, env }: Omit<Wanted, 'program'>,

@@ -1,4 +1,4 @@
-/** The definition that is meant: of which system, in which scope, of which program. */
+/** Selects the definition by system, scope and program. */
 import { StartError } from '../../errors.ts'
 import { type Invocation, UsageError } from '../command.ts'
 import {
@@ -22,10 +22,10 @@ const MAKERS: Readonly<Record<ServicePlatform, (wanted: Wanted) => Definition>> 
 const isServicePlatform = (name: string): name is ServicePlatform =>
   (PLATFORMS as readonly string[]).includes(name)
 
-/** The options that all commands of the service take. */
+/** The options that all service commands accept. */
 export const SCOPES = { user: { type: 'boolean' }, system: { type: 'boolean' } } as const
 
-/** The scope that is asked for; without an option the system's for root and the user's for everybody else. */
+/** Returns the requested scope. The default is `system` for root and `user` for other users. */
 export function scopeOf({ options }: Pick<Invocation, 'options'>, { uid }: Machine): Scope {
   const { user, system } = options
   if (user === true && system === true)
@@ -35,8 +35,8 @@ export function scopeOf({ options }: Pick<Invocation, 'options'>, { uid }: Machi
 }
 
 /**
- * The system whose definition is meant.
- * @param named by an option; without it, this machine's
+ * Returns the system of the definition.
+ * @param named by an option; by default, this machine’s system
  */
 export function platformOf(
   named: string | boolean | undefined,
@@ -51,6 +51,6 @@ export function platformOf(
   )
 }
 
-/** The definition of a system. */
+/** Returns the definition for a system. */
 export const definitionOf = (platform: ServicePlatform, wanted: Wanted): Definition =>
   MAKERS[platform](wanted)

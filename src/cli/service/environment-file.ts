@@ -1,10 +1,10 @@
-/** A settings file as systemd reads it, as far as that is beyond doubt: what could mean something else is refused, never guessed. */
+/** Parses an environment file as systemd does. Rejects every line that is ambiguous. */
 import { StartError } from '../../errors.ts'
 
-// Blank is what systemd takes for it: no other space of Unicode, no byte order mark.
+// Only the white space of systemd counts: no other space of Unicode, no byte order mark.
 const LINE = /^[ \t]*([^=]*?)[ \t]*=[ \t]*([^]*?)[ \t]*$/
 const QUOTED = /^(["'])([^"'\\]*)\1$/
-/** A quoted value that ends on its line, whatever stands in it. */
+/** Matches a quoted value that ends on its line, with any content. */
 const CLOSED = /^(?:"(?:[^"\\]|\\[^])*"|'[^'\\]*')$/
 
 function textOf(content: Uint8Array): string | null {
@@ -15,21 +15,22 @@ function textOf(content: Uint8Array): string | null {
   }
 }
 
-/** The value of a line; null where it takes more than this to tell. */
+/** Returns the value of a line; null if it cannot be parsed with certainty. */
 function valueOf(raw: string): string | null {
   const quoted = QUOTED.exec(raw)
   if (quoted !== null) return quoted[2] ?? ''
   return /^["']|\\/.test(raw) ? null : raw
 }
 
-/** Whether a line goes on in the next one, or could. */
+/** Returns whether a line continues on the next one, or may do so. */
 const isOpen = (line: string, raw: string) =>
   line.endsWith('\\') || (/^["']/.test(raw) && !CLOSED.test(raw))
 
 /**
- * The values of some variables (systemd.exec(5), EnvironmentFile=); the last line of a name counts.
- * @param path for the message; no value is in it
- * @throws StartError configuration for a line that cannot be read with certainty
+ * Returns the values of some variables (systemd.exec(5), EnvironmentFile=). The last line of a
+ * name counts.
+ * @param path for the message, which contains no value
+ * @throws StartError configuration for a line that cannot be parsed with certainty
  */
 export function fromEnvironmentFile(
   content: Uint8Array,

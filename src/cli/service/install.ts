@@ -1,6 +1,7 @@
 /**
- * Installs the service, or a new version over an old one: the program to its place, the key, the definition, and the commands that start
- * it. Where a step fails, an installation that was begun is taken back, and one that was there is put back.
+ * Installs the service, or a new version over an older one.
+ * Steps: the program, the key, the definition, and the commands that start it. If a step fails, a
+ * new installation is removed, and an upgrade is rolled back.
  */
 import { StartError, isFullDisk } from '../../errors.ts'
 import { type Definition, type ServiceFile, type Words, waiting } from './definition.ts'
@@ -9,34 +10,43 @@ import type { Machine, Ran } from './machine.ts'
 
 export interface Plan {
   readonly definition: Definition
-  /** The executable that is copied, and where to; null where the program runs from where it is. */
+  /** The source and target of the executable; null if the program runs from its current path. */
   readonly copy: { readonly from: string; readonly to: string } | null
-  /** A file beside it that only the first installation makes; null for none. */
+  /** A file that only the first installation creates; null for none. */
   readonly beside: { readonly path: string; make(): void } | null
-  /** The service that is there, whose daemon is asked in the folder that it has; absent, as `definition`. */
+  /**
+   * The installed service, with its own state folder for the health check; by default
+   * `definition`.
+   */
   readonly former?: Definition
 }
 
-/** The bytes of a file as it is written. */
+/** Returns the bytes of a file as written to the disk. */
 export const bytesOf = ({ content, encoding }: ServiceFile): Buffer =>
   Buffer.from(content, encoding)
 
 const shown = (words: Words) => words.join(' ')
 
-/** What a command said, for whoever has to find out why. */
+/** Returns the exit code and the last eight lines of a command’s output, for diagnosis. */
 const saidBy = ({ code, out, err }: Ran) =>
   [`(exit code ${code ?? 'none'})`, (err.trim() || out.trim()).split('\n').slice(-8).join('\n')]
     .join(' ')
     .trim()
 
-/** Throws StartError: which step failed, what it said, what to do. */
+/**
+ * Runs a command.
+ * @throws StartError with the command, its output and the remedy, if the command fails
+ */
 async function demand(machine: Machine, words: Words, remedy: string): Promise<void> {
   const ran = await machine.run(words)
   if (ran.code !== 0)
     throw new StartError('failed', `"${shown(words)}" failed ${saidBy(ran)}\n${remedy}`)
 }
 
-/** Throws StartError for what a file system refuses; everything else as it is. */
+/**
+ * Runs a write.
+ * @throws StartError for an error of the file system; other errors unchanged
+ */
 function step(what: string, work: () => void): void {
   try {
     work()
@@ -50,7 +60,10 @@ function step(what: string, work: () => void): void {
   }
 }
 
-/** Take away what is installed, as far as that goes; whatever is left is named. */
+/**
+ * Removes an installation as far as possible.
+ * @returns the paths that could not be removed, with the error codes
+ */
 export async function takeAway(
   machine: Machine,
   { definition }: Pick<Plan, 'definition'>,
@@ -80,7 +93,7 @@ async function start(machine: Machine, { definition }: Plan): Promise<void> {
     )
 }
 
-/** What is said after a failure of an installation over an older one. */
+/** Rolls back after a failed upgrade and returns the message about the result. */
 async function backTo(machine: Machine, former: Former, begun: boolean): Promise<string> {
   const faults = putBack(machine, former)
   if (faults.length > 0)
@@ -93,9 +106,9 @@ async function backTo(machine: Machine, former: Former, begun: boolean): Promise
 }
 
 /**
- * Carry a plan out.
- * @returns whether the service was there before
- * @throws StartError of the step that failed, after which nothing half is installed
+ * Installs a plan.
+ * @returns whether the service was installed before
+ * @throws StartError of the step that failed, after the removal or the rollback
  */
 export async function install(machine: Machine, plan: Plan): Promise<{ wasThere: boolean }> {
   const { definition, copy, beside } = plan
@@ -112,7 +125,7 @@ export async function install(machine: Machine, plan: Plan): Promise<{ wasThere:
     if (beside !== null) step(beside.path, () => beside.make())
     if (copy !== null) step(keptOf(copy.to), () => void (kept = keepProgram(machine, copy.to)))
     const content = wasThere ? machine.read(file.path) : null
-    // From here on an older service may be at rest.
+    // From here on an older service may be stopped.
     begun = wasThere && definition.before.length > 0 && !definition.startWaits
     if (wasThere) for (const words of definition.before) await machine.run(words)
     if (copy !== null) step(copy.to, () => machine.copy(copy.from, copy.to, 0o755))
@@ -122,7 +135,7 @@ export async function install(machine: Machine, plan: Plan): Promise<{ wasThere:
     if (content !== null)
       former = { ...former, file: { path: file.path, content, mode: seen?.mode ?? file.mode } }
     begun = wasThere
-    // launchd knows only what it was told anew.
+    // launchd keeps an old definition until the service is unloaded.
     if (wasThere && !definition.startWaits)
       for (const words of definition.end) await machine.run(words)
     await start(machine, plan)

@@ -1,6 +1,7 @@
 /**
- * The property lists of launchd. The agent runs while its user is logged in; the daemon runs from boot on as the user
- * `_countersign`, whom launchd does not make: it must be there.
+ * The property lists of launchd.
+ * The agent runs while its user is logged in. The daemon runs from boot on as the user
+ * `_countersign`, which must exist: launchd does not create it.
  */
 import { type Definition, type Standing, type Wanted, type Words } from './definition.ts'
 import { escaped } from './xml.ts'
@@ -10,15 +11,15 @@ const USER = '_countersign'
 const SYSTEM_STATE = '/Library/Application Support/Countersign'
 const SYSTEM_LOGS = '/Library/Logs/Countersign'
 
-/** A stop in good order takes up to fifteen seconds. */
+/** An orderly shutdown takes up to fifteen seconds. */
 const EXIT_S = 20
-/** Between two starts of a daemon that fails. */
+/** The interval between two starts of a daemon that fails, in seconds. */
 const THROTTLE_S = 10
 
 const strings = (texts: readonly string[]) =>
   texts.map((text) => `    <string>${escaped(text)}</string>\n`).join('')
 
-/** A key and its value, which is XML: with its own lines where it holds others. */
+/** Returns a key and its value in XML. A value with nested elements has its own lines. */
 const property = (key: string, value: string) => `  <key>${key}</key>\n  ${value}\n`
 const string = (key: string, text: string) => property(key, `<string>${escaped(text)}</string>`)
 const integer = (key: string, value: number) => property(key, `<integer>${value}</integer>`)
@@ -57,17 +58,17 @@ ${properties.join('')}</dict>
 }
 
 function standing({ code, out }: { readonly code: number | null; readonly out: string }): Standing {
-  // Loaded is enabled: what is booted out is known no more.
+  // Loaded means enabled: `launchctl print` fails for a service that was booted out.
   return { enabled: code === 0, running: /^\s*state = running$/m.test(out), since: null }
 }
 
-/** A folder that belongs to the daemon's user alone. */
+/** Returns the command that creates a folder owned by the daemon’s user, mode 0700. */
 const folder = (path: string): Words => [
   ...(['install', '-d', '-m', '0700', '-o', USER, '-g', USER] as const),
   path,
 ]
 
-/** The property list of a scope, and the commands of launchctl(1). */
+/** Returns the property list of a scope, and the commands of launchctl(1). */
 export function launchd(wanted: Wanted): Definition {
   const { scope, home, uid, program } = wanted
   const isSystem = scope === 'system'

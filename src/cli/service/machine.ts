@@ -1,6 +1,6 @@
 /**
- * The machine that a service is installed on: the few things that are done to it, behind one port. Whatever is written is there
- * whole or not at all, and no link is followed to what is read or replaced.
+ * The operations on the machine that a service is installed on, behind one interface.
+ * Files are written completely or not at all. Reads and replacements follow no links.
  */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -28,7 +28,7 @@ import { hasModes, isMissing } from '../../keychain/private-file.ts'
 import type { Words } from './definition.ts'
 
 export interface Ran {
-  /** null where it could not be started, or was ended by a signal. */
+  /** null if the program could not be started, or a signal ended it. */
   readonly code: number | null
   readonly out: string
   readonly err: string
@@ -43,31 +43,31 @@ export interface Seen {
 
 export interface Machine {
   readonly platform: NodeJS.Platform
-  /** The user's id; null where the system has none. */
+  /** The user’s id; null if the system has none. */
   readonly uid: number | null
   readonly home: string
   readonly env: NodeJS.ProcessEnv
-  /** This program: whether it is one file, and the words that start it. */
+  /** This program: whether it is a single executable, and the words that start it. */
   readonly self: { readonly isExecutable: boolean; readonly words: Words }
-  /** What is there under an absolute path, the link itself and not what it leads to; null for nothing. */
+  /** Returns the entry at an absolute path, without following a link; null if there is none. */
   look(path: string): Seen | null
-  /** What a regular file holds; null where there is none. */
+  /** Returns the content of a regular file; null if there is none. */
   read(path: string): Uint8Array | null
-  /** The names in a folder; none where there is no folder. */
+  /** Returns the names in a folder; none if the folder is missing. */
   list(path: string): readonly string[]
-  /** Writes or replaces a file; folders on the way to it are made, open to everybody's eyes. */
+  /** Writes or replaces a file. Creates missing parent folders with mode 0755. */
   write(path: string, content: Uint8Array, mode: number): void
-  /** As `write`, from a file. */
+  /** As `write`, with the content of another file. */
   copy(from: string, to: string, mode: number): void
-  /** Removes a file; nothing there is no error. */
+  /** Removes a file. A missing file is no error. */
   remove(path: string): void
-  /** Removes a folder where it is empty, and tells whether it is gone. */
+  /** Removes an empty folder. Returns whether the folder no longer exists. */
   removeFolder(path: string): boolean
   /** Runs a program to its end, without a shell. */
   run(words: Words, env?: NodeJS.ProcessEnv): Promise<Ran>
 }
 
-/** A start of the service waits up to ninety seconds; whatever takes longer than this never ends. */
+/** Time limit of a command in milliseconds. A start of the service may wait ninety seconds. */
 const LONGEST_MS = 180_000
 const MOST_BYTES = 1 << 20
 
@@ -92,7 +92,7 @@ function replace(path: string, mode: number, fill: (temporary: string) => void):
   }
 }
 
-/** What is under a path; null where nothing is. */
+/** Returns the result of an operation on a path; null if the path does not exist. */
 function orNull<T>(look: () => T): T | null {
   try {
     return look()
@@ -114,7 +114,10 @@ function readRegular(path: string): Uint8Array | null {
   }
 }
 
-/** Programs are looked for in folders that are named from the root, never in the one that happens to be the current. */
+/**
+ * Limits the search for programs to absolute folders of PATH, so that the current folder does not
+ * count.
+ */
 function withSanePath(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   if (process.platform === 'win32') return env
   const folders = (env['PATH'] ?? '').split(':').filter((folder) => folder.startsWith('/'))
@@ -137,8 +140,8 @@ const run: Machine['run'] = ([program, ...words], env = {}) =>
   })
 
 /**
- * The machine that this process runs on.
- * @param root stands before every path that is looked at or written, so that an installation can be made into a folder
+ * Returns the machine of this process.
+ * @param root a prefix for every path that is read or written, for an installation into a folder
  */
 export function thisMachine(env: NodeJS.ProcessEnv, root = ''): Machine {
   const at = (path: string) => root + path

@@ -1,15 +1,17 @@
-/** The place of the program: what the whole system runs must be such that no user but root can put another in its stead. */
+/**
+ * Checks the path of the program: only root may be able to replace what the system service runs.
+ */
 import { posix } from 'node:path'
 import { StartError } from '../../errors.ts'
 import type { Machine } from './machine.ts'
 
-/** A folder and all above it, from the top. */
+/** Returns a path and all its parents, from the root on. */
 const waysTo = (path: string): string[] =>
   path === '/' ? ['/'] : [...waysTo(posix.dirname(path)), path]
 
 /**
- * Check a program's file, as far as it is there, and every folder on the way to it.
- * @throws StartError stateUnsafe, with the command that closes what is open
+ * Checks the file of a program, if it exists, and every folder above it.
+ * @throws StartError stateUnsafe with the command that corrects the owner or mode
  */
 export function demandOwnPlace(machine: Pick<Machine, 'look'>, path: string): void {
   for (const step of waysTo(path)) {

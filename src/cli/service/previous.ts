@@ -1,27 +1,34 @@
 /**
- * The installation from before an upgrade: kept until the new one answers, put back where it does not. What is said of it afterwards is
- * what was seen.
+ * The installation before an upgrade: kept until the new version answers, restored if it does
+ * not.
+ * The messages about it state what was checked afterwards.
  */
 import { type Definition, waiting } from './definition.ts'
 import type { Machine } from './machine.ts'
 
-/** Where the program from before is kept, beside its place: the same folder, so the same users could change it. */
+/**
+ * Returns the path for the copy of the previous program.
+ * It is in the same folder, so that the same users could change it.
+ */
 export const keptOf = (place: string): string => place.replace(/[^/\\]+$/, '.$&.before')
 
 export interface Former {
-  /** The place of the program and where the one from before is kept; null where none was replaced. */
+  /** The path of the program and of its copy; null if no program was replaced. */
   readonly program: { readonly place: string; readonly kept: string } | null
-  /** The file that was replaced; null where none was. */
+  /** The replaced file; null if none was. */
   readonly file: {
     readonly path: string
     readonly content: Uint8Array
     readonly mode: number
   } | null
-  /** Of the service as it was. */
+  /** The definition of the previous service. */
   readonly definition: Definition
 }
 
-/** Keep a copy of the program in a place. Returns where; null where there is none, or a link that leads nowhere. */
+/**
+ * Copies the program at a path.
+ * @returns the path of the copy; null if there is no program, or a link with a missing target
+ */
 export function keepProgram(machine: Machine, place: string): string | null {
   if (machine.look(place) === null) return null
   const kept = keptOf(place)
@@ -34,16 +41,16 @@ export function keepProgram(machine: Machine, place: string): string | null {
   }
 }
 
-/** Remove the copy; one that cannot be removed is replaced by the next installation. */
+/** Removes the copy. If that fails, the next installation replaces it. */
 export function forgetProgram(machine: Machine, kept: string | null): void {
   try {
     if (kept !== null) machine.remove(kept)
   } catch {
-    // The service does not need it gone.
+    // The service does not depend on the removal.
   }
 }
 
-/** Puts the files back, and tells what could not be. */
+/** Restores the files. Returns a message for each that could not be restored. */
 export function putBack(machine: Machine, { program, file }: Former): string[] {
   const faults: string[] = []
   const attempt = (work: () => void, fault: string) => {
@@ -69,8 +76,8 @@ export function putBack(machine: Machine, { program, file }: Former): string[] {
 }
 
 /**
- * Start the service from before again.
- * @returns how it stands now
+ * Starts the previous service again.
+ * @returns its state, as the end of a sentence
  */
 export async function startAgain(machine: Machine, { definition }: Former): Promise<string> {
   const { before, end, start, startWaits, health, ask } = definition

@@ -1,4 +1,7 @@
-/** The variables in a property list of launchd, in the form that "service install" and an editor give it; any other is refused. */
+/**
+ * Parses the variables in a property list of launchd.
+ * Accepts the format that "service install" and an editor write, and rejects others.
+ */
 import { StartError } from '../../errors.ts'
 import { unescaped } from './xml.ts'
 
@@ -6,9 +9,9 @@ const DICTIONARY = /<key>EnvironmentVariables<\/key>\s*<dict>((?:(?!<dict>)[^])*
 const PAIR = /\s*<key>([^<]*)<\/key>\s*<string>([^<]*)<\/string>\s*/y
 
 /**
- * The EnvironmentVariables (launchd.plist(5)); none of an empty file.
+ * Returns the EnvironmentVariables (launchd.plist(5)); none for an empty file.
  * @param path for the message
- * @throws StartError configuration for a list that cannot be read with certainty
+ * @throws StartError configuration for a list that cannot be parsed with certainty
  */
 export function fromPropertyList(content: Uint8Array, path: string): NodeJS.ProcessEnv {
   const text = Buffer.from(content).toString('utf8')

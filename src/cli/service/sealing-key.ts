@@ -1,6 +1,7 @@
 /**
- * The key that seals the secrets of the system service. It lies outside of the state folder, for root alone, and the service gets it as
- * a credential: a copy of the state is worth nothing without it. A key that is there is never replaced.
+ * The key that seals the secrets of the system service.
+ * It lies outside the state folder, readable by root alone, and the service gets it as a
+ * credential: without the key a copy of the state is useless. An existing key is never replaced.
  */
 import { randomBytes } from 'node:crypto'
 import { StartError } from '../../errors.ts'
@@ -9,13 +10,13 @@ import { SYSTEM_SETTINGS, SYSTEM_STATE } from './systemd.ts'
 
 export const SEALING_KEY = `${SYSTEM_SETTINGS}/key`
 
-/** The same, encrypted by systemd-creds(1) for a drop-in of the operator's. */
+/** The key encrypted by systemd-creds(1), for a drop-in of the operator. */
 const ENCRYPTED = `${SEALING_KEY}.cred`
 
 /**
- * Make the key where there is none. A state folder that has a key of its own gives that.
- * @returns whether it was made now
- * @throws StartError keychain where secrets are sealed with a key that is gone
+ * Creates the key if there is none, from the key inside the state folder if that has one.
+ * @returns whether the key was created
+ * @throws StartError keychain if there are sealed secrets and their key is missing
  */
 export function makeSealingKey(machine: Machine): boolean {
   if ([SEALING_KEY, ENCRYPTED].some((path) => machine.look(path) !== null)) return false

@@ -1,6 +1,7 @@
 /**
- * Which state folder the installed service has: its own settings say so, not the shell of whoever asks. What they say is read before
- * anything is removed, and where it is in doubt, that is said and nothing is done.
+ * Determines the state folder of the installed service from its own settings.
+ * The environment of the caller does not count. The settings are read before any removal; if they
+ * are ambiguous, the operation fails and changes nothing.
  */
 import { readConfig } from '../../config/config.ts'
 import { StartError } from '../../errors.ts'
@@ -10,11 +11,14 @@ import { fromPropertyList } from './property-list.ts'
 import type { Machine } from './machine.ts'
 import { STATE_LINK, SYSTEM_STATE } from './systemd.ts'
 
-/** What the state folder follows from. */
+/** The variables that determine the state folder. */
 const NAMES = ['SVC_STATE_DIR', 'STATE_DIRECTORY', 'XDG_STATE_HOME', 'HOME'] as const
 const IN_DROP_IN = /SVC_STATE_DIR|STATE_DIRECTORY|XDG_STATE_HOME|\bHOME=|EnvironmentFile/
 
-/** Throws StartError configuration where a file cannot be read. */
+/**
+ * Reads a file; returns no bytes if it is missing.
+ * @throws StartError configuration if the file cannot be read
+ */
 function contentOf(machine: Machine, path: string): Uint8Array {
   try {
     return machine.read(path) ?? new Uint8Array()
@@ -27,7 +31,10 @@ function contentOf(machine: Machine, path: string): Uint8Array {
   }
 }
 
-/** Throws StartError configuration where a drop-in names a folder. */
+/**
+ * Rejects drop-ins that set a folder.
+ * @throws StartError configuration
+ */
 function demandNoDropIn(machine: Machine, { file, settings }: Definition): void {
   for (const name of machine.list(`${file.path}.d`)) {
     const path = `${file.path}.d/${name}`
@@ -43,12 +50,12 @@ function demandNoDropIn(machine: Machine, { file, settings }: Definition): void 
   }
 }
 
-/** What the user's systemd gives to each of its services. */
+/** Returns the variables that the user’s systemd passes to each of its services. */
 async function environmentOfManager(machine: Machine, { demands }: Definition) {
   const words: Words = ['systemctl', '--user', 'show-environment']
   const { code, out } = await machine.run(words)
   if (code !== 0) throw new StartError('failed', demands[0]?.remedy ?? words.join(' '))
-  // What is quoted there ($'…') is a value that the reader of lines refuses.
+  // systemctl quotes special values as $'…'. The parser of lines rejects those.
   const lines = out.split('\n').filter((line) => NAMES.some((name) => line.startsWith(`${name}=`)))
   const odd = lines.find((line) => /=["']|=\$'|\\/.test(line))
   if (odd !== undefined)
@@ -75,9 +82,9 @@ async function environmentOf(
 }
 
 /**
- * The folder in which the service keeps its state, absolute.
- * @param list the property list; absent, the installed one
- * @throws StartError where that cannot be told with certainty, with what to do
+ * Returns the state folder of the service as an absolute path.
+ * @param list the property list; by default the installed one
+ * @throws StartError with a remedy, if the settings are ambiguous
  */
 export async function stateDirOf(
   machine: Machine,
@@ -97,7 +104,10 @@ export async function stateDirOf(
   return dir === STATE_LINK ? SYSTEM_STATE : dir
 }
 
-/** The definition, whose daemon is asked in the folder that its service has; as it is where that cannot be told. */
+/**
+ * Returns the definition with its health check directed to the state folder of the service.
+ * Returns it unchanged if the folder cannot be determined.
+ */
 export async function askedThere(
   machine: Machine,
   platform: ServicePlatform,

@@ -1,14 +1,16 @@
-/** How the service stands: what its manager says, and whether the daemon itself answers. */
+/**
+ * The status of the service: the state that its manager reports, and whether the daemon answers.
+ */
 import type { Definition, Standing } from './definition.ts'
 import type { Machine } from './machine.ts'
 
 export interface Report extends Standing {
-  /** The file that defines it; null where it is not installed. */
+  /** The file that defines the service; null if it is not installed. */
   readonly installed: string | null
   readonly healthy: boolean
 }
 
-/** Ask the manager, and the daemon where the manager says that it runs. */
+/** Queries the manager, and also the daemon if the manager reports that it runs. */
 export async function reportOf(machine: Machine, definition: Definition): Promise<Report> {
   const { file, ask, health } = definition
   const isThere = machine.look(file.path) !== null
@@ -19,7 +21,7 @@ export async function reportOf(machine: Machine, definition: Definition): Promis
 
 const yes = (is: boolean) => (is ? 'yes' : 'no')
 
-/** The report in words. */
+/** Returns the report as lines of text. */
 export function linesOf({ installed, enabled, running, since, healthy }: Report): string[] {
   if (installed === null && !running)
     return ['The service is not installed: countersignd service install']

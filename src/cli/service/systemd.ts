@@ -1,7 +1,9 @@
 /**
- * The units of systemd. The system unit runs as a user that exists only while it runs, sees nothing of the machine but its own folder,
- * and gets the key of its keychain as a credential. The user unit keeps to what needs no namespace of its own, in which the
- * daemon could not see the user's session bus, nor who asks.
+ * The units of systemd.
+ * The system unit runs as a dynamic user, sees only its own folder of the machine, and gets the
+ * key of its keychain as a credential. The user unit uses only settings without a namespace:
+ * inside one, the daemon could not reach the user’s session bus, nor see the owner of a
+ * connection.
  */
 import { SYSTEM } from '../../config/config.ts'
 import { StartError } from '../../errors.ts'
@@ -9,19 +11,20 @@ import { type Definition, type Standing, TITLE, type Wanted, type Words } from '
 
 const UNIT = 'countersignd.service'
 
-/** Where systemd keeps the state of a service whose user comes and goes; `/var/lib/countersign` is a link to it. */
+/** The state folder of a service with a dynamic user. `/var/lib/countersign` is a link to it. */
 export const SYSTEM_STATE = '/var/lib/private/countersign'
-/** The link that systemd makes to it. */
+/** The link that systemd creates to that folder. */
 export const STATE_LINK = SYSTEM.state
-/** The settings and the key of the system service, kept by whoever runs the machine. */
+/** The settings and the key of the system service, managed by the operator of the machine. */
 export const SYSTEM_SETTINGS = '/etc/countersign'
 
 /**
- * One word of a command line of a unit (systemd.syntax(7), systemd.service(5) "Command lines").
- * @param isPath of the first word, in which no variable is looked for
+ * Returns one word for a command line in a unit.
+ * @param isPath whether it is the first word, in which systemd expands no variables
+ * @see systemd.syntax(7), systemd.service(5) "Command lines"
  */
 function word(text: string, isPath: boolean): string {
-  // A line of a unit ends where the text has a line feed; the rest systemd does not run.
+  // A line feed ends the line of a unit: systemd would not run the rest.
   if (/\p{Cc}/u.test(text) || (isPath && /["'\\]/.test(text)))
     throw new StartError(
       'failed',
@@ -35,7 +38,10 @@ function word(text: string, isPath: boolean): string {
 const commandLine = (program: readonly string[], rest: string) =>
   `${program.map((text, at) => word(text, at === 0)).join(' ')} ${rest}`
 
-/** What both units say of the process itself. System calls that are refused give an error, as where a kernel has none. */
+/**
+ * Process settings of both units. A blocked system call returns an error, as on a kernel without
+ * it.
+ */
 const HARDENED = `NoNewPrivileges=yes
 LockPersonality=yes
 RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
@@ -49,7 +55,7 @@ SystemCallErrorNumber=EPERM
 LimitCORE=0
 UMask=0077`
 
-// No MemoryDenyWriteExecute: V8 compiles. No PrivateUsers: who asks would be nobody.
+// No MemoryDenyWriteExecute: V8 compiles code. No PrivateUsers: every peer would have uid 65534.
 const CONFINED = `CapabilityBoundingSet=
 PrivateDevices=yes
 PrivateMounts=yes
@@ -66,7 +72,10 @@ ProtectProc=invisible
 ProtectSystem=strict
 RemoveIPC=yes`
 
-/** Its user, its folders and its credentials. The machine key is optional, since its path is relative (systemd.exec(5)). */
+/**
+ * User, folders and credentials of the system unit. The machine key is optional, because its path
+ * is relative (systemd.exec(5)).
+ */
 const OWN = `User=countersign
 DynamicUser=yes
 StateDirectory=countersign
@@ -78,12 +87,16 @@ EnvironmentFile=-${SYSTEM_SETTINGS}/environment
 LoadCredential=countersign-key:${SYSTEM_SETTINGS}/key
 LoadCredential=countersign-machine-key`
 
-/** Exit codes that would come again: wrong usage or configuration, a state that is unsafe, newer, or of protocol 1. */
+/**
+ * Exit codes of errors that would recur: wrong usage or configuration; a state folder that is
+ * unsafe, newer, or of protocol 1.
+ */
 const FINAL = '2 3 6 7 12'
 
 const unit = (wanted: Wanted) => {
   const isSystem = wanted.scope === 'system'
-  // A keychain that is out of reach may be one of a session that is still to be unlocked, and is within reach a little later.
+  // For the user unit code 8 is not final: the keychain may belong to a session that the user
+  // unlocks a little later.
   const final = isSystem ? `${FINAL} 8` : FINAL
   return `# Written by "countersignd service install". Changes belong into a drop-in: systemctl${isSystem ? '' : ' --user'} edit countersignd
 [Unit]
@@ -111,12 +124,15 @@ WantedBy=${isSystem ? 'multi-user.target' : 'default.target'}
 `
 }
 
-/** The environment of a caller without a state folder, who is led to the instance of the whole machine. */
+/**
+ * Environment of a caller without a state folder, so that the health check finds the daemon of
+ * the machine.
+ */
 const ANYBODY = { SVC_STATE_DIR: '', STATE_DIRECTORY: '', XDG_STATE_HOME: '/nonexistent' }
 
 const ASKED = 'ActiveState,UnitFileState,ActiveEnterTimestamp,ExecMainStatus'
 
-/** As systemd writes it: Sun 2026-11-22 01:51:04 UTC. */
+/** Parses a time in systemd’s format: Sun 2026-11-22 01:51:04 UTC. */
 function instant(text = ''): string | null {
   const [, date, time] = /(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC$/.exec(text) ?? []
   return date === undefined ? null : `${date}T${time}Z`
@@ -132,7 +148,7 @@ function standing({ out }: { readonly out: string }): Standing {
   }
 }
 
-/** The unit of a scope, and the commands of systemctl(1). */
+/** Returns the unit of a scope, and the commands of systemctl(1). */
 export function systemd(wanted: Wanted): Definition {
   const { scope, home, env, program } = wanted
   const isSystem = scope === 'system'
@@ -159,7 +175,7 @@ export function systemd(wanted: Wanted): Definition {
           : 'The systemd of this user cannot be reached, as in a container, or after su and sudo: log in as the user. "countersignd service print --user" shows the unit.',
       },
     ],
-    // Somebody who puts a wrong setting right may have started it too often by now.
+    // The service may have reached its limit of starts before the operator corrected a setting.
     before: [systemctl('reset-failed', UNIT)],
     start: [systemctl('daemon-reload'), systemctl('enable', UNIT), systemctl('restart', UNIT)],
     startWaits: true,

@@ -1,6 +1,8 @@
 /**
- * The task of Windows' Task Scheduler: Windows runs as a service only what speaks to its service manager, which no Node program
- * does. A user's task begins when the user logs on, the system's at boot, as the account LocalService.
+ * The task for the Task Scheduler of Windows.
+ * A Windows service must use the API of the service manager, which a Node program does not. The
+ * task of a user starts when the user logs on, that of the system at boot, as the account
+ * LocalService.
  */
 import { win32 } from 'node:path'
 import {
@@ -14,10 +16,10 @@ import {
 import { escaped } from './xml.ts'
 
 const TASK = 'Countersign'
-/** The well-known id of LocalService, which has another name in every language. */
+/** The well-known SID of LocalService. The account’s name depends on the language of Windows. */
 const LOCAL_SERVICE = 'S-1-5-19'
 
-/** One argument as programs take a command line apart (the rules of CommandLineToArgvW). */
+/** Quotes an argument by the rules of CommandLineToArgvW. */
 export function argument(text: string): string {
   if (text !== '' && !/[\s"]/.test(text)) return text
   return `"${text.replace(/(\\*)"/g, '$1$1\\"').replace(/\\+$/, '$&$&')}"`
@@ -30,7 +32,8 @@ function task(wanted: Wanted): string {
   const isSystem = wanted.scope === 'system'
   const user = escaped(userOf(wanted))
   const [program, ...words] = [...wanted.program, 'serve']
-  // A console that shows no window: that of the user's desktop would stay open while the daemon runs.
+  // A console without a window. Otherwise a window stays on the user’s desktop while the daemon
+  // runs.
   const [command, ...args] = isSystem
     ? [program, ...words]
     : ['%SystemRoot%\\System32\\conhost.exe', '--headless', program, ...words]
@@ -90,7 +93,10 @@ ${
 `.replaceAll('\n', '\r\n')
 }
 
-/** `Get-ScheduledTask` says the state in English in every language; schtasks does not. */
+/**
+ * Parses the state that `Get-ScheduledTask` prints, which is English in every language; that of
+ * schtasks is not.
+ */
 function standing({ code, out }: { readonly code: number | null; readonly out: string }): Standing {
   const state = out.trim()
   const isThere = code === 0
@@ -101,26 +107,26 @@ function standing({ code, out }: { readonly code: number | null; readonly out: s
   }
 }
 
-/** The task of a scope, and the commands of schtasks. */
+/** Returns the task of a scope, and the commands of schtasks. */
 export function taskScheduler(wanted: Wanted): Definition {
   const { scope, env, program } = wanted
   const isSystem = scope === 'system'
   const path = win32.join(win32.dirname(placeOf('win32', wanted)), 'countersignd.task.xml')
   const windows = env['SystemRoot'] ?? 'C:\\Windows'
-  // By its path: Windows looks for a bare name in the current folder first.
+  // An absolute path, because Windows searches for a bare name in the current folder first.
   const schtasks = (...words: string[]): Words => [`${windows}\\System32\\schtasks.exe`, ...words]
   const stateDir = isSystem
     ? `${windows}\\ServiceProfiles\\LocalService\\AppData\\Local\\countersign`
     : null
   return {
     name: TASK,
-    // schtasks takes nothing but UTF-16 with a byte order mark.
+    // schtasks accepts only UTF-16 with a byte order mark.
     file: { path, content: `\ufeff${task(wanted)}`, mode: 0o644, encoding: 'utf16le' },
     mark: isSystem
       ? `<Command>${escaped(program[0])}<`
       : escaped(`--headless ${program.map(argument).join(' ')} serve`),
     demands: [],
-    // A program that runs cannot be replaced.
+    // A running program cannot be replaced.
     before: [schtasks('/End', '/TN', TASK)],
     start: [schtasks('/Create', '/TN', TASK, '/XML', path, '/F'), schtasks('/Run', '/TN', TASK)],
     startWaits: false,

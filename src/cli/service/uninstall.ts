@@ -1,4 +1,7 @@
-/** Takes the service away, and only when asked to also what it kept. What this program does not know is left, and named. */
+/**
+ * Removes the service, and its state and settings on request. Reports foreign files and leaves
+ * them.
+ */
 import { StartError } from '../../errors.ts'
 import { type Wanted, type ServicePlatform, placeOf } from './definition.ts'
 import { definitionOf } from './definitions.ts'
@@ -7,20 +10,20 @@ import { keptOf } from './previous.ts'
 import type { Machine } from './machine.ts'
 import { STATE_LINK, SYSTEM_STATE } from './systemd.ts'
 
-/** What the service reads in its folder of settings. */
+/** The files that the service reads in its settings folder. */
 const SETTINGS_FILES = ['environment', 'key', 'key.cred']
 
 export interface Gone {
   readonly wasThere: boolean
-  /** What was to be removed and could not be. */
+  /** The paths that could not be removed. */
   readonly left: readonly string[]
-  /** The program, where it was one that the installation had copied. */
+  /** The path of the program if the installation had copied it there; otherwise null. */
   readonly program: string | null
 }
 
 /**
- * Stop, disable and remove the service.
- * @param wanted of which the program does not matter
+ * Stops, disables and removes the service.
+ * @param wanted the input of the definition; its program is ignored
  */
 export async function uninstall(
   machine: Machine,
@@ -41,7 +44,7 @@ export async function uninstall(
   }
 }
 
-/** Where an operator may have put something for the service, which a later installation would take up. */
+/** Returns paths where an operator may have added files that a later installation would use. */
 const besideOf = (unit: string): string[] =>
   unit.startsWith('/etc/systemd/')
     ? [
@@ -52,17 +55,17 @@ const besideOf = (unit: string): string[] =>
       ]
     : [`${unit}.d`]
 
-/** Removes what a state folder has, and says what stays there. */
+/** Removes the contents of a state folder and reports what it leaves. */
 export type Purge = (
   of: { readonly stateDir: string },
   say: (text: string) => void,
 ) => Promise<void>
 
 /**
- * Remove the state and the settings too, for good.
+ * Removes the state and the settings permanently.
  * @param stateDir of the service
- * @param say hears of what is left, which this program did not make
- * @throws as `purge` does
+ * @param say called with a message for each foreign file that is left
+ * @throws the errors of `purge`
  */
 export async function purgeAll(
   machine: Machine,
@@ -85,7 +88,10 @@ export async function purgeAll(
   for (const name of machine.list(keeps)) say(`${keeps}/${name} is not of this program, and stays.`)
 }
 
-/** Throws StartError: what is left although it was to go. */
+/**
+ * Checks that nothing is left of a removal.
+ * @throws StartError with the paths that are left
+ */
 export function demandGone(left: readonly string[]): void {
   if (left.length > 0)
     throw new StartError('failed', `These are left, remove them yourself: ${left.join(', ')}`)

@@ -1,4 +1,4 @@
-/** Text inside XML, as the definitions of launchd and of the Task Scheduler hold it. */
+/** Escapes text in XML for the definitions of launchd and of the Task Scheduler. */
 import { StartError } from '../../errors.ts'
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -9,14 +9,17 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&apos;',
 }
 
-/** A text as character data. Throws StartError for one that XML 1.0 (section 2.2) cannot hold. */
+/**
+ * Returns a text as character data.
+ * @throws StartError for a text that XML 1.0 (section 2.2) cannot contain
+ */
 export function escaped(text: string): string {
   if (/[\p{Cc}\ufffe\uffff]/u.test(text) || !text.isWellFormed())
     throw new StartError('failed', `${JSON.stringify(text)} has a character that XML cannot hold.`)
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string)
 }
 
-/** The text that character data stands for; null for a reference that `escaped` never writes. */
+/** Returns the text of character data; null for a reference that `escaped` never writes. */
 export function unescaped(data: string): string | null {
   const known = Object.entries(ENTITIES)
   const isKnown = (data.match(/&[^&;]*;?/g) ?? []).every((reference) =>

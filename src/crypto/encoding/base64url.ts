@@ -1,6 +1,6 @@
 /**
- * Base64url without padding (RFC 4648 section 5), canonical both ways: one spelling for each
- * value, because hashes and words are taken over the text.
+ * Base64url without padding (RFC 4648 section 5), canonical both ways. Each value has one
+ * spelling, because hashes and words are computed over the text.
  */
 import { Refusal } from '../refusal.ts'
 
@@ -8,7 +8,7 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 const VALUE = new Int8Array(128).fill(-1)
 for (let i = 0; i < 64; i++) VALUE[ALPHABET.charCodeAt(i)] = i
 
-/** Any bytes in, their unpadded base64url out. */
+/** Encodes bytes as unpadded base64url. */
 export function encodeBase64url(bytes: Uint8Array): string {
   let text = ''
   let held = 0
@@ -25,9 +25,9 @@ export function encodeBase64url(bytes: Uint8Array): string {
 }
 
 /**
- * Unpadded base64url in, bytes out. Throws `respelt_base64` for anything that would not re-encode
- * to the same characters: padding, white space, the standard alphabet, stray bits, a lone last
- * character.
+ * Decodes unpadded base64url.
+ * @throws Refusal `respelt_base64` for any text that does not re-encode to the same characters:
+ *   padding, white space, the standard alphabet, stray bits, a lone last character
  */
 export function decodeBase64url(text: string): Uint8Array {
   const bytes = new Uint8Array((text.length * 6) >> 3)
@@ -44,7 +44,8 @@ export function decodeBase64url(text: string): Uint8Array {
       bytes[at++] = held >> bits
     }
   }
-  // RFC 4648 section 3.5: the pad bits are zero. Six left over is a character that carries no byte.
+  // RFC 4648 section 3.5: the pad bits are zero. Six left over is a character that carries no
+  // byte.
   if (bits === 6 || (held & ((1 << bits) - 1)) !== 0) throw respelt()
   return bytes
 }

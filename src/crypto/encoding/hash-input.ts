@@ -1,19 +1,19 @@
 /**
- * The byte strings that protocol 2 hashes and signs: a label, a zero byte, then fixed-length parts,
- * so that no two derivations ever hash the same string.
+ * The byte strings that protocol 2 hashes and signs. Each is a label, a zero byte, then
+ * fixed-length parts, so that no two derivations ever hash the same string.
  */
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { demand } from '../refusal.ts'
 
-/** Every label of protocol 2 begins so. */
+/** The form of every label of protocol 2. */
 export type Label = `countersign/v2/${string}`
 
-/** `label || 0x00 || parts`. */
+/** Returns `label || 0x00 || parts`. */
 export const labelled = (label: Label, ...parts: Uint8Array[]): Uint8Array =>
   concatBytes(utf8ToBytes(label), Uint8Array.of(0), ...parts)
 
 /**
- * An unsigned 32-bit big-endian number, as every derivation writes an epoch.
+ * Encodes an unsigned 32-bit big-endian number, the form of epochs in every derivation.
  * @throws Refusal `bad_value` unless it is an integer from 0 to 2^32 − 1
  */
 export function u32be(value: number): Uint8Array {
@@ -25,7 +25,7 @@ export function u32be(value: number): Uint8Array {
 }
 
 /**
- * An unsigned 64-bit big-endian number.
+ * Encodes an unsigned 64-bit big-endian number.
  * @throws Refusal `bad_value` unless it is an integer from 0 to 2^53 − 1
  */
 export function u64be(value: number): Uint8Array {
@@ -36,7 +36,7 @@ export function u64be(value: number): Uint8Array {
 }
 
 /**
- * Refuses a value of another length than its derivation expects.
+ * Checks the length in bytes of an input of a derivation.
  * @throws Refusal `bad_length`
  */
 export function requireLength(bytes: Uint8Array, length: number, what: string): void {

@@ -1,6 +1,6 @@
 /**
- * Ids: 16 bytes, on the wire a prefix and 26 characters of lower-case Crockford base32, encoded as
- * a ULID is. One spelling for each id. New ids are UUIDv7 bytes, so they sort by time; any 16
+ * Ids: 16 bytes, on the wire a prefix and 26 characters of lower-case Crockford base32, encoded
+ * like a ULID. Each id has one spelling. New ids are UUIDv7 bytes, so they sort by time; any 16
  * bytes are a valid id.
  */
 import { randomBytes } from '@noble/hashes/utils.js'
@@ -19,7 +19,10 @@ export const PREFIX = {
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 const BODY = 26
 
-/** `prefix` and the 16 bytes of an id in, its text out. Throws `length` for other byte counts. */
+/**
+ * Returns the text of an id of 16 bytes.
+ * @throws Refusal `length` for other byte counts
+ */
 export function formatId(prefix: string, bytes: Uint8Array): string {
   demand(bytes.length === 16, 'length', 'an id is 16 bytes')
   let text = ''
@@ -38,8 +41,9 @@ export function formatId(prefix: string, bytes: Uint8Array): string {
 }
 
 /**
- * The text of an id in, its 16 bytes out. Throws `prefix`, `length`, `upper_case`, `alphabet`, or
- * `overflow` (a first character above 7 would need more than 128 bits).
+ * Returns the 16 bytes of the text of an id.
+ * @throws Refusal `prefix`, `length`, `upper_case`, `alphabet`, or `overflow` (a first
+ *   character above 7 would need more than 128 bits)
  */
 export function parseId(prefix: string, text: string): Uint8Array {
   demand(text.startsWith(prefix), 'prefix', `an id here begins with ${prefix}`)
@@ -72,8 +76,8 @@ export function isId(prefix: string, text: string): boolean {
 }
 
 /**
- * A bound of the ids of a time: it sorts after every new id of an earlier millisecond, and before
- * every one of this millisecond and later. Takes Unix milliseconds, below 2^48.
+ * Returns a bound of the ids of a time in Unix milliseconds, below 2^48. It sorts after every new
+ * id of an earlier millisecond, and before every one of this millisecond and later.
  */
 export function firstIdAt(prefix: string, unixMs: number): string {
   const bytes = new Uint8Array(16)
@@ -86,7 +90,7 @@ export function firstIdAt(prefix: string, unixMs: number): string {
 const latest = { ms: -1, counter: 0 }
 
 /**
- * A new id: `prefix` and the time in Unix milliseconds in, text out. Ids of one process rise
+ * Returns a new id with a prefix at a time in Unix milliseconds. The ids of one process increase
  * strictly, also inside one millisecond and when the clock steps back.
  */
 export function newId(prefix: string, unixMs: number): string {

@@ -1,7 +1,8 @@
 /**
- * JSON as signed payloads need it (RFC 8259, narrowed): a name occurs once in an object, numbers
- * are plain integers. `JSON.parse` keeps the last of two equal names and forgets how a number was
- * written, and two readers that differ there read two different entries under one signature.
+ * A JSON parser for signed payloads (RFC 8259, narrowed). A name occurs once in an object, and
+ * numbers are plain integers. `JSON.parse` keeps the last of two equal names and loses the
+ * spelling of a number, and two readers that differ there read two different entries under one
+ * signature.
  */
 import { quoted } from './quoted.ts'
 import { Refusal } from '../refusal.ts'
@@ -11,13 +12,13 @@ export type Json = null | boolean | number | string | Json[] | JsonObject
 export type JsonObject = ReadonlyMap<string, Json>
 
 /**
- * The level of the innermost object or array; the root is level 0. No structure of the protocol is
- * as deep, and hostile nesting does not exhaust the stack.
+ * The level of the innermost object or array; the root is level 0. No structure of the protocol
+ * reaches that depth, and hostile nesting does not exhaust the stack.
  */
 const DEEPEST = 8
 
 const SPACE = /[ \t\n\r]*/y
-// oxlint-disable-next-line no-control-regex -- RFC 8259 section 7: control characters are escaped.
+// oxlint-disable-next-line no-control-regex -- RFC 8259 section 7: controls are escaped.
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 const DIGIT = /[0-9]/y
@@ -25,10 +26,10 @@ const INTEGER = /^(?:0|-?[1-9][0-9]*)$/
 const WORD = /true|false|null/y
 
 /**
- * Parses the bytes of one JSON object: the root of each structure of the protocol is one.
- * @throws Refusal `bad_utf8`; `bad_json`, also for another root and a byte order mark; `duplicate_member`; `too_deep`;
- *   `lone_surrogate` for a string or name that is not well-formed Unicode; `bad_value` for a number
- *   that is not a plain integer within ±(2^53 − 1)
+ * Parses the bytes of one JSON object, the root of each structure of the protocol.
+ * @throws Refusal `bad_utf8`; `bad_json`, also for another root and a byte order mark;
+ *   `duplicate_member`; `too_deep`; `lone_surrogate` for a string or name that is not well-formed
+ *   Unicode; `bad_value` for a number that is not a plain integer within ±(2^53 − 1)
  */
 export function parseJson(bytes: Uint8Array): JsonObject {
   const text = decodeUtf8(bytes)
@@ -41,10 +42,10 @@ export function parseJson(bytes: Uint8Array): JsonObject {
     return found
   }
   const skipSpace = () => {
-    // Signed structures have none, as a rule.
+    // Signed structures normally have no white space.
     if (text.charCodeAt(at) <= 0x20) take(SPACE)
   }
-  /** A punctuation mark with the white space around it. */
+  /** Consumes a punctuation mark with the white space around it; returns whether it was there. */
   const mark = (character: string): boolean => {
     skipSpace()
     if (text[at] !== character) return false
@@ -60,7 +61,7 @@ export function parseJson(bytes: Uint8Array): JsonObject {
     return characters
   }
 
-  /** The beginning of an object or array at a level. */
+  /** Consumes the beginning of an object or array at a level; returns whether it was there. */
   const opens = (bracket: '{' | '[', level: number): boolean => {
     if (!mark(bracket)) return false
     if (level > DEEPEST) throw new Refusal('too_deep', `nested deeper than level ${DEEPEST}`)
@@ -74,7 +75,7 @@ export function parseJson(bytes: Uint8Array): JsonObject {
     const word = take(WORD)
     if (word !== undefined) return word === 'null' ? null : word === 'true'
     const number = take(NUMBER)
-    // RFC 8259 section 6: a leading zero ends the number, so what follows is no JSON.
+    // RFC 8259 section 6: a leading zero ends the number, so a digit after it is no JSON.
     if (number === undefined || take(DIGIT) !== undefined) throw badJson()
     if (!INTEGER.test(number) || !Number.isSafeInteger(Number(number))) {
       throw new Refusal('bad_value', `not a plain integer: ${number.slice(0, 40)}`)
@@ -111,7 +112,10 @@ export function parseJson(bytes: Uint8Array): JsonObject {
   return result
 }
 
-/** RFC 8259 section 8.1 lets a reader skip a byte order mark; kept, it is no JSON. */
+/**
+ * RFC 8259 section 8.1 lets a reader skip a byte order mark; `ignoreBOM` keeps it, and it is no
+ * JSON.
+ */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 function decodeUtf8(bytes: Uint8Array): string {

@@ -1,11 +1,12 @@
 /**
- * What was found good and costs nothing to find good again. Only for what is a function of the name
- * alone; what was bad is looked at each time, so that nobody fills a memo without a valid signature.
+ * A cache of positive results. Use it only for a result that depends on the name alone. Negative
+ * results are computed each time, so that an attacker cannot fill the cache without a valid
+ * signature.
  */
 
 /**
- * Remembers at most `most` names, the oldest forgotten first. Out: a function that answers whether
- * something is good, by `isGood` unless its name was good before.
+ * Returns a function that returns whether a name is good: from the cache, or by `isGood`.
+ * @param most the number of cached names; the oldest is dropped first
  */
 export function memo(most: number): (name: string, isGood: () => boolean) => boolean {
   const good = new Set<string>()

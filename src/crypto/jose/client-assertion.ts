@@ -1,7 +1,7 @@
 /**
- * Client assertions (RFC 7523 sections 2.2 and 3): a machine account signs in with its own key
- * (`private_key_jwt`). Short-lived and for one use: the server remembers each `jti` for as long as
- * it could come again.
+ * Client assertions (RFC 7523 sections 2.2 and 3) sign in a machine account with its own key. The
+ * method is `private_key_jwt`. An assertion is short-lived and for one use: the server stores
+ * each `jti` for as long as it could be sent again.
  */
 import type { KeyPair } from '../device-keys.ts'
 import { PREFIX } from '../encoding/id.ts'
@@ -23,25 +23,27 @@ import { id, natural, text, type Kind } from '../logs/payload.ts'
 import { demand } from '../refusal.ts'
 
 /**
- * The furthest that `exp` may lie ahead by its maker's clock, in seconds; a server remembers a
- * `jti` little longer.
+ * The latest `exp` by the signer's clock, in seconds from now; a server stores a `jti` little
+ * longer.
  */
 const LONGEST_S = 300
 
 const machine = id(PREFIX.machine)
 
-/** What an assertion says of its maker before anything is verified. */
+/** The client data in an assertion, before verification. */
 export type ClaimedClient = {
   /** The id under which the machine is registered. */
   machine: string
-  /** RFC 7638 thumbprint of the signing key, or null: RFC 7523 does without. */
+  /** RFC 7638 thumbprint of the signing key, or null, since RFC 7523 does not require it. */
   kid: string | null
 }
 
 /**
- * An assertion by which `machine` signs in at `audience`, the issuer or token endpoint of the
- * server. `at` is Unix seconds, `lifetimeS` 1 to 300 seconds. Out: the JWT. Rejects with
- * `bad_value` (an id, a time or a lifetime) and `bad_length` (a secret that is not 32 bytes).
+ * Signs an assertion with which `machine` signs in at `audience`. The audience is the issuer or
+ * token endpoint of the server, `at` is Unix seconds, `lifetimeS` 1 to 300 seconds. Returns the
+ * JWT.
+ * @throws Refusal `bad_value` (an id, a time or a lifetime), `bad_length` (a secret that is not
+ *   32 bytes)
  */
 export async function signAssertion(
   of: { machine: string; audience: string; at: number; lifetimeS?: number },
@@ -57,20 +59,19 @@ export async function signAssertion(
 }
 
 /**
- * Reads who made an assertion, so that the key can be looked up; nothing is verified. Throws what
- * `parseJwt` throws, `wrong_typ`, `missing_member`, `bad_value`, `sub_mismatch`.
+ * Reads the client of an assertion, so that its key can be looked up; nothing is verified.
+ * @throws Refusal as `parseJwt`; `wrong_typ`, `missing_member`, `bad_value`, `sub_mismatch`
  */
 export function readAssertion(assertion: string): ClaimedClient {
   return clientOf(parse(assertion))
 }
 
 /**
- * Checks an assertion under the key that is registered for its machine. `audiences` are the names
- * of the server, any of which will do; `now` is Unix seconds. Out: the machine, and the `jti` that
- * may not come again before `exp` (Unix seconds) and the leeway of 60 s are over.
- *
- * Rejects with what `readAssertion` and `verifyJwt` throw, `kid_mismatch`, `wrong_audience`,
- * `expired`, `expires_too_late`, `not_yet_valid`, `bad_jti`.
+ * Verifies an assertion under the key that is registered for its machine. `audiences` are the
+ * accepted names of the server; `now` is Unix seconds. Returns the machine, and the `jti` that
+ * must not be accepted again before `exp` (Unix seconds) and the leeway of 60 s are over.
+ * @throws Refusal as `readAssertion` and `verifyJwt`; `kid_mismatch`, `wrong_audience`,
+ *   `expired`, `expires_too_late`, `not_yet_valid`, `bad_jti`
  */
 export async function verifyAssertion(
   assertion: string,
@@ -87,7 +88,7 @@ export async function verifyAssertion(
   demand(here, 'wrong_audience', 'an assertion for another server')
   const exp = claim(jwt, 'exp', natural) // item 4
   demand(now < exp + LEEWAY_S, 'expired', 'the assertion has expired')
-  // By the maker's clock, which may be ahead as far as `iat` says.
+  // By the signer's clock, which may be ahead by the leeway that `iat` allows.
   const latest = now + LONGEST_S + LEEWAY_S
   demand(exp <= latest, 'expires_too_late', `exp is more than ${LONGEST_S} s ahead`)
   for (const name of ['nbf', 'iat']) {

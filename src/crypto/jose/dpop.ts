@@ -1,7 +1,8 @@
 /**
- * DPoP proofs (RFC 9449 section 4): each request to an account server shows that its sender holds
- * the authentication key that the access token is bound to. Whether a nonce is a fresh one, whether
- * a `jti` was seen, and whether the token belongs to the thumbprint is for the server to say.
+ * DPoP proofs (RFC 9449 section 4). With each request to an account server, the sender proves
+ * that it holds the authentication key that the access token is bound to. The server itself
+ * checks whether a nonce is fresh, whether a `jti` was used, and whether the token belongs to the
+ * thumbprint.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
@@ -29,7 +30,7 @@ const readJwk = record({ kty: text, crv: text, x: text })
 const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
 export type Proof = {
-  /** RFC 7638 thumbprint of the key that the sender holds: the `jkt` of its access token. */
+  /** RFC 7638 thumbprint of the sender's key: the `jkt` of its access token. */
   thumbprint: string
   jti: string
   /** Unix seconds. */
@@ -38,10 +39,11 @@ export type Proof = {
 }
 
 /**
- * A proof for one request (RFC 9449 section 4.2). `url` may have a query and a fragment, `at` is
- * Unix seconds, `accessToken` is the token sent with the request, `nonce` the server's latest.
- * Out: the JWT. Rejects with `bad_value` (a URL that is not http or https, a broken second) and
- * `bad_length` (a secret that is not 32 bytes).
+ * Signs a proof for one request (RFC 9449 section 4.2). `url` may have a query and a fragment,
+ * `at` is Unix seconds, `accessToken` is the token sent with the request, `nonce` the server's
+ * latest. Returns the JWT.
+ * @throws Refusal `bad_value` (a URL that is not http or https, a fractional second),
+ *   `bad_length` (a secret that is not 32 bytes)
  */
 export async function signProof(
   request: { method: string; url: string; at: number; accessToken?: string; nonce?: string },
@@ -61,14 +63,15 @@ export async function signProof(
 }
 
 /**
- * Checks the value of a DPoP header field (RFC 9449 section 4.3). `method` and `url` are those of
- * the request as the server is configured to be reached, `accessToken` the token that came with it
- * or null, `now` Unix seconds. Out: what is left to check.
+ * Verifies the value of a DPoP header field (RFC 9449 section 4.3). `method` and `url` are those
+ * of the request under the server's configured address, `accessToken` the token that came with it
+ * or null, `now` Unix seconds. Returns the values that the caller has to check.
  *
- * The key is judged by form alone: compare `thumbprint` with that of a key taken from a verified
- * key log. Rejects with what `parseJwt` and `verifyJwt` throw, `wrong_typ`, `private_key`,
- * `missing_member`, `unknown_member`, `bad_value`, `bad_jti`, `wrong_htm`, `wrong_htu`,
- * `wrong_iat`, `missing_ath`, `superfluous_ath`, `ath_mismatch`.
+ * Only the form of the key is checked: compare `thumbprint` with that of a key from a verified
+ * key log.
+ * @throws Refusal as `parseJwt` and `verifyJwt`; `wrong_typ`, `private_key`, `missing_member`,
+ *   `unknown_member`, `bad_value`, `bad_jti`, `wrong_htm`, `wrong_htu`, `wrong_iat`,
+ *   `missing_ath`, `superfluous_ath`, `ath_mismatch`
  */
 export async function verifyProof(
   proof: string,
@@ -96,7 +99,9 @@ export async function verifyProof(
   return found
 }
 
-/** Section 4.3 check 12: bound to the token that it came with, and to none where none came. */
+/**
+ * Section 4.3 check 12: `ath` is bound to the token of the request, and absent if there is none.
+ */
 function checkAth(ath: string | null, accessToken: string | null): void {
   if (accessToken === null) {
     return demand(ath === null, 'superfluous_ath', 'ath without an access token')
@@ -115,14 +120,17 @@ function publicHalf(value: Json): PublicJwk {
   return readJwk(value) as PublicJwk
 }
 
-/** The characters of RFC 3986, and no user; `URL` takes more (`\`, white space) and mends it. */
+/**
+ * The characters of RFC 3986, and no user; `URL` accepts more (`\`, white space) and corrects it.
+ */
 const WEB_URI = /^https?:\/\/[\w\-.~:[\]!$&'()*+,;=%]+(?:[/?#][\w\-.~:/?#[\]@!$&'()*+,;=%]*)?$/i
 const UNRESERVED = /[\w\-.~]/
 
 /**
- * A URL without query and fragment, brought to one spelling (RFC 3986 sections 6.2.2 and 6.2.3):
- * scheme and host in lower case, no default port, no dot segments, `/` for an empty path, nothing
- * escaped that need not be. Null for anything but http and https.
+ * Returns a URL without query and fragment in one spelling; null for anything but http and https.
+ * Scheme and host are in lower case, without default port, dot segments or unneeded escapes, and
+ * with `/` for an empty path.
+ * @see RFC 3986 sections 6.2.2 and 6.2.3
  */
 function targetOf(text: string): string | null {
   const url = WEB_URI.test(text) ? URL.parse(text) : null

@@ -10,7 +10,10 @@ import { demand } from '../refusal.ts'
 /** An Ed25519 key. */
 export type PublicJwk = { kty: 'OKP'; crv: 'Ed25519'; x: string }
 
-/** The JWK of a raw public key of 32 bytes. Throws as `jwkBytes` does. */
+/**
+ * Returns the JWK of a raw public key of 32 bytes.
+ * @throws Refusal as `jwkBytes`
+ */
 export function publicJwk(bytes: Uint8Array): PublicJwk {
   const jwk: PublicJwk = { kty: 'OKP', crv: 'Ed25519', x: encodeBase64url(bytes) }
   jwkBytes(jwk)
@@ -18,9 +21,10 @@ export function publicJwk(bytes: Uint8Array): PublicJwk {
 }
 
 /**
- * The 32 bytes of a JWK. Throws `missing_member`, `unknown_member` (a private
- * key among them), `bad_key` (another curve, or an Ed25519 key that is not a canonical point of
- * the prime-order subgroup), `respelt_base64`, `bad_value` (another length).
+ * Returns the 32 bytes of a JWK.
+ * @throws Refusal `missing_member`, `unknown_member` (also for a private key), `bad_key`
+ *   (another curve, or an Ed25519 key that is not a canonical point of the prime-order subgroup),
+ *   `respelt_base64`, `bad_value` (another length)
  */
 export function jwkBytes(jwk: PublicJwk): Uint8Array {
   const bytes = jwkForm(jwk)
@@ -29,8 +33,9 @@ export function jwkBytes(jwk: PublicJwk): Uint8Array {
 }
 
 /**
- * The 32 bytes of a JWK judged by its form alone, without the group (0.7 ms): for a key that is
- * then compared with one that `jwkBytes` took. Throws as `jwkBytes` does.
+ * Returns the 32 bytes of a JWK after checking its form only, without the group (0.7 ms). Use it
+ * for a key that is then compared with one that `jwkBytes` accepted.
+ * @throws Refusal as `jwkBytes`
  */
 export function jwkForm(jwk: PublicJwk): Uint8Array {
   for (const name of ['kty', 'crv', 'x']) {
@@ -44,7 +49,9 @@ export function jwkForm(jwk: PublicJwk): Uint8Array {
   return bytes
 }
 
-/** RFC 7638: base64url SHA-256 over the required members in lexical order, without white space. */
+/**
+ * RFC 7638: base64url SHA-256 over the required members in lexical order, without white space.
+ */
 export function thumbprint(jwk: PublicJwk): string {
   const { crv, kty, x } = jwk
   return encodeBase64url(sha256(utf8ToBytes(JSON.stringify({ crv, kty, x }))))
@@ -52,8 +59,9 @@ export function thumbprint(jwk: PublicJwk): string {
 
 /**
  * Whether 32 bytes are the canonical encoding of an Ed25519 point of order L. Small-order keys
- * verify signatures nobody made; on a key or an R with a torsion component the cofactored and the
- * cofactorless equation of RFC 8032 section 5.1.7 disagree, and so would two verifiers.
+ * verify signatures that were never made. On a key or an R with a torsion component the
+ * cofactored and the cofactorless equation of RFC 8032 section 5.1.7 disagree, and so would two
+ * verifiers.
  */
 export function isPrimeOrder(bytes: Uint8Array): boolean {
   try {

@@ -1,4 +1,7 @@
-/** The signatures of JWS compact structures (RFC 7515, RFC 8032): Ed25519, made and verified. */
+/**
+ * The signatures of JWS compact structures (RFC 7515, RFC 8032): signing and verification,
+ * Ed25519.
+ */
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
@@ -10,15 +13,16 @@ import { demand } from '../refusal.ts'
 
 /**
  * Signs `payload` as JSON with an Ed25519 seed of 32 bytes; `kid` is the thumbprint of its public
- * key. Out: the JWS. Throws `bad_length` for another seed.
+ * key. Returns the JWS.
+ * @throws Refusal `bad_length` for another seed
  */
 export function signJws(typ: Typ, kid: string, payload: object, seed: Uint8Array): string {
   return signCompact({ alg: 'Ed25519', typ, kid }, payload, seed)
 }
 
 /**
- * Signs any header and payload as JSON with an Ed25519 seed of 32 bytes. Out: the JWS compact.
- * Throws `bad_length` for another seed.
+ * Signs any header and payload as JSON with an Ed25519 seed of 32 bytes. Returns the JWS compact.
+ * @throws Refusal `bad_length` for another seed
  */
 export function signCompact(header: object, payload: object, seed: Uint8Array): string {
   demand(seed.length === 32, 'bad_length', 'an Ed25519 seed is 32 bytes')
@@ -27,7 +31,7 @@ export function signCompact(header: object, payload: object, seed: Uint8Array): 
   return `${input}.${encodeBase64url(ed25519.sign(utf8ToBytes(input), seed))}`
 }
 
-/** Logs are verified whole whenever they are read, so most of it was verified before. */
+/** Caches, since logs are verified whole at each read, and most entries were verified before. */
 const goodSignature = memo(8192)
 const goodKey = memo(8192)
 
@@ -44,9 +48,9 @@ export function verifyJws(
 }
 
 /**
- * Whether `signature` is one of `message` under a raw Ed25519 public key of 32 bytes: S below L, and
- * the key and R canonical points of order L, so that every correct verifier agrees. What verified
- * before costs a hash.
+ * Whether `signature` is a signature of `message` under a raw Ed25519 public key of 32 bytes. S
+ * must be below L, and the key and R canonical points of order L, so that every correct verifier
+ * agrees. A signature verified before costs one hash.
  */
 export function isSignature(
   signature: Uint8Array,
@@ -57,15 +61,15 @@ export function isSignature(
     isSigningKey(publicKey) &&
     // RFC 8032 section 5.1.7: S below L, canonical points; noble checks the cofactored equation.
     ed25519.verify(signature, message, publicKey, { zip215: false }) &&
-    // With A and R in the prime-order group both equations are one.
+    // With A and R in the prime-order group both equations are equivalent.
     isPrimeOrder(signature.subarray(0, 32))
-  // The lengths are fixed, so that the hash over all three says where each begins.
+  // The lengths are fixed, so that the hash over all three fixes where each begins.
   const fit = signature.length === 64 && publicKey.length === 32
   const name = () => encodeBase64url(sha256(concatBytes(publicKey, signature, message)))
   return fit && goodSignature(name(), isGood)
 }
 
-/** As `isPrimeOrder`, which takes as long as half a signature, for a key that comes again. */
+/** Like `isPrimeOrder`, which takes as long as half a signature, but cached for repeated keys. */
 export function isSigningKey(publicKey: Uint8Array): boolean {
   return goodKey(encodeBase64url(publicKey), () => isPrimeOrder(publicKey))
 }

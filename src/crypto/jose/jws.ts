@@ -1,8 +1,8 @@
 /**
- * Signed structures: JWS compact (RFC 7515) with `alg: "Ed25519"` (RFC 9864), header exactly
- * `{alg, typ, kid}`, payload an object. An entry is kept and passed on as received, never
- * re-serialised: its hash is over its characters, so every part has one spelling. This is their
- * form, which wants no curve; `jws-signature.ts` makes and verifies the signatures.
+ * Signed structures: JWS compact (RFC 7515) with `alg: "Ed25519"` (RFC 9864). The header is
+ * exactly `{alg, typ, kid}`, the payload an object. An entry is stored and forwarded as received,
+ * never re-serialised: its hash is over its characters, so every part has one spelling. This file
+ * checks the form and needs no curve; `jws-signature.ts` signs and verifies.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
@@ -10,17 +10,17 @@ import { decodeBase64url } from '../encoding/base64url.ts'
 import { parseJson, type JsonObject } from '../encoding/json.ts'
 import { demand } from '../refusal.ts'
 
-/** `typ` separates the domains: one signature never serves as two kinds of structure. */
+/** `typ` separates the domains: a signature is never valid for two kinds of structure. */
 export type Typ =
   'roster+jws' | 'consent+jws' | 'keylog+jws' | 'profile+jws' | 'stamp+jws' | 'receipt+jws'
 
-/** A JWS compact taken apart; nothing in it is judged yet. */
+/** The parts of a JWS compact; nothing in it is checked yet. */
 export type Compact = {
   header: JsonObject
   payload: JsonObject
   /** The ASCII bytes that the signature covers (RFC 7515 section 5.1). */
   signingInput: Uint8Array
-  /** As received; its length is judged where it is verified. */
+  /** As received; the verification checks its length. */
   signature: Uint8Array
 }
 
@@ -30,8 +30,8 @@ export type ParsedJws = Omit<Compact, 'header'> & {
 }
 
 /**
- * Takes a JWS of the `typ` named apart; nothing is verified yet. Throws what `parseCompact`
- * throws, `missing_header`, `extra_header`, `wrong_alg`, `wrong_typ`.
+ * Parses a JWS of the given `typ`; nothing is verified yet.
+ * @throws Refusal as `parseCompact`; `missing_header`, `extra_header`, `wrong_alg`, `wrong_typ`
  */
 export function parseJws(text: string, typ: Typ): ParsedJws {
   const { header, ...rest } = parseCompact(text)
@@ -39,8 +39,9 @@ export function parseJws(text: string, typ: Typ): ParsedJws {
 }
 
 /**
- * Takes any JWS compact apart. Throws `malformed` (not three parts, detached payload),
- * `respelt_base64`, `bad_utf8`, `bad_json`, `duplicate_member`, `bad_value` (numbers).
+ * Parses any JWS compact.
+ * @throws Refusal `malformed` (not three parts, detached payload), `respelt_base64`,
+ *   `bad_utf8`, `bad_json`, `duplicate_member`, `bad_value` (numbers)
  */
 export function parseCompact(text: string): Compact {
   const parts = text.split('.')
@@ -55,7 +56,7 @@ export function parseCompact(text: string): Compact {
   }
 }
 
-/** The hash of an entry: SHA-256 over its ASCII JWS, 32 bytes. */
+/** Returns the hash of an entry: SHA-256 over its ASCII JWS, 32 bytes. */
 export function hashOf(jws: string): Uint8Array {
   return sha256(utf8ToBytes(jws))
 }
@@ -65,7 +66,8 @@ function readHeader(header: JsonObject, typ: Typ): string {
     demand(header.has(name), 'missing_header', `no ${name} in the header`)
     return header.get(name)
   })
-  // RFC 7515 section 4.1.11: nothing to understand, so nothing that `crit` or `b64` could change.
+  // RFC 7515 section 4.1.11: no extension is understood, so `crit` or `b64` cannot change
+  // anything.
   demand(header.size === 3, 'extra_header', 'the header is exactly alg, typ, kid')
   demand(alg === 'Ed25519', 'wrong_alg', 'alg is Ed25519')
   demand(found === typ, 'wrong_typ', `typ is ${typ}`)

@@ -1,21 +1,23 @@
 /**
- * What the key log and the roster share: entries numbered from 0, each naming the hash of the one
- * before. A list that skips, repeats or forks is refused, and so is one that does not continue
- * what this device has seen.
+ * The rules shared by the key log and the roster. Entries are numbered from 0, each with the hash
+ * of the one before. A list that skips, repeats or forks is rejected, and so is one that does not
+ * continue the log that this device verified before.
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { hashOf } from '../jose/jws.ts'
 import { demand, Refusal, type Reason } from '../refusal.ts'
 
 /**
- * The highest place verified before: `head` is the hash of entry `seq`, 32 bytes. Each entry names
- * the hash of the one before, so `head` stands for all entries up to it, and their signatures are
- * not verified again. With `heads`, the hash of every entry until then, a fork is known for one
- * also where the other branch is shorter.
+ * The highest place verified before: `head` is the hash of entry `seq`, 32 bytes. Each entry
+ * names the hash of the one before, so `head` covers all entries up to it, and their signatures
+ * are not verified again. With `heads`, the hash of every entry until then, a fork is recognised
+ * as a fork even if the other branch is shorter.
  */
 export type Known = { seq: number; head: Uint8Array; heads?: readonly Uint8Array[] }
 
-/** The place of the last of `entries`, all of them verified before; undefined for none. */
+/**
+ * Returns the place of the last of `entries`, all of them verified before; undefined for none.
+ */
 export function lastPlace(entries: readonly string[]): Known | undefined {
   const last = entries.at(-1)
   return last === undefined ? undefined : { seq: entries.length - 1, head: hashOf(last) }
@@ -26,12 +28,14 @@ export const NO_PREV = encodeBase64url(new Uint8Array(32))
 
 /** The longest entry, in characters of its JWS. */
 const MOST_CHARACTERS = 65_536
-/** How many places a log has, and how many of them are kept for the ops that close a matter. */
+/**
+ * The number of places in a log, and how many of them are reserved for the ops that end access.
+ */
 const PLACES = 100_000
 const LAST_PLACES = 1_000
 
 /**
- * Refuses an entry at a place that its log has not, or keeps for other ops.
+ * Throws for an entry at a place that its log lacks, or reserves for other ops.
  * @param takesLast whether the op may take one of the last 1,000 places
  * @throws Refusal `log_full`
  */
@@ -41,7 +45,7 @@ export function requirePlace(seq: number, takesLast: boolean): void {
 }
 
 /**
- * Refuses a list of more entries than a log has places, before any of them is read.
+ * Throws for a list of more entries than a log has places, before any of them is read.
  * @throws Refusal `log_full`
  */
 export const requirePlaces = (entries: readonly string[]): void =>
@@ -49,15 +53,15 @@ export const requirePlaces = (entries: readonly string[]): void =>
 
 export type Rules<E extends { seq: number; prev: string }, S> = {
   /**
-   * Takes one entry apart; throws for each rule that needs no other entry.
-   * @param proven whether this entry was verified before, so that no point of the curve in it needs
-   *   to be checked
+   * Parses one entry; throws for each rule that needs no other entry.
+   * @param proven whether this entry was verified before, so that no curve point in it needs to
+   *   be checked
    */
   read: (jws: string, proven: boolean) => E
   /**
-   * The state after an entry, from the state before it (none at seq 0); throws if it may not. The
-   * state before is not used again, so that what only grows may be added to in place. It yields
-   * between long steps.
+   * Returns the state after an entry, from the state before it (none at seq 0). Throws if the
+   * entry is not allowed. The previous state is not used again, so collections that only grow may
+   * be extended in place. Yields between long steps.
    * @param proven whether this entry was verified before, so that its signatures are good
    */
   apply: (
@@ -72,7 +76,7 @@ export type Rules<E extends { seq: number; prev: string }, S> = {
 
 type Followed<S> = { state: S; heads: Uint8Array[] }
 
-/** Runs a verification to its end. Out: its result. */
+/** Runs a verification to its end and returns its result. */
 export function finish<T>(steps: Generator<void, T, void>): T {
   for (;;) {
     const step = steps.next()
@@ -81,13 +85,14 @@ export function finish<T>(steps: Generator<void, T, void>): T {
 }
 
 /**
- * Follows `entries` (each an ASCII JWS) in the order received; yields after each, so that a caller
- * can let other work run between them. Out: the state after the last, and the hash of every entry.
- * The signatures of entries up to `known` are not verified again: where entry `known.seq` has the
- * hash `known.head`, the chain of `prev` proves that all entries up to it are those verified then.
- * @throws Refusal `empty`, `log_full`, `too_large`, `gap`, `prev_mismatch`, `duplicate_entry`, the
- *   reason of a fork, `rollback`, and what `read` and `apply` throw; the details of a refusal name
- *   the entry that was refused
+ * Verifies `entries` (each an ASCII JWS) in the order received. Yields after each, so that a
+ * caller can let other work run between them. The signatures of entries up to `known` are not
+ * verified again: if entry `known.seq` has the hash `known.head`, the chain of `prev` proves that
+ * all entries up to it are those verified then.
+ * @returns the state after the last entry, and the hash of every entry
+ * @throws Refusal `empty`, `log_full`, `too_large`, `gap`, `prev_mismatch`, `duplicate_entry`,
+ *   the reason of a fork, `rollback`, and as `read` and `apply`; the details of a refusal name
+ *   the rejected entry
  */
 export function* follow<E extends { seq: number; prev: string }, S>(
   entries: readonly string[],
@@ -103,11 +108,11 @@ export function* follow<E extends { seq: number; prev: string }, S>(
     const isProven = known === undefined || heads.length > known.seq
     if (isProven || !(error instanceof Refusal)) throw error
   }
-  // The list did not reach `known`, so nothing in it is proven: the first rule broken is found anew.
+  // The list did not reach `known`, so nothing in it is proven: verify it again without `known`.
   return yield* walk(entries, rules, known, -1, [])
 }
 
-/** As `follow`. Takes the entries up to place `verified` as verified before; fills `heads`. */
+/** Like `follow`. Treats the entries up to place `verified` as verified before; fills `heads`. */
 function* walk<E extends { seq: number; prev: string }, S>(
   entries: readonly string[],
   rules: Rules<E, S>,
@@ -130,7 +135,7 @@ function* walk<E extends { seq: number; prev: string }, S>(
       demand(entry.prev === prev, 'prev_mismatch', `entry ${seq} does not follow the one before`)
       const hash = hashOf(jws)
       if (seq < index) {
-        // Only now: an invalid second successor is no fork, it is merely refused.
+        // Only now: an invalid second successor is no fork, and is rejected for its own fault.
         const before = yield* stateBefore(seq, entries, heads, rules)
         yield* rules.apply(before, entry, hash, proven)
         throw new Refusal(rules.forked, `two entries ${seq}`)
@@ -150,7 +155,10 @@ function* walk<E extends { seq: number; prev: string }, S>(
   return { state: state!, heads }
 }
 
-/** The state when `walk` came to entry `seq`, of entries that it accepted: made again, for a fork is rare. */
+/**
+ * Returns the state in which `walk` reached entry `seq`, from entries that it accepted. It is
+ * computed again, since a fork is rare.
+ */
 function* stateBefore<E extends { seq: number; prev: string }, S>(
   seq: number,
   entries: readonly string[],
@@ -165,7 +173,7 @@ function* stateBefore<E extends { seq: number; prev: string }, S>(
   return state
 }
 
-/** Whether the hash of entry `seq` is the one seen there, if any was. */
+/** Whether the hash of entry `seq` equals the one seen there, if any was. */
 function isAsSeen(hash: Uint8Array, seq: number, known: Known | undefined): boolean {
   const seen = known?.seq === seq ? known.head : known?.heads?.[seq]
   return seen === undefined || encodeBase64url(seen) === encodeBase64url(hash)

@@ -1,7 +1,7 @@
 /**
- * Consents (section 6): an account agrees to be taken into a connection by one inviter. The `add`
- * that takes it in carries the consent, so no owner and no server can seat an account that did not
- * agree, nor use one consent twice.
+ * Consents (section 4): an account agrees that one inviter adds it to a connection. The `add`
+ * that makes it a member carries the consent, so no owner and no server can add an account
+ * without its consent, nor use one consent twice.
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { PREFIX } from '../encoding/id.ts'
@@ -22,15 +22,15 @@ const readPayload = payload({
 })
 type Payload = ReturnType<typeof readPayload>
 
-/** A consent in parsed form: `rosterHead` is base64url of the hash of a roster entry. */
+/** A parsed consent: `rosterHead` is base64url of the hash of a roster entry. */
 export type Consent = Payload & { readonly jws: ParsedJws }
 
 /**
- * Signs a consent with the signing key of a device of the account. Out: the JWS.
+ * Signs a consent with the signing key of a device of the account. Returns the JWS.
  * @param of `keyLog`: the newest place of the account's key log; `rosterHead`: the hash of the
- *   newest roster entry that the inviter names, 32 bytes; `at`: Unix seconds, which decides nothing;
- *   `seed`: 32 bytes
- * @throws Refusal as `readConsent` does; `bad_length`
+ *   newest roster entry that the inviter names, 32 bytes; `at`: Unix seconds, which decide
+ *   nothing; `seed`: 32 bytes
+ * @throws Refusal as `readConsent`; `bad_length`
  */
 export function signConsent(of: {
   connection: string
@@ -95,7 +95,7 @@ export function verifyConsent(
   const isPlace = known !== undefined && encodeBase64url(known) === head
   demand(isPlace, 'consent_log', 'key_log is not a place of the key log of the member')
   demand(seq <= add.memberLog, 'consent_log', 'key_log is later than member_log')
-  // A reset revokes every device: who is active at both places is of one generation at both.
+  // A reset revokes every device: a device active at both places is of one generation at both.
   const signer = asReason('consent_log', () => {
     signerAt(log, consent.device, seq)
     return signerAt(log, consent.device, add.memberLog)
@@ -106,7 +106,7 @@ export function verifyConsent(
 
 const asBadConsent = <T>(work: () => T): T => asReason('bad_consent', work)
 
-/** Gives every refusal one reason, with the refusal as its cause. */
+/** Replaces the reason of every refusal, with the refusal as the cause. */
 function asReason<T>(reason: Reason, work: () => T): T {
   return onRefusal(
     work,

@@ -13,11 +13,11 @@ import { demand, Refusal } from '../refusal.ts'
 export type Generation = {
   /** The number of its first entry: 0, or a reset. */
   readonly root: number
-  /** The recovery key in force, or null; of a generation that ended, the last one. */
+  /** The recovery key in force, or null; for a generation that ended, the last one. */
   recovery: string | null
   /**
    * The first later generation that began with a reset signed by the key in force here, or null.
-   * From then on that generation's key speaks for this one.
+   * From then on that generation's key is in force for this one.
    */
   successor: number | null
 }
@@ -26,22 +26,23 @@ export type Generation = {
 export type Generations = readonly Readonly<Generation>[]
 
 /**
- * The recovery key that made the `recovery_sig` of a reset: `x` of its JWK, by the hash of the reset
- * (base64url). A reset does not name that key, so that finding it takes up to 255 signature checks.
+ * The recovery keys that made the `recovery_sig` of resets, by the hash of the reset (base64url).
+ * A key is `x` of its JWK. A reset does not name it, so finding it takes up to 255 signature
+ * checks.
  */
 export type Vouchers = ReadonlyMap<string, string>
 
-/** What is known of a reset before it is read. */
+/** The data about a reset that is available before it is read. */
 type Before = {
   /** Whether it was verified before. */
   readonly proven: boolean
-  /** Of one that was: the recovery key found then, if it is known still. */
+  /** For a verified reset: the recovery key found then, if it is still available. */
   readonly voucher: string | undefined
 }
 
 /**
- * Whether generation `to` is linked to generation `from` (both count from 1): the same, or reached
- * over successors. A reset that was made with a replaced key links to nothing.
+ * Whether generation `to` is linked to generation `from`; both count from 1. It is the same one,
+ * or reached over successors. A reset that was made with a replaced key links to nothing.
  */
 export function isLinked(
   { generations }: { readonly generations: Generations },
@@ -53,7 +54,7 @@ export function isLinked(
   return at === to
 }
 
-/** The newest generation that is linked to generation `from`, counted from 1. */
+/** Returns the newest generation that is linked to generation `from`, counted from 1. */
 function newestLinked(generations: Generations, from: number): number {
   let at = from
   for (let next = generations[at - 1]?.successor; next; next = generations[at - 1]?.successor)
@@ -62,8 +63,9 @@ function newestLinked(generations: Generations, from: number): number {
 }
 
 /**
- * Whether the newest generation is not linked to generation `from`, although a recovery key was in
- * force in the newest one that is: who reset the account had not the paper, or did not use it.
+ * Whether the account was reset without using a recovery key that was in force. The newest
+ * generation is not linked to generation `from` then, although a key was in force in the newest
+ * linked one.
  */
 export function isKeyUnused(generations: Generations, from: number): boolean {
   const at = newestLinked(generations, from)
@@ -71,8 +73,8 @@ export function isKeyUnused(generations: Generations, from: number): boolean {
 }
 
 /**
- * The resets by which the account came to its newest generation although a recovery key was in force
- * that they did not use. A reset with that key takes those before it out of the list.
+ * Returns the resets that led to the newest generation without using a recovery key that was in
+ * force. A reset with that key removes those before it from the list.
  * @returns the numbers of their entries, oldest first
  */
 export function resetsWithoutKey(generations: Generations): number[] {
@@ -87,8 +89,8 @@ export function resetsWithoutKey(generations: Generations): number[] {
 }
 
 /**
- * The keys by which a reset would be linked now, newest first: in force in a generation that has no
- * successor. Each is `x` of its JWK. A replaced key is not among them.
+ * Returns the keys with which a reset would be linked now, newest first, as `x` of their JWK.
+ * They are in force in a generation that has no successor. A replaced key is not among them.
  */
 export const linkingKeys = (generations: Generations): string[] => [
   ...new Set(
@@ -99,19 +101,22 @@ export const linkingKeys = (generations: Generations): string[] => [
   ),
 ]
 
-/** The recovery key in force in the newest generation: `x` of its JWK, or null. */
+/** Returns the recovery key in force in the newest generation: `x` of its JWK, or null. */
 export const keyInForce = (generations: Generations): string | null =>
   generations.at(-1)?.recovery ?? null
 
-/** How many generations a log has, and how many of them are kept for resets by a recovery key. */
+/**
+ * The largest number of generations, and how many of them are reserved for resets by a recovery
+ * key.
+ */
 const MOST_GENERATIONS = 256
 const LAST_GENERATIONS = 16
 
 /**
  * Adds the generation that a reset begins; yields after each recovery key tried.
- * @returns the recovery key that made its `recovery_sig`; null for a reset without
- * @throws Refusal `bad_recovery_sig` for a signature under no generation's key in force; `log_full`
- *   where the log has all its generations, or keeps the rest for another recovery key
+ * @returns the recovery key that made its `recovery_sig`; null for a reset without one
+ * @throws Refusal `bad_recovery_sig` for a signature under no generation's key in force;
+ *   `log_full` if the log has all its generations, or reserves the rest for another recovery key
  */
 export function* addGeneration(
   generations: Generation[],
@@ -136,9 +141,9 @@ export function* addGeneration(
 }
 
 /**
- * Whether a reset by a recovery key may begin one of the last generations. Where a key is in force
- * in the newest generation linked to the first, it must be that one: a thief who resets the account
- * without it can name a key only in a generation that is not linked.
+ * Whether a reset by a recovery key may begin one of the last generations. If a key is in force
+ * in the newest generation linked to the first, it must be that one: a thief who resets the
+ * account without it can name a key only in a generation that is not linked.
  */
 function mayTakeLast(generations: Generations, recovery: string | null): boolean {
   const own = generations[newestLinked(generations, 1) - 1]?.recovery ?? null
@@ -148,8 +153,8 @@ function mayTakeLast(generations: Generations, recovery: string | null): boolean
 /**
  * Puts the recovery key in force that an entry names.
  * @param proven whether the entry was verified before
- * @throws Refusal `missing_recovery_sig` and `bad_recovery_sig` where a key is in force,
- *   `superfluous_member` for a signature where none is
+ * @throws Refusal `missing_recovery_sig` and `bad_recovery_sig` if a key is in force,
+ *   `superfluous_member` for a signature if none is
  */
 export function replaceRecoveryKey(
   generations: Generation[],
@@ -170,19 +175,22 @@ export function replaceRecoveryKey(
 }
 
 /**
- * The key that made a recovery signature, by the signature: the one to try first when a log without
- * stored vouchers is read again.
+ * The keys that made recovery signatures, by the signature. They are tried first when a log
+ * without stored vouchers is read again.
  */
 const firstTries = new Map<string, string>()
 const MOST_FIRST_TRIES = 8192
 
 function tryFirst(signature: string, key: string): void {
-  // The oldest goes.
+  // The oldest is dropped.
   if (firstTries.size === MOST_FIRST_TRIES) firstTries.delete(firstTries.keys().next().value!)
   firstTries.set(signature, key)
 }
 
-/** The key in force in some generation that made the signature of a reset; yields after each try. */
+/**
+ * Finds the key in force in some generation that made the signature of a reset; yields after each
+ * try.
+ */
 function* vouchingKey(
   generations: Generations,
   entry: ResetEntry,
@@ -195,7 +203,7 @@ function* vouchingKey(
   const first = before !== undefined && inForce.includes(before) ? [before] : []
   const keys = [...new Set([...first, ...inForce.toReversed()])]
   for (const [at, key] of keys.entries()) {
-    // One of the keys made a proven signature: when no other did, the last one did.
+    // One of the keys made a proven signature: if no other did, the last one did.
     const isLast = proven && at === keys.length - 1
     if (isLast || isVouchedFor(entry, signature, key)) {
       tryFirst(signature, key)
@@ -209,12 +217,12 @@ function* vouchingKey(
 const isVouchedFor = (entry: ResetEntry | RecoveryEntry, signature: string, key: string): boolean =>
   isSignature(decodeBase64url(signature), recoveryInput(entry), decodeBase64url(key))
 
-/** An entry as far as a recovery key signs it. */
+/** The parts of an entry that a recovery key signs. */
 export type Vouched =
   | Pick<ResetEntry, 'op' | 'account' | 'seq' | 'prev' | 'device' | 'keys'>
   | Pick<RecoveryEntry, 'op' | 'account' | 'seq' | 'prev' | 'key'>
 
-/** What `recovery_sig` signs: the entry's place, and the keys that it names. */
+/** Returns the bytes that `recovery_sig` signs: the entry's place, and the keys that it names. */
 export function recoveryInput(entry: Vouched): Uint8Array {
   const op = entry.op === 'reset' ? 1 : 2
   const body =

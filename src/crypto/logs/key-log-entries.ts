@@ -1,6 +1,6 @@
 /**
- * Entries of a key log, signed. Each builder verifies what it made, so that a wrong entry is never
- * handed out. `at` is Unix seconds.
+ * Builds signed entries of a key log. Each builder verifies its entry, so that it never returns a
+ * wrong one. `at` is Unix seconds.
  */
 import { randomBytes } from '@noble/hashes/utils.js'
 import { ed25519 } from '@noble/curves/ed25519.js'
@@ -22,13 +22,13 @@ export type SelfSigned = { device: string; keys: DeviceKeys; at: number }
 /** A recovery key, or `recovery_sig` as that key made it elsewhere (`vouchFor`). */
 export type Recovery = KeyPair | { readonly signature: string }
 
-/** The bytes of a new salt, 32. */
+/** Returns the 32 bytes of a new salt. */
 export const newSalt = (): Uint8Array => randomBytes(32)
 
 /**
- * The first entry of a new account, by its first device. The account id follows from the keys and
- * the salt.
- * @throws Refusal as `verifyKeyLog` does, `bad_length`
+ * Returns the first entry of a new account, signed by its first device. The account id follows
+ * from the keys and the salt.
+ * @throws Refusal as `verifyKeyLog`; `bad_length`
  */
 export function addFirst({ salt, ...of }: { salt: Uint8Array } & SelfSigned): {
   account: string
@@ -41,8 +41,8 @@ export function addFirst({ salt, ...of }: { salt: Uint8Array } & SelfSigned): {
 }
 
 /**
- * The next entry of `log`, by which an active device adds another.
- * @throws Refusal as `verifyKeyLog` does, `bad_length` for the seed
+ * Returns the next entry of `log`, with which an active device adds another one.
+ * @throws Refusal as `verifyKeyLog`; `bad_length` for the seed
  */
 export function addDevice(
   of: { log: KeyLog; device: { id: string; keys: LoggedKeys } } & Signed,
@@ -51,15 +51,19 @@ export function addDevice(
   return nextEntry(placeIn(log), { op: 'add', device: device.id, keys: device.keys }, by)
 }
 
-/** The next entry of `log`, by which an active device revokes one, or itself. As `addDevice`. */
+/**
+ * Returns the next entry of `log`, with which an active device revokes another one, or itself.
+ * @throws Refusal as `addDevice`
+ */
 export function revokeDevice(of: { log: KeyLog; device: string } & Signed): string {
   const { log, device, ...by } = of
   return nextEntry(placeIn(log), { op: 'revoke', device }, by)
 }
 
 /**
- * The next entry of `log`, by which an active device gives itself another sealing key, named by its
- * id. As `addDevice`.
+ * Returns the next entry of `log`, with which an active device replaces its own sealing key. The
+ * entry names the key by its id.
+ * @throws Refusal as `addDevice`
  */
 export function renewSealKey(of: { log: KeyLog; seal: string } & Signed): string {
   const { log, seal, ...by } = of
@@ -67,8 +71,9 @@ export function renewSealKey(of: { log: KeyLog; seal: string } & Signed): string
 }
 
 /**
- * The next entry of `log`, by which an active device names the public half of a recovery key.
- * `inForce` is the key that it replaces, where the log has one. As `addDevice`.
+ * Returns the next entry of `log`, with which an active device names the public half of a
+ * recovery key. `inForce` is the key that it replaces, if the log has one.
+ * @throws Refusal as `addDevice`
  */
 export function nameRecoveryKey(
   of: { log: KeyLog; key: KeyPair['jwk']; inForce?: Recovery } & Signed,
@@ -80,8 +85,9 @@ export function nameRecoveryKey(
 }
 
 /**
- * The next entry of `log` when all devices are lost: a new one, by itself. A recovery key that is in
- * force vouches for it, and links the new generation to those before. As `addDevice`.
+ * Returns the next entry of `log` after all devices were lost: a new device, signed by itself. A
+ * recovery key that is in force vouches for it, and links the new generation to those before.
+ * @throws Refusal as `addDevice`
  */
 export function resetLog({ log, recovery, ...of }: ResetOf): string {
   const signed = bySelf(of)
@@ -96,7 +102,10 @@ function bySelf({ device, keys, at }: SelfSigned) {
   return { device, keys: publicKeys(keys), ...by }
 }
 
-/** The `recovery_sig` of an entry by a recovery key, base64url. Throws Refusal for a bad id. */
+/**
+ * Returns the `recovery_sig` of an entry by a recovery key, base64url.
+ * @throws Refusal for a bad id
+ */
 export const vouchFor = (entry: Vouched, { secret }: KeyPair): string =>
   encodeBase64url(ed25519.sign(recoveryInput(entry), secret))
 
@@ -105,13 +114,13 @@ function vouch(entry: Vouched, by: Recovery | undefined): { recovery_sig?: strin
   return { recovery_sig: 'signature' in by ? by.signature : vouchFor(entry, by) }
 }
 
-/** The place after the newest entry of a log, which an entry that is vouched for names. */
+/** Returns the place after the newest entry of a log. A vouched entry names this place. */
 export const placeAfterHead = (log: KeyLog): Place['chain'] => placeIn(log).chain
 
 /** Where an entry goes: the entries before, and the members that bind it to its place. */
 type Place = {
   before: readonly string[]
-  /** `before` as it was verified; absent for none. */
+  /** The verified log of `before`; absent for none. */
   known?: KeyLog
   chain: { account: string; seq: number; prev: string }
 }
@@ -136,7 +145,7 @@ function nextEntry(
 ): string {
   const { op, device, keys, salt, seal, key, recovery_sig } = what
   const members = { op, device, keys, salt, seal, key, recovery_sig }
-  // JSON.stringify leaves out what is undefined.
+  // JSON.stringify omits undefined members.
   const jws = signJws('keylog+jws', kid, { v: 2, ...chain, ...members, by, at }, seed)
   verifyKeyLog(chain.account, [...before, jws], known)
   return jws

@@ -1,6 +1,6 @@
 /**
- * The form of a key log's entry (section 3): the members of its payload and those that each op uses.
- * Whether an entry may follow the ones before it is judged in `key-log-ops.ts`.
+ * The form of a key log's entry (section 3): the members of its payload and those that each op
+ * uses. `key-log-ops.ts` checks whether an entry may follow the ones before it.
  */
 import { requirePlace } from './chain.ts'
 import { PREFIX } from '../encoding/id.ts'
@@ -24,7 +24,7 @@ import { demand } from '../refusal.ts'
 const NAMES = ['add', 'revoke', 'reset', 'renew', 'recovery'] as const
 export type Op = (typeof NAMES)[number]
 
-/** The optional members, and the whole payload, with public keys as `jwk` takes them. */
+/** The optional members, and the whole payload, with public keys read by `jwk`. */
 const optional = (jwk: Kind<PublicJwk>) => ({
   device: id(PREFIX.device),
   keys: record({ sign: jwk, seal: base64url(32), auth: jwk }),
@@ -51,7 +51,7 @@ const readVerifiedPayload = payloadOf(verifiedJwk)
 type Payload = ReturnType<typeof readPayload>
 type Optional = keyof typeof OPTIONAL
 
-/** What each op uses of the optional members. */
+/** The optional members that each op uses. */
 const USES = {
   add: ['device', 'keys'],
   revoke: ['device'],
@@ -66,7 +66,7 @@ type Uses<O extends Op> = (typeof USES)[O][number]
 export type EntryOf<O extends Op> = Common & { op: O; jws: ParsedJws } & Required<
     Pick<Payload, Uses<O>>
   >
-/** The first entry of a log carries a salt; a recovery signature is there where it is wanted. */
+/** The first entry of a log carries a salt; a reset may carry a recovery signature. */
 export type FirstEntry = EntryOf<'add'> & { salt: string }
 export type ResetEntry = EntryOf<'reset'> & { recovery_sig?: string }
 export type RecoveryEntry = EntryOf<'recovery'> & { recovery_sig?: string }
@@ -74,12 +74,12 @@ export type Entry =
   EntryOf<'add'> | EntryOf<'revoke'> | EntryOf<'renew'> | ResetEntry | RecoveryEntry
 
 /**
- * Takes an entry apart; its signature is not verified yet.
- * @throws Refusal as `parseJws` and payloads do; `bad_op`, `log_full`
+ * Parses an entry; its signature is not verified yet.
+ * @throws Refusal as `parseJws` and payloads; `bad_op`, `log_full`
  */
 export const readEntry = (text: string): Entry => entryOf(text, readPayload)
 
-/** As `readEntry`, for an entry that was verified before: its keys are points of the group. */
+/** Like `readEntry`, for an entry that was verified before: its keys are points of the group. */
 export const readVerified = (text: string): Entry => entryOf(text, readVerifiedPayload)
 
 function entryOf(text: string, read: typeof readPayload): Entry {
@@ -93,12 +93,12 @@ function entryOf(text: string, read: typeof readPayload): Entry {
   const signable = (op === 'reset' || op === 'recovery') && entry.recovery_sig !== undefined
   if (signable) uses.push('recovery_sig')
   exactly(entry, Object.keys(OPTIONAL), uses)
-  // `exactly` saw that the members of the op are there, and no others.
+  // `exactly` has checked that the members of the op are there, and no others.
   return { ...entry, jws } as Entry
 }
 
 /**
- * Refuses an op at a place that a key log has not, or keeps for `revoke` and `reset`.
+ * Throws for an op at a place that a key log lacks, or reserves for `revoke` and `reset`.
  * @throws Refusal `log_full`
  */
 export function requireKeyLogPlace(op: Op, seq: number): void {

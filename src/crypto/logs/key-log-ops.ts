@@ -1,4 +1,4 @@
-/** What the entries of a key log do (section 3), and who may sign each. */
+/** The effects of the entries of a key log (section 3), and who may sign each. */
 import { accountIdOf } from '../account-id.ts'
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
 import { rawKeys, type LoggedKeys } from '../device-public-keys.ts'
@@ -13,9 +13,9 @@ type Renewal = { readonly seq: number; readonly seal: string }
 
 export type Device = {
   readonly id: string
-  /** The keys that it was added with. */
+  /** The keys with which it was added. */
   readonly keys: LoggedKeys
-  /** Thumbprint of the signing key: the `kid` of all that this device signs. */
+  /** Thumbprint of the signing key: the `kid` of every structure that this device signs. */
   readonly kid: string
   /** The id of its newest sealing key. */
   readonly seal: string
@@ -28,9 +28,9 @@ export type Device = {
   readonly generation: number
 }
 
-/** All of it only grows, so that entries add to it in place. */
+/** The collections only grow, so that entries extend them in place. */
 export type State = {
-  /** In order of addition. A device that is revoked keeps its place. */
+  /** In order of addition. A revoked device keeps its place. */
   readonly devices: Map<string, Device & { readonly renewals: Renewal[] }>
   /** The ids of the unrevoked ones. */
   readonly active: Set<string>
@@ -41,8 +41,8 @@ export type State = {
 }
 
 /**
- * The device that may sign as of entry `seq` of a log.
- * @throws Refusal `unknown_signer` where the log does not name it by then, `revoked_signer` where it
+ * Returns the device that may sign as of entry `seq` of a log.
+ * @throws Refusal `unknown_signer` if the log does not name it by then, `revoked_signer` if it
  *   is revoked by then
  */
 export function signerAt<D extends Pick<Device, 'addedAt' | 'revokedAt'>>(
@@ -73,10 +73,11 @@ export function verifySignedBy(
 }
 
 /**
- * The state after an entry, from the state before it (none at seq 0); yields as `addGeneration`.
+ * Returns the state after an entry, from the state before it (none at seq 0); yields as
+ * `addGeneration`.
  * @param proven whether the entry was verified before
- * @param vouchers the recovery keys found then, as far as they are known still
- * @throws Refusal the first rule broken: see `verifyKeyLog`
+ * @param vouchers the recovery keys found then, if they are still available
+ * @throws Refusal for the first rule broken: see `verifyKeyLog`
  */
 export function* applyEntry(
   before: State | undefined,
@@ -126,7 +127,7 @@ function firstState(entry: FirstEntry, proven: boolean): State {
   return state
 }
 
-/** The first entry and a reset name a device that signs for itself. */
+/** Checks the first entry or a reset, which name a device that signs for itself. */
 function verifySelfSigned(
   entry: EntryOf<'add'> | ResetEntry,
   otherwise: Reason,
@@ -174,7 +175,7 @@ function revokeDevice(state: State, { device: id, seq }: EntryOf<'revoke'>): voi
   markRevoked(state, id, seq)
 }
 
-/** Walks the active devices alone: a log of many resets has many that are revoked. */
+/** Walks only the active devices: a log of many resets has many revoked ones. */
 function revokeAll(state: State, seq: number): void {
   for (const id of state.active) markRevoked(state, id, seq)
 }

@@ -1,7 +1,7 @@
 /**
- * The key log of an account (section 3): which devices it has and had, and its recovery key. Any
- * verifier recomputes it from the entries alone; a log that breaks a rule is refused whole. `at`
- * decides nothing.
+ * The key log of an account (section 3): its present and past devices, and its recovery key. Any
+ * verifier can recompute it from the entries alone; a log that breaks a rule is rejected whole.
+ * `at` decides nothing.
  */
 import { finish, follow, type Known } from './chain.ts'
 import { keyInForce, type Generations, type Vouchers } from './generations.ts'
@@ -35,17 +35,18 @@ export type KeyLog = {
 }
 
 /**
- * The highest place verified before. Where the recovery keys found then are known, they are not
- * searched again; a `KeyLog` has them.
+ * The highest place verified before. `vouchers` saves the search for the recovery keys found
+ * then; a `KeyLog` has them.
  */
 export type KnownLog = Known & { readonly vouchers?: Vouchers }
 
 /**
- * Verifies the log of `account`. `entries` are the JWSs in order; `known` is the highest place that
- * was verified before, by this device or in a database that holds verified entries alone. Every rule
- * is checked for every entry, but no signature of an entry up to `known` (see `follow`).
- * @throws Refusal the first rule broken: those of `parseJws`, of payloads, of the chain (`too_large`,
- *   `key_log_forked`, `gap`, `rollback` …), `bad_op`, `log_full`, `wrong_account`,
+ * Verifies the log of `account`. `entries` are the JWSs in order; `known` is the highest place
+ * that was verified before, by this device or in a database that holds only verified entries.
+ * Every rule is checked for every entry, but no signature of an entry up to `known` (see
+ * `follow`).
+ * @throws Refusal for the first rule broken: those of `parseJws`, of payloads, of the chain
+ *   (`too_large`, `key_log_forked`, `gap`, `rollback` …), `bad_op`, `log_full`, `wrong_account`,
  *   `seq0_not_self_signed`, `reset_not_self_signed`, `unknown_signer`, `revoked_signer`,
  *   `kid_mismatch`, `bad_signature`, `account_mismatch`, `renew_not_self_signed`,
  *   `missing_recovery_sig`, `bad_recovery_sig`, `duplicate_device`, `duplicate_key`,
@@ -58,8 +59,8 @@ export const verifyKeyLog = (
 ): KeyLog => finish(verifyingKeyLog(account, entries, known))
 
 /**
- * As `verifyKeyLog`, but yields after each entry and each recovery key tried, so that a caller can
- * let other work run meanwhile: a log of unknown entries may take minutes.
+ * Like `verifyKeyLog`, but yields after each entry and each recovery key tried. A log of unknown
+ * entries may take minutes, and the caller can let other work run meanwhile.
  */
 export function* verifyingKeyLog(
   account: string,
@@ -92,8 +93,9 @@ export function* verifyingKeyLog(
 }
 
 /**
- * The entry that named the recovery key in force, in the newest generation, and the device that signed
- * it; null where none is in force, or one that linked the generation is.
+ * Returns the entry that named the recovery key in force, and the device that signed it. The
+ * entry is in the newest generation. Null if no key is in force, or if the key in force is the
+ * one that linked the generation.
  */
 export function recoveryEntry({
   entries,
@@ -106,14 +108,17 @@ export function recoveryEntry({
   return jws === undefined ? null : { by: readVerified(jws).by, jws }
 }
 
-/** The generation of a log as of its entry `seq`: 1, and one more for each reset until then. */
+/**
+ * Returns the generation of a log as of its entry `seq`: 1, and one more for each reset until
+ * then.
+ */
 export function generationAt({ generations }: Pick<KeyLog, 'generations'>, seq: number): number {
   return generations.findLastIndex(({ root }) => root <= seq) + 1
 }
 
 /**
- * The root of a generation: the number of its first entry, and the hash of that entry, 32 bytes.
- * Every later entry of the generation rests on it.
+ * Returns the root of a generation: the number of its first entry, and the hash of that entry, 32
+ * bytes. Every later entry of the generation rests on it.
  */
 export function generationRoot(
   { generations, heads }: Pick<KeyLog, 'generations' | 'heads'>,
@@ -125,10 +130,10 @@ export function generationRoot(
 }
 
 /**
- * The longer of two lists of entries of one key log: `given` by someone, and `remembered` here. A
- * list that ends before a revocation is so completed by the one remembered.
- * @throws Refusal `key_log_forked` where they contradict each other, and what `verifyKeyLog` throws
- *   where `given` breaks a rule by itself
+ * Returns the longer of two lists of entries of one key log: the `given` one, and the one stored
+ * here. The stored list so completes a list that ends before a revocation.
+ * @throws Refusal `key_log_forked` if they contradict each other, and as `verifyKeyLog` if
+ *   `given` breaks a rule by itself
  */
 export function completeLog(
   account: string,

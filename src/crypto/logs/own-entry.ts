@@ -1,13 +1,14 @@
-/** A new device's check of the entry that added it (section 4). */
+/** A new device's check of the entry that added it (section 3). */
 import { sameKeys, type LoggedKeys } from '../device-public-keys.ts'
 import { generationAt, type Device, type KeyLog } from './key-log.ts'
 import { demand } from '../refusal.ts'
 
 /**
- * Checks, on a device that asked to be approved, that it was. `log` is the verified key log, and
- * continues `seen`, the newest entry that the approving device answered with.
- * @returns the device, as the log has it
- * @throws Refusal `not_in_log`, `own_keys_differ`, `added_before`, `generation_changed`, `not_active`
+ * Checks, on a device that asked to be approved, that it was added. `log` is the verified key
+ * log, and continues `seen`, the newest entry in the answer of the approving device.
+ * @returns the device, as in the log
+ * @throws Refusal `not_in_log`, `own_keys_differ`, `added_before`, `generation_changed`,
+ *   `not_active`
  */
 export function checkOwnEntry(
   log: KeyLog,
@@ -18,7 +19,7 @@ export function checkOwnEntry(
   demand(found !== undefined, 'not_in_log', 'the key log does not name this device')
   demand(sameKeys(found.keys, own.keys), 'own_keys_differ', 'the key log names other keys of it')
   demand(found.addedAt > seen, 'added_before', 'the device was added before it was approved')
-  // In the generation of that head an entry after it that names a device is an `add`.
+  // In the generation of that head, an entry after it that names a device is an `add`.
   const same = found.generation === generationAt(log, seen)
   demand(same, 'generation_changed', 'the account was reset before the device was added')
   demand(found.revokedAt === null, 'not_active', 'the device is revoked already')

@@ -1,7 +1,7 @@
 /**
- * What a payload may hold, declared as data: a shape names every member and its kind, and reading
- * by it refuses whatever else is there. A kind hands the value back as it stands on the wire, so
- * what is read is the payload itself, in the form it was signed.
+ * Declares the members of payloads as data. A shape names every member and its kind, and reading
+ * rejects any other member. A kind returns the value unchanged from the wire, so the result is
+ * the payload itself, in the form that was signed.
  */
 import { decodeBase64url } from '../encoding/base64url.ts'
 import { isId, PREFIX } from '../encoding/id.ts'
@@ -16,7 +16,7 @@ type Shape = Record<string, Kind<unknown>>
 type Read<R extends Shape, O extends Shape> = Plain<
   { [K in keyof R]: ReturnType<R[K]> } & { [K in keyof O]?: ReturnType<O[K]> }
 >
-/** One flat object, as editors and error messages should show it. */
+/** One flat object, as editors and error messages should display it. */
 type Plain<T> = { [K in keyof T]: T[K] }
 
 const version: Kind<2> = (value) => {
@@ -25,9 +25,9 @@ const version: Kind<2> = (value) => {
 }
 
 /**
- * A reader of payloads of protocol 2 with exactly the members of `required` and perhaps those of
- * `optional`. It throws `wrong_version`, `missing_member`, `unknown_member`, and what the kinds
- * throw.
+ * Returns a reader of payloads of protocol 2. A payload has exactly the members of `required` and
+ * perhaps those of `optional`. The reader throws `wrong_version`, `missing_member`,
+ * `unknown_member`, and the refusals of the kinds.
  */
 export function payload<R extends Shape, O extends Shape = Record<never, never>>(
   required: R,
@@ -41,7 +41,10 @@ export function payload<R extends Shape, O extends Shape = Record<never, never>>
   }
 }
 
-/** An object with exactly these members. */
+/**
+ * Returns a reader of objects with exactly the members of `required` and perhaps those of
+ * `optional`.
+ */
 export function record<R extends Shape, O extends Shape = Record<never, never>>(
   required: R,
   optional?: O,
@@ -51,7 +54,7 @@ export function record<R extends Shape, O extends Shape = Record<never, never>>(
   return (value) => {
     demand(value instanceof Map, 'bad_value', 'not an object')
     for (const name of value.keys()) {
-      // A message is made for a refusal alone: logs have many members.
+      // The message is built only for a refusal, since logs have many members.
       if (!kinds.has(name)) throw new Refusal('unknown_member', `unknown member: ${quoted(name)}`)
     }
     for (const name of wanted) demand(value.has(name), 'missing_member', `no member ${name}`)
@@ -65,8 +68,8 @@ export function record<R extends Shape, O extends Shape = Record<never, never>>(
 }
 
 /**
- * Demands of the members that only some ops use: all of `wanted`, none of the others. Throws
- * `missing_member` and `superfluous_member`.
+ * Checks the members that only some ops use: all of `wanted`, none of the others.
+ * @throws Refusal `missing_member` and `superfluous_member`
  */
 export function exactly(entry: object, optional: readonly string[], wanted: readonly string[]) {
   for (const name of optional) {
@@ -85,7 +88,7 @@ export const text: Kind<string> = (value) => {
   return value
 }
 
-/** −(2^53 − 1) to 2^53 − 1; `parseJson` has refused everything else that is a number. */
+/** −(2^53 − 1) to 2^53 − 1; `parseJson` has rejected all other numbers. */
 export const integer: Kind<number> = (value) => {
   demand(typeof value === 'number', 'bad_value', 'not a number')
   return value
@@ -108,7 +111,7 @@ export const nullable =
   (value) =>
     value === null ? null : kind(value)
 
-/** Canonical base64url, of `length` bytes where one is given. */
+/** Canonical base64url, of `length` bytes if that is given. */
 export const base64url =
   (length?: number): Kind<string> =>
   (value) => {
@@ -144,7 +147,7 @@ export const signingJwk: Kind<PublicJwk> = (value) => {
   return key
 }
 
-/** The same in an entry that was verified before, whose keys are points of the group. */
+/** The same in an entry that was verified before, with keys that are points of the group. */
 export const verifiedJwk: Kind<PublicJwk> = (value) => {
   const key = jwkMembers(value) as PublicJwk
   jwkForm(key)

@@ -1,6 +1,6 @@
 /**
- * Signed profiles (section 6): the name that an account gives itself. It is a claim of the account,
- * but no server can change it.
+ * Signed profiles (section 4a): the name that an account gives itself. It is a claim of the
+ * account, but no server can change it.
  */
 import { PREFIX } from '../encoding/id.ts'
 import { hashOf, parseJws } from '../jose/jws.ts'
@@ -29,8 +29,8 @@ const readPayload = payload({
 export type Profile = ReturnType<typeof readPayload>
 
 /**
- * Signs a profile. Out: the JWS.
- * @param of `n`: higher than that of every profile of the account before; `name`: 1 to 64 code
+ * Signs a profile. Returns the JWS.
+ * @param of `n`: higher than that of every earlier profile of the account; `name`: 1 to 64 code
  *   points; `kid` and `seed` (32 bytes): the signing key of the device
  * @throws Refusal `bad_value`, `bad_length`
  */
@@ -46,14 +46,14 @@ export function signProfile({
 
 /**
  * Reads a profile without verifying it.
- * @throws Refusal as `parseJws` and payloads do
+ * @throws Refusal as `parseJws` and payloads
  */
 export const readProfile = (jws: string): Profile =>
   readPayload(parseJws(jws, 'profile+jws').payload)
 
 /**
- * Verifies a profile by the newest known key log of its account.
- * @throws Refusal as `parseJws` and payloads do; `wrong_account`, `unknown_signer`,
+ * Verifies a profile with the newest known key log of its account.
+ * @throws Refusal as `parseJws` and payloads; `wrong_account`, `unknown_signer`,
  *   `revoked_signer`, `kid_mismatch`, `bad_signature`
  */
 export function verifyProfile(jws: string, log: KeyLog): Profile {
@@ -65,10 +65,10 @@ export function verifyProfile(jws: string, log: KeyLog): Profile {
 }
 
 /**
- * Verifies a profile that replaces another. A kept profile is ignored, and its `n` too, if the
- * device that signed it is no longer active.
- * @param kept the profile so far, a JWS that `verifyProfile` accepted once
- * @throws Refusal as `verifyProfile` does; `not_newer` unless `n` is higher or, at equal `n`, the
+ * Verifies a profile that replaces another one. A kept profile is ignored, and its `n` too, if
+ * the device that signed it is no longer active.
+ * @param kept the current profile, a JWS that `verifyProfile` accepted once
+ * @throws Refusal as `verifyProfile`; `not_newer` unless `n` is higher or, at equal `n`, the
  *   SHA-256 of the JWS is lower
  */
 export function replaceProfile(kept: string | null, jws: string, log: KeyLog): Profile {

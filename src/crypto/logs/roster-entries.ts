@@ -1,6 +1,6 @@
 /**
- * Entries of a roster, signed. Each builder verifies what it made, so that a wrong entry is never
- * handed out.
+ * Builds signed entries of a roster. Each builder verifies its entry, so that it never returns a
+ * wrong one.
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { NO_PREV } from './chain.ts'
@@ -14,7 +14,7 @@ import type { KeyLogs } from './roster-ops.ts'
 
 type Place = { seq: number; head: Uint8Array }
 
-/** Who signs: a device of a member, and the key that it signs with. */
+/** The signer: a device of a member, and its signing key. */
 export type Signer = {
   actor: string
   device: string
@@ -27,14 +27,17 @@ export type Signer = {
   at: number
 }
 
-/** What an entry follows: a verified roster, and the verified logs of whoever it ever named. */
+/**
+ * The state before an entry: a verified roster, and the verified logs of all accounts it ever
+ * named.
+ */
 type Before = { roster: Roster; keyLogs: KeyLogs }
 type What = Pick<Payload, 'op' | 'member' | 'member_log' | 'role' | 'consent'> & { k?: Uint8Array }
 
 /**
- * The entry that makes a connection, signed by a device of its creator. Out: the JWS.
+ * Returns the entry that creates a connection, signed by a device of its creator, as a JWS.
  * @param of `k`: K of epoch 1, 32 bytes; `replaces`: the id of a forked connection
- * @throws Refusal as `readEntry` does; `bad_length`
+ * @throws Refusal as `readEntry`; `bad_length`
  */
 export function openEntry(
   of: { connection: string; k: Uint8Array; replaces?: string } & Signer,
@@ -47,10 +50,11 @@ export function openEntry(
 }
 
 /**
- * The next entry, by which an owner takes an account in. `memberLog` is the newest place of its
- * verified key log, which `keyLogs` must hold; `consent` is the JWS that a device of the account signed for
- * this owner. Out: the JWS, which `verifyRoster` accepts after those of `roster`; throws as that
- * does, `bad_length` for the seed.
+ * Returns the next entry, with which an owner adds an account as a member. `memberLog` is the
+ * newest place of its verified key log, which `keyLogs` must hold; `consent` is the JWS that a
+ * device of the account signed for this owner.
+ * @returns the JWS, which `verifyRoster` accepts after the entries of `roster`
+ * @throws Refusal as `verifyRoster`; `bad_length` for the seed
  */
 export function addMember(
   of: Before & { member: string; memberLog: Place; role: Role; consent: string } & Signer,
@@ -60,9 +64,10 @@ export function addMember(
 }
 
 /**
- * The next entry, by which an owner gives the seat of another member to the keys that replaced all
- * its devices. `memberLog` is the newest place of its verified key log, which `keyLogs` must hold;
- * `k` is K of the epoch that it opens, 32 bytes. As `addMember`.
+ * Returns the next entry, with which an owner assigns the seat of another member to its new keys.
+ * They replaced all devices of the member. `memberLog` is the newest place of its verified key
+ * log, which `keyLogs` must hold; `k` is K of the epoch that the entry opens, 32 bytes.
+ * @throws Refusal as `addMember`
  */
 export function confirmMember(
   of: Before & { member: string; memberLog: Place; k: Uint8Array } & Signer,
@@ -72,8 +77,10 @@ export function confirmMember(
 }
 
 /**
- * The next entry, by which an owner removes another member. `k` is K of the epoch that it opens,
- * 32 bytes. As `addMember`; throws `bad_op` for oneself, who would know K afterwards: `leave`.
+ * Returns the next entry, with which an owner removes another member. `k` is K of the epoch that
+ * the entry opens, 32 bytes.
+ * @throws Refusal as `addMember`; `bad_op` for the actor itself, which would have K afterwards
+ *   and uses `leave` instead
  */
 export function removeMember(of: Before & { member: string; k: Uint8Array } & Signer): string {
   const { member, k } = of
@@ -81,24 +88,34 @@ export function removeMember(of: Before & { member: string; k: Uint8Array } & Si
   return nextEntry(of, { op: 'remove', member, k })
 }
 
-/** The next entry, by which an owner gives a member a role. As `addMember`. */
+/**
+ * Returns the next entry, with which an owner changes the role of a member.
+ * @throws Refusal as `addMember`
+ */
 export function changeRole(of: Before & { member: string; role: Role } & Signer): string {
   const { member, role } = of
   return nextEntry(of, { op: 'role', member, role })
 }
 
-/** The next entry, by which a member leaves. As `addMember`. */
+/**
+ * Returns the next entry, with which a member leaves.
+ * @throws Refusal as `addMember`
+ */
 export function leave(of: Before & Signer): string {
   return nextEntry(of, { op: 'leave' })
 }
 
-/** The next entry, by which a member gives the connection a new K, 32 bytes. As `addMember`. */
+/**
+ * Returns the next entry, with which a member gives the connection a new K, 32 bytes.
+ * @throws Refusal as `addMember`
+ */
 export function rotate(of: Before & { k: Uint8Array } & Signer): string {
   return nextEntry(of, { op: 'rotate', k: of.k })
 }
 
 /**
- * The last entry of a roster, by which an owner ends the connection for everybody. As `addMember`.
+ * Returns the last entry of a roster, with which an owner ends the connection for all members.
+ * @throws Refusal as `addMember`
  */
 export function endConnection(of: Before & Signer): string {
   return nextEntry(of, { op: 'end' })

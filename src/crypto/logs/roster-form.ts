@@ -1,6 +1,6 @@
 /**
- * The form of roster entries (section 6): which members each op has, who may sign it, and where in a
- * roster it may stand. Nothing here needs another entry.
+ * The form of roster entries (section 4). It lists the members of each op, who may sign it, and
+ * the places where it may be in a roster. Nothing here needs another entry.
  */
 import { requirePlace } from './chain.ts'
 import { PREFIX } from '../encoding/id.ts'
@@ -26,13 +26,15 @@ export type Role = 'owner' | 'member'
 const NAMES = ['open', 'add', 'remove', 'role', 'leave', 'rotate', 'confirm', 'end'] as const
 export type OpName = (typeof NAMES)[number]
 
-/** A connection of 201 members is refused; so a row for each member but the actor is 199. */
+/**
+ * A connection of 201 members is rejected, so rows for each member but the actor are at most 199.
+ */
 export const MOST_MEMBERS = 200
 
 const logRow = record({ account: accountId, seq: natural, head: base64url(32) })
 type LogRow = ReturnType<typeof logRow>
 
-/** Ids are written so that their text sorts as their raw bytes do. */
+/** The text of ids sorts as their raw bytes do. */
 const logRows: Kind<LogRow[]> = (value) => {
   const isList = Array.isArray(value) && value.length > 0
   demand(isList, 'bad_value', 'logs is a list of at least one row, or absent')
@@ -79,7 +81,7 @@ type Form = {
   readonly signedBy: Role
   /** Whether the entry makes a new K. */
   readonly opensEpoch: boolean
-  /** Whether the entry may stand in the last 1,000 places. */
+  /** Whether the entry may be in the last 1,000 places. */
   readonly endsAccess: boolean
 }
 
@@ -124,7 +126,7 @@ export const FORMS: Record<OpName, Form> = {
 }
 
 /**
- * Refuses an op at a place of a roster that does not take it.
+ * Throws for an op at a place of a roster where it is not allowed.
  * @throws Refusal `log_full`
  */
 export const requireRosterPlace = (op: OpName, seq: number): void =>
@@ -132,7 +134,7 @@ export const requireRosterPlace = (op: OpName, seq: number): void =>
 
 /**
  * Reads the form of an entry, with exactly the members of its op; nothing is verified yet.
- * @throws Refusal as `parseJws` and payloads do; `bad_op`, `not_an_account`, `too_many_rows`,
+ * @throws Refusal as `parseJws` and payloads; `bad_op`, `not_an_account`, `too_many_rows`,
  *   `logs_unsorted`, `missing_k_commit`, `superfluous_k_commit`, `superfluous_member`, `log_full`
  */
 export function readEntry(jws: string): Entry {

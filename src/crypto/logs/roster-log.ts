@@ -1,6 +1,6 @@
 /**
- * The roster of a connection (section 6): who is in it, and which entry opened its epoch. Verified
- * against the verified key logs of its members.
+ * The roster of a connection (section 4): its members, and the entry that opened its epoch.
+ * Verified against the verified key logs of its members.
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { finish, follow, type Known, requirePlaces } from './chain.ts'
@@ -19,21 +19,22 @@ export type Roster = Omit<State, 'exits' | 'places'> & {
 }
 
 /**
- * Verifies the whole roster of `connection`. Whether an entry is valid depends on the entries before
- * it and on the key logs up to the places that it names; the rest of the key logs decides what the
- * epoch covers.
+ * Verifies the whole roster of `connection`. Whether an entry is valid depends on the entries
+ * before it and on the key logs up to the places that it names; the rest of the key logs decides
+ * the places that the epoch covers.
  * @param entries the JWSs in order
  * @param keyLogs the newest verified logs of all accounts that the entries name (`accountsOf`)
- * @param known the highest place verified before. The signatures of the entries up to it, and of the
- *   consents in them, are not verified again: an entry names the hash of a place of each key log that
- *   decides which key made a signature, and that place is checked against `keyLogs` each time
- * @throws Refusal for the first rule broken: as `readEntry` does; of the chain (`roster_forked`,
- *   `gap`, `rollback` …), `wrong_connection`, `bad_op`, `ended`, `leave_opens_epoch`, `epoch_skip`,
- *   `actor_log_mismatch`, `unknown_signer`, `revoked_signer`, `kid_mismatch`, `bad_signature`,
- *   `not_member`, `actor_log_back`, `generation_unconfirmed`, `not_owner`, `logs_not_member`,
- *   `rotation_pending`, `already_member`, `too_many_members`, `member_log_mismatch`, `bad_consent`,
- *   `consent_mismatch`, `consent_log`, `consent_stale`, `self_confirm`, `no_new_generation`,
- *   `last_owner`
+ * @param known the highest place verified before. The signatures of the entries up to it, and
+ *   of the consents in them, are not verified again: an entry names the hash of a place of each
+ *   key log that decides which key made a signature, and that place is checked against `keyLogs`
+ *   each time
+ * @throws Refusal for the first rule broken: as `readEntry`; of the chain (`roster_forked`,
+ *   `gap`, `rollback` …), `wrong_connection`, `bad_op`, `ended`, `leave_opens_epoch`,
+ *   `epoch_skip`, `actor_log_mismatch`, `unknown_signer`, `revoked_signer`, `kid_mismatch`,
+ *   `bad_signature`, `not_member`, `actor_log_back`, `generation_unconfirmed`, `not_owner`,
+ *   `logs_not_member`, `rotation_pending`, `already_member`, `too_many_members`,
+ *   `member_log_mismatch`, `bad_consent`, `consent_mismatch`, `consent_log`, `consent_stale`,
+ *   `self_confirm`, `no_new_generation`, `last_owner`
  */
 export const verifyRoster = (
   connection: string,
@@ -42,7 +43,7 @@ export const verifyRoster = (
   known?: Known,
 ): Roster => finish(verifyingRoster(connection, entries, keyLogs, known))
 
-/** As `verifyRoster`, but yields after each entry, so that a caller can let other work run. */
+/** Like `verifyRoster`, but yields after each entry, so that a caller can let other work run. */
 export function* verifyingRoster(
   connection: string,
   entries: readonly string[],
@@ -65,8 +66,9 @@ export function* verifyingRoster(
 }
 
 /**
- * The accounts that entries (JWSs) name, in the order first named, read without being verified:
- * `verifyRoster` needs their key logs. Throws as `requirePlaces`, `parseJws` and the payload do.
+ * Returns the accounts that entries (JWSs) name, in the order first named. The entries are not
+ * verified. `verifyRoster` needs the key logs of these accounts.
+ * @throws Refusal as `requirePlaces`, `parseJws` and the payload
  */
 export function accountsOf(entries: readonly string[]): string[] {
   requirePlaces(entries)
@@ -78,8 +80,8 @@ export function accountsOf(entries: readonly string[]): string[] {
 }
 
 /**
- * The consent by which an account was last taken in, at entry `from` or later; null for the opener.
- * Of a verified roster.
+ * Returns the consent with which an account was last added, at entry `from` or later; null for
+ * the opener. Of a verified roster.
  */
 export function lastConsentOf({ entries }: Roster, account: string, from = 0): string | null {
   for (const text of entries.slice(from).toReversed()) {
@@ -90,8 +92,9 @@ export function lastConsentOf({ entries }: Roster, account: string, from = 0): s
 }
 
 /**
- * The consent by which a member was taken in, where none of these devices has signed an entry since;
- * null where one has, for the opener, and for an account that is no member. Of a verified roster.
+ * Returns the consent with which a member was added, if none of `devices` has signed an entry
+ * since. Null if one has, for the opener, and for an account that is no member. Of a verified
+ * roster.
  */
 export function unsignedConsentOf(
   { entries, members }: Roster,
@@ -107,11 +110,11 @@ export function unsignedConsentOf(
   return null
 }
 
-/** The number of the entry that opened the current epoch. Of a verified roster. */
+/** Returns the number of the entry that opened the current epoch. Of a verified roster. */
 export const openingOf = ({ entries }: Roster): number =>
   entries.findLastIndex((jws) => readEntry(jws).k_commit !== undefined)
 
-/** The account that opened the current epoch. Of a verified roster. */
+/** Returns the account that opened the current epoch. Of a verified roster. */
 export const openerOf = (roster: Roster): string =>
   readEntry(roster.entries[openingOf(roster)]!).actor
 
@@ -119,9 +122,10 @@ const isExitOf = ({ op, actor, member: named }: Entry, member: string): boolean 
   (op === 'remove' && named === member) || (op === 'leave' && actor === member)
 
 /**
- * Whether a consent may name `head` (base64url) as its `roster_head` in the next `add` of an account:
- * it is the hash of one of `entries`, at or after the last one by which the account went. The last
- * entries of a verified roster are enough where `head` is among them.
+ * Whether a consent may name `head` as its `roster_head` in the next `add` of an account. `head`
+ * is base64url. It must be the hash of one of `entries`, at or after the last one with which the
+ * account left or was removed. The last entries of a verified roster are enough if `head` is
+ * among them.
  */
 export function isFreshHead(entries: readonly string[], account: string, head: string): boolean {
   for (const text of entries.toReversed()) {
@@ -132,8 +136,8 @@ export function isFreshHead(entries: readonly string[], account: string, head: s
 }
 
 /**
- * The ids of the devices that signed the entries after entry `seq` by which `member` went: removed
- * by somebody, or left by itself. Of a verified roster.
+ * Returns the ids of the devices that signed the exits of `member` after entry `seq`. An exit is
+ * an entry with which the member left or was removed. Of a verified roster.
  */
 export function goneSince({ entries }: Roster, member: string, seq: number): string[] {
   return entries

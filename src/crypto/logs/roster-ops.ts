@@ -1,6 +1,6 @@
 /**
- * What the entries of a roster change (section 6), and what an epoch covers (section 3). An op is a
- * row of `CHANGES`; its form stands in `roster-form.ts`.
+ * The changes that roster entries make, and the places that an epoch covers (section 4). An op is
+ * a row of `CHANGES`; its form is in `roster-form.ts`.
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { verifyConsent } from './consent.ts'
@@ -13,9 +13,9 @@ import type { Entry, OpName, Payload, Role } from './roster-form.ts'
 export type Member = {
   account: string
   role: Role
-  /** The place in the member's key log that its next `actor_log` may not go below. */
+  /** The place in the member's key log below which its next `actor_log` may not go. */
   logSeq: number
-  /** The last place of the member's key log that the current epoch covers, see `held`. */
+  /** The last place of the member's key log that the current epoch covers, see `heldMembers`. */
   coveredSeq: number
   /** The generation of its log that holds the seat: devices of linked generations sign too. */
   generation: number
@@ -24,10 +24,13 @@ export type Member = {
 /** The verified key logs of the accounts in a roster, by account id. */
 export type KeyLogs = ReadonlyMap<string, KeyLog>
 
-/** The last exit of an account: the entry by which it went, and its `logSeq` then. */
+/**
+ * The last exit of an account: the entry with which it left or was removed, and its `logSeq`
+ * then.
+ */
 type Exit = { readonly seq: number; readonly logSeq: number }
 
-/** What a roster says after an entry. */
+/** The state of a roster after an entry. */
 export type State = {
   epoch: number
   /** The hash of the entry that opened the current epoch, 32 bytes. */
@@ -36,32 +39,36 @@ export type State = {
   kCommit: string
   /** In order of joining. */
   members: readonly Member[]
-  /** The members who left since the epoch began: they know its K. */
+  /** The members who left since the epoch began: they have its K. */
   leavers: readonly Member[]
-  /** The accounts of rows, in the entry that opened the epoch, that do not fit the log known here. */
+  /**
+   * The accounts of rows, in the entry that opened the epoch, that do not fit the log known here.
+   */
   unfit: readonly string[]
-  /** While true nothing of the connection verifies. */
+  /** While true, no words of the connection verify. */
   rotationPending: boolean
-  /** An owner ended the connection for all: nothing verifies, and no entry follows. */
+  /** An owner ended the connection for all: no words verify, and no entry follows. */
   ended: boolean
   /** The forked connection that this one was opened to replace. */
   replaces: string | null
-  /** The accounts that went, by id. Only ever added to, so it is shared. */
+  /** The accounts that left or were removed, by id. Entries are only added, so it is shared. */
   exits: Map<string, Exit>
-  /** The seq of every entry, by base64url of its hash. Only ever added to, so it is shared. */
+  /**
+   * The seq of every entry, by base64url of its hash. Entries are only added, so it is shared.
+   */
   places: Map<string, number>
 }
 
 /** A row of `logs`: a place of a member's key log that the new epoch covers. */
 type Row = NonNullable<Payload['logs']>[number]
 
-/** An entry with the members that its op uses, as `readEntry` has seen them. */
+/** An entry with the members that its op uses, as `readEntry` has checked. */
 type Content = Required<Payload>
 /** `proven`: whether the entry was verified before, so that its signatures are good. */
 type By = { readonly keyLogs: KeyLogs; readonly proven: boolean }
 type Change = (before: State, entry: Content, by: By) => Partial<State>
 
-/** In the state before, the place of the actor is that of the entry already. */
+/** In the previous state, the place of the actor is already that of the entry. */
 const CHANGES: Record<OpName, Change> = {
   open: () => ({}),
   add,
@@ -112,8 +119,9 @@ function confirm({ members }: State, entry: Content, { keyLogs }: By): Partial<S
 }
 
 /**
- * The state after an entry whose hash is `hash`, from the state before it (none at seq 0). Throws
- * the first rule broken: see `verifyRoster`.
+ * Returns the state after an entry with the hash `hash`, from the state before it (none at seq
+ * 0).
+ * @throws Refusal for the first rule broken: see `verifyRoster`
  */
 export function applyEntry(
   before: State | undefined,
@@ -133,7 +141,7 @@ export function applyEntry(
   const may = FORMS[entry.op].signedBy === 'member' || actor.role === 'owner'
   demand(may, 'not_owner', 'only an owner signs this')
   requireRowsOf(bound.members, entry)
-  // `readEntry` has seen that the members of the op are there.
+  // `readEntry` has checked that the members of the op are there.
   const after = { ...bound, ...CHANGES[entry.op](bound, entry as Content, by) }
   const isOwned = after.members.some(({ role }) => role === 'owner')
   demand(isOwned, 'last_owner', 'no owner would be left')
@@ -148,7 +156,7 @@ function requireEpoch({ op, epoch }: Entry, before: number): void {
   demand(epoch === expected, 'epoch_skip', `the epoch of this entry is ${expected}`)
 }
 
-/** The state in which the first entry is signed: its actor owns the connection. */
+/** Returns the state in which the first entry is signed: its actor owns the connection. */
 function opened(
   { actor: account, k_commit, actor_log: { seq }, replaces }: Entry,
   hash: Uint8Array,
@@ -170,7 +178,7 @@ function opened(
   }
 }
 
-/** The members, the actor at the place and with the generation that it signs with. */
+/** Returns the members, with the actor at the place and generation with which it signs. */
 function seated(
   { members }: State,
   { actor, actor_log: { seq } }: Entry,
@@ -191,7 +199,7 @@ function requireRowsOf(members: readonly Member[], { actor, logs = [] }: Entry):
   demand(areOthers, 'logs_not_member', 'logs names an account that is no other member')
 }
 
-/** What an entry changes by opening an epoch. */
+/** Returns the changes that an entry makes by opening an epoch. */
 function newEpoch(
   { epoch, members }: State,
   entry: Entry,
@@ -205,14 +213,15 @@ function newEpoch(
     members: members.map((one) => ({ ...one, coveredSeq: coveredBy(entry, one, keyLogs) })),
     leavers: [],
     unfit: (entry.logs ?? []).filter((row) => !fits(row, keyLogs)).map(({ account }) => account),
-    // An owner who removes itself chose the K that it leaves behind.
+    // An owner who removes itself chose the K of the connection that it leaves.
     rotationPending: members.every(({ account }) => account !== entry.actor),
   }
 }
 
 /**
- * The place that an epoch covers for a member: of the actor its `actor_log`; of another the row of
- * the entry, where it fits the log known here and does not go back, else the last place named.
+ * Returns the place that an epoch covers for a member. For the actor it is its `actor_log`. For
+ * another member it is the row of the entry, if that fits the log known here and does not go
+ * back, else the last place named.
  */
 function coveredBy({ logs = [] }: Entry, { account, logSeq }: Member, keyLogs: KeyLogs): number {
   const row = logs.find((one) => one.account === account)
@@ -226,7 +235,10 @@ function fits({ account, seq, head }: Row, keyLogs: KeyLogs): boolean {
   return known !== undefined && encodeBase64url(known) === head
 }
 
-/** The device that signed an entry, unrevoked at the place of its log that the entry names. */
+/**
+ * Returns the device that signed an entry, unrevoked at the place of its log that the entry
+ * names.
+ */
 function signerOf(entry: Entry, { keyLogs, proven }: By): Device {
   const log = logAt(keyLogs, entry.actor, entry.actor_log, 'actor_log_mismatch')
   const signer = signerAt(log, entry.device, entry.actor_log.seq)
@@ -234,7 +246,7 @@ function signerOf(entry: Entry, { keyLogs, proven }: By): Device {
   return signer
 }
 
-/** The key log of an account, of which `at` is a place. */
+/** Returns the key log of an account after checking that `at` is a place in it. */
 function logAt(
   keyLogs: KeyLogs,
   account: string,
@@ -263,7 +275,7 @@ function changed(
   return members.with(members.indexOf(found), { ...found, ...change })
 }
 
-/** The members without one; notes its exit by entry `seq`. */
+/** Returns the members without one, and records its exit by entry `seq`. */
 function without({ members, exits }: State, account: string, seq: number) {
   const gone = memberOf(members, account)
   exits.set(account, { seq, logSeq: gone.logSeq })

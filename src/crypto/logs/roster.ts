@@ -1,4 +1,7 @@
-/** The roster of a connection (section 6): the one door to the files `roster-*` and `recipients`. */
+/**
+ * The roster of a connection (section 4): the only entry point to the files `roster-*` and
+ * `recipients`.
+ */
 export {
   heldMembers,
   holdersOf,

@@ -1,8 +1,9 @@
 /**
- * An approval on the device that adds another (section 4). It answers one commitment of the new
- * device with a nonce, checks what that reveals, and adds it to the key log once the four words of
- * its screen were typed here. What is signed are the keys that were revealed. Nonces and words are
- * in memory alone: after a restart the person begins again.
+ * The device that approves a further device of the account (section 3). It answers one commitment
+ * of the new device with a nonce, and checks the revealed keys against the commitment. It adds
+ * the new device to the key log once the user has typed the four words from that device's screen
+ * here. It signs the revealed keys and no others. Nonces and words are in memory alone: after a
+ * restart the user begins again.
  */
 import { randomBytes } from 'node:crypto'
 import type { Account } from '../../api/port.ts'
@@ -26,12 +27,13 @@ import { newTurns } from '../in-order.ts'
 import { continueKeyLog, fetchKeyLog, judged, rememberKeyLog } from '../logs/key-log.ts'
 
 /**
- * `waiting`: the new device has sent no commitment. `answered`: its commitment was answered before,
- * so it has to begin again. `revealing`: this device has answered. `ready`: the words can be typed.
+ * `waiting`: the new device has sent no commitment. `answered`: its commitment was answered
+ * before, so it has to begin again. `revealing`: this device has answered. `ready`: the words can
+ * be typed.
  */
 export type ApprovalState = 'waiting' | 'answered' | 'revealing' | 'ready'
 
-/** An attempt, as its person sees it. */
+/** An attempt as the user sees it. */
 export interface ApprovalSeen {
   readonly device_name: string
   readonly state: ApprovalState
@@ -39,18 +41,19 @@ export interface ApprovalSeen {
 
 export interface Approver {
   /**
-   * Begins an attempt to approve a device; an open one ends.
+   * Begins an attempt to approve a device. An open attempt ends.
    * @throws AppError not_found, rate_limited, and as `advance` does
    */
   begin(account: Account, id: string): Promise<ApprovalSeen>
   /**
-   * Takes the open attempt as far as the new device has come. It is asked each second.
+   * Advances the open attempt as far as the new device has come. Callers poll it each second.
    * @throws AppError invalid_state where none is open, conflict where the new device began again,
-   *   rate_limited, backend_error for what cannot be right, and what the account throws
+   *   rate_limited, backend_error for relayed data that breaks a rule, and what the account
+   *   throws
    */
   advance(account: Account, id: string): Promise<ApprovalSeen>
   /**
-   * Compares the words of the new device, and adds it to the key log. Done again, it adds nothing.
+   * Compares the words of the new device, and adds it to the key log. A repetition adds nothing.
    * @param words as read off the new device's screen
    * @returns the words to type there
    * @throws AppError invalid_state, word_count, unknown_word, validation_failed, conflict,
@@ -104,7 +107,10 @@ const beganAgain = () =>
 const ended = () =>
   new AppError('conflict', 'Another approval was begun on this device, which ended this one.')
 
-/** Throws AppError not_signed_in where the log revokes this device. */
+/**
+ * Requires that the log has this device and does not revoke it.
+ * @throws AppError not_signed_in
+ */
 function requireActive({ devices }: KeyLog, own: string): void {
   if (devices.get(own)?.revokedAt === null) return
   throw new AppError(
@@ -120,7 +126,10 @@ const otherDevice = () =>
     'The key log has this device already, revoked or with other keys. Sign in on it anew.',
   )
 
-/** Whether a log has the device, with these keys and not revoked. Throws AppError for another device of its id. */
+/**
+ * Checks whether a log has the device, with these keys and not revoked.
+ * @throws AppError conflict where the device is revoked or has other keys
+ */
 function isIn(log: KeyLog, { id, keys }: { id: string; keys: LoggedKeys }): boolean {
   const known = log.devices.get(id)
   if (known === undefined) return false
@@ -129,8 +138,9 @@ function isIn(log: KeyLog, { id, keys }: { id: string; keys: LoggedKeys }): bool
 }
 
 /**
- * The entry after which the new device has to find its own: the newest; for a device that was added
- * at an earlier attempt and has not finished, the one before its own.
+ * Returns the entry after which the new device must find its own entry: the newest one. For a
+ * device that an earlier attempt added and that has not finished, the entry before its own.
+ * @throws AppError conflict for a device that is revoked or is the first of the account
  */
 function placeFor({ devices, heads, seq, head }: KeyLog, id: string) {
   const known = devices.get(id)
@@ -147,8 +157,8 @@ const sentOf = ({ commitment, answer: { nonce, seq, head } }: NonNullable<Open['
 })
 
 /**
- * The approving side. One attempt is open at a time.
- * @param of the device; `now` gives Unix milliseconds
+ * Creates the approving side. One attempt is open at a time.
+ * @param of the device; `now` returns Unix milliseconds
  */
 export function newApprover(
   of: Pick<DeviceContext, 'identity' | 'state' | 'codes' | 'now' | 'demandSeat'>,
@@ -157,7 +167,10 @@ export function newApprover(
   let open: Open | null = null
   const inTurn = newTurns()
 
-  /** The open attempt. Throws AppError. */
+  /**
+   * Returns the open attempt.
+   * @throws AppError invalid_state where none is open, conflict where another attempt ended it
+   */
   function current(id: string): Open {
     if (open !== null && now() >= open.until) open = null
     if (open === null) throw noneOpen()
@@ -165,7 +178,7 @@ export function newApprover(
     return open
   }
 
-  /** Answers the commitment of the new device, and remembers the log that the answer names. */
+  /** Answers the commitment of the new device, and stores the key log that the answer names. */
   async function answer(
     account: Account,
     run: Open,
@@ -185,7 +198,7 @@ export function newApprover(
     return 'revealing'
   }
 
-  /** Takes what the new device reveals, and computes the words. */
+  /** Checks the keys that the new device reveals, and computes the words. */
   function take(run: Open, sent: NonNullable<Open['sent']>, { reveal }: Attempt): ApprovalState {
     if (reveal === null) return 'revealing'
     const { account, device } = reveal
@@ -210,12 +223,12 @@ export function newApprover(
     if (seen.commitment !== sent.commitment) throw beganAgain()
     if (seen.answered_by === identity.device) return take(run, sent, seen)
     if (seen.answered_by !== null) throw beganAgain()
-    // The account server may not have heard the answer.
+    // The account server may not have received the answer.
     await account.pendingDevices.answer({ id: run.device, body: sentOf(sent) })
     return 'revealing'
   }
 
-  /** What can only be answered by a new attempt ends this one. */
+  /** Errors that end the attempt: only another attempt can succeed. */
   const OVER: readonly unknown[] = ['conflict', 'backend_error', 'not_signed_in', 'not_found']
 
   async function advance(account: Account, id: string): Promise<ApprovalSeen> {

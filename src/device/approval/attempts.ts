@@ -1,7 +1,7 @@
 /**
- * The limit on attempts to approve a further device (section 4). An attempt counts when this device
- * sends its nonce, whatever comes of it: a server that could begin again as often as it likes would
- * draw until the words fit. The count is on disk before the nonce leaves.
+ * The limit on attempts to approve a further device (section 3). An attempt counts when this
+ * device sends its nonce, regardless of the result. Without a limit, a server could begin again
+ * until the words fit. The count is on disk before the nonce is sent.
  */
 import { AppError } from '../../errors.ts'
 import type { ApprovalSide } from '../../state/approval-attempts.ts'

@@ -1,11 +1,14 @@
-/** What both devices of an approval share: how long an attempt lasts, and how relayed data is judged. */
+/** The lifetime of an approval attempt, and the check of relayed data. Both devices use them. */
 import { onRefusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 
-/** How long an attempt lasts from its beginning. */
+/** The lifetime of an attempt from its beginning, in milliseconds. */
 export const ATTEMPT_MS = 15 * 60_000
 
-/** Judges what the account server passed on. Throws AppError backend_error where it breaks a rule. */
+/**
+ * Runs a check of data that the account server relayed.
+ * @throws AppError backend_error where the data breaks a rule
+ */
 export function judgedRelay<T>(work: () => T): T {
   return onRefusal(
     work,

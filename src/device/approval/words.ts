@@ -1,12 +1,15 @@
-/** Four words read off another device's screen, compared with those of this one's transcript. */
+/**
+ * Compares four words from the screen of another device with those of this device's transcript.
+ */
 import { sameWords } from '../../crypto/words.ts'
 import { AppError } from '../../errors.ts'
 import { asTyped } from '../codes/typed-words.ts'
 
 /**
- * Rejects words that are not the expected ones.
- * @param otherwise what it means when they are four words, but others
- * @throws AppError word_count and unknown_word for a typing error, validation_failed for other words
+ * Rejects words that differ from the expected ones.
+ * @param otherwise the message where four other words were typed
+ * @throws AppError word_count and unknown_word for a typing error, validation_failed for other
+ *   words
  */
 export function requireWords(typed: string, expected: readonly string[], otherwise: string): void {
   if (areSame(typed, expected)) return

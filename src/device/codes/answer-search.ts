@@ -1,4 +1,4 @@
-/** Answers to a challenge for any connection, looked for in all of them. */
+/** Searches all connections for an answer to a challenge that is for any connection. */
 import type { State } from '../../state/state.ts'
 import type { OpenChallenge } from './challenges.ts'
 import type { Tally } from './code-intake.ts'
@@ -6,18 +6,19 @@ import { type Pace, SLICE_MS } from './code-schedule.ts'
 import type { Codes } from './codes.ts'
 import { answering } from './expected.ts'
 
-/** Ids that are listed at once: about 0.1 ms. */
+/** The ids that are listed at once: about 0.1 ms. */
 const PAGE = 256
 
-/** Where an answer was found, and how much could be checked. */
+/** The connections where an answer was found, and how much could be checked. */
 export interface Searched extends Tally {
   /** Ids of connections. */
   readonly said: readonly string[]
 }
 
 /**
- * Checks three words, by indices, as an answer to the challenge in each connection, some 0.3 ms
- * each, in slices, so that other requests wait for one slice at most.
+ * Checks three words, by indices, as an answer to the challenge in each connection. A connection
+ * takes some 0.3 ms. The search works in slices, so that other requests wait for one slice at
+ * most.
  * @throws AppError keychain_locked, not_signed_in
  */
 export async function searchAnswers(

@@ -1,10 +1,13 @@
 /**
- * Challenges that this device draws: one word each, which the listener says, so that the speaker's
- * words are for this listener and one purpose (protocol, section 2). A challenge is open until words
- * were tried, another one of the same caller replaces it, or its time is over. Guessing is limited by
- * how many are drawn: by the command line, and apart from it by all API tokens together, since a token
- * can make others. So no token can keep the owner from drawing. Rows of the database count them by the
- * uptime of the machine, so that neither a restart nor the clock gives more.
+ * Challenges that this device draws. A challenge is one word that the listener speaks, so that
+ * the speaker's words are for this listener and one purpose (protocol, section 2). It is open
+ * until words were checked for it, another one of the same caller replaces it, or its time is
+ * over.
+ *
+ * The number of draws limits guessing: for the command line, and apart from it for all API tokens
+ * together, because a token can create others. So no token can keep the owner from drawing. Rows
+ * of the database count the draws by the uptime of the machine, so that neither a restart nor a
+ * clock change allows more.
  */
 import { newChallenge } from '../../crypto/challenge.ts'
 import { newId } from '../../crypto/encoding/id.ts'
@@ -16,12 +19,15 @@ import type { State } from '../../state/state.ts'
 import type { Moment } from '../../state/wrong-attempts.ts'
 import { type Uptime, ranSince } from './uptime.ts'
 
-/** How long a challenge is open, and the time in which few are drawn, in milliseconds. */
+/** How long a challenge is open, and the period of the limit on draws, in milliseconds. */
 export const OPEN_MS = 15 * 60_000
-/** The most for a connection in that time, for the command line and for all tokens together. */
+/**
+ * The most draws for a connection in that period: for the command line, and for all tokens
+ * together.
+ */
 const MOST = 5
 
-/** A challenge that takes a try. */
+/** A challenge that accepts an attempt. */
 export interface OpenChallenge {
   readonly id: string
   /** null: any connection of the account. */
@@ -33,26 +39,26 @@ export interface OpenChallenge {
 
 export interface Challenges {
   /**
-   * Draws a word for a listener of this device to say. Ends the caller's open challenges of the same
-   * connection.
+   * Draws a word for the user of this device to speak as the listener. Ends the caller's open
+   * challenges of the same connection.
    * @param connection null for any connection
    * @param purpose as typed
    * @param caller the id of an API token, or null for the command line
-   * @throws AppError `not_found` for a connection that is not known; `too_long` for the purpose;
-   *   `rate_limited`, with Retry-After
+   * @throws AppError `not_found` for a connection that is not stored here; `too_long` for the
+   *   purpose; `rate_limited`, with Retry-After
    */
   draw(connection: string | null, purpose: string, caller: string | null): OpenChallenge
   /**
-   * The challenge, which takes a try.
+   * Returns a challenge that accepts an attempt.
    * @throws AppError `not_found`; `invalid_state` with `state` used, ended or expired
    */
   open(id: string): OpenChallenge
-  /** Notes that words were tried. */
+  /** Closes a challenge, because words were checked for it. */
   use(id: string): void
 }
 
 /**
- * A purpose, of well-formed Unicode, as both sides hash and show it.
+ * Reads a purpose, of well-formed Unicode, in the form that both sides hash and display.
  * @throws AppError `too_long`
  */
 export function typedPurpose(typed: string): Purpose {
@@ -70,11 +76,17 @@ const CLOSED = {
   expired: 'This challenge has expired.',
 } as const
 
-/** Whether draws of two callers count together: those of tokens do, the command line counts apart. */
+/**
+ * Checks whether draws of two callers count together. Those of tokens do; the command line is
+ * apart.
+ */
 const isCountedWith = (one: string | null, other: string | null): boolean =>
   (one === null) === (other === null)
 
-/** @param seconds to wait */
+/**
+ * Returns the error for too many draws.
+ * @param seconds to wait
+ */
 const tooMany = (caller: string | null, seconds: number) =>
   new AppError(
     'rate_limited',
@@ -89,7 +101,10 @@ const closed = (state: keyof typeof CLOSED) =>
     details: { state },
   })
 
-/** @param of `boot` identifies the start of the machine since which `uptime` counts */
+/**
+ * Creates the challenges of this device.
+ * @param of `boot` identifies the start of the machine since which `uptime` counts
+ */
 export function newChallenges(of: {
   state: State
   now: () => number
@@ -101,18 +116,21 @@ export function newChallenges(of: {
 
   const moment = (): Moment => ({ uptimeMs: uptime.exact(), boot })
   const left = (row: ChallengeRow, at: Moment) => OPEN_MS - ranSince(row.uptime_ms, row.boot, at)
-  /** Of another start of the machine nobody knows how long ago it was drawn. */
+  /** Checks whether a row is of this start of the machine. The age of any other row is unknown. */
   const isOfThisStart = (row: ChallengeRow, { uptimeMs }: Moment) =>
     row.boot === boot && row.uptime_ms <= uptimeMs
 
-  /** Forgets the rows that count no more, and returns the others. */
+  /** Deletes the rows that no longer count, and returns the others. */
   function recent(at: Moment): ChallengeRow[] {
     const all = rows.all()
     for (const row of all) if (left(row, at) <= 0) rows.delete(row.id)
     return all.filter((row) => left(row, at) > 0)
   }
 
-  /** A challenge for any connection counts for each. */
+  /**
+   * Rejects a draw above the limit. A challenge for any connection counts for each connection.
+   * @throws AppError `rate_limited`
+   */
   function demandFew(
     all: readonly ChallengeRow[],
     caller: string | null,
@@ -171,7 +189,7 @@ export function newChallenges(of: {
   }
 }
 
-/** The error for a connection that this device does not know. */
+/** Returns the error for a connection that is not stored on this device. */
 export const unknownConnection = () =>
   new AppError(
     'not_found',

@@ -1,18 +1,22 @@
 /**
- * How far the account server's clock is from this device's, and whether this device's has moved
- * since that was measured: what is signed and what is verified here rests on it.
+ * The offset of the account server's clock, and changes of this device's clock since it was
+ * measured. Signing and verification on this device depend on both.
  */
 import type { Door } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
 import type { MetaRows } from '../../state/meta.ts'
 import type { Uptime } from './uptime.ts'
 
-/** Where the account server is in this process, there is one clock. */
+/**
+ * The clock of the account server; `own` for an embedded one, which shares the clock of this
+ * device.
+ */
 export type ServerClock = Door['clock'] | 'own'
 
 /**
- * Measure the server's clock minus this one's, in whole milliseconds. The answer is taken to have been written half way
- * through the round trip (RFC 5905 section 8), so it is wrong by half of that at most.
+ * Measures the server's clock minus this one, in whole milliseconds. The response is assumed to
+ * be written half way through the round trip (RFC 5905 section 8), so the error is at most half
+ * of the round trip.
  * @param now Unix milliseconds
  * @throws AppError as the clock's row does
  */
@@ -24,37 +28,44 @@ export async function measureOffset(clock: Door['clock'], now: () => number): Pr
 }
 
 const READING = 'clock_reading'
-/** How far the wall clock may be from the time that the machine has run, in milliseconds. */
+/** How far the wall clock may differ from the time that the machine has run, in milliseconds. */
 const DRIFT_MS = 30_000
 /** How far the wall clock may be before the last good sync, in milliseconds. */
 const BACK_MS = 60_000
-/** A reading is replaced at most this often where it is not measured, in milliseconds. */
+/**
+ * Where nothing measures the clock, a reading is replaced at most this often, in milliseconds.
+ */
 const RENEWED_MS = 60_000
 
 /** A moment by both clocks, in milliseconds: the wall clock, and the uptime of the machine. */
 export interface Reading {
   readonly wall_ms: number
   readonly uptime_ms: number
-  /** Which start of which machine the uptime is of; null where the system does not tell. */
+  /**
+   * Identifies the start of the machine that began the uptime; null where the system reports
+   * none.
+   */
   readonly boot: string | null
 }
 
 /**
- * The wall clock since the last reading, by the time that the machine has run since:
- * - `steady`: both went on alike
- * - `ahead`: the wall clock went on further
- * - `behind`: the wall clock shows less time than the machine has run, or an earlier time than then
+ * The wall clock since the last reading, compared with the time that the machine has run since:
+ * - `steady`: both advanced alike
+ * - `ahead`: the wall clock advanced further
+ * - `behind`: the wall clock shows less time than the machine has run, or an earlier time than at
+ *   the reading
  * - `unmeasured`: there is no reading, or the machine was restarted since, or is another one
  */
 export type ClockState = 'steady' | 'ahead' | 'behind' | 'unmeasured'
 
-/** Whether the wall clock is known to have moved: what it shows is another time than it was. */
+/** Checks whether the wall clock is known to have moved, so that it shows a wrong time. */
 export const isWrong = (clock: ClockState): boolean => clock === 'ahead' || clock === 'behind'
 
 /**
- * Refuses to say words by a clock that moved: set ahead, it gives words that are good later, for
- * anybody who heard them.
- * @param source the account server's clock: where nothing measures this one, a sync does not help
+ * Rejects a request for words while the clock is wrong. A clock that was set ahead gives words
+ * that verify later, for any person who heard them.
+ * @param source the account server's clock; without a measurement of this clock, a sync is no
+ *   remedy
  * @throws AppError invalid_state
  */
 export function demandClock(clock: ClockState, source: ServerClock): void {
@@ -75,9 +86,10 @@ export function demandClock(clock: ClockState, source: ServerClock): void {
 }
 
 /**
- * How long the machine has run since a reading, in milliseconds; null where the reading is of another
- * start. Uptimes of two starts, or of two machines, are not compared; nor are those of an unknown
- * start where the later one is less.
+ * Returns how long the machine has run since a reading, in milliseconds. Uptimes of two starts,
+ * or of two machines, are not compared. Those of an unknown start are not compared if the later
+ * one is less.
+ * @returns null where the reading is of another start
  */
 function ranSince(from: Reading, { uptime_ms, boot }: Omit<Reading, 'wall_ms'>): number | null {
   if (from.boot !== boot) return null
@@ -86,10 +98,11 @@ function ranSince(from: Reading, { uptime_ms, boot }: Omit<Reading, 'wall_ms'>):
 }
 
 /**
- * What the wall clock is found to be (protocol, section 8), all times in milliseconds.
+ * Returns the state of the wall clock (protocol, section 2). All times are in milliseconds.
  * @param from the reading of the last measurement
  * @param now both clocks now
- * @param syncedAt the wall clock at the last good sync, Unix milliseconds; null where there was none
+ * @param syncedAt the wall clock at the last good sync, Unix milliseconds; null where there was
+ *   none
  */
 export function clockStateOf(from: Reading, now: Reading, syncedAt: number | null): ClockState {
   const ran = ranSince(from, now)
@@ -100,18 +113,24 @@ export function clockStateOf(from: Reading, now: Reading, syncedAt: number | nul
 }
 
 export interface ClockWatch {
-  /** @param at the wall clock, Unix milliseconds */
+  /**
+   * Returns the state of the wall clock.
+   * @param at the wall clock, Unix milliseconds
+   */
   state(at: number): ClockState
-  /** Take the wall clock as right: it was measured, or the person vouches for it. */
+  /** Stores the wall clock as right: a sync measured it, or the user confirms it. */
   measured(at: number): void
-  /** Note that the wall clock went on, where nothing measures it; not while it is behind. */
+  /**
+   * Stores that the wall clock advanced, where nothing measures it. Does nothing while it is
+   * behind.
+   */
   noted(at: number): void
 }
 
 /**
- * Watches the wall clock. The reading is kept in the database, so that a restart in between hides
- * nothing; no other process writes it. Where the account server is in this process, nothing measures
- * the clock: what it shows is taken as it comes, but never back.
+ * Watches the wall clock. The database stores the reading, so that a restart hides no change; no
+ * other process writes it. Where the account server is embedded, nothing measures the clock: any
+ * time that it shows is accepted, unless it goes back.
  * @param of `boot` identifies the start of the machine since which `uptime` counts; `syncedAt` is
  *   the wall clock at the last good sync, Unix milliseconds, null where none counts
  */
@@ -126,7 +145,7 @@ export function newClockWatch(of: {
   const isOwn = clock === 'own'
   let reading = meta.get(READING) as Reading | null
 
-  /** The least that the wall clock should show at an uptime. */
+  /** Returns the least time that the wall clock should show at an uptime, Unix milliseconds. */
   const expectedAt = (from: Reading, up: number) =>
     from.wall_ms + (ranSince(from, { uptime_ms: up, boot }) ?? 0)
 
@@ -150,7 +169,7 @@ export function newClockWatch(of: {
     noted(at) {
       const isDue = reading === null || at - reading.wall_ms >= RENEWED_MS
       if (!isOwn || !isDue || state(at) !== 'steady') return
-      // A lag within DRIFT_MS stays in the base: several small steps back add up.
+      // A lag within DRIFT_MS stays in the reading, so that several small steps back add up.
       measured(reading === null ? at : Math.max(at, expectedAt(reading, uptime.exact())))
     },
   }

@@ -1,20 +1,21 @@
 /**
- * The index of codes: who says which words, for a few windows at a time. A window's codes are computed into its table in small
- * steps, so that nobody waits for them. Whatever happens between two steps, the answer is right: a table counts the places that
- * are in it, and what it finds is computed again.
+ * The index of codes: which speakers have which words, for a few windows at a time. The codes of
+ * a window are computed into its table in small steps, so that no request waits for all of them.
+ * A look-up is right after any number of steps: a table counts the places that are in it, and
+ * each code that it finds is computed again.
  */
 import type { codeUnder } from '../../crypto/code.ts'
 import { newSpeakers } from './code-speakers.ts'
 import { type CodeTable, newCodeTable } from './code-table.ts'
 
-/** Codes that are computed between two looks at the clock: about 0.1 ms. */
+/** The codes that are computed between two checks of the time: about 0.1 ms. */
 const STEP = 128
-/** The three windows that are accepted, and the one after them. */
+/** The three accepted windows, and the one after them. */
 const MOST_WINDOWS = 4
 
-/** Somebody says a code in a window. */
+/** A speaker who has a code in a window. */
 export interface Said {
-  /** The connection or guest code. */
+  /** The id of the connection or guest code. */
   readonly id: string
   /** The 16 bytes of the speaker's id. */
   readonly speaker: Uint8Array
@@ -22,32 +23,40 @@ export interface Said {
 }
 
 export interface CodeIndex {
-  /** Take a subject in, or in place of what it was: its code key (32 bytes, copied) and the ids of its speakers, 16 bytes each. */
+  /**
+   * Adds a subject, or replaces the one with this id.
+   * @param kc its code key, 32 bytes, which is copied
+   * @param speakers the ids of its speakers, 16 bytes each
+   */
   put(id: string, kc: Uint8Array, speakers: readonly Uint8Array[]): void
   remove(id: string): void
-  /** How many subjects there are. */
+  /** Returns the number of subjects. */
   size(): number
-  /** How many codes a window takes, or a few more. */
+  /** Returns how many codes a window has, or a few more. */
   codes(): number
   /**
-   * Compute what is missing of these windows, at most four, in their order, until all is there or `enough` says so. Some of it
-   * is done in any case.
-   * @returns whether all is there
+   * Computes the missing codes of windows until all are there or `enough` returns true. Computes
+   * some of them in any case. The windows are computed in their order.
+   * @param windows at most four
+   * @returns whether all are there
    */
   prepare(windows: readonly number[], enough: () => boolean): boolean
-  /** Everybody who says this code in one of these windows; what is missing of them is computed at once. */
+  /**
+   * Returns the speakers who have this code in one of these windows. Computes missing codes at
+   * once.
+   */
   find(code: number, windows: readonly number[]): Said[]
 }
 
 interface Window {
   number: number
   table: CodeTable
-  /** Whoever has a place below this number is in the table. */
+  /** The speakers with a place below this number are in the table. */
   entered: number
 }
 
 /**
- * An empty index.
+ * Creates an empty index.
  * @param read computes a code
  */
 export function newCodeIndex(read?: typeof codeUnder): CodeIndex {
@@ -59,7 +68,7 @@ export function newCodeIndex(read?: typeof codeUnder): CodeIndex {
     if (code !== null) table.enter(code, place)
   }
 
-  /** Begin a table anew, with room for everybody and for one more step. */
+  /** Clears a table, and makes room for all speakers and one more step. */
   function begin(window: Window): void {
     const codes = speakers.places() + STEP
     window.table.clear()
@@ -67,7 +76,7 @@ export function newCodeIndex(read?: typeof codeUnder): CodeIndex {
     window.entered = 0
   }
 
-  /** A window as far as it was computed. One that is new takes the place of one that is not wanted. */
+  /** Returns a window with the codes computed so far. A new one replaces one that is not wanted. */
   function windowOf(number: number, wanted: readonly number[]): Window {
     const known = open.find((window) => window.number === number)
     if (known !== undefined) return known
@@ -100,7 +109,7 @@ export function newCodeIndex(read?: typeof codeUnder): CodeIndex {
     return true
   }
 
-  /** Steps do not come again by a place that was given to somebody else. */
+  /** Enters a place that the steps have passed: it was given to another speaker since. */
   function enterPassed(place: number): void {
     for (const window of open) {
       if (place >= window.entered) continue

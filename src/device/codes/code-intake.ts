@@ -1,6 +1,7 @@
 /**
- * What the index of codes knows of the state: connections and live guest codes are taken in one by one, because to open a secret
- * takes some 50 µs. Until the first look-up nothing is; from then on, whatever changes is taken in before the next one.
+ * Adds connections and live guest codes from the state to the index of codes. It adds them one by
+ * one, because opening a secret takes some 50 µs. It adds none before the first look-up; from
+ * then on, it adds each change before the next look-up.
  */
 import type { State } from '../../state/state.ts'
 import type { CodeIndex } from './code-index.ts'
@@ -8,14 +9,14 @@ import { type Lack, type Subject, keyToCheck, readSubject } from './code-subject
 import { newIdMap } from './id-map.ts'
 import type { Vault } from '../identity/vault.ts'
 
-/** Ids that are listed at once: about 0.1 ms. */
+/** The ids that are listed at once: about 0.1 ms. */
 const PAGE = 256
 
 /** How much can be checked. */
 export interface Tally {
   readonly checked: number
   readonly unchecked: number
-  /** Why not, each once. */
+  /** The reasons why some cannot be checked, each once. */
   readonly lacks: readonly Lack[]
 }
 
@@ -25,19 +26,29 @@ interface Guest {
 }
 
 export interface Intake {
-  /** This is new, not what it was, or gone: it is forgotten at once, and read again before the next look-up. */
+  /**
+   * Removes a subject from the index, after it was added, changed or deleted in the state. It is
+   * read again before the next look-up.
+   */
   changed(id: string): void
   /**
-   * Take in what is not in the index yet, until nothing is left or `enough` says so. Something is taken in in any case.
-   * @returns whether nothing is left
-   * @throws AppError keychain_locked, not_signed_in; then it can be tried again
+   * Adds subjects that are not in the index yet, until none is left or `enough` returns true.
+   * Adds some of them in any case.
+   * @returns whether none is left
+   * @throws AppError keychain_locked, not_signed_in; the call can then be repeated
    */
   work(enough: () => boolean): boolean
-  /** How much can be checked of what is taken in, at a time in Unix milliseconds. */
+  /**
+   * Returns how many of the added subjects can be checked.
+   * @param now Unix milliseconds
+   */
   tally(now: number): Tally
 }
 
-/** @param of `account` is the own account id */
+/**
+ * Creates the intake of an index.
+ * @param of `account` is the own account id
+ */
 export function newIntake({
   state,
   vault,
@@ -54,7 +65,10 @@ export function newIntake({
   /** Connections up to this id are listed. */
   let last = ''
   const waiting = new Set<string>()
-  /** Connections that cannot be checked, and how many for which reason. */
+  /**
+   * The connections that cannot be checked, with the reason, and the number of them for each
+   * reason.
+   */
   const lacking = newIdMap<Lack>()
   const lacks: Record<Lack, number> = { secret_missing: 0, rotation_pending: 0, roster_forked: 0 }
   const guests = new Map<string, Guest>()
@@ -68,7 +82,10 @@ export function newIntake({
     lacks[lack]--
   }
 
-  /** Put a subject into the index; answers why it cannot be, or null. */
+  /**
+   * Adds a subject to the index.
+   * @returns the reason why that is not possible, or null
+   */
   function put(subject: Subject): Lack | null {
     const { kc, lack } = keyToCheck(vault, subject)
     if (kc === null) return lack
@@ -85,7 +102,7 @@ export function newIntake({
     drop(id)
     const subject = readSubject(state, account, id)
     if (subject === null) return
-    // All its members are in the connection that replaced it: no words of it are missed.
+    // All its members are in the connection that replaced it: its words are not needed.
     if (subject.hold === 'roster_forked' && state.replacements.isSettled(id)) return
     const lack = put(subject)
     if (subject.expiresAt !== null)
@@ -96,7 +113,7 @@ export function newIntake({
     }
   }
 
-  /** Let the next ones wait that are in the state. */
+  /** Queues the next subjects of the state. */
   function list(): void {
     if (!isBegun) for (const { id } of state.guests.all()) waiting.add(id)
     isBegun = true

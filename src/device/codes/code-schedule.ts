@@ -1,25 +1,29 @@
 /**
- * When the index of codes is worked on: in slices, so that whoever else has something to do waits for one slice at most. Before a
- * look-up, as much as it needs; where there is much of it, ahead of the minute as well, as long as somebody verifies now and then.
+ * Schedules the work on the index of codes. It is done in slices, so that other work waits for
+ * one slice at most. A look-up waits for the work that it needs. A large index is also prepared
+ * before each minute begins, as long as words are verified from time to time.
  */
 import { PERIOD_S, acceptedAt, windowOf } from '../../crypto/code.ts'
 
-/** With what the garbage of a slice may cost, nobody waits for 5 ms. */
+/**
+ * The length of a slice, in milliseconds. Together with its garbage collection, it delays other
+ * work by less than 5 ms.
+ */
 export const SLICE_MS = 1
-/** Between two slices that nobody waits for. */
+/** The pause between two slices that no look-up waits for, in milliseconds. */
 const REST_MS = 9
-/** So many codes a window take 1.2 ms, all three windows of them: nothing is done ahead. */
+/** The most codes in a window without preparation: all three windows of them take 1.2 ms. */
 const FEW = 600
-/** Nothing is done ahead any more when nobody verified for so long. */
+/** Preparation stops after this time without a verification, in milliseconds. */
 const IDLE_MS = 5 * 60_000
 
-/** How work gives way. */
+/** How this work yields to other work. */
 export interface Pace {
-  /** Milliseconds since some time, which no clock change touches. */
+  /** Returns the milliseconds since some time, by a clock that no clock change affects. */
   elapsed(): number
-  /** Ends after whatever else waits for its turn. */
+  /** Resolves after other work that waits has run. */
   turn(): Promise<void>
-  /** Call after so many milliseconds, unless the program has nothing else to do. */
+  /** Calls back after some milliseconds. A pending call does not keep the program running. */
   later(ms: number, call: () => void): void
 }
 
@@ -31,14 +35,19 @@ export const REAL_PACE: Pace = {
 
 export interface Schedule {
   /**
-   * Work towards a look-up, and say whether it has to wait: null when it can be made at once. What the work throws is thrown
-   * here, or the promise is rejected with it.
-   * @param now the clock, Unix milliseconds
+   * Works towards a look-up.
+   * @param now returns the clock, Unix milliseconds
+   * @returns null where the look-up can be made at once; else a promise to wait for
+   * @throws the error of the work, or rejects the promise with it
    */
   ready(now: () => number): Promise<void> | null
 }
 
-/** @param of `work` goes on with these windows until `enough`, and says whether they are done; `codes` is how many a window takes. */
+/**
+ * Creates a schedule.
+ * @param of `work` continues with these windows until `enough` returns true, and returns whether
+ *   they are complete; `codes` returns how many a window has
+ */
 export function newSchedule({
   work,
   codes,
@@ -71,7 +80,7 @@ export function newSchedule({
       const period = PERIOD_S * 1000
       pace.later(isDone ? period - (at % period) : REST_MS, () => ahead(now))
     } catch {
-      // Whoever verifies next is told.
+      // The next verification gets the error.
       isAhead = false
     }
   }

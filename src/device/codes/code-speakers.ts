@@ -1,55 +1,61 @@
 /**
- * Everybody whose words can be checked: the code keys of very many subjects (connections and guest codes) and the ids of their
- * speakers, in typed arrays, about 64 bytes a subject and 24 a speaker. A speaker has a place, a small number, which is given to
- * another one when they are gone.
+ * The speakers with words that can be checked. Typed arrays hold the code keys of very many
+ * subjects (connections and guest codes) and the ids of their speakers, about 64 bytes a subject
+ * and 24 a speaker. A speaker has a place, a small number. After the speaker is removed, another
+ * one gets it.
  */
 import { codeUnder } from '../../crypto/code.ts'
 import { KEPT_WORDS, keepKey } from '../../crypto/kept-hmac.ts'
 import { newIdMap } from './id-map.ts'
 
-/** Memory is taken by pages for so many: to grow is to add a page, and copies nothing. */
+/** Memory is allocated in pages of this many entries: growing adds a page and copies nothing. */
 const PAGE = 1024
 const ID = 16
 const NONE = 2 ** 32 - 1
 
 export interface Speakers {
   /**
-   * Take a subject in that is not here: its code key (32 bytes, copied) and the ids of its speakers, 16 bytes each.
-   * @returns the places that its speakers got
+   * Adds a subject that is not here.
+   * @param kc its code key, 32 bytes, which is copied
+   * @param speakers the ids of its speakers, 16 bytes each
+   * @returns the places of its speakers
    */
   add(id: string, kc: Uint8Array, speakers: readonly Uint8Array[]): number[]
-  /** Let a subject go, if it is here. Its key is wiped. */
+  /** Removes a subject, if it is here, and wipes its key. */
   remove(id: string): void
-  /** How many subjects there are. */
+  /** Returns the number of subjects. */
   subjects(): number
-  /** Below this number are all places that were ever given. */
+  /** Returns the lowest number that was never given as a place. */
   places(): number
-  /** What the speaker at a place says in a window, as a number of 36 bits; null where nobody is. */
+  /** Returns the code of the speaker at a place, a number of 36 bits; null for a free place. */
   code(place: number, window: number): number | null
-  /** Who speaks at a place where somebody is: the subject, and the 16 bytes of the speaker's id. */
+  /** Returns the speaker at a place in use: the subject, and the 16 bytes of the speaker's id. */
   at(place: number): { readonly id: string; readonly speaker: Uint8Array }
 }
 
 interface SubjectPage {
   readonly keys: Uint32Array
-  /** The place of the first speaker of each. */
+  /** The place of the first speaker of each subject. */
   readonly first: Uint32Array
 }
 
 interface SpeakerPage {
   readonly ids: Uint8Array
-  /** The subject at each place; `NONE` where nobody is. */
+  /** The subject at each place; `NONE` for a free place. */
   readonly subject: Uint32Array
-  /** The place of the next speaker of the same subject; where nobody is, the next place that is free. */
+  /** The place of the next speaker of the same subject; for a free place, the next free place. */
   readonly next: Uint32Array
 }
 
-/** @param read computes a code */
+/**
+ * Creates an empty set of speakers.
+ * @param read computes a code
+ */
 export function newSpeakers(read: typeof codeUnder = codeUnder): Speakers {
   const subjectPages: SubjectPage[] = []
   const speakerPages: SpeakerPage[] = []
   const numbers = newIdMap<number>()
-  /** By number; null where there is no subject. */
+  /** By number; null for a free number. */
   const ids: (string | null)[] = []
   const freeNumbers: number[] = []
   let freePlace = NONE

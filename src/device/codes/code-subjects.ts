@@ -1,4 +1,7 @@
-/** Connections and guest codes as their words see them. The state is what they are; nothing is remembered here. */
+/**
+ * Connections and guest codes as the subjects of words. Each call reads the state; nothing is
+ * cached here.
+ */
 import type { ExternalMemberName } from '../../api/rest/guest-codes.ts'
 import type { Reason } from '../../api/rest/verify.ts'
 import { LABEL, ZERO_HEAD, codeKey } from '../../crypto/code.ts'
@@ -8,7 +11,7 @@ import type { GuestRow } from '../../state/guests.ts'
 import type { State } from '../../state/state.ts'
 import type { Vault } from '../identity/vault.ts'
 
-/** Why the words of a subject that is known cannot be checked. */
+/** Why the words of a stored subject cannot be checked. */
 export type Lack = Extract<Reason, 'secret_missing' | Hold>
 
 export interface Speaker {
@@ -28,15 +31,16 @@ export interface Subject {
   readonly head: Uint8Array
   readonly hold: Hold | null
   readonly speakers: readonly Speaker[]
-  /** Whom a guest code is for; null for none, and for a connection. */
+  /** The external member that a guest code is for; null for none, and for a connection. */
   readonly externalMember: ExternalMemberName | null
-  /** Unix milliseconds; null for a connection, which does not end by itself. */
+  /** When a guest code expires, Unix milliseconds; null for a connection, which does not expire. */
   readonly expiresAt: number | null
 }
 
 /**
- * Read a connection or a guest code; null when it is not here, or ended.
+ * Reads a connection or a guest code.
  * @param account the own account id
+ * @returns null where it is not here or was ended
  */
 export function readSubject(state: State, account: string, id: string): Subject | null {
   return id.startsWith(PREFIX.connection)
@@ -96,8 +100,9 @@ function readGuest({ guests }: State, account: string, id: string): Subject | nu
 }
 
 /**
- * The code key of a subject, for the caller to wipe; null where its secret is not on this device. A record that is damaged is a
- * secret that is not here: it must not keep the others from being checked.
+ * Returns the code key of a subject, which the caller must wipe. A damaged record counts as a
+ * missing secret, so that it does not keep the others from being checked.
+ * @returns null where the secret is not on this device
  * @throws AppError keychain_locked, not_signed_in
  */
 export function readCodeKey(vault: Vault, subject: Subject): Uint8Array | null {
@@ -110,8 +115,9 @@ export function readCodeKey(vault: Vault, subject: Subject): Uint8Array | null {
 }
 
 /**
- * The code key by which the words of a subject are checked, for the caller to wipe, or why there is
- * none. Of a connection that was ended nothing has to be checked: without its secret, neither.
+ * Returns the code key for a check of the words of a subject, which the caller must wipe. A
+ * connection that was ended needs no check, so a missing secret is no lack there.
+ * @returns the key, or the reason why there is none
  * @throws AppError keychain_locked, not_signed_in
  */
 export function keyToCheck(

@@ -1,25 +1,31 @@
 /**
- * The codes of one window and who says them: a hash table with open addressing (linear probing) in two typed arrays. A code is
- * the output of a MAC, so it is its own hash.
+ * The codes of one window and their speakers, in a hash table. It has open addressing (linear
+ * probing) in two typed arrays. A code is the output of a MAC, so it is its own hash.
  */
 
-/** So much of a table may be full: a look-up that finds nothing then passes about a dozen neighbours. */
+/**
+ * The largest part of a table that may be full. A look-up that finds nothing then passes about a
+ * dozen neighbours.
+ */
 const LOAD = 0.8
 
 export interface CodeTable {
-  /** How many more codes there is room for. */
+  /** Returns how many more codes the table has room for. */
   room(): number
-  /** Note that a speaker says a code; to note it twice is to note it once. The caller sees to it that there is room. */
+  /**
+   * Enters a speaker with a code. A repetition changes nothing. The caller must make sure that
+   * there is room.
+   */
   enter(code: number, speaker: number): void
   /**
-   * Everybody who may say a code. Only 32 of its 36 bits are kept, and nothing is ever taken out, so whoever asks computes
-   * the code of each again.
+   * Returns the speakers who may have a code. Only 32 of its 36 bits are stored, and no entry is
+   * ever removed, so the caller must compute the code of each again.
    */
   find(code: number): number[]
   clear(): void
 }
 
-/** An empty table for at least so many codes, eight bytes a place. */
+/** Creates an empty table for at least so many codes. A place takes eight bytes. */
 export function newCodeTable(codes: number): CodeTable {
   const size = 2 ** Math.ceil(Math.log2(codes / LOAD))
   const tags = new Uint32Array(size)

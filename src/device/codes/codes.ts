@@ -1,6 +1,7 @@
 /**
- * Codes: what the own account says on each connection and to each guest, and whose words somebody else's are. Both follow from
- * the state, which is asked when somebody wants to know; who changes something there says so here.
+ * The own words for each connection and guest, and the speakers of given words. Both follow from
+ * the state, which is read when they are requested. A module that changes the state reports that
+ * here.
  */
 import { timeAt } from '../../api/fields.ts'
 import type { Identified, Match } from '../../api/rest/verify.ts'
@@ -28,7 +29,7 @@ import { type Answered, spokenBy } from './spoken-codes.ts'
 import { guestName, nameOf } from '../names.ts'
 import type { Vault } from '../identity/vault.ts'
 
-/** One's own words of a window, as they go over the wire. */
+/** The own words of a window, in the form of the API. */
 export interface OwnCode {
   readonly words: string
   readonly period_s: typeof PERIOD_S
@@ -40,13 +41,13 @@ export interface ConnectionCode extends OwnCode {
   readonly connection_id: string
 }
 
-/** What a speaker is asked to say words for. */
+/** The challenge that a speaker answers, and its listener. */
 export interface Asked extends Answered {
   /** The account id of the listener. */
   readonly listener: string
 }
 
-/** A match, with the key under which it may be used once. */
+/** A match, and the key under which it can be used once. */
 export interface Hit {
   readonly match: Identified
   readonly naming: Pick<Match, 'name_source' | 'name_marks'>
@@ -55,56 +56,78 @@ export interface Hit {
   readonly isEnded: boolean
 }
 
-/** Words of the epoch before a routine rotation: they prove nothing. */
+/** Words of the epoch before a routine rotation. They prove nothing. */
 export interface FormerHit extends Hit {
-  /** When the epoch was over for this device, Unix milliseconds. */
+  /** When the epoch ended for this device, Unix milliseconds. */
   readonly changedAt: number
 }
 
-/** Everybody whose words these are, and how much could be checked. */
+/** The speakers who have the words, and how much could be checked. */
 export interface Found extends Tally {
   readonly hits: Hit[]
 }
 
 export interface Codes {
-  /** A connection was put into the state, or its secret into the vault, or both. */
+  /**
+   * Updates the words of a connection. The caller must call it after the connection was put into
+   * the state, or its secret into the vault, or both.
+   */
   putConnection(row: Pick<ConnectionRow, 'id'>): void
-  /** The same of a guest code. */
+  /** Like `putConnection`, for a guest code. */
   putGuest(row: Pick<GuestRow, 'id'>): void
-  /** A connection or a guest code is taken from the state, now or at once after this. */
+  /**
+   * Removes the words of a connection or a guest code. The caller must call it when the subject
+   * is removed from the state, or directly before.
+   */
   remove(id: string): void
-  /** Whether this is a connection that is known here, or a guest code that was not ended. */
+  /**
+   * Checks whether this is a connection that is stored here, or a guest code that was not ended.
+   */
   has(id: string): boolean
-  /** The own words for a guest code or on a connection now; null when it, or its secret, is not here, or it is held. */
+  /**
+   * Returns the own words for a guest code or a connection now.
+   * @returns null where it, or its secret, is not here, or it is suspended
+   */
   own(id: string, now: number): OwnCode | null
-  /** The same of a connection, with its id; null for anything that is none. */
+  /** Like `own`, for a connection, with its id; null for the id of any other subject. */
   toSay(connection: string, now: number): ConnectionCode | null
-  /** The words to say to one listener who gave a challenge; null as for `toSay`. */
+  /** Like `toSay`, for one listener who gave a challenge. */
   toListener(connection: string, asked: Asked, now: number): OwnCode | null
-  /** Make `find` answer at once: null when it does already. To be asked again before it is called. */
+  /**
+   * Prepares `find`. To be called again after each wait, until it returns null: `find` is fast
+   * then.
+   */
   readonly ready: Schedule['ready']
-  /** Everybody whose words these three are, by indices. Right in any case; quick when it is ready. */
+  /**
+   * Returns the speakers who have these three words, by indices. Right in any case; fast after
+   * `ready`.
+   */
   find(indices: readonly number[], now: number): Found
-  /** The same of the expected speakers and the own account there alone; needs no `ready`. */
+  /** Like `find`, for the expected speakers and the own account there alone. Needs no `ready`. */
   findOf(expected: Expected, indices: readonly number[], now: number): Found
-  /** Ids of the connections of which a former code key is kept. */
+  /** Returns the ids of the connections with a stored code key of the previous epoch. */
   former(now: number): string[]
-  /** The other members of a connection that have these words in the epoch before. */
+  /** Returns the other members of a connection who have these words in the previous epoch. */
   findFormer(connection: string, indices: readonly number[], now: number): FormerHit[]
 }
 
-/** A subject of which words were wanted. */
+/** A subject with own words that were requested. */
 interface Spoken {
   readonly kind: Subject['kind']
   readonly read: ReturnType<typeof codeReader>
   said: { readonly window: number; readonly code: ConnectionCode } | null
 }
 
-/** Oldest first, so that the same words have the same answer after another start. */
+/**
+ * Orders matches by subject, oldest first, so that a check has the same result after a restart.
+ */
 const bySubject = ({ use: { subject: a } }: Hit, { use: { subject: b } }: Hit) =>
   a < b ? -1 : a > b ? 1 : 0
 
-/** Codes by the state. `account` is the own account id. */
+/**
+ * Opens the codes of a state.
+ * @param account the own account id
+ */
 export function openCodes(
   state: State,
   vault: Vault,
@@ -145,7 +168,7 @@ export function openCodes(
     valid_until: timeAt((window + 1) * PERIOD_S * 1000),
   })
 
-  /** The own code of a subject, the same object as long as its window lasts. */
+  /** Returns the own code of a subject. It is the same object as long as its window lasts. */
   function ownCode(id: string, of: Spoken, now: number): ConnectionCode {
     const window = windowOf(now)
     if (of.said?.window === window) return of.said.code
@@ -155,7 +178,7 @@ export function openCodes(
     return code
   }
 
-  /** Who it is that says a code, by name; null for a guest code that has run out. */
+  /** Returns the match of a speaker, with names; null for a guest code that has expired. */
   function hitOf({ id, speaker: bytes, window }: Said, now: number): Hit | null {
     const subject = readSubject(state, account, id)
     const speaker = subject?.speakers.find((one) => Buffer.from(one.bytes).equals(bytes))
@@ -189,7 +212,7 @@ export function openCodes(
       },
       naming: sourced,
       use: {
-        // The words of each challenge are others. Those of an equal one are used up with it.
+        // Each challenge gives other words. Challenges with the same word share one use.
         subject: challenge === null ? id : `${id} ${challenge.word}`,
         epoch,
         speaker: speaker.id,
@@ -199,7 +222,10 @@ export function openCodes(
     }
   }
 
-  /** Whose words these are on one connection: its expected member, any where that is null, or own. */
+  /**
+   * Returns the speakers who have these words in one connection. Checks the own account, and the
+   * expected member or, where `user` is null, any member.
+   */
   function findIn(
     id: string,
     user: string | null,

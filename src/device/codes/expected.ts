@@ -1,4 +1,4 @@
-/** The speakers that a check expects, resolved to connections: only their words are checked. */
+/** The speakers that a check expects, resolved to connections. Only their words are checked. */
 import { inQuotes } from '../../api/quotation-marks.ts'
 import { someoneOf } from '../../api/name-text.ts'
 import type { Expectation } from '../../api/rest/verify.ts'
@@ -11,24 +11,24 @@ import { nameOf } from '../names.ts'
 export interface Expected {
   /** Ids of connections. */
   readonly connections: readonly string[]
-  /** The one member who is expected; null for any member. */
+  /** The one expected member; null for any member. */
   readonly user: string | null
-  /** A sentence up to what is said: `Bob says`, `a member of "Bank" says`. */
+  /** The beginning of a sentence about the expected words, such as `a member of "Bank" says`. */
   readonly says: string
-  /** The same denied: `Bob does not say`, `no member of "Bank" says`. */
+  /** The same beginning, denied: `no member of "Bank" …`. */
   readonly saysNot: string
-  /** Whether owners ended all of the connections: no words of them prove anything. */
+  /** Whether owners ended all of the connections, so that no words of them prove anything. */
   readonly isEnded: boolean
-  /** The challenge that the words have to answer; null for words for everyone. */
+  /** The challenge that the words must answer; null for words that are for all listeners. */
   readonly challenge: OpenChallenge | null
 }
 
 const isEnded = ({ hold }: ConnectionRow) => hold === 'ended'
 
 /**
- * The connections that an expectation names.
+ * Returns the connections that an expectation names.
  * @param account the own account id
- * @throws AppError not_found for a connection, or a member, that this device does not know
+ * @throws AppError not_found for a connection, or a member, that is not stored on this device
  */
 export function expectedBy(state: State, account: string, expect: Expectation): Expected {
   return 'connection_id' in expect
@@ -37,9 +37,9 @@ export function expectedBy(state: State, account: string, expect: Expectation): 
 }
 
 /**
- * The speakers whom a challenge may be answered by.
- * @param said of a challenge for any connection, the connections to check
- * @throws AppError not_found for a connection that this device does not know any more
+ * Returns the speakers who may answer a challenge.
+ * @param said the connections to check, for a challenge that is for any connection
+ * @throws AppError not_found for a connection that is no longer stored on this device
  */
 export function answering(
   state: State,

@@ -1,8 +1,7 @@
 /**
- * The code keys of the epochs before routine rotations (protocol, section 4). A device that has not
- * synced since the rotation shows words of the former epoch: they prove nothing, and the answer gives
- * the reason. A
- * code key, not K, is kept in the vault for 7 days.
+ * The code keys of the epochs before routine rotations (protocol, section 4). A device that has
+ * not synced since the rotation shows words of the previous epoch. They prove nothing, and the
+ * response gives the reason. The vault stores a code key, not K, for 7 days.
  */
 import { acceptedAt, codeOf, codeReader } from '../../crypto/code.ts'
 import { PREFIX, parseId } from '../../crypto/encoding/id.ts'
@@ -11,7 +10,7 @@ import { type Speaker, type Subject, readSubject } from './code-subjects.ts'
 import type { Vault } from '../identity/vault.ts'
 
 const KEPT_MS = 7 * 24 * 3_600_000
-/** So far the clock may step back, as one that is kept right does. */
+/** How far a clock that a time service corrects may step back, in milliseconds. */
 const STEP_BACK_MS = 60_000
 
 interface Keeping {
@@ -21,7 +20,7 @@ interface Keeping {
 
 const nameOf = (connection: string) => `former ${connection}`
 
-/** Keeps the code key (32 bytes) of the epoch before the current one. */
+/** Stores the code key (32 bytes) of the epoch before the current one. */
 export function keepFormerKey(
   { state, vault }: Keeping,
   of: { connection: string; epoch: number; speakers: readonly string[]; at: number },
@@ -34,7 +33,7 @@ export function keepFormerKey(
   })
 }
 
-/** Deletes the former code key of a connection, where there is one. */
+/** Deletes the code key of the previous epoch of a connection, where there is one. */
 export function dropFormerKey({ state, vault }: Keeping, connection: string): void {
   state.transaction(() => {
     state.formerEpochs.delete(connection)
@@ -43,8 +42,8 @@ export function dropFormerKey({ state, vault }: Keeping, connection: string): vo
 }
 
 /**
- * Deletes the keys that were kept for 7 days or are of no use any more. A clock that was set back
- * deletes them as well, so that it cannot keep them.
+ * Deletes the keys that were stored for 7 days or are of no use any more. After the clock was set
+ * back it deletes them as well, so that a clock change cannot keep them.
  * @param at Unix milliseconds
  */
 export function dropOldKeys(keeping: Keeping, at: number): void {
@@ -53,17 +52,17 @@ export function dropOldKeys(keeping: Keeping, at: number): void {
   formerEpochs.look(at)
 }
 
-/** Words of a former epoch, and the member that they belong to. */
+/** Words of the previous epoch, and their speaker. */
 export interface FormerWords {
-  /** The connection, with the number of the former epoch. */
+  /** The connection, with the number of the previous epoch. */
   readonly subject: Subject
   readonly speaker: Speaker
   readonly window: number
-  /** When the epoch was over for this device, Unix milliseconds. */
+  /** When the epoch ended for this device, Unix milliseconds. */
   readonly changedAt: number
 }
 
-/** Which of these accounts have three words, by indices, under a code key, and in which windows. */
+/** Returns the accounts that have three words, by indices, under a code key, with the windows. */
 function speakersUnder(
   kc: Uint8Array,
   accounts: readonly string[],
@@ -81,8 +80,8 @@ function speakersUnder(
 }
 
 /**
- * The other members of a connection that have these words in the epoch before. None while the
- * connection is held: a device of theirs may be revoked.
+ * Returns the other members of a connection who have these words in the previous epoch. Returns
+ * none while the connection is suspended, because a device of theirs may be revoked.
  * @param indices of three words
  * @throws AppError keychain_locked, not_signed_in
  */
@@ -98,7 +97,7 @@ export function formerWords(
   const others = row.speakers.filter((id) => id !== account)
   const fitting = speakersUnder(kc, others, indices, now)
   kc.fill(0)
-  // The connection is read where the words fit: mostly they do not.
+  // The connection is read only where the words match, which is rare.
   const subject = fitting.length === 0 ? null : readSubject(state, account, connection)
   if (subject === null || subject.hold !== null || subject.epoch !== row.epoch + 1) return []
   const former = { ...subject, epoch: row.epoch }

@@ -1,11 +1,12 @@
-/** Words of former epochs, looked for in slices where the words are of no current one. */
+/** Searches the previous epochs, in slices, for words that match no current one. */
 import { type Pace, SLICE_MS } from './code-schedule.ts'
 import type { Codes } from './codes.ts'
 
 /**
- * The connections of which three words, by indices, are words of the former epoch: some 60 µs each,
- * in slices, so that other requests wait for one slice at most.
- * @param ids the connections to look in
+ * Returns the connections that have three words, by indices, in their previous epoch. A
+ * connection takes some 60 µs. The search works in slices, so that other requests wait for one
+ * slice at most.
+ * @param ids the connections to search
  * @throws AppError keychain_locked, not_signed_in
  */
 export async function searchFormer(

@@ -1,6 +1,6 @@
 /**
- * How sure an answer to three words is: the state of the clock, the age of the last sync, and the
- * connections that could not be checked.
+ * How certain the result of a check is. It depends on the state of the clock, the age of the last
+ * sync, and the connections that could not be checked.
  */
 import type { Match, Reason } from '../../api/rest/verify.ts'
 import { windowOf } from '../../crypto/code.ts'
@@ -11,21 +11,21 @@ import type { Expected } from './expected.ts'
 
 /** The greatest age of the last good sync for a conclusive match. */
 const STALE_MATCH_MS = 7 * 24 * 3600 * 1000
-/** The same for "not verified", unless a sync is made for the answer. */
+/** The same for "not verified", unless a sync runs for the response. */
 const STALE_MS = 3600 * 1000
 const MOST_OFFSET_MS = 30_000
 
 /** How current the data of this device is. */
 export interface Freshness {
-  /** The server's clock minus this one's, in milliseconds; null while unknown. */
+  /** Returns the server's clock minus this one, in milliseconds; null while unknown. */
   offsetMs(): number | null
-  /** The time of the last good sync, Unix milliseconds; null while unknown. */
+  /** Returns the time of the last good sync, Unix milliseconds; null while unknown. */
   lastSyncAt(): number | null
-  /** Runs or joins a sync for an answer, and waits for it at most 3 s. Never throws. */
+  /** Runs or joins a sync for a response, and waits for it at most 3 s. Never throws. */
   refresh(): Promise<void>
-  /** Whether the clock of this device has moved since the offset was measured. */
+  /** Returns the state of the clock of this device since the offset was measured. */
   clock(at: number): ClockState
-  /** Records a time that an answer relied on: an earlier clock is behind from then on. */
+  /** Records a time that a response relied on: an earlier clock counts as behind from then on. */
   noted(at: number): void
 }
 
@@ -37,9 +37,12 @@ export const isOfOther = ({ match }: Hit) => match.speaker === 'other'
 const holding = (reasons: readonly (readonly [Reason, boolean])[]): Reason[] =>
   reasons.filter(([, holds]) => holds).map(([reason]) => reason)
 
-/** The rules for `conclusive` and its reasons. */
+/** Creates the rules for `conclusive` and its reasons. */
 export function newCertainty({ state, freshness }: { state: State; freshness: Freshness }) {
-  /** Judges the clock by that of the server, the uptime of the machine and the windows used here. */
+  /**
+   * Returns the state of the clock, judged by the server's clock, the uptime and the windows used
+   * here.
+   */
   function clock(at: number): ClockState {
     const moved = freshness.clock(at)
     const offset = freshness.offsetMs()
@@ -51,13 +54,16 @@ export function newCertainty({ state, freshness }: { state: State; freshness: Fr
     return offset < -MOST_OFFSET_MS ? 'ahead' : 'steady'
   }
 
-  /** Whether the last good sync is older. One in the future was made under another clock. */
+  /**
+   * Checks whether the last good sync is older than a limit. One in the future was made under
+   * another clock and counts as old.
+   */
   function isOlder(at: number, longest: number): boolean {
     const synced = freshness.lastSyncAt()
     return synced === null || Math.abs(at - synced) > longest
   }
 
-  /** Why "not verified" is not conclusive, for all that was searched. */
+  /** Returns the reasons why "not verified" is not conclusive, for all that was searched. */
   function reasonsNot(
     at: number,
     clockState: ClockState,
@@ -65,8 +71,8 @@ export function newCertainty({ state, freshness }: { state: State; freshness: Fr
     expected: Expected | null,
   ): Reason[] {
     const others = hits.filter(isOfOther)
-    // Only for words of such a connection, or if it is the expected one: the answer to other words
-    // stays conclusive.
+    // Only for words of such a connection, or if it is the expected one: the result for other
+    // words stays conclusive.
     const ended = others.length > 0 ? others.every(isEnded) : expected?.isEnded === true
     return holding([
       ['nothing_cached', checked + unchecked === 0 && !ended],
@@ -79,7 +85,7 @@ export function newCertainty({ state, freshness }: { state: State; freshness: Fr
     ])
   }
 
-  /** A match with reasons of its own: the clock, the last sync and its connection. */
+  /** Returns a match with its own reasons: the clock, the last sync and its connection. */
   function matchOf(hit: Hit, at: number, clockState: ClockState): Match {
     const { match, naming, isEnded: ended } = hit
     const reasons = holding([
@@ -96,7 +102,7 @@ export function newCertainty({ state, freshness }: { state: State; freshness: Fr
     }
   }
 
-  /** Whether the last good sync is too old for "not verified". */
+  /** Checks whether the last good sync is too old for "not verified". */
   const isStale = (at: number): boolean => isOlder(at, STALE_MS)
 
   return { clock, isStale, reasonsNot, matchOf }

@@ -1,18 +1,23 @@
 /**
- * A map by id for very many ids. A Map is copied as a whole whenever it doubles, and everybody waits: 10 ms at 65,536 entries. Here
- * it is many small ones.
+ * The number of small maps in an `IdMap`, a map by id for very many ids. A single `Map` is copied
+ * as a whole whenever it doubles, and all requests wait: 10 ms at 65,536 entries.
  */
 const PARTS = 64
 
 export interface IdMap<V> {
   get(id: string): V | undefined
   set(id: string, value: V): void
-  /** Whether it was there. */
+  /**
+   * Deletes an entry.
+   * @returns whether it was there
+   */
   delete(id: string): boolean
   size(): number
 }
 
-/** An empty map. Ids end in what is different in each of them, as those of this program do. */
+/**
+ * Creates an empty map. Ids must differ in their last characters, as those of this program do.
+ */
 export function newIdMap<V>(): IdMap<V> {
   const parts = Array.from({ length: PARTS }, () => new Map<string, V>())
   let size = 0

@@ -1,6 +1,7 @@
 /**
- * The own public code (protocol, section 6). A device makes its secret and shares it with the account server, which every other device
- * of the account learns it from. It is here as long as the code is active.
+ * The own public code (protocol, section 6). A device makes its secret and shares it with the
+ * account server. Every other device of the account gets it from there. The secret is stored here
+ * as long as the code is active.
  */
 import { randomBytes } from 'node:crypto'
 import { timeAt } from '../../api/fields.ts'
@@ -17,14 +18,17 @@ interface Needs {
   readonly demandSeat: () => void
 }
 
-/** 32 bytes as the account server says them; null for none. Throws AppError backend_error. */
+/**
+ * Decodes the secret from the account server, 32 bytes; null for none.
+ * @throws AppError backend_error
+ */
 function secretOf(k: string | null): Uint8Array | null {
   if (k === null) return null
   try {
     const bytes = decodeBase64url(k)
     if (bytes.length === 32) return bytes
   } catch {
-    // No base64url: told below.
+    // Not base64url: rejected below.
   }
   throw new AppError(
     'backend_error',
@@ -32,14 +36,20 @@ function secretOf(k: string | null): Uint8Array | null {
   )
 }
 
-/** Whether the account server has acknowledged the code, as far as this device knows, and nobody has switched it off. */
+/**
+ * Checks whether the code is active, by what is stored on this device. It is active once the
+ * account server has acknowledged it, until a device switches it off.
+ */
 export const isActive = ({ vault, identity }: Pick<Needs, 'vault' | 'identity'>): boolean =>
   vault.has(identity.account)
 
 const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
   a === null || b === null ? a === b : Buffer.from(a).equals(b)
 
-/** Keep the secret of the code, or none where it is not active. Throws AppError not_signed_in. */
+/**
+ * Stores the secret of the code, or deletes it where the code is not active.
+ * @throws AppError not_signed_in
+ */
 export function keepCode({ vault, identity, demandSeat }: Needs, secret: Uint8Array | null): void {
   const { account } = identity
   demandSeat()
@@ -48,23 +58,25 @@ export function keepCode({ vault, identity, demandSeat }: Needs, secret: Uint8Ar
 }
 
 /**
- * Know what the account knows of the code: a device that switches it on or off is not the only one.
+ * Updates the stored secret from the account server: another device may switch the code on or
+ * off.
  * @returns whether it is active
  * @throws AppError backend_error, and what the account throws
  */
 export async function followCode(device: Needs, account: Account): Promise<boolean> {
-  // A record that is damaged comes again.
+  // A damaged record is stored again.
   const here = () => device.vault.find(device.identity.account)
   const before = here()
   const secret = secretOf((await account.publicCode.read({})).k)
   const isCurrent = secret === null ? !isActive(device) : isSame(before, secret)
-  // What the person did meanwhile stands.
+  // A change that the user made meanwhile stays.
   if (!isCurrent && isSame(before, here())) keepCode(device, secret)
   return isActive(device)
 }
 
 /**
- * Have the account server know a secret of the code: the one that is active, or a new one. It is not active before the preference says so.
+ * Shares a secret of the code with the account server: the active one, or a new one. The code is
+ * not active before the preference is set.
  * @returns 32 bytes
  */
 export async function shareCode(account: Account): Promise<Uint8Array> {
@@ -76,7 +88,7 @@ export async function shareCode(account: Account): Promise<Uint8Array> {
 }
 
 /**
- * The words to say now; null while the code is not active or its secret is not here.
+ * Returns the words to speak now; null while the code is not active or its secret is not here.
  * @param at Unix milliseconds
  */
 export async function publicWords(device: Needs, at: number): Promise<Profile['public_code']> {

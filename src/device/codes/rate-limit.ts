@@ -1,10 +1,12 @@
 /**
- * The limits on wrong words. In any minute a caller has a few of them, kept in memory. So many in a
- * row, kept in the database, begin pauses that double with each further wrong try, until right words
- * end the row. All API tokens together have limits too, since a token can make others. The command
- * line counts apart, so that no token can keep the owner from checking words; so do tries that name
- * the expected speaker, so that a pause of the others does not keep a person from checking one
- * caller. Time is the uptime of the machine, which setting the clock does not move.
+ * The limits on wrong words. In any minute a caller has a few attempts, which are counted in
+ * memory. Many wrong attempts in a row, which are counted in the database, begin pauses. A pause
+ * doubles with each further wrong attempt, until right words end the row.
+ *
+ * All API tokens together have limits too, because a token can create others. The command line
+ * counts apart, so that no token can keep the owner from checking words. Attempts that name the
+ * expected speaker count apart too, so that a pause of the others does not keep a user from
+ * checking one caller. Time is the uptime of the machine, which a clock change does not affect.
  */
 import { AppError } from '../../errors.ts'
 import type { Moment, Series, WrongTries, WrongTryRows } from '../../state/wrong-attempts.ts'
@@ -41,7 +43,7 @@ const ofToken = (id: string): Limit => ({
   named: 'a token',
 })
 
-/** Who tries words, and how. */
+/** An attempt: its caller, and whether it names a speaker. */
 export interface Trying {
   /** The id of an API token, or null for the command line. */
   readonly caller: string | null
@@ -52,14 +54,14 @@ export interface Trying {
 export interface Guesses {
   /**
    * Rejects a caller that has used up its wrong words of the last minute, or is in a pause.
-   * @returns judges the caller again, for use after a wait: it reads the limits only where wrong
-   *   words were counted since
+   * @returns a function that checks the caller again after a wait: it reads the limits only where
+   *   wrong words were counted since
    * @throws AppError `rate_limited`, with Retry-After
    */
   check(trying: Trying): () => void
   /** Counts wrong words. */
   wrong(trying: Trying): void
-  /** Takes the last wrong words of the row back: they turned out to be no guess. */
+  /** Takes back the last wrong words of the row: they turned out to be no guess. */
   takeBack(trying: Trying): void
   /** Ends the row: the words were right. */
   right(trying: Trying): void
@@ -80,7 +82,7 @@ const limitsOf = (caller: string | null): Limit[] =>
 const durationOf = (seconds: number): string =>
   seconds > 120 ? `${Math.ceil(seconds / 60)} min` : `${seconds} s`
 
-/** The pause after the last of so many wrong words in a row, in milliseconds. */
+/** Returns the pause after the last of so many wrong words in a row, in milliseconds. */
 const pauseMs = (inRow: number, most: number): number =>
   inRow < most ? 0 : Math.min(LONGEST_PAUSE_MS, MINUTE_MS * 2 ** (inRow - most))
 
@@ -92,7 +94,7 @@ const otherWay = ({ caller, expected }: Trying): string => {
 }
 
 /**
- * The limits over the rows of the database.
+ * Creates the limits over the rows of the database.
  * @param of `boot` identifies the start of the machine since which `uptime` counts
  */
 export function newGuesses(of: {
@@ -102,7 +104,7 @@ export function newGuesses(of: {
 }): Guesses {
   const { rows, uptime, boot } = of
   let tries: Try[] = []
-  /** How many wrong words of any caller were counted: only these make a limit tighter. */
+  /** How many wrong words of all callers were counted: only these make a limit tighter. */
   let counted = 0
 
   const moment = (): Moment => ({ uptimeMs: uptime.exact(), boot })

@@ -1,16 +1,19 @@
-/** The codes that speakers say now: those for everyone, or those for one listener and purpose. */
+/**
+ * The codes of speakers at a time: those for all listeners, or those for one listener and
+ * purpose.
+ */
 import { type Challenge, challengeReader } from '../../crypto/challenge.ts'
 import { acceptedAt, codeOf, codeReader } from '../../crypto/code.ts'
 import type { Speaker } from './code-subjects.ts'
 
-/** What a listener's device drew: see `OpenChallenge`. */
+/** The challenge that the device of a listener drew: see `OpenChallenge`. */
 export interface Answered {
   /** The index of its word. */
   readonly word: number
   readonly purpose: Challenge['purpose']
 }
 
-/** The codes, as numbers, that a speaker says in a window. */
+/** Returns the codes of a speaker in a window, as numbers. */
 type Read = (speaker: Speaker, window: number) => number[]
 
 function forEveryone(kc: Uint8Array): Read {
@@ -18,7 +21,10 @@ function forEveryone(kc: Uint8Array): Read {
   return ({ bytes }, window) => [codeOf(read(window, bytes))]
 }
 
-/** Own words count for any listener: those that another member was given would be an echo. */
+/**
+ * Returns the codes for single listeners. Own words count for any listener: if another member was
+ * given them and repeats them, they are an echo.
+ */
 function forListeners(kc: Uint8Array, all: readonly Speaker[], { word, purpose }: Answered): Read {
   const read = challengeReader(kc)
   return (speaker, window) =>
@@ -30,9 +36,9 @@ function forListeners(kc: Uint8Array, all: readonly Speaker[], { word, purpose }
 }
 
 /**
- * Those of some speakers who say these words, with the windows in which they do.
- * @param of `all` are the speakers of the subject, `speakers` those that count; `challenge` is null
- *   for words for everyone
+ * Returns the speakers who have these words, with the windows in which they do.
+ * @param of `all` are the speakers of the subject, `speakers` those that count; `challenge` is
+ *   null for words that are for all listeners
  */
 export function spokenBy(
   of: {

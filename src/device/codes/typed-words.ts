@@ -1,18 +1,18 @@
-/** Words as a person typed them. */
+/** Words as a user typed them. */
 import { Refusal } from '../../crypto/refusal.ts'
 import { parseWords } from '../../crypto/words.ts'
 import { AppError } from '../../errors.ts'
 
-/** What is said of words that cannot be read. */
+/** The texts of the errors for words that cannot be read. */
 interface Messages {
-  /** The number that is wanted, as the beginning of a sentence. */
+  /** The required number of words, as the beginning of a sentence. */
   readonly wanted: string
-  /** How a suggestion begins; by default for words that were heard. */
+  /** The beginning of a suggestion; by default, for words that were heard. */
   readonly suggests?: string
 }
 
 /**
- * Reads words that a person typed.
+ * Reads words that a user typed.
  * @throws AppError `word_count`, `unknown_word`
  */
 export function asTyped<T>(read: () => T, { wanted, suggests = 'Did you hear' }: Messages): T {
@@ -33,7 +33,7 @@ export function asTyped<T>(read: () => T, { wanted, suggests = 'Did you hear' }:
 }
 
 /**
- * The indices of three words, in one text or several.
+ * Returns the indices of three words, in one text or several.
  * @throws AppError `word_count`, `unknown_word`
  */
 export const threeWords = (words: string | readonly string[]): number[] =>
@@ -42,7 +42,7 @@ export const threeWords = (words: string | readonly string[]): number[] =>
   })
 
 /**
- * The index of the word of a challenge.
+ * Returns the index of the word of a challenge.
  * @throws AppError `word_count`, `unknown_word`
  */
 export const challengeWord = (word: string): number =>

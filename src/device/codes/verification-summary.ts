@@ -1,18 +1,18 @@
-/** What an answer to three words says to people. */
+/** The text about the result of a check, for people. */
 import { subjectOf } from '../../api/match-subject.ts'
 import type { Match, Verification } from '../../api/rest/verify.ts'
 import type { Expected } from './expected.ts'
 
 const ADVICE = 'If they fail again, hang up, and call a number that you know.'
 
-/** What words that answered a challenge were said for. */
+/** Returns the part of the text about the challenge that the words answered. */
 function answered(expected: Expected | null): string {
   if (!expected?.challenge) return ''
   const { shown } = expected.challenge.purpose
   return `, said to you alone, for ${shown === '' ? 'no purpose' : `"${shown}"`}`
 }
 
-/** The summary where the words match nothing. */
+/** Returns the text where the words match nothing. */
 function summariseNone(
   { conclusive, reasons }: Pick<Verification, 'conclusive' | 'reasons'>,
   expected: Expected | null,
@@ -30,8 +30,8 @@ function summariseNone(
 }
 
 /**
- * One line for people: what was found, and what to do where that is not plain.
- * @param others the matches that the words are of, other than own words
+ * Returns one line for people: the result, and what to do where that is not plain.
+ * @param others the matches of the words that are not own words
  * @param expected the speakers that the request expected; null where it named none
  */
 export function summarise(

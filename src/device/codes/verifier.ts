@@ -1,6 +1,6 @@
 /**
- * Finds the speaker of three words, on this device alone. Every match counts once (RFC 6238 section
- * 5.2): its use is stored before the answer is returned.
+ * Finds the speaker of three words, on this device alone. Every match counts once (RFC 6238
+ * section 5.2): its use is stored before the response is returned.
  */
 import { timeAt } from '../../api/fields.ts'
 import type { Expectation, Identified, LogEntry, Verification } from '../../api/rest/verify.ts'
@@ -17,7 +17,7 @@ import type { Guesses, Trying } from './rate-limit.ts'
 import { threeWords } from './typed-words.ts'
 import { summarise } from './verification-summary.ts'
 
-/** The uses of a window are remembered until two windows later. */
+/** The uses of a window are stored until two windows later. */
 const REMEMBERED = 2
 
 /** How words are checked. */
@@ -26,31 +26,31 @@ export interface Asked {
   readonly method?: LogEntry['method']
   /** The expected speaker: only their words are checked. */
   readonly expect?: Expectation | undefined
-  /** The challenge, by id, that the words have to answer: others are wrong. Not with `expect`. */
+  /** The id of the challenge that the words must answer: others are wrong. Not with `expect`. */
   readonly challenge?: string | undefined
 }
 
 export interface Verifier {
   /**
-   * Check three words for a caller (a token id, or null). Every check is logged, except a public one
-   * without a match, which goes on to the account server.
+   * Checks three words for a caller (a token id, or null). Every check is logged, except a public
+   * one without a match, which goes on to the account server.
    * @throws AppError word_count, unknown_word, rate_limited, keychain_locked, not_signed_in when
    *   this device signed out meanwhile, not_found for an unknown connection, member or challenge,
-   *   invalid_state for a challenge that accepts no try
+   *   invalid_state for a challenge that accepts no attempt
    */
   verify(
     words: string | readonly string[],
     caller: string | null,
     asked?: Asked,
   ): Promise<Verification>
-  /** Takes back a wrong try: the account server knows the words. */
+  /** Takes back a wrong attempt: the account server found a match for the words. */
   wasNoGuess(caller: string | null): void
 }
 
 const isExpected = (expected: Expected | null, { member_id }: Identified) =>
   expected === null || expected.user === null || expected.user === member_id
 
-/** The outcome as the verification log has it. */
+/** Returns the outcome for the verification log. */
 function outcomeOf({
   verified,
   conclusive,
@@ -63,7 +63,8 @@ function outcomeOf({
 }
 
 /**
- * The answer where this device has nothing to check words against: never conclusive, and nothing that counts as a check.
+ * Returns the result where this device has nothing to check words against. It is never
+ * conclusive, and does not count as a check.
  * @param at Unix milliseconds
  * @throws AppError word_count, unknown_word
  */
@@ -83,9 +84,9 @@ export function verifyNothing(words: string | readonly string[], at: number): Ve
 }
 
 /**
- * The verifier over the codes.
+ * Creates the verifier over the codes.
  * @param options `account` is the own account id; `demandSeat` throws when this device has signed
- *   out; `pace` is how a search through all connections gives way to others
+ *   out; `pace` is how a search through all connections yields to other work
  */
 export function newVerifier(options: {
   state: State
@@ -102,7 +103,10 @@ export function newVerifier(options: {
   const { pace = REAL_PACE } = options
   const certainty = newCertainty({ state, freshness })
 
-  /** Use up each match; answers the earliest time one of them was used before, or null when all are fresh. */
+  /**
+   * Stores the use of each match.
+   * @returns the earliest time of an earlier use, where all of them were used before; else null
+   */
   function use(hits: readonly Hit[], at: number): number | null {
     const earlier = hits.map((hit) => state.replays.firstUse(hit.use, at))
     const used = earlier.filter((time) => time !== null)
@@ -117,7 +121,10 @@ export function newVerifier(options: {
     const trying = { caller, expected: expect !== undefined || challenge !== undefined }
     const judgeAgain = guesses.check(trying)
     const indices = threeWords(words)
-    /** Wrong words counted during a wait limit this caller too. */
+    /**
+     * Checks the session and the limits again: wrong words counted during a wait limit this
+     * caller too.
+     */
     function waited(): void {
       demandSeat()
       judgeAgain()
@@ -137,8 +144,8 @@ export function newVerifier(options: {
   }
 
   /**
-   * The connections that have these words in the former epoch. Searched only if no current words
-   * match, one search at a time.
+   * Returns the connections that have these words in the previous epoch. Searches only if no
+   * current words match, one search at a time.
    */
   function formerOf(
     expected: Expected | null,
@@ -162,7 +169,7 @@ export function newVerifier(options: {
   const findBy = (expected: Expected | null, indices: readonly number[], at: number): Found =>
     expected === null ? codes.find(indices, at) : codes.findOf(expected, indices, at)
 
-  /** Waits until a search over everything is quick; one for an expected speaker needs no index. */
+  /** Waits until a search over everything is fast. One for an expected speaker needs no index. */
   async function indexed(expect: Expectation | undefined, waited: () => void): Promise<void> {
     if (expect !== undefined) return
     for (let wait = codes.ready(now); wait !== null; wait = codes.ready(now)) {
@@ -172,8 +179,8 @@ export function newVerifier(options: {
   }
 
   /**
-   * Runs a sync if the last one is old and the words match nothing here: they may match the newest
-   * rosters.
+   * Runs a sync if the last one is old and the words match nothing here. They may match the
+   * newest rosters.
    * @returns whether it ran one
    */
   async function refreshed(isExplained: () => boolean, waited: () => void): Promise<boolean> {
@@ -186,7 +193,10 @@ export function newVerifier(options: {
   /** The last search through all connections: another one waits for it. */
   let searched: Promise<unknown> = Promise.resolve()
 
-  /** Opens the challenge again after each wait: another caller may have used it up meanwhile. */
+  /**
+   * Checks words as the answer to a challenge. Opens the challenge again after each wait, because
+   * another caller may have used it meanwhile.
+   */
   async function checkAnswer(
     indices: readonly number[],
     trying: Trying,
@@ -217,7 +227,10 @@ export function newVerifier(options: {
     return search
   }
 
-  /** Synchronous: of two callers with the same words one is first. */
+  /**
+   * Checks words and stores the result. Synchronous: of two callers with the same words one is
+   * first.
+   */
   function check(
     trying: Trying,
     method: LogEntry['method'],
@@ -242,7 +255,8 @@ export function newVerifier(options: {
     return state.transaction(() => {
       const firstUsedAt = use(evidence, at) ?? use(old, at)
       const result = {
-        // Behind, words that were heard and recorded earlier would fit again.
+        // With a clock that is behind, words that were heard and recorded earlier would match
+        // again.
         verified: evidence.length > 0 && firstUsedAt === null && clock !== 'behind',
         conclusive: reasons.length === 0,
         replayed: firstUsedAt !== null,
@@ -259,10 +273,11 @@ export function newVerifier(options: {
       }
       freshness.noted(at)
       if (challenge !== null) challenges.use(challenge.id)
-      // Words of a former epoch too: they must not make guessing cheaper.
+      // Words of the previous epoch count too: they must not make guessing cheaper.
       if (hits.length === 0) guesses.wrong(trying)
       if (result.verified) guesses.right(trying)
-      // By the uses themselves, not by the clock: one that ran ahead for a while must not make words count twice.
+      // The uses decide, not the clock: one that ran ahead for a while must not make words count
+      // twice.
       state.replays.prune(state.replays.highest() - REMEMBERED)
       if (method === 'local' || all.length > 0)
         state.verifications.insert({

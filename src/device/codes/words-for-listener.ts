@@ -8,7 +8,7 @@ import type { Codes } from './codes.ts'
 import { nameOf } from '../names.ts'
 import { challengeWord } from './typed-words.ts'
 
-/** What a listener said, as the speaker typed it. */
+/** The challenge of a listener, as the speaker typed it. */
 export interface Heard {
   readonly challenge: string
   readonly purpose?: string | undefined
@@ -16,7 +16,10 @@ export interface Heard {
   readonly listener?: string | undefined
 }
 
-/** The listener. Throws AppError `validation_failed` for none, or one that is no other member. */
+/**
+ * Returns the listener.
+ * @throws AppError `validation_failed` where there is none, or `given` is not another member
+ */
 function listenerIn(row: ConnectionRow, own: string, given: string | undefined): Member {
   const others = row.members.filter(({ user_id }) => user_id !== own)
   const refused = (message: string) => invalid('query', [{ path: 'listener', message }])
@@ -29,11 +32,11 @@ function listenerIn(row: ConnectionRow, own: string, given: string | undefined):
 }
 
 /**
- * The words to say now to a listener who gave a challenge.
+ * Returns the words to speak now to a listener who gave a challenge.
  * @param at Unix milliseconds
  * @returns null where this device has no words for the connection
- * @throws AppError `word_count`, `unknown_word` for the challenge; `too_long`; `validation_failed`
- *   for the listener
+ * @throws AppError `word_count`, `unknown_word` for the challenge; `too_long`;
+ *   `validation_failed` for the listener
  */
 export function wordsForListener(
   { state, codes, identity }: { state: State; codes: Codes; identity: { account: string } },

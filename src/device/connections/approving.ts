@@ -1,4 +1,4 @@
-/** Approving an invitation, and what this device keeps of it. */
+/** Approves an invitation, and stores its consequences on this device. */
 import type { Account } from '../../api/port.ts'
 import type { Invitation } from '../../api/rest/invitations.ts'
 import { giveConsent } from './consents.ts'
@@ -7,9 +7,11 @@ import { recall } from './ignored-connections.ts'
 import type { Basis } from './listed-invitations.ts'
 
 /**
- * Approves an invitation by a consent. The inviter keeps the name that they had when the person approved.
- * @param basis the connection and inviter, where words prove them; else its caller: those that were
- *   listed
+ * Approves an invitation by a signed consent.
+ *
+ * Pins the name that the inviter had when the user approved.
+ * @param basis the connection and inviter where words prove them; otherwise the caller, and the
+ *   listed ones are used
  * @throws AppError as `giveConsent` does
  */
 export async function approveInvitation(

@@ -1,4 +1,4 @@
-/** What follows for connections when the person has confirmed the new keys of an account. */
+/** Updates connections after the user has confirmed the new keys of an account. */
 import type { Account } from '../../api/port.ts'
 import { unconfirmedMembers } from '../../crypto/logs/roster.ts'
 import { newInvite } from './invites.ts'
@@ -7,10 +7,12 @@ import type { Signing } from './roster-entries.ts'
 import { rememberedRoster } from '../logs/roster-cache.ts'
 
 /**
- * Gives an account its seat back wherever this account is an owner and all devices of the other were
- * replaced by keys that no owner has confirmed.
- * @returns in how many connections
- * @throws AppError as `confirmKeys` does; what is not done then, the next sync does
+ * Confirms an account's new keys in each connection of which this account is an owner.
+ *
+ * This concerns connections in which all devices of the other account were replaced by keys that
+ * no owner has confirmed.
+ * @returns the number of connections
+ * @throws AppError as `confirmKeys` does; the next sync completes the rest
  */
 export async function confirmSeats(
   device: Signing,

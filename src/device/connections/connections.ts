@@ -1,4 +1,4 @@
-/** Making a connection: its secret, the first entry of its roster, and the secret sealed to this device, in one request. */
+/** Opens a connection: one request with the first roster entry and the sealed secret. */
 import { MOST_ENVELOPES } from '../../api/device/logs.ts'
 import type { Account } from '../../api/port.ts'
 import type { Connection, Invitee } from '../../api/rest/connections.ts'
@@ -17,16 +17,16 @@ import { type Signing, ownFirst } from './roster-entries.ts'
 import type { Fork } from '../logs/rosters.ts'
 import { sealedTo } from '../identity/seal-keys.ts'
 
-/** What the person asks for; the account server does what is told of a preset and of a request. */
+/** The request of the user. The account server applies `preset_id` and `open_link_request`. */
 export interface Wanted extends Pick<Opening, 'preset_id' | 'open_link_request'> {
   readonly name: string
   readonly invite: readonly Invitee[]
-  /** The forked connection that it replaces, and the evidence for those who did not see the fork. */
+  /** The forked connection that this one replaces, and evidence for members who saw no fork. */
   readonly replaces?: string
   readonly fork?: Fork
 }
 
-/** The first entry and an envelope for each device of the account. */
+/** Makes the first entry, and an envelope for each device of the account. */
 async function newOpening(
   { state, vault, identity }: Signing,
   account: Account,
@@ -42,7 +42,7 @@ async function newOpening(
   const entry = openEntry({ connection, k, ...(replaces === undefined ? {} : { replaces }), ...by })
   const roster = verifyRoster(connection, [entry], new Map([[actor, log]]))
   const own = log.active.map((one) => ({ account: actor, device: one }))
-  // Those that are too many get theirs as other devices without one do, at a sync.
+  // Further devices get their envelopes at a sync, as devices without a secret do.
   const first = ownFirst(own, identity).slice(0, MOST_ENVELOPES)
   const envelopes = await sealedTo(state, account, { roster, k }, first)
   if (!vault.has(connection)) vault.put(connection, k)
@@ -51,9 +51,12 @@ async function newOpening(
 }
 
 /**
- * Open a new connection whose only member is the own account, others being invited to it. The secret, and all that the server is asked, are kept before it
- * hears of the connection: a crash in between leaves a secret without a connection, never a connection without its secret, and
- * the same operation sends the same request again, even if the own key log grew. Where the server knows a newer one, it asks once more on top of that.
+ * Opens a connection with this account as its only member, and invites the others to it.
+ *
+ * The secret and the request body are stored before the request is sent. After a crash there may
+ * be a secret without a connection, but never a connection without its secret. The same operation
+ * sends the same body again, even if this account's key log has grown. If the server answers
+ * conflict because its key log is newer, a second request follows that is based on the newer log.
  */
 export async function openConnection(
   device: Signing,
@@ -70,7 +73,7 @@ export async function openConnection(
   }
 }
 
-/** Whether the own key log has entries that were not known here: another device was added, revoked or renewed. */
+/** Checks whether the account server has newer entries of this account's key log. */
 async function hasGrown(device: Signing, account: Account): Promise<boolean> {
   const { seq } = await device.identity.keyLog()
   return (await pullKeyLog(device, account, device.identity.account)).seq > seq
@@ -84,7 +87,7 @@ async function open(
 ): Promise<Connection> {
   const { state, identity, demandSeat } = device
   const id = idOf(PREFIX.connection, act)
-  // The answer to an earlier attempt was lost, and a sync brought the connection since.
+  // The answer to an earlier attempt was lost, and a sync has fetched the connection since.
   if (state.connections.get(id) !== null) return account.connections.read({ id })
   const kept = readOpening(state, id)
   const body =
@@ -98,7 +101,7 @@ async function open(
   const own = new Map([[identity.account, await identity.keyLog()]])
   const roster = verifyRoster(id, [entry], own)
   const made = await account.rosters.open({ body }).catch((error: unknown) => {
-    // One of the devices that it is sealed to may be revoked by now, or have another sealing key.
+    // A device in the body may have been revoked by now, or may have another sealing key.
     if (isRefusal(error)) {
       dropOpening(state, id)
       state.invites.clear(id)
@@ -107,7 +110,7 @@ async function open(
   })
   demandSeat()
   rememberRoster(state, roster)
-  // Of an answer that comes late: what happened since the opening, the next sync fetches.
+  // The answer may be late: the next sync fetches all changes since the opening.
   const opened = { ...made, updated_at: made.created_at }
   if (isNewest(state, roster)) keepConnection(device, opened, { roster, keyLogs: own })
   return made

@@ -1,8 +1,10 @@
 /**
- * Consents (protocol, section 6): the person approves an invitation, and this device signs that the
- * account may be taken in by the inviter. The device remembers what it signed: where the account is
- * taken in by a consent that was withdrawn, or that is older than 30 days, the device leaves. On the
- * account server's word alone it signs no `leave`: the person is asked.
+ * Consents: this device signs that an inviter may add the account to a connection.
+ *
+ * The device signs when the user approves an invitation, and stores what it signed. If the
+ * account is added by a consent that was withdrawn or is older than 30 days, the device leaves.
+ * It signs no `leave` on the claim of the account server alone: the user decides.
+ * @see protocol, section 4
  */
 import type { Account } from '../../api/port.ts'
 import type { Invitation } from '../../api/rest/invitations.ts'
@@ -35,8 +37,10 @@ const nameOf = (consent: string) => encodeBase64url(hashOf(consent))
 type Approving = Pick<DeviceContext, 'state' | 'identity' | 'now' | 'demandSeat'>
 
 /**
- * What a consent to an invitation has to name, as the account server answers. Where this device knew
- * nothing of the invitation, the answer is remembered, so that it holds for a repetition.
+ * Returns the connection, inviter and roster head that the account server wants in a consent.
+ *
+ * If this device has not stored the invitation yet, it stores this answer, so that a repetition
+ * is compared with it.
  */
 async function wantedFor(device: Approving, account: Account, invitation: string, basis: Basis) {
   const expected = 'reader' in basis ? listedAs(device, invitation, basis.reader) : basis
@@ -49,13 +53,14 @@ async function wantedFor(device: Approving, account: Account, invitation: string
 }
 
 /**
- * Approves an invitation with the key of this device. The consent is remembered before the account
- * server gets it.
- * @param basis what it must be for, where words or a roster prove that; else its caller: it must be
- *   for what the account server listed
+ * Approves an invitation with a signature of this device.
+ *
+ * The consent is stored before the account server receives it.
+ * @param basis the connection and inviter where words or a roster prove them; otherwise the
+ *   caller, and they must match what the account server listed
  * @returns the invitation, with the connection and the inviter that the consent names
- * @throws AppError `backend_error` with `state` `other_invitation` where the account server names
- *   others before, and then nothing is signed, or after, and then the consent is withdrawn;
+ * @throws AppError `backend_error` with `state` `other_invitation` if the account server names
+ *   others: before the signature nothing is signed, after it the consent is withdrawn;
  *   `invalid_state` with `state` `read_again` as `listedAs` does; what the account throws
  */
 export async function giveConsent(
@@ -95,8 +100,10 @@ export async function giveConsent(
 }
 
 /**
- * Notes what this device consented to and another device of the account declined, by the
- * account server's list. Called before rosters are fetched, since a consent that holds is then used up.
+ * Marks the consents to invitations that another device of the account declined.
+ *
+ * The list comes from the account server. Call this before rosters are fetched, because a valid
+ * consent is then used up.
  * @throws AppError what the account throws
  */
 export async function noteDeclined(
@@ -107,7 +114,9 @@ export async function noteDeclined(
   for (const { id } of received) consents.decline(id)
 }
 
-/** The consent by which this account is in a connection, where this device signed it and left it open. */
+/**
+ * Returns the consent by which this account joined, if this device signed it and still has it.
+ */
 function consentIn(state: State, roster: Roster, own: string): ConsentRow | null {
   const isMember = roster.members.some(({ account }) => account === own)
   const consent = isMember ? lastConsentOf(roster, own) : null
@@ -118,8 +127,9 @@ const holds = ({ at, withdrawn }: ConsentRow, now: number): boolean =>
   !withdrawn && Math.abs(now - at) <= LONGEST_MS
 
 /**
- * A consent that holds is used up when a roster first shows the account taken in by it, unless the
- * person is still to be asked.
+ * Deletes a valid consent once a roster shows the account added by it.
+ *
+ * A consent that another device declined is kept until the user was asked.
  */
 export function settleConsent(
   {
@@ -134,9 +144,9 @@ export function settleConsent(
 }
 
 /**
- * Leaves a connection into which the account was taken by a consent that does not hold.
- * @returns `left`; `declined` once where the consent holds but for what the account server says of
- *   another device; null where nothing is to be said
+ * Leaves a connection to which the account was added by an invalid consent.
+ * @returns `left`; `declined`, once, if the consent is valid but the account server reports that
+ *   another device declined it; null if there is nothing to report
  * @throws AppError as `leaveOrEnd` does
  */
 export async function leaveUnlessAgreed(
@@ -155,8 +165,9 @@ export async function leaveUnlessAgreed(
 }
 
 /**
- * The revoked device by whose consent the account is in a connection that it is to leave; null where
- * there is nothing to leave any more, which is then noted.
+ * Returns the revoked device that consented to a connection which the account has to leave.
+ *
+ * If there is nothing left to leave, this clears the mark and returns null.
  */
 export function consenterOf({ state, identity }: Signing, connection: string): string | null {
   const known = rememberedRoster(state, connection)
@@ -167,8 +178,8 @@ export function consenterOf({ state, identity }: Signing, connection: string): s
 }
 
 /**
- * Leaves a connection into which the account was taken by a consent of a revoked device.
- * @throws AppError as `leaveOrEnd` does; it stays noted then
+ * Leaves a connection to which the account was added by a consent of a revoked device.
+ * @throws AppError as `leaveOrEnd` does; the connection then stays marked
  */
 export async function leaveUnagreed(
   device: Signing,

@@ -1,4 +1,7 @@
-/** Which epochs leave a code key behind: those that a routine rotation ended (protocol, section 4). */
+/**
+ * Keeps the code key of a previous epoch if a routine rotation ended that epoch.
+ * @see protocol, section 4
+ */
 import { lastPlace } from '../../crypto/logs/chain.ts'
 import { LABEL, codeKey } from '../../crypto/code.ts'
 import { PREFIX, parseId } from '../../crypto/encoding/id.ts'
@@ -18,9 +21,11 @@ import { isDoubted } from '../logs/reviewed-keys.ts'
 import type { Known } from '../logs/roster-cache.ts'
 
 /**
- * The roster before the entry that opened the current epoch, where that was a routine rotation:
- * nothing was pending, no member held the connection, and it covers no revocation that the epoch
- * before did not, as far as the newest key logs known here say. Null otherwise.
+ * Returns the roster before the entry that opened the current epoch, if that was routine.
+ *
+ * A rotation is routine if none was pending, no member suspended the connection, and the entry
+ * covers no revocation that the previous epoch did not, by the newest key logs cached here.
+ * Otherwise returns null.
  */
 function beforeRoutine(state: DeviceContext['state'], known: Known): Roster | null {
   const { connection, entries, unfit } = known.roster
@@ -34,9 +39,11 @@ function beforeRoutine(state: DeviceContext['state'], known: Known): Roster | nu
 }
 
 /**
- * Keeps the code key of the epoch before the current one, where its secret is still here and a
- * routine rotation ended it; deletes the one of any other. Called before the secret is replaced.
- * @param known what is known of the connection now
+ * Keeps the code key of the epoch before the current one, or deletes it.
+ *
+ * The key is kept if the secret of that epoch is still here and a routine rotation ended it. Call
+ * this before the secret is replaced.
+ * @param known the current state of the connection
  */
 export function keepFormer(
   device: Pick<DeviceContext, 'state' | 'vault' | 'now'>,

@@ -1,4 +1,8 @@
-/** Making a guest code: the secret is made here and travels in the link's fragment only, which no server ever sees. */
+/**
+ * Makes guest codes. The secret is made on this device and is only in the link's fragment.
+ *
+ * Browsers do not send the fragment to the server.
+ */
 import { randomBytes } from 'node:crypto'
 import { timeAt } from '../../api/fields.ts'
 import type { Account } from '../../api/port.ts'
@@ -9,11 +13,14 @@ import { AppError, statusOf } from '../../errors.ts'
 import type { GuestRow } from '../../state/guests.ts'
 import type { DeviceContext } from '../context.ts'
 
-/** The link of a guest code: the page's address, and the secret in the fragment (protocol section 5). */
+/**
+ * Returns the link of a guest code: the page's URL with the secret in the fragment.
+ * @see protocol, section 5
+ */
 export const guestUrl = (publicUrl: string, id: string, secret: Uint8Array): string =>
   `${publicUrl}/g/${id}#${encodeBase64url(secret)}`
 
-/** What this device keeps of a guest code: whom it is for only while its words can verify. */
+/** Returns the row that this device stores. It names the external member only while active. */
 export function guestRow(guest: GuestCode): GuestRow {
   const external = guest.state === 'active' ? guest.external_member : null
   return {
@@ -28,8 +35,10 @@ export function guestRow(guest: GuestCode): GuestRow {
 }
 
 /**
- * What a sync keeps of a guest code whose secret this device made: the label, the external member and
- * the time of expiry are its own, and the account server can only end it, or end it earlier.
+ * Returns the updated row of a guest code, for a sync on the device that made its secret.
+ *
+ * The label, the external member and the expiry are those of this device. The account server can
+ * only end the code, or set an earlier expiry.
  */
 export function guestAfter(known: GuestRow, listed: GuestRow): GuestRow {
   const { state } = listed
@@ -39,7 +48,7 @@ export function guestAfter(known: GuestRow, listed: GuestRow): GuestRow {
     : { ...listed, label: known.label, expires_at }
 }
 
-/** Whether a sync finds nothing to change in what this device keeps of a guest code. */
+/** Checks whether a sync has nothing to change in the stored row of a guest code. */
 export const isSameGuest = (one: GuestRow, other: GuestRow): boolean =>
   one.state === other.state &&
   one.label === other.label &&
@@ -48,8 +57,9 @@ export const isSameGuest = (one: GuestRow, other: GuestRow): boolean =>
   one.external_member_name === other.external_member_name
 
 /**
- * Make a guest code. The secret is kept before the server hears of the code, as with connections.
- * @param of `expiresIn` in seconds; `externalMember`: the id of whom it is for, who is the account's; null for nobody who is kept
+ * Makes a guest code. The secret is stored before the request is sent, as for connections.
+ * @param of `expiresIn` in seconds; `externalMember`: the id of the account's external member
+ *   that the code is for, or null for none
  * @param now Unix milliseconds
  */
 export async function createGuestCode(
@@ -65,12 +75,12 @@ export async function createGuestCode(
   const expires_at = timeAt(now + expiresIn * 1000)
   const body = { id, label, expires_at, external_member_id }
   const made = await account.deviceGuestCodes.create({ body }).catch((error: unknown) => {
-    // What was refused is not there; what was not answered may be.
+    // A rejected request created nothing. One without an answer may have created the code.
     if (error instanceof AppError && statusOf(error.code) < 500) vault.delete(id)
     throw error
   })
   demandSeat()
-  // The account server names the external member that was asked for, and no other.
+  // Use the external member only if the account server names the requested one.
   const { external_member: answered } = made
   const external_member = answered?.id === external_member_id ? answered : null
   const row = guestRow({ ...made, id, label, expires_at, state: 'active', external_member })
@@ -79,7 +89,9 @@ export async function createGuestCode(
   return { made, secret }
 }
 
-/** The account server has revoked a guest code: here its words are nobody's from now on, and its secret is gone. */
+/**
+ * Deletes the secret of a guest code that the account server revoked. Its words stop verifying.
+ */
 export function forgetGuestCode(
   device: DeviceContext & { readonly sync: { changed(id: string): void } },
   id: string,

@@ -1,8 +1,9 @@
 /**
- * Connections that the person gave up although nothing can be signed for them: their history forks,
- * what the account server shows of them is refused, or all devices of this account were replaced
- * since it came in. The account server still has them; here they are gone, and what cannot be
- * checked of them holds nothing up.
+ * Connections that the user gave up because this device can sign nothing for them.
+ *
+ * The history forked, the server's data is rejected, or all devices of this account were replaced
+ * since it joined. The account server still has such a connection. On this device it is hidden,
+ * and its unverifiable data blocks nothing else.
  */
 import { Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
@@ -13,14 +14,14 @@ type Meta = Pick<State, 'meta'>
 
 const all = ({ meta }: Meta) => (meta.get(META) ?? []) as readonly string[]
 
-/** Their ids. */
+/** Returns the ids of the ignored connections. */
 export const dismissed = (state: Meta): ReadonlySet<string> => new Set(all(state))
 
-/** Give a connection up. */
+/** Ignores a connection. */
 export const dismiss = (state: Meta, id: string): void =>
   state.meta.set(META, [...new Set([...all(state), id])])
 
-/** Somebody invites to it, and the person says yes. */
+/** Stops ignoring a connection, after the user approved an invitation to it. */
 export function recall(state: Meta, id: string): void {
   if (dismissed(state).has(id))
     state.meta.set(
@@ -30,9 +31,11 @@ export function recall(state: Meta, id: string): void {
 }
 
 /**
- * Whether leaving failed because nothing can be signed: nothing will ever be, or the entry would
- * follow a roster or a key log that breaks a rule. The latter may last, where this device remembers
- * what a dishonest server once showed to it alone.
+ * Checks whether leaving failed because this device cannot sign an entry.
+ *
+ * Either no entry will ever be valid, or the entry would follow a roster or a key log that breaks
+ * a rule. The latter may be permanent if a dishonest server once showed entries to this device
+ * alone.
  */
 export const isUnsignable = (error: unknown): boolean =>
   error instanceof AppError &&

@@ -1,7 +1,9 @@
 /**
- * Fetches the signed names of inviters of whom none is known here, so that an invitation is not shown
- * under a name that the account server alone says. An inviter without a signed name is asked for
- * again after 15 minutes; one that a sync brings meanwhile is known.
+ * Fetches the signed names of inviters that this device does not have yet.
+ *
+ * Without them an invitation would show a name that only the account server claims. After 15
+ * minutes the device asks again for an inviter without a signed name. A name that a sync stores
+ * in the meantime is used.
  */
 import type { Account } from '../../api/port.ts'
 import { Refusal } from '../../crypto/refusal.ts'
@@ -9,17 +11,18 @@ import { AppError } from '../../errors.ts'
 import { newTurns } from '../in-order.ts'
 import type { Remembering } from '../logs/key-log.ts'
 
-/** The most that are fetched for one answer; the next answer fetches others. */
+/** The maximum number of names fetched for one answer. The next answer fetches others. */
 const MOST = 20
-/** The most requests at a time, of all answers together. */
+/** The maximum number of concurrent requests, for all answers together. */
 const AT_ONCE = 4
-/** How long an inviter counts as one without a signed name, in milliseconds. */
+/** How long an inviter is treated as one without a signed name, in milliseconds. */
 const AGAIN_MS = 15 * 60_000
 
 export interface InviterNames {
   /**
-   * Fetches the names of accounts, and waits for them. Where that fails there is none, and an answer
-   * says that the name is the account server's.
+   * Fetches the names of accounts and waits for them.
+   *
+   * If that fails there is no signed name, and an answer marks the name as the account server's.
    */
   fetch(account: Account, ids: readonly string[]): Promise<void>
 }
@@ -28,7 +31,7 @@ export function newInviterNames(of: {
   device: () => Remembering
   now: () => number
 }): InviterNames {
-  /** Look-ups of the last 15 minutes, also those under way, by account. */
+  /** Look-ups of the last 15 minutes by account, including those that are running. */
   const asked = new Map<string, { readonly at: number; readonly end: Promise<void> }>()
   const lanes = Array.from({ length: AT_ONCE }, () => newTurns())
   let count = 0
@@ -39,7 +42,7 @@ export function newInviterNames(of: {
       await pullKeyLog(of.device(), account, id)
     } catch (error) {
       if (error instanceof Refusal) return
-      // The request failed, so nothing is known of the name.
+      // The request failed, so it is unknown whether there is a name.
       asked.delete(id)
       if (!(error instanceof AppError)) throw error
     }

@@ -1,6 +1,9 @@
 /**
- * Whom this device invited, as it remembers it: whoever else the account server says was invited, it takes in nobody. An invitation
- * serves once, for a while, and for who was not removed since.
+ * Stores which accounts and mailboxes this device invited to connections.
+ *
+ * The device adds an account only for a stored invitation, never for one that the account server
+ * claims. An invitation can be used once, for a limited time, and only if its account was not
+ * removed since.
  */
 import type { Account } from '../../api/port.ts'
 import type { Invitee } from '../../api/rest/connections.ts'
@@ -12,20 +15,27 @@ import type { DeviceContext } from '../context.ts'
 
 type Inviting = Pick<DeviceContext, 'state' | 'now' | 'demandSeat'>
 
-/** Under what this device remembers whom it invited. */
+/**
+ * Returns the key under which an invitation is stored: a mailbox in lower case or an account id.
+ */
 export const targetOf = (invitee: Invitee): string =>
   'email' in invitee ? invitee.email.toLowerCase() : invitee.user_id
 
 const DAY_MS = 24 * 3_600_000
 
-/** An account server ends an invitation sooner, and gives whoever approved at its end one day; this is for one that says it did not. */
+/**
+ * How long an invitation is stored, in milliseconds.
+ *
+ * An honest account server ends it earlier, and grants one more day to an account that approved
+ * at the end. This limit is for a server that does not.
+ */
 const GOOD_MS = LONGEST_INVITATION_S * 1000 + DAY_MS
 
-/** The new keys of a member are confirmed without asking them: there is no answer to wait for. */
+/** How long a confirmation of a member's new keys is stored. It waits for no answer of theirs. */
 const AGAIN_MS = 15 * DAY_MS
 
 /**
- * What this device remembers of an invitation to a connection as it knows it now.
+ * Returns the row of an invitation to a connection, as of the newest cached roster entry.
  * @param again see `Invite`
  */
 export const newInvite = (
@@ -43,8 +53,10 @@ export const newInvite = (
 })
 
 /**
- * Invite somebody. This device remembers it before the account server hears of it: an approval of an invitation that it does not know
- * takes nobody in.
+ * Invites an account or a mailbox.
+ *
+ * The row is stored before the request is sent, because an approval of an unknown invitation adds
+ * no account.
  * @throws AppError what the account throws
  */
 export async function invite(
@@ -61,7 +73,8 @@ export async function invite(
   try {
     const made = await account.members.add({ id: connection, body: invitee })
     device.demandSeat()
-    // Anew: meanwhile a sync may have been told of an earlier one to the same that is over.
+    // Stored again, because a sync may have deleted the row for an earlier invitation that is
+    // over.
     invites.put({ ...row, invitation: made.id })
     return made
   } catch (error) {
@@ -70,7 +83,7 @@ export async function invite(
   }
 }
 
-/** Whether the account server speaks of an invitation that is remembered: by its id, where that is known. */
+/** Checks whether a listed invitation is a stored one: by its id, if the row has one. */
 const isOf = (
   { invitation, connection, target }: Invite,
   { id, connection_id, to }: Invitation,
@@ -79,7 +92,10 @@ const isOf = (
     ? connection_id === connection && [to.user_id, to.email?.toLowerCase()].includes(target)
     : invitation === id
 
-/** Forget the invitations that are over, of which the account server says so or not. Throws AppError what the account throws. */
+/**
+ * Deletes the rows of invitations that are over, by their time or by the account server's list.
+ * @throws AppError what the account throws
+ */
 export async function dropEnded({ state, now }: Inviting, account: Account): Promise<void> {
   const { invites } = state
   invites.dropOld(now())
@@ -90,7 +106,7 @@ export async function dropEnded({ state, now }: Inviting, account: Account): Pro
     const { connection, target } = row
     const same = sent.filter((one) => isOf(row, one))
     const isLive = same.some(({ state: is }) => is === 'pending' || is === 'approved')
-    // One that was made while the account server answered is not in its answer.
+    // The answer does not include an invitation that was made while the request ran.
     const found = invites.get(connection, target)
     const isSame = found?.invitation === row.invitation && found.until === row.until
     if (same.length > 0 && !isLive && isSame) invites.delete(connection, target)
@@ -98,10 +114,11 @@ export async function dropEnded({ state, now }: Inviting, account: Account): Pro
 }
 
 /**
- * Take invitations back. This device forgets them before the account server hears of it, and remembers them again where the account
- * server refuses.
- * @param rows the invitations as they are remembered
- * @param work tells the account server
+ * Deletes rows and then runs the request that ends their invitations.
+ *
+ * If the account server rejects the request, the rows are stored again.
+ * @param rows the stored invitations
+ * @param work sends the request
  */
 async function takenBack<T>(
   { state: { invites }, demandSeat }: Inviting,
@@ -118,7 +135,10 @@ async function takenBack<T>(
   }
 }
 
-/** Withdraw an invitation. Throws AppError what the account throws. */
+/**
+ * Withdraws an invitation.
+ * @throws AppError what the account throws
+ */
 export async function withdraw(
   device: Inviting,
   account: Account,
@@ -126,7 +146,7 @@ export async function withdraw(
 ): Promise<Invitation> {
   const rows = device.state.invites.all()
   const known = rows.filter(({ invitation }) => invitation === id)
-  // One that was made together with its connection has no id here.
+  // An invitation that was made together with its connection has no id in its row.
   const { sent } = known.length > 0 ? { sent: [] } : await account.invitations.list({})
   const named = sent.filter((one) => one.id === id)
   const theirs = rows.filter((row) => named.some((one) => isOf(row, one)))
@@ -134,8 +154,9 @@ export async function withdraw(
 }
 
 /**
- * Withdraw what invites somebody to a connection, by account or by mailbox.
- * @param of `mid`: the id of the account or of the invitation to a mailbox, as the members have it
+ * Withdraws the invitations of an account or a mailbox to a connection.
+ * @param of `mid`: the id of the account, or of the invitation to a mailbox, as listed among the
+ *   members
  * @throws AppError what the account throws
  */
 export async function uninvite(
@@ -144,7 +165,7 @@ export async function uninvite(
   { id, mid }: { id: string; mid: string },
 ): Promise<void> {
   const { sent } = await account.invitations.list({})
-  // To which account a mailbox belongs, the account server alone knows.
+  // Only the account server can map a mailbox to an account.
   const theirs = sent.filter(
     (one) => one.connection_id === id && [one.id, one.to.user_id].includes(mid),
   )

@@ -1,11 +1,13 @@
 /**
- * The inviter and the connection with which the account server listed an invitation. A person reads
- * them in a list and then approves by id, so a consent is signed for these alone: the server could
- * name others in between.
+ * Stores which inviter and connection the account server named when it listed an invitation.
  *
- * A server that lists very many invitations makes the device forget some. Then one that is listed
- * anew may have been read before, with other names. So for a while after that, the first approval of
- * each caller is refused, and the refusal says what the next one is for.
+ * The user reads both in a list and then approves by id. The device signs a consent for exactly
+ * these two, because the server could name others in between.
+ *
+ * If a server lists more than 10,000 invitations, the device deletes the oldest rows. A newly
+ * listed invitation may then have been listed before with other names. So until the deleted rows
+ * would have expired, the first approval by each caller is rejected, and the error names the
+ * connection and the inviter that a second approval is for.
  */
 import type { Invitation } from '../../api/rest/invitations.ts'
 import { LONGEST_INVITATION_S } from '../../api/rest/presets.ts'
@@ -13,29 +15,29 @@ import { AppError } from '../../errors.ts'
 import type { DeviceContext } from '../context.ts'
 
 const DAY_MS = 24 * 3_600_000
-/** How long they are kept after the last listing: longer than an invitation waits for an answer. */
+/** How long a row is kept after its last listing: longer than an invitation stays open. */
 const KEPT_MS = LONGEST_INVITATION_S * 1000 + 2 * DAY_MS
-/** The most that are kept: a list has at most 500. */
+/** The maximum number of rows. One list has at most 500 invitations. */
 const MOST = 10_000
-/** When some were last forgotten because there were more, in Unix milliseconds. */
+/** Key in `meta`: when rows were last deleted because of `MOST`, in Unix milliseconds. */
 const FORGOTTEN = 'listed_invitations_forgotten'
 
-/** What a consent to an invitation names. */
+/** The connection and the inviter that a consent names. */
 export interface ConsentTo {
   readonly connection: string
-  /** The id of an account. */
+  /** Account id. */
   readonly inviter: string
 }
 
 interface Listed extends ConsentTo {
-  /** The id of the invitation. */
+  /** Invitation id. */
   readonly id: string
 }
 
-/** The caller of an approval: the id of a token, null for the command line. */
+/** The caller of an approval: the id of a token, or null for the command line. */
 export type Reader = string | null
 
-/** The basis of an approval: a proof of what it is for, or what was listed and its caller. */
+/** What an approval is checked against: proven values, or the listed ones of a caller. */
 export type Basis = ConsentTo | { readonly reader: Reader }
 
 type Listing = Pick<DeviceContext, 'state' | 'now' | 'demandSeat'>
@@ -43,11 +45,11 @@ type Listing = Pick<DeviceContext, 'state' | 'now' | 'demandSeat'>
 export const isSame = (one: ConsentTo, other: ConsentTo): boolean =>
   one.connection === other.connection && one.inviter === other.inviter
 
-/** Whether a received invitation may be approved; one that was approved already, again. */
+/** Checks whether a received invitation can be approved, for the first time or again. */
 export const isOpen = ({ state }: Pick<Invitation, 'state'>): boolean =>
   state === 'pending' || state === 'approved'
 
-/** The error where the account server names an inviter or a connection other than `before`. */
+/** Returns the error for a server that names an inviter or connection different from `before`. */
 export const otherInvitation = ({ connection, inviter }: ConsentTo): AppError =>
   new AppError(
     'backend_error',
@@ -55,7 +57,7 @@ export const otherInvitation = ({ connection, inviter }: ConsentTo): AppError =>
     { details: { state: 'other_invitation' } },
   )
 
-/** The error where it is not known with which inviter and connection the caller read an invitation. */
+/** Returns the error that asks the caller to read the invitation again before approving it. */
 const readAgain = ({ connection, inviter }: ConsentTo): AppError =>
   new AppError(
     'invalid_state',
@@ -63,7 +65,7 @@ const readAgain = ({ connection, inviter }: ConsentTo): AppError =>
     { details: { state: 'read_again' } },
   )
 
-/** Whether some were forgotten that may still wait for an answer. */
+/** Checks whether rows of invitations that may still be open were deleted. */
 function hasForgotten({ state, now }: Pick<Listing, 'state' | 'now'>): boolean {
   const at = state.meta.get(FORGOTTEN) as number | null
   return at !== null && Math.abs(now() - at) < KEPT_MS
@@ -71,12 +73,15 @@ function hasForgotten({ state, now }: Pick<Listing, 'state' | 'now'>): boolean {
 
 const nameOf = (reader: Reader): string => reader ?? ''
 
-/** The reader of what no caller was shown by a refusal. */
+/** The reader of a row that has not been shown to any caller in an error. */
 const NOBODY = '-'
-/** The inviter where the account server names none; no answer of it fits that. */
+/** Stored where the account server names no inviter. No later answer matches it. */
 const NO_INVITER = 'unknown'
 
-/** Keeps one; whether anything was written. What it was listed with first stays. */
+/**
+ * Stores one listed invitation. The first connection and inviter are kept.
+ * @returns whether a row was written
+ */
 function keep(
   { state }: Listing,
   listed: Listed,
@@ -85,15 +90,15 @@ function keep(
   const known = state.listedInvitations.get(listed.id)
   const changed = known !== null && (known.changed || !isSame(known, listed))
   if (known?.listed_at === listed_at && known.changed === changed) return false
-  // A list changes no reader: programs that list again and again would take it away.
+  // Keep the reader: a program that lists repeatedly would otherwise reset it each time.
   const reader = known === null ? first : known.reader
   state.listedInvitations.put({ ...listed, changed, listed_at, reader })
   return true
 }
 
 /**
- * Remembers the inviter and the connection of invitations, as the account server names them.
- * @throws AppError not_signed_in when this device signed out meanwhile
+ * Stores the inviter and the connection of each invitation as the account server lists them.
+ * @throws AppError not_signed_in if this device signed out in the meantime
  */
 export function rememberListed(device: Listing, listed: readonly Listed[]): void {
   if (listed.length === 0) return
@@ -101,15 +106,15 @@ export function rememberListed(device: Listing, listed: readonly Listed[]): void
   const { state, now } = device
   const rows = state.listedInvitations
   const at = now()
-  // To the day, so that most lists write nothing.
+  // Rounded down to the day, so that most lists write nothing.
   const today = Math.floor(at / DAY_MS) * DAY_MS
   state.transaction(() => {
     const isFull = hasForgotten(device) || rows.count() + listed.length > MOST
-    // Where some are forgotten, those of this list stay longest, also if the clock went back.
+    // When rows are deleted, those of this list must be the newest, even if the clock went back.
     const as = isFull
       ? { listed_at: Math.max(at, rows.newest() + 1), reader: NOBODY }
       : { listed_at: today, reader: null }
-    // One after the other: a list may name one invitation twice.
+    // One at a time, because a list may name an invitation twice.
     const kept = listed.filter((one) => keep(device, one, as))
     if (kept.length === 0) return
     rows.dropOld(today - KEPT_MS)
@@ -118,8 +123,8 @@ export function rememberListed(device: Listing, listed: readonly Listed[]): void
 }
 
 /**
- * Remembers the invitations of a list that can be approved.
- * @throws AppError not_signed_in when this device signed out meanwhile
+ * Stores those invitations of a list that can be approved.
+ * @throws AppError not_signed_in if this device signed out in the meantime
  */
 export function rememberReceived(device: Listing, received: readonly Invitation[]): void {
   const listed = received
@@ -131,11 +136,11 @@ export function rememberReceived(device: Listing, received: readonly Invitation[
 }
 
 /**
- * The inviter and the connection with which an invitation was listed; undefined where it was not.
+ * Returns the inviter and the connection with which an invitation was listed, if it was.
  * @param reader the caller who approves it
- * @throws AppError `backend_error` with `state` `other_invitation` where lists named different ones;
- *   `invalid_state` with `state` `read_again` once for each caller where it may have been listed with
- *   others, which were forgotten
+ * @throws AppError `backend_error` with `state` `other_invitation` if lists named different ones;
+ *   `invalid_state` with `state` `read_again` once for each caller if an earlier listing with
+ *   other names may have been deleted
  */
 export function listedAs(
   { state }: Pick<DeviceContext, 'state'>,
@@ -146,16 +151,16 @@ export function listedAs(
   if (listed === null) return undefined
   if (listed.changed) throw otherInvitation(listed)
   if (listed.reader === null || listed.reader === nameOf(reader)) return listed
-  // The refusal shows it to this caller.
+  // The error shows the row to this caller.
   state.listedInvitations.put({ ...listed, reader: nameOf(reader) })
   throw readAgain(listed)
 }
 
 /**
- * Remembers an invitation that is approved without a list, as the account server names it.
+ * Stores an invitation that is approved without a prior list, as the account server names it.
  * @param reader the caller who approves it
- * @throws AppError as `listedAs` does, where a list came meanwhile too; not_signed_in when this
- *   device signed out meanwhile
+ * @throws AppError as `listedAs` does, also if a list arrived in the meantime; not_signed_in if
+ *   this device signed out in the meantime
  */
 export function rememberUnlisted(device: Listing, named: Listed, reader: Reader): void {
   const rows = device.state.listedInvitations

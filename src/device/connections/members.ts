@@ -1,6 +1,8 @@
 /**
- * Who is in a connection, changed by what this device signs: taking in whom it invited, removing, leaving, a new secret, roles. Each
- * is decided on the newest checked roster, whatever the account server says of members and roles.
+ * Signs roster entries that change who is in a connection and with which role or secret.
+ *
+ * Each operation is decided on the newest verified roster. The members and roles that the account
+ * server reports are not used.
  */
 import type { Account } from '../../api/port.ts'
 import type { Connection } from '../../api/rest/connections.ts'
@@ -65,12 +67,15 @@ const memberOf = ({ members }: Roster, account: string): Member | undefined =>
 
 const ownersOf = ({ members }: Roster) => members.filter(({ role }) => role === 'owner')
 
-/** Throws AppError forbidden. */
+/**
+ * Requires that an account is an owner.
+ * @throws AppError forbidden
+ */
 function demandOwner(roster: Roster, account: string): void {
   if (memberOf(roster, account)?.role !== 'owner') throw notOwner()
 }
 
-/** Whether an invitation is over: its time, or the account went since it was made. */
+/** Checks whether an invitation expired, or whether its account left since it was made. */
 function isOver(device: Signing, roster: Roster, of: { target: string; member: string }): boolean {
   const row = device.state.invites.get(roster.connection, of.target)
   if (row === null || row.until <= device.now()) return true
@@ -78,15 +83,18 @@ function isOver(device: Signing, roster: Roster, of: { target: string; member: s
 }
 
 /**
- * Takes in an account that approved an invitation of this device: the entry carries its consent and
- * names the newest place of its key log, and the secret is sealed to its devices. Nothing happens
- * while the secret or the right to do so is not here. Into a replacement it is taken with the role
- * that it had in the connection that forked; where another history was heard of since, in which it
- * went, the person has to invite it.
- * @param of `target`: under what this device remembers the invitation, which then has served
- * @returns to how many devices the secret was sealed
- * @throws AppError as `continueRoster` and `demandKeysOfSeat` do, and invalid_state for who went in
- *   another history; Refusal for a key log or a consent that breaks a rule
+ * Adds an account that approved an invitation of this device.
+ *
+ * The entry carries the account's consent and names the newest place of its key log. The secret
+ * is sealed to the account's devices. Does nothing while this device lacks the secret or the
+ * right to add members. A member of a forked connection joins its replacement with the role of
+ * before the fork. If another history, fetched since, shows that the account left, the user has
+ * to invite it.
+ * @param of `target`: the key under which this device stored the invitation, which is deleted
+ *   once it was used
+ * @returns the number of devices to which the secret was sealed
+ * @throws AppError as `continueRoster` and `demandKeysOfSeat` do, and invalid_state for an
+ *   account that left in another history; Refusal for a key log or a consent that breaks a rule
  */
 export async function takeIn(
   device: Signing,
@@ -98,7 +106,7 @@ export async function takeIn(
   const pulled = await pullKeyLog(device, account, member)
   const own = device.identity.account
   const next = ({ roster, keyLogs }: Known, signer: Signer, holds: boolean): Next | null => {
-    // The roster was fetched since, and more of the log may have come with it.
+    // Fetching the roster may have added entries to the cached key log.
     const log = newestOf(device.state, pulled)
     demandLooked(device.state, log, false)
     const memberLog = { seq: log.seq, head: log.head }
@@ -116,25 +124,28 @@ export async function takeIn(
     const logs = new Map(keyLogs).set(member, log)
     const had = roleBefore(device.state, roster, member)
     if (had === null && invites.get(connection, target)?.invitation === null) {
-      // Made with the opening: no person decided about it.
+      // This row was made when the replacement was opened. No user decided about this account.
       invites.delete(connection, target)
       throw leftOutError(device.state, connection, member)
     }
-    // An account that left this roster or was removed comes back as a member, its opener too.
+    // An account that left or was removed returns as a member, even the one that opened the
+    // roster.
     const role = goneSince(roster, member, 0).length === 0 ? (had ?? 'member') : 'member'
     const what = { member, memberLog, role, consent } as const
     const entry = unlessStale(() => addMember({ roster, keyLogs: logs, ...what, ...signer }))
     return { entry, k: null, to: (one) => one === member, newcomer: log }
   }
   const { roster, sealed } = await changeRoster(device, account, connection, next)
-  // Kept, it would take the same account in again after an owner removed it.
+  // A kept row would add the same account again after an owner removed it.
   if (memberOf(roster, member) !== undefined) invites.delete(connection, target)
   return sealed
 }
 
 /**
- * A consent can hold no more by no fault of the account server: its device was revoked meanwhile, or
- * it names a place of the roster that is not there.
+ * Maps a Refusal of a consent to invalid_state with `state` consent_refused.
+ *
+ * A consent can become invalid without a fault of the account server: its device was revoked in
+ * the meantime, or it names a place that the roster does not have.
  */
 function unlessStale(add: () => string): string {
   return onRefusal(
@@ -149,7 +160,7 @@ function unlessStale(add: () => string): string {
 }
 
 /**
- * Remove a member: whoever stays gets a new secret.
+ * Removes a member. The remaining members get a new secret.
  * @throws AppError not_found, forbidden, and as `continueRoster` does
  */
 export async function remove(
@@ -161,14 +172,17 @@ export async function remove(
   await changeRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
     if (memberOf(roster, member) === undefined) throw notMember()
     demandOwner(roster, signer.actor)
-    // Whoever is to come back is invited anew.
+    // A removed account returns only by a new invitation.
     device.state.invites.delete(connection, member)
     const k = newSecret()
     return { entry: removeMember({ roster, keyLogs, member, k, ...signer }), k, to: all }
   })
 }
 
-/** Make a member an owner, or an owner a member. As `remove`, and AppError invalid_state for the last owner. */
+/**
+ * Makes a member an owner, or an owner a member.
+ * @throws AppError as `remove` does, and invalid_state for the last owner
+ */
 export async function setRole(
   device: Signing,
   account: Account,
@@ -192,7 +206,10 @@ function rotation({ roster, keyLogs }: Known, signer: Signer): Next {
   return { entry: rotate({ roster, keyLogs, k, ...signer }), k, to: all }
 }
 
-/** Give a connection a new secret. Throws AppError as `continueRoster` does. */
+/**
+ * Gives a connection a new secret.
+ * @throws AppError as `continueRoster` does
+ */
 export const rotateNow = async (
   device: Signing,
   account: Account,
@@ -200,9 +217,11 @@ export const rotateNow = async (
 ): Promise<Connection> => (await changeRoster(device, account, connection, rotation)).connection
 
 /**
- * Rotates where that is due: at once after a member left or devices of the own account were revoked;
- * for a revocation of another member, once the wait is over.
- * @returns to how many devices the secret was sealed
+ * Rotates the secret if that is due.
+ *
+ * A rotation is due at once after a member left or devices of this account were revoked. After a
+ * revocation of another member's device it is due once the waiting time is over.
+ * @returns the number of devices to which the secret was sealed
  * @throws AppError as `continueRoster` does
  */
 export async function rotateIfDue(
@@ -225,10 +244,13 @@ export async function rotateIfDue(
 }
 
 /**
- * Rotates where the entry that opened the epoch has a row that does not fit the own key log, so that
- * this device got no secret. A member who opens more than three such epochs in a day is answered no
- * more: each answer is an entry, and the person can have the member removed.
- * @returns to how many devices the secret was sealed
+ * Rotates if the entry that opened the epoch has a row that does not match this account's key
+ * log.
+ *
+ * Because of that row this device got no secret. If a member opens more than three such epochs in
+ * a day, this device stops rotating in response, since each rotation adds an entry. The user can
+ * have that member removed.
+ * @returns the number of devices to which the secret was sealed
  * @throws AppError as `continueRoster` does
  */
 export async function rotateForRow(
@@ -249,8 +271,8 @@ export async function rotateForRow(
 }
 
 /**
- * Rotates unless another epoch has begun since, or the connection is held.
- * @returns to how many devices the secret was sealed
+ * Rotates the secret unless a newer epoch exists or the connection is suspended.
+ * @returns the number of devices to which the secret was sealed
  * @throws AppError as `continueRoster` does
  */
 export async function rotateRoutinely(
@@ -266,15 +288,17 @@ export async function rotateRoutinely(
 }
 
 /**
- * Leave a connection. One without other members by its roster is deleted; one that an owner ended
- * is only taken off the list of this account. That the account server calls others deleted turns no
- * `leave` into an `end`, and nothing that is signed into something that is not.
- * @param asLastOwner what the only owner among others does: `stay` refuses, `end` signs the end of
- *   the connection for everybody
- * @returns `left` where the roster must be remembered, so that no server can show an older one later;
- *   `ended` where no other account was ever in it
- * @throws AppError invalid_state for the last owner among others who stays, also where the account
- *   server calls all other owners deleted, and as `continueRoster` does
+ * Leaves a connection, deletes it, or ends it.
+ *
+ * If its roster has no other members, the connection is deleted. If an owner ended it, it is only
+ * removed from the list of this account. The deleted members that the account server reports
+ * never turn a `leave` into an `end`: which of the two is signed depends on the roster alone.
+ * @param asLastOwner what to do if this account is the only owner among other members: `stay`
+ *   throws, `end` signs the end of the connection for all members
+ * @returns `left` if the roster must stay cached, so that no server can show an older one later;
+ *   `ended` if no other account was ever in it
+ * @throws AppError invalid_state with `stay` for the last owner, also if the account server
+ *   reports all other owners as deleted; and as `continueRoster` does
  */
 export async function leaveOrEnd(
   device: Signing,
@@ -300,10 +324,11 @@ export async function leaveOrEnd(
 }
 
 /**
- * Gives the seat of a member to its new keys, which the person has confirmed, as this device
- * remembers by an invitation. A sync repeats what a crash prevented.
- * @returns to how many devices the secret was sealed
- * @throws AppError forbidden, invalid_state where other keys are there by now, and as
+ * Signs that a member's new keys, which the user confirmed, replace the former ones.
+ *
+ * The confirmation is stored as an invitation, so that a sync repeats this after a crash.
+ * @returns the number of devices to which the secret was sealed
+ * @throws AppError forbidden, invalid_state if the member has other keys by now, and as
  *   `continueRoster` does
  */
 export async function confirmKeys(

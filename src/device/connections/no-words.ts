@@ -1,6 +1,8 @@
 /**
- * Why there are no words to say on a connection, and who has to do what. It is read from the
- * checked roster and key logs; only the names of the own devices come from the account server.
+ * Explains why a connection has no words to speak, and which account or device has to act.
+ *
+ * The reason comes from the verified roster and key logs. Only the names of this account's own
+ * devices come from the account server.
  */
 import { inQuotes } from '../../api/quotation-marks.ts'
 import { connectionEnded } from '../../api/connection-ended.ts'
@@ -25,7 +27,7 @@ const held = (
   message: string,
 ) => new AppError('invalid_state', message, { details: { state } })
 
-/** What to do about members who hold the connection up again and again; empty for none. */
+/** Returns a hint about members who repeatedly suspend the connection, or an empty string. */
 function heldUpBy({ state, identity, now }: Asking, known: Known | null, id: string): string {
   const called = namesIn({ state, identity, now }, id)
   const isMine = known !== null && isOwner(known.roster, identity.account)
@@ -44,7 +46,7 @@ const rotationPending = (id: string, more: string) =>
     `A member of this connection left it, lost a device or signed one out: nothing verifies until it has a new secret. "countersignd sync" makes or fetches it. Devices of the member make it at once, those of other members within ten minutes; "countersignd rotate ${id}" makes it now.${more}`,
   )
 
-/** "a", "b" or "c". */
+/** Joins names: "a", "b" or "c". */
 const anyOf = (names: readonly string[]): string => {
   const quoted = names.map(inQuotes)
   const last = quoted.pop() ?? ''
@@ -63,7 +65,7 @@ function namesIn({ state, identity }: Asking, connection: string) {
 const isOwner = ({ members }: Roster, account: string) =>
   members.some((one) => one.account === account && one.role === 'owner')
 
-/** The commands by which this person confirms the keys of another. */
+/** Returns the commands with which the user confirms the keys of another account. */
 const confirming = ({ trust }: State, account: string): string => {
   const confirm = `compare the safety number, then "countersignd trust confirm ${account}"`
   return trust.get(account) === null
@@ -71,7 +73,7 @@ const confirming = ({ trust }: State, account: string): string => {
     : confirm
 }
 
-/** The error where an owner has to confirm the keys of this account. */
+/** Returns the error for an account with new keys that an owner has to confirm. */
 function ownUnconfirmed(device: Asking, { roster, keyLogs }: Known): AppError {
   const { identity } = device
   const called = namesIn(device, roster.connection)
@@ -91,7 +93,7 @@ function ownUnconfirmed(device: Asking, { roster, keyLogs }: Known): AppError {
   )
 }
 
-/** The error where an owner or this person has to decide about keys; null otherwise. */
+/** Returns the error if an owner or this user has to decide about keys, or null. */
 function decisionDue(device: Asking, known: Known): AppError | null {
   const { state, identity } = device
   const { roster, keyLogs } = known
@@ -112,7 +114,7 @@ function decisionDue(device: Asking, known: Known): AppError | null {
   )
 }
 
-/** The names of the other devices of this account that are signed in. */
+/** Returns the names of this account's other signed-in devices. */
 async function otherDevices(account: Account): Promise<string[]> {
   const devices = await every((query) => account.devices.list(query))
   return devices
@@ -120,7 +122,7 @@ async function otherDevices(account: Account): Promise<string[]> {
     .map(({ name }) => name)
 }
 
-/** The error that names the devices which can hand over the missing secret. */
+/** Returns the error that names the devices which can seal the missing secret to this one. */
 async function waiting(device: Asking, account: Account, id: string, known: Known | null) {
   const { state, identity } = device
   const called = namesIn(device, id)
@@ -144,10 +146,10 @@ async function waiting(device: Asking, account: Account, id: string, known: Know
 }
 
 /**
- * The error of a connection of which this device has no words to say.
+ * Returns the error for a connection for which this device has no words to speak.
  * @returns invalid_state with `state` changed_unverified, member_returned, rotation_pending,
- *   roster_forked or ended, or secret_unavailable; the message says who has to act
- * @throws AppError not_found for no connection of the account, and what the account throws
+ *   roster_forked or ended; or secret_unavailable. The message names who has to act.
+ * @throws AppError not_found if the account has no such connection, and what the account throws
  */
 export async function noWords(device: Asking, account: Account, id: string): Promise<AppError> {
   const hold = device.state.connections.get(id)?.hold ?? null

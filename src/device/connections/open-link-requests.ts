@@ -1,4 +1,8 @@
-/** Approving who asks by an open link: a new connection with the requester invited to it, which the account server keeps together with the approval. */
+/**
+ * Approves open-link requests: opens a connection to which the requester is invited.
+ *
+ * The account server stores the connection together with the approval.
+ */
 import type { Account } from '../../api/port.ts'
 import type { OpenLinkRequest } from '../../api/rest/open-links.ts'
 import { AppError } from '../../errors.ts'
@@ -6,19 +10,20 @@ import type { Act } from '../../storage/idempotency.ts'
 import { openConnection } from './connections.ts'
 import type { DeviceContext } from '../context.ts'
 
-/** More links than an account has. */
+/** More than the maximum number of links of an account. */
 const ALL = 200
 
-/** Whether another device approved the request while this one opened a connection for it, which came to nothing then. */
+/** Checks whether another device approved the request first, so that nothing was opened here. */
 const isApproved = (error: unknown) =>
   error instanceof AppError &&
   error.code === 'invalid_state' &&
   error.details.state === ('approved' satisfies OpenLinkRequest['state'])
 
 /**
- * Approve a request. One that was approved before stays as it is.
- * @param id of the request
- * @throws AppError `not_found`, `invalid_state` for a declined one or the own mailbox, and what the account throws
+ * Approves a request. One that was already approved stays unchanged.
+ * @param id request id
+ * @throws AppError `not_found`; `invalid_state` for a declined request or one from the account's
+ *   own mailbox; and what the account throws
  */
 export async function approveRequest(
   device: DeviceContext,
@@ -40,7 +45,7 @@ export async function approveRequest(
     name: requester.display_name,
     invite: [{ email: requester.email }],
     open_link_request: id,
-    // Without one of the link's, the default one.
+    // If the link has no preset, the server uses the default preset.
     ...(preset === null ? {} : { preset_id: preset }),
   }
   try {

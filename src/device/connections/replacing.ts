@@ -1,7 +1,10 @@
 /**
- * Replacing forked connections (protocol, section 4): an owner's device opens a new
- * one and invites the members of its branch; a member's device joins by itself where it holds the
- * evidence. Of several that owners opened at the same time one remains.
+ * Replaces forked connections: one owner opens a new connection, and members follow.
+ *
+ * The device of an owner opens a new connection and invites the members of its branch. The device
+ * of a member joins without user interaction if it has the evidence. If several owners open a
+ * replacement at the same time, one of them remains.
+ * @see protocol, section 4
  */
 import type { Account } from '../../api/port.ts'
 import { Refusal } from '../../crypto/refusal.ts'
@@ -20,16 +23,16 @@ import { areAllIn, leftOutOf, mayReplace, ownersOf, replacementsOf } from '../lo
 import type { Signing } from './roster-entries.ts'
 import { type Fork, fetchRoster, judgeFork } from '../logs/rosters.ts'
 
-/** Owners take turns, so that mostly one opens a replacement. */
+/** The time between the turns of two owners, so that usually only one opens a replacement. */
 const TURN_MS = 10 * 60_000
-/** Entries of other histories that are kept: an account server could go on showing new ones. */
+/** The maximum number of stored entries of other histories. A server could send ever new ones. */
 const MOST_HEARD = 10_000
 
 type Hints = Awaited<ReturnType<Account['duties']['read']>>
-/** An invitation to a connection that replaces one, a hint of the account server. */
+/** An invitation to a replacement, as the account server announces it. */
 export type Hint = NonNullable<Hints['replacements']>[number]
 
-/** Two entries at one place of a forked connection: of the branch kept here, and of the other. */
+/** Returns two entries for the same place: of the branch kept here, and of the other branch. */
 function evidence({ logs, forks }: State, connection: string): Fork | null {
   const other = forks.read(connection)[0]
   const kept = other && logs.read('roster', connection)[other.seq]
@@ -37,8 +40,10 @@ function evidence({ logs, forks }: State, connection: string): Fork | null {
 }
 
 /**
- * Whether this device holds both branches of a connection. Two entries that an owner of its branch
- * shows are evidence: an owner could end the connection as well.
+ * Checks whether this device has two branches of a connection.
+ *
+ * Two entries that an owner of this device's branch shows are accepted as evidence, since an
+ * owner could also end the connection.
  * @throws what the account throws
  */
 export async function seesFork(
@@ -59,10 +64,11 @@ export async function seesFork(
 }
 
 /**
- * Consents to the replacement of a connection that this device holds both branches of, if its opener
- * was an owner at the head of the branch kept here, by keys known here. It follows once: to come
- * back to a replacement is the person's decision.
- * @returns the id of the forked connection; null where this device does not follow
+ * Consents to the replacement of a connection, if this device has both of its branches.
+ *
+ * The opener must have been an owner at the head of the branch kept here, with keys known here.
+ * The device does this once: joining a replacement again is the user's decision.
+ * @returns the id of the forked connection, or null if this device does not follow
  * @throws Refusal for an entry or a key log that breaks a rule; AppError what the account throws
  */
 export async function joinReplacement(
@@ -72,7 +78,7 @@ export async function joinReplacement(
 ): Promise<string | null> {
   const { state, identity } = device
   const { connection, replaces, actor: opener, device: signer } = readEntry(entry)
-  // One that the person gave up is not followed.
+  // The device does not follow a replacement of an ignored connection.
   if (replaces === undefined || dismissed(state).has(replaces)) return null
   if (state.logs.head('roster', connection) !== null) return null
   const before = rememberedRoster(state, replaces)
@@ -89,8 +95,9 @@ export async function joinReplacement(
 }
 
 /**
- * Hears how the histories of a forked connection went on: a member may have been removed in one of
- * them since. What the account server shows against the rules says nothing here.
+ * Fetches how the histories of a forked connection continued.
+ *
+ * A member may have been removed in one of them since. Entries that break a rule are ignored.
  * @throws AppError what the account throws
  */
 export async function hearHistories(
@@ -103,7 +110,7 @@ export async function hearHistories(
   if (state.replacements.isSettled(connection) || before >= MOST_HEARD) return
   try {
     const { roster } = await fetchRoster(device, account, connection)
-    // The branch kept here stays as it was when this device saw the fork: its owners replace it.
+    // The branch kept here stays at the fork, because its owners open the replacement.
     keepFork(state, connection, roster.entries)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
@@ -118,15 +125,17 @@ export async function hearHistories(
 /** A replacement that this device opened. */
 interface Opened {
   readonly id: string
-  /** The members of the branch kept here who were not invited: another history left them out. */
+  /** Members of the branch who were not invited: they left or were removed in another history. */
   readonly leftOut: readonly string[]
 }
 
 /**
- * Opens the replacement of a connection that forked, where this account is an owner of the branch
- * kept here, there is none yet, and it is this owner's turn. The members of the branch are invited,
- * but for those who left, or were removed, in another history known here.
- * @returns null where none is due
+ * Opens the replacement of a forked connection when it is this owner's turn.
+ *
+ * This account must be an owner of the branch kept here, and no replacement may exist yet. The
+ * members of the branch are invited, except those who left or were removed in another history
+ * known here.
+ * @returns null if no replacement is due
  * @throws AppError what the account throws
  */
 export async function openReplacement(
@@ -153,7 +162,7 @@ export async function openReplacement(
   return { id: made.id, leftOut: others.filter(isLeftOut) }
 }
 
-/** Judges what is in place of a connection that forked, by what is known now. */
+/** Determines from the current state which replacement a forked connection has. */
 export function judgeReplacement({ state, identity, codes }: Signing, forked: string): void {
   const [first] = replacementsOf(state, identity.account, forked)
   const isSettled = first !== undefined && areAllIn(state, forked, forked, first.connection)
@@ -162,9 +171,11 @@ export function judgeReplacement({ state, identity, codes }: Signing, forked: st
 }
 
 /**
- * Leaves the replacements of a connection beside the first one, each once all who are in it are in
- * the first and all members of the branch are in the first or invited to it. The last who leaves
- * ends it; its only owner waits for the others.
+ * Leaves all replacements of a connection except the first one.
+ *
+ * Each is left once all its members are in the first one, and all members of the branch are in
+ * the first one or invited to it. The last member who leaves ends it. Its only owner waits until
+ * the others have left.
  * @throws AppError as `leaveOrEnd` does
  */
 export async function leaveDuplicates(

@@ -1,6 +1,8 @@
 /**
- * Adding to a roster: the entry, and the secret sealed to those who shall have it, in one request. Whoever is second of two at the
- * same moment decides anew on what the first has done. A crash leaves the roster as it was, or with the entry and its envelopes.
+ * Appends to a roster: one request with the entry and the secret sealed to its recipients.
+ *
+ * If two devices append at the same time, the second one decides again on the result of the
+ * first. After a crash the roster is unchanged, or has the entry together with its envelopes.
  */
 import { randomBytes } from 'node:crypto'
 import { connectionEnded } from '../../api/connection-ended.ts'
@@ -33,28 +35,30 @@ import { type Recipient, sealedTo } from '../identity/seal-keys.ts'
 import { holdsSecret } from './secrets.ts'
 import { unagreed } from '../logs/refused-connections.ts'
 
-/** Each time somebody else was faster. */
+/** The maximum number of attempts to append while other devices are faster. */
 const ATTEMPTS = 8
 
-/** What signing needs of a device. */
+/** The parts of the device context that signing needs. */
 export type Signing = Pick<
   DeviceContext,
   'state' | 'identity' | 'vault' | 'codes' | 'now' | 'demandSeat'
 >
 
-/** What is signed next: an entry, the secret of the epoch that it opens or null, and to which members the secret is sealed. */
+/**
+ * What to sign next: an entry, the secret of an epoch that it opens or null, and its recipients.
+ */
 export interface Next {
   readonly entry: string
   readonly k: Uint8Array | null
   readonly to: (account: string) => boolean
-  /** The key log of whom the entry takes in. */
+  /** The key log of the account that the entry adds. */
   readonly newcomer?: KeyLog
 }
 
-/** The secret of a new epoch: 32 bytes. */
+/** Makes the secret of a new epoch: 32 random bytes. */
 export const newSecret = (): Uint8Array => new Uint8Array(randomBytes(32))
 
-/** Who signs now, and where in its key log that device stands. */
+/** Returns the signer of the next entry: this device, with its place in its key log. */
 async function signerOf({ identity, now }: Signing, { keyLogs }: Known): Promise<Signer> {
   const { account: actor, device, kid } = identity
   const { seq, head } = keyLogs.get(actor) ?? (await identity.keyLog())
@@ -64,8 +68,10 @@ async function signerOf({ identity, now }: Signing, { keyLogs }: Known): Promise
 }
 
 /**
- * The devices that shall have the secret of the current epoch: none of accounts of which this person
- * has other keys in mind, nor of those that came back by a fork.
+ * Returns the devices to which the secret of the current epoch is to be sealed.
+ *
+ * Excluded are accounts that have other keys than the user reviewed, and accounts that came back
+ * by a fork.
  */
 export function recipientsHere(
   { state, identity }: Pick<Signing, 'state'> & { identity: { account: string } },
@@ -80,17 +86,27 @@ export function recipientsHere(
   return recipientsOf(roster, keyLogs).filter(({ account }) => !doubted.has(account))
 }
 
-/** A connection whose history forked takes no more entries. Throws AppError. */
+/**
+ * Requires that the history of a connection has not forked.
+ * @throws AppError invalid_state, as `forkedError` makes it
+ */
 export function demandWhole({ state, identity }: Pick<Signing, 'state' | 'identity'>, id: string) {
   if (state.forks.has(id)) throw forkedError(state, identity.account, id)
 }
 
-/** A connection that an owner ended takes no more entries. Throws AppError. */
+/**
+ * Requires that no owner has ended the connection.
+ * @throws AppError as `connectionEnded` makes it
+ */
 function demandGoingOn({ roster }: Known): void {
   if (roster.ended) throw connectionEnded()
 }
 
-/** What signs must be of a member, and of the generation that an owner took in (section 3). Throws AppError. */
+/**
+ * Requires that this account is a member, with a generation of keys that an owner has accepted.
+ * @throws AppError not_found, or invalid_state with `state` changed_unverified
+ * @see protocol, section 4
+ */
 function demandMember({ roster, keyLogs }: Known, own: string): void {
   if (roster.members.every(({ account }) => account !== own))
     throw new AppError('not_found', 'You are no member of this connection any more.')
@@ -122,7 +138,7 @@ async function post(
   await account.rosters.append({ connection, body: { entry, envelopes } })
   await checked(device, connection, () => {
     device.demandSeat()
-    // Meanwhile a sync may have been shown another entry in this one's place.
+    // A sync may have received another entry for the same place in the meantime.
     rememberRoster(device.state, after)
     device.state.transaction(() => {
       if (!isNewest(device.state, after)) return
@@ -138,8 +154,9 @@ async function post(
 }
 
 /**
- * Puts this device and the others of the account first: they get the secret together with the entry,
- * even if the rest fails.
+ * Puts this device first, then the other devices of the account.
+ *
+ * They get the secret together with the entry, even if sealing to the rest fails.
  */
 export function ownFirst(
   recipients: readonly Recipient[],
@@ -151,10 +168,9 @@ export function ownFirst(
 }
 
 /**
- * Seal the secret of the current epoch to devices and hand it to the account server, as many
- * envelopes at a time as it takes.
- * @returns how many it stored
- * @throws AppError conflict where another epoch has begun, or a device has another sealing key
+ * Seals the secret of the current epoch to devices, and uploads the envelopes in batches.
+ * @returns the number of envelopes that the account server stored
+ * @throws AppError conflict if another epoch has begun, or if a device has another sealing key
  */
 export async function handOver(
   { state }: Pick<Signing, 'state'>,
@@ -174,8 +190,10 @@ export async function handOver(
 }
 
 /**
- * The same, once the entry is in: a failure must not have the entry signed again. A device of any
- * member seals what is missing at its next sync.
+ * Does the same as `handOver` after the entry was stored, and ignores an AppError.
+ *
+ * A failure must not sign the entry again. A device of any member seals the missing envelopes at
+ * its next sync.
  */
 async function handOverRest(...of: Parameters<typeof handOver>): Promise<number> {
   try {
@@ -187,8 +205,8 @@ async function handOverRest(...of: Parameters<typeof handOver>): Promise<number>
 }
 
 /**
- * Fetch the roster of a connection, check it, and remember what is new. Throws AppError backend_error for what cannot be right, and what
- * the account throws.
+ * Fetches and verifies the roster of a connection, and caches new entries.
+ * @throws AppError backend_error for data that breaks a rule, and what the account throws
  */
 export const readRoster = (device: Signing, account: Account, connection: string): Promise<Known> =>
   checked(device, connection, async () => {
@@ -199,12 +217,12 @@ export const readRoster = (device: Signing, account: Account, connection: string
   })
 
 /**
- * Add an entry to the roster of a connection.
- * @param next makes the entry that follows what is known by then, or null when there is nothing to add any more; `holds` says whether
- *   the secret of the current epoch is here
- * @returns what is known then, and to how many devices the secret was sealed
- * @throws AppError conflict when others were faster every time, backend_error for what cannot be right, invalid_state where the roster
- *   is full, and what the account and `next` throw
+ * Appends an entry to the roster of a connection.
+ * @param next makes the entry that follows the given state, or returns null if there is nothing
+ *   to append; `holds` is true if this device has the secret of the current epoch
+ * @returns the resulting state, and the number of devices to which the secret was sealed
+ * @throws AppError conflict if another device was faster every time, backend_error for data that
+ *   breaks a rule, invalid_state if the roster is full, and what the account and `next` throw
  */
 export async function continueRoster(
   device: Signing,
@@ -216,7 +234,7 @@ export async function continueRoster(
   for (let attempt = 1; ; attempt++) {
     const known = await readRoster(device, account, connection)
     if (!isNewest(device.state, known.roster)) continue
-    // A record that is damaged is dropped here, before words are made of it.
+    // This deletes a damaged record before words are derived from it.
     const holds = holdsSecret(device, known)
     keepRoster(device, known)
     demandGoingOn(known)
@@ -233,7 +251,10 @@ export async function continueRoster(
   }
 }
 
-/** Do something that judges what the server sent. Throws AppError backend_error where that breaks a rule. */
+/**
+ * Runs a function that verifies data of the account server.
+ * @throws AppError backend_error if that data breaks a rule
+ */
 async function checked<T>(device: Signing, id: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
@@ -249,7 +270,11 @@ async function checked<T>(device: Signing, id: string, work: () => T | Promise<T
   }
 }
 
-/** Add an entry, and keep the connection as it is then. As `continueRoster`; answers also the connection. */
+/**
+ * Appends an entry, and stores the connection in its new state.
+ * @returns what `continueRoster` returns, and the connection
+ * @throws AppError as `continueRoster` does
+ */
 export async function changeRoster(
   device: Signing,
   account: Account,
@@ -259,15 +284,17 @@ export async function changeRoster(
   const after = await continueRoster(device, account, connection, next)
   const now = await account.connections.read({ id: connection })
   device.demandSeat()
-  // The row's time stays: what else changed meanwhile is for the next sync to fetch.
+  // Keep the time of the row, so that the next sync fetches other changes made in the meantime.
   const updated_at = timeAt(device.state.connections.get(connection)?.updated_at ?? 0)
   if (isNewest(device.state, after.roster)) keepConnection(device, { ...now, updated_at }, after)
   return { ...after, connection: now }
 }
 
 /**
- * The same for an entry that no person asked for. None goes into a connection that the account is to
- * leave: it would count as agreement.
+ * Does the same as `changeRoster` for an entry that the user did not request.
+ *
+ * Appends nothing to a connection that the account is going to leave, since the entry would count
+ * as agreement.
  */
 export const changeUnasked: typeof changeRoster = (device, account, connection, next) =>
   changeRoster(device, account, connection, (...known) =>

@@ -1,8 +1,10 @@
 /**
- * Routine rotations (protocol, section 4): each epoch gets another secret after 90 days and up to 14
- * more. With the renewal of sealing keys, that ends what a copy of a keychain opens, unless the copy
- * goes on acting as the device (copied-keys.ts). Each device waits another time; the first wins.
- * Nothing is held meanwhile.
+ * Routine rotations: each epoch gets a new secret after 90 to 104 days.
+ *
+ * Together with the renewal of sealing keys this limits what a copied keychain can open, unless
+ * the copy keeps acting as the device (copied-keys.ts). Each device waits for a different time,
+ * and the first one rotates. The connection is not suspended meanwhile.
+ * @see protocol, section 4
  */
 import { createHash } from 'node:crypto'
 import type { EpochRow } from '../../state/epochs.ts'
@@ -12,13 +14,15 @@ const DAY_MS = 24 * 3_600_000
 const SHORTEST_MS = 90 * DAY_MS
 const SPREAD_MS = 14 * DAY_MS
 
-/** How long after it first saw an epoch a device rotates: the same whenever it is asked. */
+/**
+ * Returns how long this device waits after it first saw an epoch. The result is deterministic.
+ */
 function waitMs(device: string, { connection, epoch }: EpochRow): number {
   const hash = createHash('sha256').update(`${device} ${connection} ${epoch}`).digest()
   return SHORTEST_MS + (hash.readUInt32BE(0) / 2 ** 32) * SPREAD_MS
 }
 
-/** The epochs for which a routine rotation by this device is due, oldest first. */
+/** Returns the epochs for which this device should rotate now, oldest first. */
 export function routineDue({ state, identity, now }: Signing): EpochRow[] {
   const at = now()
   state.epochs.note(at)

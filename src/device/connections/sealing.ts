@@ -1,4 +1,4 @@
-/** Handing over the secret of a connection to devices of its members that have none: a further device, one that was reset. */
+/** Seals the secret of a connection to devices of its members that lack it: new or reset ones. */
 import type { Account } from '../../api/port.ts'
 import { present } from '../logs/deleted-members.ts'
 import { isNewest } from '../logs/roster-cache.ts'
@@ -12,10 +12,10 @@ import {
 import { holdsSecret } from './secrets.ts'
 
 /**
- * Seal the secret of the current epoch to those of the devices that are a current member's.
- * @param wanted ids of devices, as the account server lists them
- * @returns how many envelopes it took
- * @throws AppError as `readRoster` does, invalid_state where the history forked
+ * Seals the secret of the current epoch to those given devices that belong to current members.
+ * @param wanted device ids, as the account server lists them
+ * @returns the number of envelopes that the account server stored
+ * @throws AppError as `readRoster` does, invalid_state if the history forked
  */
 export async function sealMissing(
   device: Signing,
@@ -26,7 +26,7 @@ export async function sealMissing(
   demandWhole(device, connection)
   const known = await readRoster(device, account, connection)
   const { roster } = known
-  // Of an epoch that is over meanwhile, the secret that is here is none.
+  // A newer roster was cached in the meantime, and its epoch may have another secret.
   if (!isNewest(device.state, roster)) return 0
   if (roster.ended || present(device.state, roster).rotationPending) return 0
   if (!holdsSecret(device, known)) return 0

@@ -1,4 +1,4 @@
-/** The secret of a connection on this device: it is that of the current epoch, or none. */
+/** The secret of a connection on this device: that of the current epoch, or none. */
 import type { Account } from '../../api/port.ts'
 import { openEnvelope } from '../../crypto/envelope.ts'
 import { Refusal, type Reason } from '../../crypto/refusal.ts'
@@ -8,12 +8,14 @@ import { keepFormer } from './former-epoch.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Known } from '../logs/roster-cache.ts'
 
-/** An envelope that was sealed before, or after, the roster was read: nothing is wrong with it. */
+/** Reasons that are no error: the envelope was sealed before or after the roster was read. */
 const OTHER_EPOCH: readonly Reason[] = ['old_epoch', 'unknown_epoch']
 
 /**
- * Whether this device holds the secret of the current epoch. One of an earlier epoch, or that is
- * damaged, is deleted; of the epoch before a routine rotation the code key is kept.
+ * Checks whether this device has the secret of the current epoch.
+ *
+ * Deletes a damaged secret and one of an earlier epoch. Keeps the code key of the epoch before a
+ * routine rotation.
  */
 export function holdsSecret(
   device: Pick<DeviceContext, 'state' | 'vault' | 'now'>,
@@ -30,9 +32,11 @@ export function holdsSecret(
 }
 
 /**
- * Fetch the secret of a connection from the envelope sealed to this device. One of this epoch that
- * gives no secret is deleted at the account server, so that others seal another.
- * @returns 32 bytes, null when there is no envelope
+ * Fetches the secret of a connection from the envelope that is sealed to this device.
+ *
+ * If an envelope of this epoch does not open, this deletes it at the account server, so that
+ * other devices seal a new one.
+ * @returns 32 bytes, or null if there is no envelope
  * @throws Refusal for an envelope that breaks a rule, and what the account throws
  */
 export async function fetchSecret(
@@ -41,7 +45,7 @@ export async function fetchSecret(
   { roster }: Known,
 ): Promise<Uint8Array | null> {
   const { envelopes } = await account.envelopes.read({ connection: roster.connection })
-  // In the order of epochs; only that of the newest opens anything.
+  // The list is ordered by epoch, and only the newest envelope can be opened.
   const envelope = envelopes.at(-1)
   if (envelope === undefined) return null
   const { seals } = await identity.keys()

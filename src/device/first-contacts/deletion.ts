@@ -1,4 +1,4 @@
-/** The end of a first contact on this device: the words are deleted with it. */
+/** Ends first contacts on this device. The words are deleted at the end. */
 import type { ContactReason } from '../../api/rest/first-contacts.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import type { FirstContactRow } from '../../state/first-contacts.ts'
@@ -6,8 +6,10 @@ import type { DeviceContext } from '../context.ts'
 import { dropSecret } from './secrets.ts'
 
 /**
- * Reads logs that the account server shows. One that breaks a rule is another log than the true one.
- * @throws Refusal ad_mismatch; what `read` throws beside
+ * Runs a function that reads logs of the account server, and maps any Refusal to ad_mismatch.
+ *
+ * A log that breaks a rule differs from the true one.
+ * @throws Refusal ad_mismatch, and what `read` throws otherwise
  */
 export async function readingLogs<T>(read: () => Promise<T>): Promise<T> {
   try {
@@ -18,7 +20,11 @@ export async function readingLogs<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Ends a first contact, for a reason, or with null because both sides have the same words. */
+/**
+ * Returns a function that ends a first contact.
+ *
+ * Its `reason` is null if both sides have the same words.
+ */
 export const ending =
   (device: DeviceContext, row: FirstContactRow) =>
   (reason: ContactReason | null): void => {

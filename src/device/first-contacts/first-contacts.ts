@@ -1,25 +1,28 @@
 /**
- * First contacts by four words (protocol, section 5) on this device. While one is open, the account
- * server is asked each second, for at most 15 minutes; a restart goes on where the disk says.
+ * Runs the first contacts by four words on this device.
+ *
+ * While one is open, the device polls the account server each second, for at most 15 minutes.
+ * After a restart it continues from the stored state.
+ * @see protocol, section 3a
  */
 import type { Account } from '../../api/port.ts'
 import type { Log } from '../../log.ts'
 import type { FirstContactRow } from '../../state/first-contacts.ts'
 import type { DeviceContext } from '../context.ts'
 
-/** How often the account server is asked, in milliseconds. */
+/** Polling interval in milliseconds. */
 const EVERY_MS = 1000
-/** How long the outcome can be read. */
+/** How long the outcome can be read, in milliseconds. */
 const KEPT_MS = 24 * 3_600_000
 
 export interface FirstContacts {
-  /** Asks each second from now on, as long as a first contact is open. */
+  /** Starts polling each second, as long as a first contact is open. */
   wake(): void
-  /** Asks once, after the turn under way. Never throws. */
+  /** Polls once, after a running poll. Never throws. */
   turn(): Promise<void>
-  /** Resolves when the run of an invitation has ended, and in any case after some milliseconds. */
+  /** Resolves when the run of an invitation has ended, or after `withinMs` milliseconds. */
   ended(invitation: string, withinMs: number): Promise<void>
-  /** Asks no more, and waits for the turn under way. */
+  /** Stops polling, and waits for a running poll. */
   close(): Promise<void>
 }
 
@@ -94,7 +97,7 @@ export function newFirstContacts(of: {
         plan()
       })
     }, EVERY_MS)
-    // What waits for it keeps the process; a command that has ended need not.
+    // A caller that waits for the outcome keeps the process alive. The timer need not.
     timer.unref()
   }
 

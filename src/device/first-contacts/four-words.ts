@@ -1,4 +1,7 @@
-/** Making four words for an invitation, and trying those that the inviter said (protocol, section 5). */
+/**
+ * Makes four words for an invitation, and tries words that the invitee typed.
+ * @see protocol, section 3a
+ */
 import { randomBytes } from 'node:crypto'
 import { timeAt } from '../../api/fields.ts'
 import type { Account } from '../../api/port.ts'
@@ -16,20 +19,20 @@ import type { DeviceContext } from '../context.ts'
 import type { FirstContacts } from './first-contacts.ts'
 import { asTyped } from '../codes/typed-words.ts'
 
-/** So many tries in 15 minutes, on the invitee's device. */
+/** The maximum number of attempts in 15 minutes on the invitee's device. */
 const MOST_TRIES = 3
-/** How long an approval waits for the inviter's device before it answers. */
+/** How long an approval waits for the inviter's device before it returns, in milliseconds. */
 const PATIENCE_MS = 10_000
 
-/** A device and the first contacts that are open on it. */
+/** A device, and the first contacts that are open on it. */
 type WithFirstContacts = DeviceContext & { readonly firstContacts: FirstContacts }
 
 const newScalar = () => encodeBase64url(sampleScalar())
 
 /**
- * Makes words for an invitation that this account sent. Earlier ones of it end.
- * @throws AppError invalid_state for an invitation that is over, rate_limited, keychain_locked, and
- *   what the account throws
+ * Makes words for an invitation that this account sent. Earlier words for it become invalid.
+ * @throws AppError invalid_state for an invitation that is over, rate_limited, keychain_locked,
+ *   and what the account throws
  */
 export async function makeWords(
   device: WithFirstContacts,
@@ -62,14 +65,20 @@ export async function makeWords(
   return { invitation_id: id, to: to.email ?? peer, words, expires_at: timeAt(until) }
 }
 
-/** The invitation as the account server has it. Throws AppError not_found. */
+/**
+ * Returns a received invitation from the account server.
+ * @throws AppError not_found
+ */
 async function received(account: Account, id: string): Promise<Invitation> {
   const found = (await account.invitations.list({})).received.find((one) => one.id === id)
   if (found === undefined) throw new AppError('not_found', 'There is no such invitation.')
   return found
 }
 
-/** What the account server has open for an invitation. Throws AppError invalid_state. */
+/**
+ * Returns the run that is open for an invitation at the account server.
+ * @throws AppError invalid_state
+ */
 async function openRun(device: WithFirstContacts, account: Account, invitation: string) {
   const before = device.state.firstContacts.get(invitation)
   try {
@@ -78,19 +87,20 @@ async function openRun(device: WithFirstContacts, account: Account, invitation: 
     return run
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'not_found')) throw error
-    // The inviter's device ended the run when this device's earlier try failed.
+    // The inviter's device ended the run when an earlier attempt of this device failed.
     const isUsed = before !== null && device.now() < before.until
     throw notTried(isUsed ? 'words_used' : 'no_words')
   }
 }
 
 /**
- * Tries the words of an invitation, and approves it where they are right. The try counts on disk
- * before anything leaves.
- * @returns the invitation, still pending where the inviter's device has not answered within ten
- *   seconds; this device goes on asking
- * @throws AppError word_count and unknown_word, which count no try; invalid_state with the states of
- *   `first-contact-ends.ts`; what the account throws
+ * Tries the words of an invitation, and approves the invitation if they are right.
+ *
+ * The attempt is recorded on disk before any message is sent.
+ * @returns the invitation. It is still pending if the inviter's device has not answered within
+ *   ten seconds; this device then keeps polling.
+ * @throws AppError word_count and unknown_word, which do not count as attempts; invalid_state
+ *   with the states of `outcomes.ts`; what the account throws
  */
 export async function approveByWords(
   device: WithFirstContacts,

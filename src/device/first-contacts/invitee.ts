@@ -1,6 +1,9 @@
 /**
- * The invitee's side of a first contact (protocol, section 5). It begins; the first reply decides,
- * since each lets the one who made it try one guess at the words.
+ * The invitee's side of a first contact.
+ *
+ * The invitee begins. Only the first reply is used, because each reply gives its author one guess
+ * at the words.
+ * @see protocol, section 3a
  */
 import type { Run } from '../../api/device/first-contacts.ts'
 import type { Account } from '../../api/port.ts'
@@ -29,13 +32,13 @@ import { pullKeyLog } from '../logs/key-log.ts'
 import { rememberRoster } from '../logs/roster-cache.ts'
 import { fetchRoster } from '../logs/rosters.ts'
 
-/** The account server names another connection or inviter than the run was for. */
+/** Checks whether the account server named another connection or inviter than the run is for. */
 const isOtherInvitation = (error: unknown): boolean =>
   error instanceof AppError && error.details.state === 'other_invitation'
 
 type Verified = NonNullable<InviteeSecret['verified']>
 
-/** The run that this device began; the same after a restart. */
+/** Returns the initiator of this device's run. It is the same after a restart. */
 const initiatorOf = (
   device: DeviceContext,
   row: FirstContactRow,
@@ -49,8 +52,8 @@ const initiatorOf = (
 
 /**
  * Checks the inviter's reply against the logs that this device verified.
- * @returns the last message, or the failure that the inviter names
- * @throws Refusal for a reply that is not right, AppError what the account throws
+ * @returns the last message, or the failure that the inviter reports
+ * @throws Refusal for an invalid reply, AppError what the account throws
  */
 async function verified(
   device: DeviceContext,
@@ -65,22 +68,22 @@ async function verified(
     roster: (await fetchRoster(device, account, row.connection)).roster,
   }))
   const rosterHead = rosterHeadIn(reply)
-  // The roster may have grown since the reply. What comes later continues the entry that it names.
+  // The roster may have grown since the reply: later entries continue the one that it names.
   const hasEntry = roster.entries.some((entry) => Buffer.compare(hashOf(entry), rosterHead) === 0)
   const isMember = roster.members.some((member) => member.account === row.peer)
   demand(hasEntry && isMember, 'ad_mismatch', 'the other side names another roster')
   const expected = inviterAd({ account: row.peer, seq: log.seq, head: log.head, rosterHead })
   const { tag } = initiatorOf(device, row, secret).finish(reply, expected)
   device.demandSeat()
-  // Whatever the account server shows later has to continue this roster.
+  // All later data of the account server has to continue this roster.
   rememberRoster(device.state, roster)
   return { message: writeEnd(tag), generation: log.generation }
 }
 
 /**
- * Does what is due on the invitee's side.
- * @param run what the account server has; null where it has nothing of this run
- * @throws AppError what the account throws: then it is due again
+ * Takes the next step on the invitee's side.
+ * @param run the run at the account server, or null if it has none with this id
+ * @throws AppError what the account throws; the step is then repeated
  */
 export async function inviteeStep(
   device: DeviceContext,
@@ -120,14 +123,14 @@ export async function inviteeStep(
     })
   }
   try {
-    // The words prove this connection and inviter, and no other that the server may name now.
+    // The words prove this connection and inviter. The server may name others by now.
     await approveInvitation(device, account, invitation, {
       connection: row.connection,
       inviter: id,
     })
   } catch (error) {
     if (isOtherInvitation(error)) return end('ad_mismatch')
-    // It was withdrawn meanwhile; the words were right all the same.
+    // The invitation was withdrawn in the meantime, but the words were right.
     if (!isRefusal(error)) throw error
   }
   await confirmCard(device, account, { id, generation: done.generation })

@@ -1,6 +1,8 @@
 /**
- * The inviter's side of a first contact (protocol, section 5), on the device that made the words.
- * It answers once, and only after the disk says that the words are used.
+ * The inviter's side of a first contact, on the device that made the words.
+ *
+ * It answers once, and only after the disk records that the words are used.
+ * @see protocol, section 3a
  */
 import type { Run } from '../../api/device/first-contacts.ts'
 import type { Account } from '../../api/port.ts'
@@ -26,7 +28,7 @@ import { pullKeyLog } from '../logs/key-log.ts'
 
 type Begun = NonNullable<InviterSecret['begun']>
 
-/** The run of the one message that was answered; the same after a restart. */
+/** Returns the responder to the one answered message. It is the same after a restart. */
 function responderOf(
   device: DeviceContext,
   row: FirstContactRow,
@@ -43,14 +45,14 @@ function responderOf(
   )
 }
 
-/** What this device verified of both sides, by logs as the account server shows them now. */
+/** Returns what this device verified of both sides, by the account server's current logs. */
 async function begunBy(
   device: DeviceContext,
   account: Account,
   { peer, connection }: FirstContactRow,
   { invitee, message }: { invitee: string; message: string },
 ): Promise<Begun> {
-  // A mailbox may be anybody's who was told the words; an account that was named is that one's.
+  // Any account that has the words may answer for a mailbox. A named account must answer itself.
   demand(!isId(PREFIX.account, peer) || peer === invitee, 'ad_mismatch', 'another account answers')
   const read = (id: string) => readingLogs(() => pullKeyLog(device, account, id))
   const theirs = await read(invitee)
@@ -66,9 +68,9 @@ async function begunBy(
 }
 
 /**
- * Does what is due on the inviter's side.
- * @param run what the account server has; null where it has nothing of this run
- * @throws AppError what the account throws: then it is due again
+ * Takes the next step on the inviter's side.
+ * @param run the run at the account server, or null if it has none with this id
+ * @throws AppError what the account throws; the step is then repeated
  */
 export async function inviterStep(
   device: DeviceContext,
@@ -93,7 +95,7 @@ export async function inviterStep(
       responderOf(device, row, secret, begun)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      // Nothing that helps to guess has left, but the words were said for this run.
+      // No data that helps to guess was sent, but the words were spoken for this run.
       const failure = failureOf(error.reason)
       await send(writeFailed(failure))
       return end(reasonOf(failure))

@@ -1,4 +1,4 @@
-/** How first contacts end, in words for the person, and what may be known of them afterwards. */
+/** The outcomes of first contacts: their messages for the user and their public form. */
 import { timeAt } from '../../api/fields.ts'
 import {
   CONTACT_REASONS,
@@ -14,11 +14,11 @@ import type { FirstContactRow } from '../../state/first-contacts.ts'
 const NEW_WORDS =
   'Ask for new words: "countersignd invite CONNECTION ADDRESS --words" makes them on the other side.'
 
-/** What to do where no new words help. */
+/** The advice for failures that new words alone do not solve. */
 const COMPARE =
   'Wait a minute, sync, and try once more with new words. If it fails again, compare the safety number ("countersignd trust list"): the account server may be dishonest.'
 
-/** What a failure means, for the side of each role. */
+/** The message of each failure, by the role of this device. */
 const FAILED: Readonly<Record<ContactReason, Readonly<Record<FirstContactRow['role'], string>>>> = {
   wrong_words: {
     inviter:
@@ -40,7 +40,7 @@ const FAILED: Readonly<Record<ContactReason, Readonly<Record<FirstContactRow['ro
   },
 }
 
-/** The reason for the person, of a failure that one device names to the other. */
+/** Returns the reason that the user sees for a failure that one device reports to the other. */
 export const reasonOf = (failure: Failure): ContactReason =>
   failure === 'tag_mismatch'
     ? 'wrong_words'
@@ -48,7 +48,7 @@ export const reasonOf = (failure: Failure): ContactReason =>
       ? 'message_refused'
       : failure
 
-/** Why words are not tried at all. */
+/** The messages for words that are not tried at all. */
 const NOT_TRIED = {
   no_words: `The inviter’s device has no words open for this invitation: they ended, or none were made. Nothing was approved. ${NEW_WORDS}`,
   words_used: `These words were used already, and each are good for one try. Nothing was approved. ${NEW_WORDS}`,
@@ -58,20 +58,20 @@ const NOT_TRIED = {
     'A first contact for this invitation is under way already: "countersignd invite contacts" shows what comes of it.',
 } as const
 
-/** The error for words that are not tried. */
+/** Returns the error for words that are not tried. */
 export const notTried = (state: keyof typeof NOT_TRIED): AppError =>
   new AppError('invalid_state', NOT_TRIED[state], { details: { state } })
 
 const reasonIn = ({ reason }: FirstContactRow): ContactReason =>
   CONTACT_REASONS.find((one) => one === reason) ?? 'message_refused'
 
-/** The error for a first contact that failed. */
+/** Returns the error for a failed first contact. */
 export const failedContact = (row: FirstContactRow): AppError =>
   new AppError('invalid_state', FAILED[reasonIn(row)][row.role], {
     details: { state: reasonIn(row) },
   })
 
-/** A first contact as the interface shows it. */
+/** Returns a first contact in the form of the API. */
 export function contactOf(naming: Naming, row: FirstContactRow): FirstContact {
   const { state, role } = row
   const reason = state === 'failed' ? reasonIn(row) : null

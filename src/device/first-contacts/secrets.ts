@@ -1,6 +1,8 @@
 /**
- * What a run of a first contact needs to go on after a restart, sealed in the vault while it is
- * open: the words, the scalar, and the places of the logs that the run binds.
+ * The data that a first contact needs to continue after a restart.
+ *
+ * The words, the scalar and the places of the logs that the run binds are sealed in the vault
+ * while the run is open.
  */
 import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import type { Contact } from '../../crypto/first-contact.ts'
@@ -19,7 +21,7 @@ interface Made {
   readonly scalar: string
 }
 
-/** At the inviter; `begun` once a message was answered. */
+/** The secret on the inviter's side. `begun` is set once a message was answered. */
 export interface InviterSecret extends Made {
   readonly begun?: {
     readonly message: string
@@ -28,7 +30,7 @@ export interface InviterSecret extends Made {
   }
 }
 
-/** At the invitee; `verified` once the inviter's reply was right. */
+/** The secret on the invitee's side. `verified` is set once the inviter's reply was verified. */
 export interface InviteeSecret extends Made {
   readonly own: Place
   readonly verified?: { readonly message: string; readonly generation: number }
@@ -44,7 +46,10 @@ export const keepSecret = (
   secret: InviterSecret | InviteeSecret,
 ): void => vault.put(nameOf(invitation), Buffer.from(JSON.stringify(secret)))
 
-/** The secret of a run; null where there is none that can be read. Throws AppError keychain_locked. */
+/**
+ * Returns the secret of a run, or null if there is none that can be read.
+ * @throws AppError keychain_locked
+ */
 export function readSecret<T extends InviterSecret | InviteeSecret>(
   { vault }: Keeping,
   invitation: string,
@@ -56,21 +61,21 @@ export function readSecret<T extends InviterSecret | InviteeSecret>(
 export const dropSecret = ({ vault }: Keeping, invitation: string): void =>
   vault.delete(nameOf(invitation))
 
-/** A run as CPace names it. */
+/** Returns a run in the form that CPace uses. */
 export const runOf = (
   { sid, connection }: FirstContactRow,
   words: string,
   inviter: string,
 ): Contact => ({ words, sid: decodeBase64url(sid), connection, inviter })
 
-/** The place of a log as the crypto takes it. */
+/** Returns the place of a log in the form that the crypto functions use. */
 export const placeOf = (account: string, { seq, head }: Place) => ({
   account,
   seq,
   head: decodeBase64url(head),
 })
 
-/** The place of a log as it is kept. */
+/** Returns the place of a log in the stored form. */
 export const keptPlace = ({ seq, head }: { seq: number; head: Uint8Array }): Place => ({
   seq,
   head: encodeBase64url(head),

@@ -1,11 +1,13 @@
 /**
- * The session in which the account server was last asked to delete the account, for as long as nobody knows what became of that. Once
- * that server answers the device again, it has not; but for a while, what it answers may be older than what it does.
+ * The session that last requested the deletion of the account, stored while the outcome is
+ * unknown. An account server that answers this device again has not deleted the account. Within
+ * five minutes of the request that proves nothing, because a response can be older than the
+ * deletion.
  */
 import type { State } from '../../state/state.ts'
 
 const ASKED = 'account_deletion'
-/** Longer than a request may be on its way. */
+/** Longer than a request can be in transit, in milliseconds. */
 const ON_ITS_WAY_MS = 5 * 60_000
 
 interface Asked {
@@ -18,18 +20,25 @@ type Meta = Pick<State, 'meta'>
 
 const read = ({ meta }: Meta) => meta.get(ASKED) as Asked | null
 
-/** @param of `at` in Unix milliseconds */
+/**
+ * Records that the account server was asked to delete the account.
+ * @param of `at` in Unix milliseconds
+ */
 export const markAsked = ({ meta }: Meta, of: Asked): void => meta.set(ASKED, of)
 
 export const unmarkAsked = ({ meta }: Meta): void => meta.delete(ASKED)
 
-/** Whether it was asked, in this session or in any. */
+/** Checks whether deletion was requested: in the given session, or without one in any session. */
 export const isAsked = (state: Meta, session?: string): boolean => {
   const asked = read(state)
   return asked !== null && (session === undefined || asked.session === session)
 }
 
-/** Whether it was asked so long ago that an account server which still answers has not done it. `now` in Unix milliseconds. */
+/**
+ * Checks whether deletion was requested so long ago that a server which still answers did not do
+ * it.
+ * @param now Unix milliseconds
+ */
 export const wasAskedLongAgo = (state: Meta, now: number): boolean => {
   const asked = read(state)
   return asked !== null && now - asked.at > ON_ITS_WAY_MS

@@ -1,7 +1,7 @@
 /**
- * Copies of this device's keys. Only this device's signing key makes a `renew` of this device, so one
- * in its key log that was not made here shows that another copy of the keys is at work (protocol,
- * section 3). What was found stays until the keys of this device are deleted.
+ * Copies of this device's keys. Only this device's signing key makes a `renew` of this device. A
+ * `renew` in its key log that was not made here therefore shows that another copy of the keys is
+ * in use (protocol, section 3). The finding is stored until the keys of this device are deleted.
  */
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import type { MetaRows } from '../../state/meta.ts'
@@ -13,21 +13,21 @@ const RESTORED = 'restored_keys'
 
 type Meta = { readonly meta: Pick<MetaRows, 'get' | 'set' | 'delete'> }
 
-/** The renewal that was not made here, as it was first found. */
+/** The first renewal that was not made here. */
 interface CopyFound {
   /** Its place in the key log of the account. */
   readonly seq: number
   readonly device: string
 }
 
-/** Every sealing key that this device made and still knows. */
+/** Returns the ids of all sealing keys that this device made and still lists. */
 const namedBy = ({ newest, next, old }: SealKeys): ReadonlySet<string> =>
   new Set([newest, next, ...old].flatMap((key: Pick<OwnSealKey, 'id'> | null) => key?.id ?? []))
 
 /**
- * The first renewal of a device after the place up to which its keys were compared with the log, by
- * which the log names a key that was not made here.
- * @param kept the keys as they were before this comparison
+ * Returns the first renewal of a device that names a sealing key which was not made here. Only
+ * renewals after `kept.seq`, the place of the last comparison, count.
+ * @param kept the keys before this comparison
  * @returns its place in the log; null where all renewals were made here
  */
 export function foreignRenewal(log: KeyLog, device: string, kept: SealKeys): number | null {
@@ -38,29 +38,36 @@ export function foreignRenewal(log: KeyLog, device: string, kept: SealKeys): num
 }
 
 /**
- * Marks the keys in a state folder as restored from a backup: the renewals that the log has by now
- * are then taken for those of the device that the backup is of.
+ * Marks the keys in a state folder as restored from a backup. At the next comparison, renewals in
+ * the log that were not made here count as those of the device from which the backup was made.
  */
 export const markRestored = ({ meta }: Meta): void => meta.set(RESTORED, true)
 
-/** Whether the keys were restored from a backup, and not compared with the key log since. */
+/**
+ * Checks whether the keys were restored from a backup and not compared with the key log since.
+ */
 export const wasRestored = ({ meta }: Meta): boolean => meta.get(RESTORED) !== null
 
-/** The keys of this device agree with the log: from now on every foreign renewal counts. */
+/**
+ * Clears the restored mark when the keys agree with the log. From then on each foreign renewal
+ * counts.
+ */
 export const unmarkRestored = ({ meta }: Meta): void => meta.delete(RESTORED)
 
-/** Keeps the first foreign renewal that was found. */
+/** Stores the first foreign renewal that was found. */
 export function noteCopy(state: Meta, found: CopyFound): void {
   if (state.meta.get(COPY) === null) state.meta.set(COPY, found)
 }
 
-/** Forgets both, with the keys that they are about. */
+/** Deletes both rows, together with the keys that they concern. */
 export function forgetCopies({ meta }: Meta): void {
   meta.delete(COPY)
   meta.delete(RESTORED)
 }
 
-/** What the person must know of a copy that was found, and do; null where none was. */
+/**
+ * Returns a warning about the copy that was found, with the remedy; null where none was found.
+ */
 export function copyWarning({ meta }: Meta): string | null {
   const found = meta.get(COPY) as CopyFound | null
   if (found === null) return null

@@ -1,6 +1,7 @@
 /**
- * Who this device is: its account, its three key pairs, its key log. The public part lies in the state database, the private
- * halves only in the keychain. The curves are loaded, and the keychain asked, when something is to be signed or checked.
+ * The identity of this device: its account, its three key pairs and its key log. The state
+ * database holds the public part; only the keychain holds the private halves. The curves are
+ * loaded, and the keychain is read, when something is first signed or checked.
  */
 import type { PublicJwk } from '../../crypto/jose/jwk.ts'
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
@@ -12,7 +13,7 @@ import { type OwnKeys, type SealKeyStore, forgetKeys, loadKeys, openSealKeys } f
 const SESSION = 'session'
 const META = 'identity'
 
-/** What is known of the device without the keychain. */
+/** The facts about this device that need no keychain. */
 export interface Facts {
   readonly account: string
   readonly device: string
@@ -21,24 +22,35 @@ export interface Facts {
   readonly kid: string
   /** The key of the account server's receipts, pinned at enrolment. */
   readonly receiptKey: PublicJwk
-  /** false until a further device has checked the key log that names it; until then it may only read. */
+  /**
+   * false as long as a further device has not checked the key log that names it. It may only read
+   * until then.
+   */
   readonly approved: boolean
-  /** Whether the key log of the account revokes this device, as far as it knows. */
+  /** Whether the key log of the account, as this device last stored it, revokes this device. */
   readonly revoked: boolean
-  /** The machine (`mch_…`) that signs in again by its own key, unattended; null for a person's device. */
+  /**
+   * The machine (`mch_…`) that signs in again by its own key, unattended; null for a user's
+   * device.
+   */
   readonly machine: string | null
-  /** The origin of the account server that has the account; null for the one in this process. */
+  /** The origin of the account server that has the account; null for the embedded one. */
   readonly server: string | null
-  /** The mailbox to which the code was sent, as the account server says; null where it was proven otherwise. */
+  /**
+   * The mailbox that received the code, according to the account server; null for another proof.
+   */
   readonly email: string | null
 }
 
 export interface Identity extends Facts {
-  /** The key pairs. Throws AppError keychain_locked. */
+  /**
+   * Loads the key pairs.
+   * @throws AppError keychain_locked
+   */
   readonly keys: () => Promise<OwnKeys>
-  /** Which sealing keys this device has. */
+  /** The sealing keys of this device. */
   readonly sealKeys: SealKeyStore
-  /** The verified key log of the own account, as this device knows it. */
+  /** Returns the verified key log of the own account from the local cache. */
   readonly keyLog: () => Promise<KeyLog>
 }
 
@@ -47,21 +59,24 @@ async function loadKeyLog(state: State, account: string): Promise<KeyLog> {
   return rememberedLog(state, account)!
 }
 
-/** Keep what enrolment found out. */
+/** Stores the facts found at enrolment. */
 export const storeFacts = ({ meta }: Pick<State, 'meta'>, facts: Facts): void =>
   meta.set(META, facts)
 
-/** Change what is known of the device that is enrolled; nothing to do when none is any more. */
+/** Changes the stored facts. Does nothing where no device is enrolled. */
 export function changeFacts({ meta }: Pick<State, 'meta'>, change: Partial<Facts>): void {
   const stored = meta.get(META) as Facts | null
   if (stored !== null) meta.set(META, { ...stored, ...change })
 }
 
-/** Keep the secret by which the session is renewed. */
+/** Stores the secret that renews the session. */
 export const storeSession = (keychain: Keychain, refreshToken: string): void =>
   keychain.set(SESSION, refreshToken)
 
-/** The secret by which the session is renewed. Throws AppError keychain_locked. */
+/**
+ * Returns the secret that renews the session.
+ * @throws AppError keychain_locked
+ */
 export function readSession(keychain: Keychain): string {
   const token = keychain.get(SESSION)
   if (token !== null) return token
@@ -71,19 +86,19 @@ export function readSession(keychain: Keychain): string {
   )
 }
 
-/** Forget who this device is: the facts first, since without them nothing looks for the keys. */
+/** Deletes the identity. The facts go first, because without them nothing looks for the keys. */
 export function forgetIdentity(state: Pick<State, 'meta'>, keychain: Keychain): void {
   state.meta.delete(META)
   keychain.delete(SESSION)
   forgetKeys(state, keychain)
 }
 
-/** What is known of the device that is enrolled, or null before enrolment. */
+/** Returns the facts about the enrolled device; null before enrolment. */
 export function readFacts({ meta }: Pick<State, 'meta'>): Facts | null {
   return meta.get(META) as Facts | null
 }
 
-/** The identity of an enrolled device, or null before enrolment. */
+/** Opens the identity of an enrolled device; null before enrolment. */
 export function openIdentity(state: State, keychain: Keychain): Identity | null {
   const facts = readFacts(state)
   if (facts === null) return null
@@ -92,7 +107,7 @@ export function openIdentity(state: State, keychain: Keychain): Identity | null 
 
   function keysHere(): Promise<OwnKeys> {
     const loading = (keys ??= loadKeys(state, keychain))
-    // A keychain that is locked now may be open the next time.
+    // A keychain that is locked now may be unlocked at the next call.
     void loading.catch(() => {
       if (keys === loading) keys = null
     })
@@ -106,7 +121,7 @@ export function openIdentity(state: State, keychain: Keychain): Identity | null 
       keys = null
     }),
     async keyLog() {
-      // It grows: a device is added or revoked here, or a sync brings what others did.
+      // The log grows: a device is added or revoked here, or a sync stores new entries.
       const head = state.logs.head('keylog', facts.account)
       if (log === null || log.seq !== head?.seq) log = await loadKeyLog(state, facts.account)
       return log

@@ -5,13 +5,13 @@ import { type KeyLog, type KnownLog, verifyKeyLog } from '../../crypto/logs/key-
 import { type KeyLogs, accountsOf } from '../../crypto/logs/roster.ts'
 import type { State } from '../../state/state.ts'
 
-/** The entries of a key log, and what is known of them; undefined for none. */
+/** The stored entries of a key log, and the place and vouchers up to which they were verified. */
 export interface RememberedEntries {
   readonly entries: readonly string[]
   readonly known: KnownLog | undefined
 }
 
-/** The entries of the key log of an account as they are remembered. */
+/** Returns the stored entries of the key log of an account; `known` is undefined for none. */
 export function rememberedEntries(
   { logs }: Pick<State, 'logs'>,
   account: string,
@@ -25,13 +25,13 @@ export function rememberedEntries(
   return { entries, known: last && { ...last, vouchers } }
 }
 
-/** The key log of an account; null when none is remembered. */
+/** Returns the stored key log of an account; null for none. */
 export function rememberedLog(state: Pick<State, 'logs'>, account: string): KeyLog | null {
   const { entries, known } = rememberedEntries(state, account)
   return known === undefined ? null : verifyKeyLog(account, entries, known)
 }
 
-/** The key logs of the accounts that entries name, those that are remembered. */
+/** Returns the stored key logs of the accounts that the entries name. */
 export function rememberedKeyLogs(state: State, entries: readonly string[]): KeyLogs {
   const keyLogs = new Map<string, KeyLog>()
   for (const id of accountsOf(entries)) {

@@ -1,9 +1,10 @@
 /**
- * The key pairs of this device. The keychain holds the private halves in one entry; state.db holds
- * what is public, and which sealing keys there are.
+ * The key pairs of this device. The keychain holds the private halves in one entry; state.db
+ * holds the public part and the list of sealing keys.
  *
- * The keychain always changes first. A crash between the two leaves a private half that state.db does
- * not name, never a name without its half, except of a half that was to be deleted.
+ * The keychain always changes first. A crash between the two writes can leave a private half that
+ * state.db does not name. It leaves no name without a private half, except for a half that was to
+ * be deleted.
  */
 import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import type { DeviceKeys } from '../../crypto/device-keys.ts'
@@ -13,7 +14,7 @@ import type { State } from '../../state/state.ts'
 import { forgetCopies } from './copied-keys.ts'
 import type { SealKeys, OwnSealKey } from './own-seal-keys.ts'
 
-/** The entry of the keychain. */
+/** The name of the keychain entry. */
 const KEYS = 'device'
 /** The row of `meta`. */
 const SEAL_KEYS = 'seal_keys'
@@ -22,11 +23,11 @@ type Meta = Pick<State, 'meta'>
 
 /** The key pairs of this device. */
 export interface OwnKeys extends DeviceKeys {
-  /** The private halves of all sealing keys that are kept, by id: `seal` is the newest. */
+  /** The private halves of all sealing keys that are kept, by key id. `seal` is the newest one. */
   readonly seals: ReadonlyMap<string, Uint8Array>
 }
 
-/** What the keychain holds: private halves in hexadecimal, those of sealing keys by their ids. */
+/** The keychain entry: private halves in hexadecimal, those of sealing keys by key id. */
 interface StoredKeys {
   readonly sign: string
   readonly auth: string
@@ -42,7 +43,9 @@ const noKeys = () =>
 
 const readSealKeys = ({ meta }: Meta) => meta.get(SEAL_KEYS) as SealKeys | null
 
-/** Puts the private halves into the keychain, and what is public of the sealing key into state.db. */
+/**
+ * Writes the private halves to the keychain, and the public part of the sealing key to state.db.
+ */
 export async function storeKeys(
   { meta }: Meta,
   keychain: Keychain,
@@ -60,7 +63,7 @@ export async function storeKeys(
   meta.set(SEAL_KEYS, { newest, next: null, old: [], seq: null } satisfies SealKeys)
 }
 
-/** The key pairs of this device; null where the keychain holds none. */
+/** Returns the key pairs of this device; null where the keychain or state.db lacks them. */
 export async function readKeys(
   state: Meta,
   keychain: Pick<Keychain, 'get'>,
@@ -78,7 +81,10 @@ export async function readKeys(
   return { sign: signing!, auth: authentication!, seal, seals }
 }
 
-/** As `readKeys`. Throws AppError keychain_locked where the keychain holds none. */
+/**
+ * Returns the key pairs of this device.
+ * @throws AppError keychain_locked where `readKeys` returns null
+ */
 export async function loadKeys(state: Meta, keychain: Keychain): Promise<OwnKeys> {
   const keys = await readKeys(state, keychain)
   if (keys === null) throw noKeys()
@@ -95,22 +101,28 @@ const idsOf = ({ newest, next, old }: SealKeys): string[] =>
   [newest, ...(next === null ? [] : [next]), ...old].map(({ id }) => id)
 
 export interface SealKeyStore {
-  /** Throws AppError keychain_locked where this device has none. */
+  /**
+   * Returns the sealing keys of this device.
+   * @throws AppError keychain_locked where it has none
+   */
   read(): SealKeys
   /**
-   * Adds the sealing key that is to be the newest.
+   * Adds the sealing key that is to become the newest.
    * @param secret its private half, 32 bytes
    * @throws AppError keychain_locked
    */
   add(next: OwnSealKey, secret: Uint8Array): void
   /**
-   * Keeps these sealing keys. The private halves of others are deleted from the keychain.
+   * Keeps these sealing keys and deletes the private halves of all others from the keychain.
    * @throws AppError keychain_locked
    */
   keep(kept: SealKeys): void
 }
 
-/** The sealing keys of this device. `changed` is called when key pairs that were read are outdated. */
+/**
+ * Opens the store of the sealing keys of this device.
+ * @param changed called when key pairs that were read before are out of date
+ */
 export function openSealKeys(state: Meta, keychain: Keychain, changed: () => void): SealKeyStore {
   function read(): SealKeys {
     const kept = readSealKeys(state)
@@ -118,7 +130,10 @@ export function openSealKeys(state: Meta, keychain: Keychain, changed: () => voi
     return kept
   }
 
-  /** Writes the private halves of these keys to the keychain, and no others; `added` is not there yet. */
+  /**
+   * Writes the private halves of these keys, and no others, to the keychain.
+   * @param added private halves that the keychain does not have yet, in hexadecimal, by key id
+   */
   function write(kept: SealKeys, added: Readonly<Record<string, string>> = {}): void {
     const stored = keychain.get(KEYS)
     if (stored === null) throw noKeys()

@@ -1,4 +1,6 @@
-/** Receipts of stamps as the account server sends them: one counts under the server's pinned key alone. */
+/**
+ * Receipts of stamps from the account server. Only the server's pinned key makes a valid receipt.
+ */
 import { StampAssurance } from '../../api/rest/verify.ts'
 import { jwkBytes, type PublicJwk, thumbprint } from '../../crypto/jose/jwk.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
@@ -8,10 +10,10 @@ import { stampFragment } from '../../crypto/stamp.ts'
 import { AppError } from '../../errors.ts'
 
 /**
- * Check a receipt before it is kept (protocol section 7).
+ * Checks a receipt before it is stored (protocol, section 7).
  * @param stamp the stamp that was shown to the server
  * @param key the server's key, pinned at enrolment
- * @throws AppError backend_error for one that is not that key's, or not this stamp's
+ * @throws AppError backend_error for a receipt by another key or for another stamp
  */
 export function demandReceipt(
   receipt: string,
@@ -35,7 +37,10 @@ export function demandReceipt(
   }
 }
 
-/** What the server knew of who signed, by a receipt that was checked. */
+/**
+ * Returns the assurance of the signer according to a checked receipt; `device` for an unknown
+ * one.
+ */
 export const assuranceIn = (receipt: string): StampAssurance =>
   StampAssurance.options.find(
     (level) => level === parseJws(receipt, 'receipt+jws').payload.get('assurance'),

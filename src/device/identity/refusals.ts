@@ -1,4 +1,4 @@
-/** Why a step of signing in or out is not taken, and what to do. */
+/** The errors of sign-in and sign-out. Each names the remedy. */
 import { AppError } from '../../errors.ts'
 import type { Facts } from './identity.ts'
 
@@ -8,10 +8,13 @@ export const nobody = () =>
 const GONE =
   'The account of this daemon was deleted. Start the daemon again: it begins with a new, empty account, which needs no sign-in.'
 
-/** The embedded account was deleted: a start makes the next one. */
+/** The error where the embedded account was deleted. The next start creates another. */
 export const embeddedGone = () => new AppError('not_signed_in', GONE)
 
-/** There is nothing to sign in to. `isGone`: the account was deleted. */
+/**
+ * The error where the embedded account needs no sign-in.
+ * @param isGone whether the account was deleted
+ */
 export const embedded = (isGone: boolean) =>
   new AppError(
     'invalid_state',
@@ -19,7 +22,7 @@ export const embedded = (isGone: boolean) =>
     { details: { state: 'embedded' } },
   )
 
-/** Somebody is here already. */
+/** The error where this device is already signed in or awaits its approval. */
 export const occupied = ({ account, approved }: Facts) =>
   new AppError(
     'invalid_state',
@@ -29,7 +32,7 @@ export const occupied = ({ account, approved }: Facts) =>
     { details: { state: approved ? 'signed_in' : 'awaiting_approval' } },
   )
 
-/** The state folder is another server's. */
+/** The error where the state folder belongs to another account server. */
 export const elsewhere = ({ account, server }: Facts) =>
   new AppError(
     'invalid_state',
@@ -39,14 +42,17 @@ export const elsewhere = ({ account, server }: Facts) =>
     { details: { state: server === null ? 'embedded' : 'other_server' } },
   )
 
-/** The error of a device that the key log of its account, as it is known here, revokes. */
+/** The error of a device that the stored key log of its account revokes. */
 export const revokedHere = () =>
   new AppError(
     'not_signed_in',
     'This device was revoked. To use the account here again, run "countersignd logout" and sign in anew.',
   )
 
-/** The account server says so to who may open the account. */
+/**
+ * The error where the account server has this device revoked. Only a caller that may open the
+ * account gets that response.
+ */
 export const wasRevoked = (cause: AppError) =>
   new AppError(
     'not_signed_in',
@@ -54,7 +60,10 @@ export const wasRevoked = (cause: AppError) =>
     { cause },
   )
 
-/** It asks again only when somebody says so: what was turned away must not come back by itself. */
+/**
+ * The error of a device that was rejected before its approval. It asks again only at the user's
+ * request, so that a rejected device does not come back by itself.
+ */
 export const turnedAway = () =>
   new AppError(
     'not_signed_in',
@@ -64,7 +73,7 @@ export const turnedAway = () =>
 export const leftMeanwhile = () =>
   new AppError('not_signed_in', 'This device signed out meanwhile.')
 
-/** For the log: what it means when a machine account's device awaits approval. */
+/** Log text for a machine account with a device that awaits approval. */
 export const secondDevice =
   'this machine account has a device already, so this one may only read until that one approves it: ' +
   'give each daemon a machine account of its own, or, if the other device is lost, run "countersignd reset --machine --key-file FILE --yes"'

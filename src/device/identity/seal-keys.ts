@@ -1,6 +1,7 @@
 /**
- * The sealing keys of other devices: their bytes travel beside key logs, which name them by hash. A
- * key gets nothing if the account server does not return its bytes or nothing can be sealed to it.
+ * The sealing keys of other devices. Key logs name them by hash; the bytes are sent beside the
+ * logs. A device gets no envelope if the account server does not return the bytes of its key, or
+ * if nothing can be sealed to that key.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Account } from '../../api/port.ts'
@@ -13,15 +14,15 @@ import type { Roster } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
 import type { State } from '../../state/state.ts'
 
-/** A device of a member that shall have the secret. */
+/** A device of a member that is to receive the secret. */
 export interface Recipient {
   readonly account: string
   readonly device: Pick<LoggedDevice, 'id' | 'seal'>
 }
 
 /**
- * The wanted keys among those that came beside a log, by id. A text that is not canonical base64url
- * is skipped; the log and the other keys stay valid.
+ * Returns the wanted keys among those sent beside a log, by id. A text that is not canonical
+ * base64url is skipped; the log and the other keys stay valid.
  */
 function keysById(
   given: readonly string[],
@@ -41,7 +42,7 @@ function decoded(text: string): Uint8Array | null {
   }
 }
 
-/** Keep the sealing keys that came beside a verified log, and no others. */
+/** Stores the sealing keys that a verified log names, and deletes the account's other keys. */
 export function keepSealKeys(
   { sealKeys }: Pick<State, 'sealKeys'>,
   { account, active }: Pick<KeyLog, 'account' | 'active'>,
@@ -52,14 +53,14 @@ export function keepSealKeys(
   sealKeys.forgetOthers(account, wanted)
 }
 
-/** Asks once more for the sealing keys of an account that were not there when its log was fetched. */
+/** Fetches the sealing keys of an account again if some were missing when its log was fetched. */
 async function fetchMissing(
   { sealKeys, logs }: Pick<State, 'sealKeys' | 'logs'>,
   account: Account,
   of: { id: string; wanted: ReadonlySet<string> },
 ): Promise<void> {
   const { id, wanted } = of
-  // The log is known; the keys stand beside each page of it.
+  // The log is stored already, but each of its pages has the keys beside it.
   const from = logs.head('keylog', id)?.seq ?? 0
   const read = account.keyLogs.read({ account: id, from })
   const { seal_keys } = await read.catch((error: unknown) => {
@@ -70,9 +71,8 @@ async function fetchMissing(
 }
 
 /**
- * Seal the secret of the current epoch to devices, each of which is in the checked key log of a
- * current member. Other work goes on meanwhile: at most one envelope is sealed in a turn of the
- * event loop.
+ * Seals the secret of the current epoch to devices. Each is in the checked key log of a current
+ * member. Seals at most one envelope in a turn of the event loop, so that other work goes on.
  * @param k 32 bytes
  * @returns the envelopes (JSON), in the order of the recipients
  * @throws AppError what the account throws
@@ -105,7 +105,10 @@ export async function sealedTo(
   return envelopes
 }
 
-/** A key that nothing can be sealed to keeps no other device from its envelope. */
+/**
+ * Returns null for a key that nothing can be sealed to, so that other devices get their
+ * envelopes.
+ */
 function nothing(error: unknown): null {
   if (error instanceof Refusal && error.reason === 'not_sealable') return null
   throw error

@@ -1,6 +1,7 @@
 /**
- * The session in which this device last signed its own revocation, for as long as nobody knows what became of that: the account
- * server may have it, whatever was heard. Once its key log still shows the device, it has not.
+ * The session that last signed this device's own revocation, stored while the outcome is unknown.
+ * The account server may have accepted the revocation even if its response was lost. It has not
+ * if its key log still shows the device.
  */
 import type { State } from '../../state/state.ts'
 

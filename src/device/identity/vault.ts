@@ -1,6 +1,7 @@
 /**
- * The secrets of this device at rest: AES-256-GCM under a cache key that only the keychain holds. The record's id and version
- * are authenticated with it, so no record can be put in another's place.
+ * The secrets of this device at rest: AES-256-GCM under a cache key that only the keychain holds.
+ * The id and the version of a record are authenticated with it, so that no record can replace
+ * another.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { AppError } from '../../errors.ts'
@@ -12,22 +13,28 @@ const NONCE = 12
 const TAG = 16
 
 export interface Vault {
-  /** Keep 32 bytes under an id. */
+  /** Stores 32 bytes under an id. */
   put(id: string, secret: Uint8Array): void
-  /** The 32 bytes, or null when this device holds none. Throws AppError: keychain_locked, secret_unavailable for a record that is damaged. */
+  /**
+   * Returns the 32 bytes; null for none.
+   * @throws AppError keychain_locked; secret_unavailable for a damaged record
+   */
   get(id: string): Uint8Array | null
-  /** The same, but null also for a record that is damaged. Throws AppError keychain_locked. */
+  /**
+   * Like `get`, but returns null also for a damaged record.
+   * @throws AppError keychain_locked
+   */
   find(id: string): Uint8Array | null
   has(id: string): boolean
   delete(id: string): void
-  /** Put no secret in and give none out any more: from now on both throw AppError not_signed_in. */
+  /** Closes the vault. From then on, reading and storing a secret throw AppError not_signed_in. */
   close(): void
 }
 
-/** Make every secret that is sealed here unreadable for good. */
+/** Makes every secret that is sealed here permanently unreadable. */
 export const deleteCacheKey = (keychain: Keychain): void => keychain.delete(KEY_ENTRY)
 
-/** Open the vault. The keychain is first asked when a secret is first needed. */
+/** Opens the vault. The keychain is read when a secret is first needed. */
 export function openVault(keychain: Keychain, rows: SecretRows): Vault {
   let cacheKey: Buffer | null = null
   const here = new Set(rows.ids())
@@ -54,7 +61,7 @@ export function openVault(keychain: Keychain, rows: SecretRows): Vault {
     const row = rows.get(id)
     if (row === null) return null
     const sealed = Buffer.from(row.sealed)
-    // Outside of the try below: a keychain that is locked is no damage.
+    // Outside of the try below: a locked keychain is not a damaged record.
     const opener = key()
     try {
       const decipher = createDecipheriv('aes-256-gcm', opener, sealed.subarray(0, NONCE), {

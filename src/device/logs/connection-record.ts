@@ -1,4 +1,7 @@
-/** A connection as this device keeps it: what its checked roster says, and of the account server's word only the names. */
+/**
+ * A connection as this device stores it, by its checked roster. The account server supplies only
+ * names.
+ */
 import type { Connection } from '../../api/rest/connections.ts'
 import { ZERO_HEAD } from '../../crypto/code.ts'
 import type { Reason } from '../../crypto/refusal.ts'
@@ -14,14 +17,17 @@ import { type Known, rememberedRoster } from './roster-cache.ts'
 import { rememberedLog } from '../identity/key-log-cache.ts'
 import { returnedIn } from './returned.ts'
 
-/** What keeps connections. */
+/** The dependencies of storing a connection. */
 interface Keeping {
   readonly state: State
   readonly codes: Codes
   readonly identity: Pick<Identity, 'account'>
 }
 
-/** Names are the local ones: whoever is known keeps the name under which they were accepted. */
+/**
+ * Returns the members with their local names. A known account keeps the name under which it was
+ * accepted.
+ */
 function pinned({ names }: State, { members }: Roster, told: Connection['members']): Member[] {
   const nameOf = new Map(told.map(({ user_id, display_name }) => [user_id, display_name]))
   return members.map(({ account }) => {
@@ -31,7 +37,10 @@ function pinned({ names }: State, { members }: Roster, told: Connection['members
   })
 }
 
-/** The key logs of the members, as they were given or, where they have grown since, as they are remembered. */
+/**
+ * Returns the newest key logs of the members: the given ones, or stored ones that have grown
+ * since.
+ */
 export function newestLogs(state: State, { roster, keyLogs }: Known): Known['keyLogs'] {
   const newest = new Map(keyLogs)
   for (const { account } of roster.members) {
@@ -43,9 +52,10 @@ export function newestLogs(state: State, { roster, keyLogs }: Known): Known['key
 }
 
 /**
- * What holds a connection. Of a fork nothing comes back, also where the account server left the
- * connection out meanwhile. Keys that the person has not looked at are no better than those of a
- * revoked device: their holder can say words here. So can who came back by a fork.
+ * Returns the reason why a connection is suspended; null for none. A fork suspends it
+ * permanently, even if the account server left the connection out meanwhile. Keys that the user
+ * has not reviewed count like those of a revoked device, because their holder can compute words
+ * here. So can a member who came back by a fork.
  */
 function holdOf(
   { state, identity }: Pick<Keeping, 'state' | 'identity'>,
@@ -60,7 +70,7 @@ function holdOf(
   return isDoubtful || isHeld(roster, newestLogs(state, known)) ? 'rotation_pending' : null
 }
 
-/** Keep what is known of a connection now, and let its words be checked by that. */
+/** Stores the current state of a connection, and has its words checked by that state. */
 export function keepConnection(
   device: Keeping,
   connection: Connection,
@@ -80,7 +90,7 @@ export function keepConnection(
   }
   state.transaction(() => {
     state.connections.put(row)
-    // It was opened here, and only the answer was lost.
+    // An opening that is still stored succeeded: only its response was lost.
     dropOpening(state, id)
     noteReplacement(state, known.roster)
   })
@@ -88,7 +98,9 @@ export function keepConnection(
   return row
 }
 
-/** Keep what a roster says of a connection that is known: what the account server says of it comes later. */
+/**
+ * Stores the roster of a connection that has a row. The data of the account server follows later.
+ */
 export function keepRoster(device: Keeping, known: Known): void {
   const { state, codes } = device
   const { connection: id, epoch, epochHead: head } = known.roster
@@ -100,15 +112,18 @@ export function keepRoster(device: Keeping, known: Known): void {
   codes.putConnection(kept)
 }
 
-/** Note what a connection replaces; whether its opener may is judged when it is asked for. */
+/**
+ * Stores which connection this one replaces. Whether its opener may do so is judged at each use.
+ */
 function noteReplacement({ replacements }: State, { connection, replaces, entries }: Roster): void {
   if (replaces === null) return
   replacements.put({ connection, replaces, opener: readEntry(entries[0]!).actor })
 }
 
 /**
- * What is known or thought of somebody's keys has changed: the connections that they are in may be held back, or no more. Where a device
- * of the own account was revoked, all are: none verifies until it has a new secret (section 4).
+ * Judges again which connections of a member are suspended. To be called after its keys, or the
+ * trust in them, changed. Where a device of the own account was revoked, all are suspended: none
+ * verifies until it has a new secret (section 4).
  */
 export function judgeHolds(device: Keeping, member: string): void {
   const { state, identity } = device
@@ -123,7 +138,10 @@ function holdAll({ state, codes }: Keeping): void {
   for (const id of state.connections.holdAll('rotation_pending')) codes.putConnection({ id })
 }
 
-/** Of a connection that was refused at first sight nothing is known, but that it cannot be checked. */
+/**
+ * Returns the row of a connection that was refused at first sight. It only records that the
+ * connection cannot be checked.
+ */
 const unknown = (of: Pick<ConnectionRow, 'id' | 'name'>): ConnectionRow => ({
   ...of,
   epoch: 0,
@@ -133,7 +151,10 @@ const unknown = (of: Pick<ConnectionRow, 'id' | 'name'>): ConnectionRow => ({
   updated_at: 0,
 })
 
-/** What the account server showed of a connection was refused. One whose history forks verifies nothing any more. */
+/**
+ * Stores that a connection was refused. An unknown connection gets a row. One with a forked
+ * history no longer verifies anything.
+ */
 export function holdRefused(
   { state, codes }: Pick<Keeping, 'state' | 'codes'>,
   of: Pick<ConnectionRow, 'id' | 'name'>,

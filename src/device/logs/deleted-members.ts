@@ -1,27 +1,38 @@
 /**
- * Members whose accounts were deleted, as the account server says. Who could not sign that they leave is still named by the roster, and
- * members go by what is signed: nobody is removed on the server's word. On that word they are only trusted less: nothing is sealed to
- * them, nothing that they could say is believed, and the connection gets a new secret, as after a `leave`.
+ * Deleted members: accounts that the account server reports as deleted. A deleted account cannot
+ * sign a `leave`, so the roster still names it. Only signed entries change the members, and this
+ * device removes none because of a report. The report only lowers trust: nothing is sealed to a
+ * deleted member, none of its words verify, and the connection gets a new secret, as after a
+ * `leave`.
  */
 import type { Roster } from '../../crypto/logs/roster.ts'
 import type { State } from '../../state/state.ts'
 
-/** What the account server said of an account. */
+/** The reports of the account server about one account. */
 interface Departed {
-  /** The epoch of the connection by which it went. */
+  /**
+   * The epoch by which the account was deleted, according to the last report that began. At most
+   * the epoch of the roster at that time.
+   */
   readonly epoch: number
-  /** Whether it says so now. One that takes it back may be lying now, or then. */
+  /**
+   * Whether the server reports the deletion now. A server that withdraws a report may be lying
+   * now, or may have lied before.
+   */
   readonly said: boolean
-  /** How often it began to say so. */
+  /** How often a report began. */
   readonly times: number
 }
 
-/** By account. */
+/** The reports by account id. */
 type AllDeparted = Readonly<Record<string, Departed>>
 
 type Meta = { readonly meta: Pick<State['meta'], 'get' | 'set' | 'delete'> }
 
-/** No account comes back: a server that takes its word back and says it again gets no new secret each time. */
+/**
+ * The most reports that cause a new secret. A deleted account does not come back: a server that
+ * withdraws and repeats its report must not get a new secret each time.
+ */
 const MOST_TIMES = 3
 
 const key = (connection: string) => `departed ${connection}`
@@ -29,7 +40,10 @@ const key = (connection: string) => `departed ${connection}`
 const departedIn = ({ meta }: Meta, connection: string) =>
   (meta.get(key(connection)) ?? {}) as AllDeparted
 
-/** What is known of an account now. One rotation is due, however late an epoch the server names later. */
+/**
+ * Returns the record of an account after a response. Without a reported epoch, the server reports
+ * no deletion. One rotation is due, even if the server later names a later epoch.
+ */
 function heard(before: Departed | undefined, said: number | undefined, epoch: number) {
   if (said === undefined) return before === undefined ? undefined : { ...before, said: false }
   if (before === undefined) return { epoch: Math.min(said, epoch), said: true, times: 1 }
@@ -38,8 +52,9 @@ function heard(before: Departed | undefined, said: number | undefined, epoch: nu
 }
 
 /**
- * Remember what the account server says now.
- * @param said of a roster that was checked; `own` is the account of this device, which hears of its own end otherwise
+ * Stores the current reports of the account server about the members of a checked roster.
+ * @param said the reported epochs by account id
+ * @param own the account of this device, which detects its own deletion in another way
  */
 export function noteDeparted(
   state: Meta,
@@ -60,13 +75,16 @@ export function noteDeparted(
 }
 
 /**
- * This account left the connection, or ended it. Of one that the account server only leaves out, what it said stays, as the roster does:
- * else it could say all of it anew.
+ * Deletes the reports on a connection that this account left or ended. For a connection that the
+ * account server only leaves out, they stay, as the roster does: otherwise the server could make
+ * all of the reports again.
  */
 export const dropDeparted = ({ meta }: Meta, connection: string): void =>
   meta.delete(key(connection))
 
-/** A roster as if those who departed had left by an entry in the epoch by which they went. */
+/**
+ * Returns the roster as if its deleted members had left in the epoch by which they were deleted.
+ */
 export function present(state: Meta, roster: Roster): Roster {
   const departed = departedIn(state, roster.connection)
   const isGone = (account: string) => departed[account]?.said === true

@@ -1,6 +1,6 @@
 /**
- * Logs that have no place left for what this device would sign: the last 1,000 places of a key log
- * and of a roster are kept for entries that end access (protocol, sections 3 and 6).
+ * Errors for a log without a place for the next entry. The last 1,000 places of a key log and of
+ * a roster are reserved for entries that end access (protocol, sections 3 and 6).
  */
 import { Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
@@ -33,13 +33,14 @@ export const rosterFull =
       cause,
     )
 
-/** Whether this is the error of a full log. */
+/** Checks whether an error is that of a full log. */
 export const isFullLog = ({ details }: AppError): boolean => details.state === FULL
 
 /**
  * Signs an entry.
- * @param sign answers the entry; throws a Refusal for one that breaks a rule
- * @throws AppError invalid_state, made by `full`, where the log has no place for it; what `sign` throws
+ * @param sign returns the entry; throws a Refusal for one that breaks a rule
+ * @throws AppError invalid_state, made by `full`, where the log has no place for it; what `sign`
+ *   throws
  */
 export function unlessFull<T>(sign: () => T, full: (cause: Refusal) => AppError): T {
   try {

@@ -1,7 +1,7 @@
 /**
- * The histories of a connection that forked, as far as this device holds valid entries of them: the
- * branch that it keeps, what that was seen to become after the fork, and others. Who was removed,
- * left or was made a member in one of them gains nothing by another.
+ * The histories of a forked connection, as far as this device has valid entries of them. These
+ * are the branch that it keeps, the continuations of that branch after the fork, and others. An
+ * account that left, was removed or lost the owner role in one history gains nothing by another.
  */
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { lastPlace } from '../../crypto/logs/chain.ts'
@@ -19,14 +19,14 @@ import type { State } from '../../state/state.ts'
 import { rememberedRoster } from './roster-cache.ts'
 import { rememberedKeyLogs } from '../identity/key-log-cache.ts'
 
-/** The end of a history, and the accounts that its entries name. */
+/** The roster at the end of a history, and the accounts that its entries name. */
 interface History {
   readonly roster: Roster
   readonly named: ReadonlySet<string>
 }
 
 export interface Histories {
-  /** The ends of the branch kept here: that branch, or what it became after the fork. */
+  /** The ends of the kept branch: that branch itself, or its continuations after the fork. */
   readonly kept: readonly History[]
   readonly others: readonly History[]
 }
@@ -34,8 +34,8 @@ export interface Histories {
 const nameOf = (jws: string) => encodeBase64url(hashOf(jws))
 
 /**
- * The roster up to the first entry that breaks a rule; null where the first one does.
- * @param proven entries that were verified before: where both lists begin alike, no signature is
+ * Returns the roster up to the first entry that breaks a rule; null where the first entry does.
+ * @param proven entries that were verified before: the signatures of a common beginning are not
  *   verified again
  */
 export function validPart(
@@ -55,7 +55,7 @@ export function validPart(
   }
 }
 
-/** The entries of a history, from the first to this one. */
+/** Returns the entries of a history, from the first one to `end`. */
 function lineTo(end: string, jwsOf: ReadonlyMap<string, string>): string[] {
   const line: string[] = []
   for (let jws: string | undefined = end; jws !== undefined; jws = jwsOf.get(readEntry(jws).prev))
@@ -69,7 +69,7 @@ function historyOf(state: State, branch: Roster, line: readonly string[]): Histo
   return roster === null ? [] : [{ roster, named: new Set(accountsOf(roster.entries)) }]
 }
 
-/** The histories of a connection that this device remembers; null for none. */
+/** Returns the stored histories of a connection; null for none. */
 export function historiesOf(state: State, connection: string): Histories | null {
   const branch = rememberedRoster(state, connection)
   if (branch === null) return null
@@ -87,8 +87,8 @@ export function historiesOf(state: State, connection: string): Histories | null 
 }
 
 /**
- * The lowest role that an account has at the ends of histories: null where it left one or was
- * removed there; undefined where none names it.
+ * Returns the lowest role that an account has at the ends of histories.
+ * @returns null where it left one or was removed there; undefined where none names it
  */
 export function lowestRole(
   histories: readonly History[],

@@ -1,21 +1,21 @@
 /**
- * Members who hold a connection up again and again: each revocation of theirs stops all words until
- * another epoch opens, and each epoch that they open with a row that does not fit leaves an account
- * without the secret. One who does so more than three times in a day is named, so that an owner can
- * remove them.
+ * Members who suspend a connection repeatedly. Each revocation of a member stops all words until
+ * another epoch opens. Each epoch that a member opens with a row that does not fit leaves an
+ * account without the secret. A member who does so more than three times in a day is named, so
+ * that an owner can remove them.
  */
 import type { State } from '../../state/state.ts'
 
 const DAY_MS = 24 * 3_600_000
 const MOST_A_DAY = 3
 
-/** By what a member holds a connection up: a revocation or an epoch, which counts once. */
+/** A suspension by a member. Its cause is a revocation or an epoch, and counts once. */
 export interface HoldUp {
   readonly account: string
   readonly cause: `revocation ${number}` | `epoch ${number}`
 }
 
-/** With the time at which this device first saw it, in Unix milliseconds. */
+/** A suspension and the time at which this device first saw it, in Unix milliseconds. */
 type Noted = HoldUp & { readonly at: number }
 type Meta = { readonly meta: Pick<State['meta'], 'get' | 'set' | 'delete'> }
 
@@ -26,7 +26,7 @@ const within = ({ meta }: Meta, connection: string, now: number): Noted[] =>
     ({ at }) => Math.abs(now - at) < DAY_MS,
   )
 
-/** Notes who holds a connection up now; a cause that was noted before counts once. */
+/** Stores the current suspensions of a connection. A cause that was stored before counts once. */
 export function noteHoldUps(
   state: Meta,
   connection: string,
@@ -42,13 +42,13 @@ export function noteHoldUps(
   state.meta.set(key(connection), [...known, ...noted])
 }
 
-/** The members who held a connection up more than three times in the last 24 hours. */
+/** Returns the members who suspended a connection more than three times in the last 24 hours. */
 export function frequentHolders(state: Meta, connection: string, now: number): string[] {
   const accounts = within(state, connection, now).map(({ account }) => account)
   const counts = Map.groupBy(accounts, (account) => account)
   return [...counts].filter(([, times]) => times.length > MOST_A_DAY).map(([account]) => account)
 }
 
-/** Forgets what was noted of a connection. */
+/** Deletes the suspensions of a connection. */
 export const dropHoldUps = ({ meta }: Meta, connection: string): void =>
   meta.delete(key(connection))

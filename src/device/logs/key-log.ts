@@ -1,6 +1,7 @@
 /**
- * Key logs at the account server: fetched, checked against what this device has seen of them, remembered; that of the own account is
- * continued as well. The server keeps the order and is believed nothing else: a log that breaks a rule changes nothing here.
+ * Fetches key logs from the account server, checks them against the stored ones and stores them.
+ * The key log of the own account is extended as well. The server is trusted with the order of
+ * entries and with nothing else: a log that breaks a rule changes nothing here.
  */
 import type { Account } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
@@ -25,10 +26,13 @@ import { keepProfile } from './profiles.ts'
 import { rememberedEntries, rememberedLog } from '../identity/key-log-cache.ts'
 import { keepSealKeys } from '../identity/seal-keys.ts'
 
-/** What remembers key logs; `demandSeat` throws AppError not_signed_in once this device has signed out. */
+/**
+ * The dependencies of storing key logs. `demandSeat` throws AppError not_signed_in after a
+ * sign-out.
+ */
 export type Remembering = Pick<DeviceContext, 'state' | 'codes' | 'identity' | 'demandSeat'>
 
-/** Each time another device of the same account was faster. */
+/** The most attempts. Each can lose against another device of the same account. */
 const ATTEMPTS = 5
 
 const serverFault = (cause: Refusal) =>
@@ -38,18 +42,24 @@ const serverFault = (cause: Refusal) =>
     { cause },
   )
 
-/** Do something that judges what the server sent. Throws AppError backend_error where that breaks a rule. */
+/**
+ * Runs a check of data from the account server.
+ * @throws AppError backend_error where the data breaks a rule
+ */
 export const judged = <T>(work: () => T): T => onRefusal(work, serverFault)
 
-/** The same of what is fetched meanwhile. */
+/** Like `judged`, for asynchronous work. */
 export const judging = <T>(work: () => Promise<T>): Promise<T> => onRefusalLater(work, serverFault)
 
-/** The place that an entry names. Throws Refusal where its form is wrong. */
+/**
+ * Returns the place that an entry names.
+ * @throws Refusal where the form of the entry is wrong
+ */
 export const seqOf = (jws: string): number => readEntry(jws).seq
 
 /**
- * Check a key log that the server sent.
- * @param known what it must continue; without it, what this device has seen
+ * Checks a key log from the account server.
+ * @param known the place that it must continue; by default, the stored log
  * @throws AppError backend_error
  */
 export const judgeKeyLog = (
@@ -59,14 +69,17 @@ export const judgeKeyLog = (
   known: KnownLog | undefined = rememberedEntries(state, account).known,
 ): KeyLog => judged(() => verifyKeyLog(account, entries, known))
 
-/** Refuses a key log that contradicts the one remembered here. */
+/**
+ * Refuses a key log that contradicts the stored one.
+ * @throws Refusal `key_log_forked`
+ */
 function requireSameHistory({ logs }: State, { account, entries }: KeyLog): void {
   const isSame = logs.isSameHistory('keylog', account, entries)
   demand(isSame, 'key_log_forked', 'another history was remembered meanwhile')
 }
 
 /**
- * The longer of a checked key log and the one that was remembered while it was read.
+ * Returns the longer of a checked key log and the one that was stored while it was read.
  * @throws Refusal `key_log_forked` where they contradict each other
  */
 export function newestOf(state: State, log: KeyLog): KeyLog {
@@ -75,7 +88,7 @@ export function newestOf(state: State, log: KeyLog): KeyLog {
   return seq > log.seq ? rememberedLog(state, log.account)! : log
 }
 
-/** A key log that was checked, with what came beside it, which was not. */
+/** A checked key log, with the unchecked data that the server sent beside it. */
 export interface FetchedLog {
   readonly log: KeyLog
   readonly sealKeys: readonly string[]
@@ -83,14 +96,14 @@ export interface FetchedLog {
 }
 
 /**
- * Fetch a key log from the newest entry known here on, in pages, and check it. Answers to several
- * requests can come in another order than they were sent, so that each is judged by what was known
- * when it was asked for: an older one that comes later is no log that goes back.
- * @param of `known` is what it must continue, without it what this device has seen; `keep` keeps a
- *   first part of a log of several pages, which was checked
- * @returns the log, or the one that was remembered meanwhile if that is longer
- * @throws Refusal for a log that breaks a rule, goes back or forks, `too_large`; what the account and
- *   `keep` throw
+ * Fetches a key log in pages from the newest stored entry on, and checks it. Responses to several
+ * requests can arrive out of order. Each log is therefore judged by what was stored when it was
+ * requested: an older one that arrives later is no rollback.
+ * @param of `known`: the place that it must continue, by default the stored log; `keep` stores a
+ *   checked first part of a log of several pages
+ * @returns the log, or the one that was stored meanwhile if that is longer
+ * @throws Refusal for a log that breaks a rule, goes back or forks, `too_large`; what the account
+ *   and `keep` throw
  */
 async function readKeyLog(
   state: State,
@@ -117,8 +130,8 @@ async function readKeyLog(
 }
 
 /**
- * Fetch the key log of the own account and check it. Nothing of it is remembered.
- * @param known what it must continue; without it, what this device has seen
+ * Fetches the key log of the own account and checks it. Stores nothing.
+ * @param known the place that it must continue; by default, the stored log
  * @throws AppError backend_error, and what the account throws
  */
 export async function fetchKeyLog(
@@ -132,10 +145,10 @@ export async function fetchKeyLog(
 }
 
 /**
- * Fetch the key log of an account and check it. Of a log of several pages, the first ones are
- * remembered as they come: after a crash it is read on from there.
- * @throws Refusal for a log that breaks a rule, goes back or forks; AppError not_signed_in when this
- *   device signed out meanwhile, and what the account throws
+ * Fetches the key log of an account and checks it. Of a log of several pages, it stores the first
+ * ones as they arrive: after a crash, reading continues there.
+ * @throws Refusal for a log that breaks a rule, goes back or forks; AppError not_signed_in when
+ *   this device signed out meanwhile, and what the account throws
  */
 function readRemembering(device: Remembering, account: Account, id: string): Promise<FetchedLog> {
   const { state, demandSeat } = device
@@ -146,7 +159,10 @@ function readRemembering(device: Remembering, account: Account, id: string): Pro
   return readKeyLog(state, account, { id, keep })
 }
 
-/** The same, where the newest page is not remembered, and with AppError backend_error for a Refusal. */
+/**
+ * Like `readRemembering`, with AppError backend_error for a Refusal. The newest page is not
+ * stored.
+ */
 export const fetchNamedLog = (
   device: Remembering,
   account: Account,
@@ -154,9 +170,10 @@ export const fetchNamedLog = (
 ): Promise<FetchedLog> => judging(() => readRemembering(device, account, id))
 
 /**
- * Fetch the key log of an account, check it, and remember what is new.
- * @throws Refusal for a log that breaks a rule, goes back or forks, of which the page that does is not
- *   remembered; AppError not_signed_in when this device signed out meanwhile, and what the account throws
+ * Fetches the key log of an account, checks it, and stores new entries.
+ * @throws Refusal for a log that breaks a rule, goes back or forks, and the page that does is not
+ *   stored; AppError not_signed_in when this device signed out meanwhile, and what the account
+ *   throws
  */
 export async function pullKeyLog(
   device: Remembering,
@@ -172,11 +189,11 @@ export async function pullKeyLog(
 }
 
 /**
- * Keep a log that was checked, where no connection depends on it yet.
- * @throws Refusal `key_log_forked` where another history of it was kept meanwhile
+ * Stores a checked log where no connection depends on it yet.
+ * @throws Refusal `key_log_forked` where another history of it was stored meanwhile
  */
 export function keepKeyLog(state: State, log: KeyLog): void {
-  // Logs are verified in slices, so that another request may have kept one meanwhile.
+  // Logs are verified in slices: another request may have stored this one meanwhile.
   requireSameHistory(state, log)
   const { account, entries, heads, vouchers } = log
   const from = (state.logs.head('keylog', account)?.seq ?? -1) + 1
@@ -188,8 +205,8 @@ export function keepKeyLog(state: State, log: KeyLog): void {
 }
 
 /**
- * Remember a log that was checked. A device that it revokes holds back what that device knows, from
- * now on; where that is this device, its facts say so.
+ * Stores a checked log. A revocation in it suspends the connections of the account from now on.
+ * If the log revokes this device, the facts about this device record that.
  * @throws Refusal as `keepKeyLog`
  */
 export function rememberKeyLog(device: Remembering, log: KeyLog): void {
@@ -208,12 +225,13 @@ export function rememberKeyLog(device: Remembering, log: KeyLog): void {
 }
 
 /**
- * Add an entry to the key log of the own account, anew on top of what another device added first.
- * @param next makes the entry that follows a log, or null when there is nothing to add any more
+ * Adds an entry to the key log of the own account. After a conflict, it makes the entry again on
+ * top of the entry that another device added first.
+ * @param next returns the entry that follows a log; null where there is nothing left to add
  * @param beside `seal_key`: the bytes of the key that a `renew` names, base64url
  * @returns the log with the entry
- * @throws AppError backend_error, conflict when others were faster every time, invalid_state where the log is full, and what the
- *   account and `next` throw
+ * @throws AppError backend_error, conflict when others were faster every time, invalid_state
+ *   where the log is full, and what the account and `next` throw
  */
 export async function continueKeyLog(
   state: State,

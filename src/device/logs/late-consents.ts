@@ -1,8 +1,8 @@
 /**
- * Late consents (protocol, section 4). A revoked device can sign a consent at a place of the key log
- * before its revocation, and no verifier can tell it from one that came in time. A device that sees
- * the account taken in only when it knows the revocation leaves, unless a device that is active has
- * signed in the connection since.
+ * Late consents (protocol, section 4). A revoked device can sign a consent at a place of the key
+ * log before its revocation, and no verifier can distinguish that from a consent signed in time.
+ * A device that already has the revocation when it sees the account join therefore leaves. It
+ * stays if an active device has signed in the connection since.
  */
 import { readConsent } from '../../crypto/logs/consent.ts'
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
@@ -11,9 +11,9 @@ import type { State } from '../../state/state.ts'
 import { noteUnagreed, wasListed } from './refused-connections.ts'
 
 /**
- * The revoked device by whose consent an account is in a connection, where none that is active has
- * signed there since; else null.
+ * Returns the revoked device that signed the consent of an account to a connection.
  * @param log the newest key log of the account
+ * @returns null where an active device has signed in the connection since
  */
 export function revokedConsenter(roster: Roster, log: KeyLog): string | null {
   const active = new Set(log.active.map(({ id }) => id))
@@ -24,11 +24,11 @@ export function revokedConsenter(roster: Roster, log: KeyLog): string | null {
 }
 
 /**
- * Notes a connection to leave, when a roster with new entries is remembered. A device that has not
- * listed the connections of its account before cannot tell an old membership from a new one, and
- * leaves the judgement to the devices that were there.
+ * Records a connection to leave, when a roster with new entries is stored. A device that has not
+ * listed the connections of its account before cannot distinguish an old membership from a new
+ * one. It leaves the judgement to the devices that were there.
  * @param from the number of the first new entry
- * @param log gives the newest key log of the own account
+ * @param log returns the newest key log of the own account
  */
 export function judgeConsent(
   state: Pick<State, 'meta'>,

@@ -1,19 +1,19 @@
 /**
- * Key logs and rosters, read from the account server in pages: an answer has at most 16 MiB, and a
- * log can be longer. What is known of a log is not read again.
+ * Reads key logs and rosters from the account server in pages. A response has at most 16 MiB, and
+ * a log can be longer. Stored entries are not read again.
  */
 import { requirePlaces } from '../../crypto/logs/chain.ts'
 import { demand, Refusal } from '../../crypto/refusal.ts'
 
 /**
- * The largest own key log. A device needs all of it to sign the next entry, so it reads whatever an
- * account server takes: 100,000 entries of 4,096 characters.
+ * The largest own key log, in characters. A device needs all of it to sign the next entry, so it
+ * reads all that an account server accepts: 100,000 entries of 4,096 characters.
  */
 export const MOST_OWN_CHARACTERS = 100_000 * 4096
-/** Pages of this many entries together are checked and kept at the latest. */
+/** After this many unstored entries, the pages read so far are checked and stored. */
 const MOST_UNKEPT = 4000
 
-/** A part of a log, as the account server answers it. */
+/** A part of a log in a response of the account server. */
 export interface Page {
   readonly entries: readonly string[]
   /** The place of the newest entry of the log. */
@@ -27,25 +27,32 @@ interface Reading<P extends Page> {
   readonly known: readonly string[]
   /** The most characters that the log may have. */
   readonly most: number
-  /** The place that an entry names. Throws Refusal where its form is wrong. */
+  /**
+   * Returns the place that an entry names.
+   * @throws Refusal where the form of the entry is wrong
+   */
   readonly seqOf: (jws: string) => number
-  /** Checks and keeps a first part of the log; absent where it is taken whole or not at all. */
+  /**
+   * Checks and stores a first part of the log; absent where the log is accepted whole or not at
+   * all.
+   */
   readonly keep?: (entries: readonly string[]) => Promise<void>
 }
 
-/** A log as the account server shows it; each entry is unchecked that was not kept. */
+/** A log from the account server. Entries that were not stored are unchecked. */
 export interface ShownLog<P extends Page> {
   readonly entries: readonly string[]
-  /** What came with the newest entry. */
+  /** The page with the newest entry. */
   readonly last: P
 }
 
 /**
- * Reads a log from the newest known entry on. Where the server does not show that entry at its
- * place, its history is another one or goes back: then the log is read from the first entry on, and
- * nothing of it is kept, so that the check of the whole names the reason. Reading ends where an entry
- * stands at another place than it names, which that check refuses.
- * @throws Refusal `log_full`, `too_large`, `gap` where a page is empty before the end; what `read` and `keep` throw
+ * Reads a log from the newest known entry on. Where the server does not return that entry at its
+ * place, its history is another one or goes back. The log is then read from the first entry on,
+ * and no part of it is stored, so that the check of the whole log gives the reason. Reading ends
+ * at an entry that stands at another place than it names, because that check refuses it.
+ * @throws Refusal `log_full`, `too_large`, `gap` where a page is empty before the end; what
+ *   `read` and `keep` throw
  */
 export async function readPages<P extends Page>(of: Reading<P>): Promise<ShownLog<P>> {
   const { read, known } = of
@@ -57,7 +64,10 @@ export async function readPages<P extends Page>(of: Reading<P>): Promise<ShownLo
   return readOn(whole, 0, await read(0))
 }
 
-/** Takes a page that begins with the newest of so many accepted entries, and reads the rest. */
+/**
+ * Appends a page that begins with the newest accepted entry, and reads the rest.
+ * @param known how many entries were accepted
+ */
 async function readOn<P extends Page>(
   { read, known: before, most, seqOf, keep }: Reading<P>,
   known: number,
@@ -69,17 +79,18 @@ async function readOn<P extends Page>(
   let page = first
   for (;;) {
     const from = entries.length
-    // Not spread: a page of 16 MiB can hold more entries than a call takes arguments.
+    // Not spread: a page of 16 MiB can have more entries than a call can have arguments.
     entries = entries.concat(page.entries)
     requirePlaces(entries)
     size += sizeOf(page.entries)
     demand(size <= most, 'too_large', `a log of more than ${most} characters`)
     const isEnd = entries.length > page.seq || entries.length === 0
     if (isEnd || !isInPlace(page.entries, from, seqOf)) return { entries, last: page }
-    // A page that begins with the newest known entry may bring nothing else.
+    // A page that begins with the newest known entry may contain nothing else.
     demand(page.entries.length > 0, 'gap', `entry ${from} is missing`)
     const unkept = entries.length - accepted
-    // A check takes as long as the log is: of a long one, pages are kept a few at a time.
+    // A check takes time in proportion to the log: of a long one, several pages are stored at a
+    // time.
     if (keep !== undefined && unkept > 0 && unkept >= Math.min(accepted / 2, MOST_UNKEPT)) {
       await keep(entries)
       accepted = entries.length
@@ -91,7 +102,7 @@ async function readOn<P extends Page>(
 const sizeOf = (entries: readonly string[]): number =>
   entries.reduce((size, { length }) => size + length, 0)
 
-/** Whether entries name the places at which they stand. */
+/** Checks whether entries name the places at which they stand. */
 function isInPlace(
   entries: readonly string[],
   from: number,

@@ -1,6 +1,7 @@
 /**
- * What the account server is asked when a connection is opened, kept until it has answered: an attempt that comes again must ask
- * the same, though envelopes are sealed with new chance and the own key log may have grown.
+ * The request that opens a connection, stored until the account server has answered it. A second
+ * attempt must send the same request, although sealing is random and the own key log may have
+ * grown.
  */
 import type { Account } from '../../api/port.ts'
 import type { State } from '../../state/state.ts'

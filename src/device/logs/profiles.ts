@@ -1,7 +1,7 @@
 /**
- * Signed profiles (protocol, section 4a) as they come beside key logs and rosters. What the account
- * server gives counts where an active device of the account signed it, and only if it is newer than
- * what is known.
+ * Signed profiles (protocol, section 4a), which the account server sends beside key logs and
+ * rosters. A profile counts if an active device of the account signed it, and only if it is newer
+ * than the stored one.
  */
 import * as v from 'valibot'
 import { SignedName } from '../../api/rest/names.ts'
@@ -12,7 +12,7 @@ import { Refusal } from '../../crypto/refusal.ts'
 import type { State } from '../../state/state.ts'
 import { keyStatusOf } from '../key-status.ts'
 
-/** What `work` returns; null where it throws a Refusal. */
+/** Returns the result of `work`; null where it throws a Refusal. */
 export function unlessRefused<T>(work: () => T): T | null {
   try {
     return work()
@@ -23,8 +23,8 @@ export function unlessRefused<T>(work: () => T): T | null {
 }
 
 /**
- * Keeps a profile that the account server gave, if it counts.
- * @param log the newest known key log of the account, verified
+ * Stores a profile from the account server, if it counts.
+ * @param log the newest stored key log of the account, verified
  * @param jws undefined for none
  */
 export function keepProfile(state: State, log: KeyLog, jws: string | undefined): void {
@@ -36,14 +36,14 @@ export function keepProfile(state: State, log: KeyLog, jws: string | undefined):
   putProfile(state, profile, jws)
 }
 
-/** Keeps a verified profile that is newer than what was known. */
+/** Stores a verified profile that is newer than the stored one. */
 export function putProfile(state: State, profile: Profile, jws: string): void {
   const { account, device, n, name } = profile
   state.transaction(() => {
     state.profiles.put({ account, device, n, name, hash: hashOf(jws), jws })
     const trust = state.trust.get(account)
     const isConfirmed = trust !== null && keyStatusOf(trust) === 'confirmed'
-    // Keys may be confirmed before a device of theirs has signed a name.
+    // Keys can be confirmed before one of their devices has signed a name.
     if (isConfirmed && state.names.of(account).confirmed === undefined) state.names.confirm(account)
   })
 }

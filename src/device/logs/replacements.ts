@@ -1,6 +1,6 @@
 /**
- * The replacements of a forked connection (protocol, section 4) that this device accepts: those that
- * an owner of the branch kept here opened.
+ * The replacements of a forked connection (protocol, section 4) that this device accepts: those
+ * that an owner of the branch kept here opened.
  */
 import { inQuotes } from '../../api/quotation-marks.ts'
 import { isLinked } from '../../crypto/logs/key-log.ts'
@@ -13,7 +13,10 @@ import { historiesOf, lowestRole } from './histories.ts'
 import { type Known, rememberedRoster } from './roster-cache.ts'
 import { rememberedLog } from '../identity/key-log-cache.ts'
 
-/** The owners at the head of a branch with keys linked to their seat, in order of joining. */
+/**
+ * Returns the owners at the head of a branch, in order of joining. Each has keys that are linked
+ * to those of its membership.
+ */
 export function ownersOf(state: State, { roster, keyLogs }: Known): string[] {
   const unconfirmed = unconfirmedMembers(roster, keyLogs)
   return present(state, roster)
@@ -23,8 +26,8 @@ export function ownersOf(state: State, { roster, keyLogs }: Known): string[] {
 }
 
 /**
- * Whether this device follows an account to a replacement: it is an owner of the branch, and its
- * keys are those that the person knows, where the person follows it.
+ * Checks whether this device follows an account to a replacement. The account must be an owner of
+ * the branch. If the user follows the account, it must have the keys that the user pinned.
  */
 export function mayReplace(state: State, branch: Known, opener: string): boolean {
   if (!ownersOf(state, branch).includes(opener)) return false
@@ -34,8 +37,8 @@ export function mayReplace(state: State, branch: Known, opener: string): boolean
 }
 
 /**
- * The connections that replace a forked one and go on, by id: of several, all devices prefer the
- * first.
+ * Returns the connections that replace a forked one and continue, by id. Of several, all devices
+ * prefer the first.
  * @param own the own account id
  */
 export function replacementsOf(state: State, own: string, forked: string): ReplacementRow[] {
@@ -47,8 +50,8 @@ export function replacementsOf(state: State, own: string, forked: string): Repla
 }
 
 /**
- * Whether an account left a forked connection, or was removed, in a history that this device knows:
- * no device takes it into a replacement by itself.
+ * Returns a check for accounts that left a forked connection, or were removed, in a stored
+ * history. No device adds such an account to a replacement by itself.
  */
 export function leftOutOf(state: State, forked: string): (account: string) => boolean {
   const histories = historiesOf(state, forked)
@@ -57,8 +60,8 @@ export function leftOutOf(state: State, forked: string): (account: string) => bo
 }
 
 /**
- * Whether every member of one connection is in another, as this device knows both, but for those
- * who are left out of the replacements of `forked`.
+ * Checks whether every member of one connection is in another, by the rows stored here. Accounts
+ * that are left out of the replacements of `forked` do not count.
  */
 export function areAllIn(state: State, forked: string, one: string, other: string): boolean {
   const { connections } = state
@@ -69,15 +72,18 @@ export function areAllIn(state: State, forked: string, one: string, other: strin
   return connections.get(one)?.members.every(isIn) ?? false
 }
 
-/** The seat of an account in the connection that this one replaces; null for none. */
+/**
+ * Returns the membership of an account in the connection that this one replaces; null for none.
+ */
 export const seatBefore = (state: State, { replaces }: Roster, account: string): Member | null => {
   const branch = replaces === null ? null : rememberedRoster(state, replaces)
   return branch?.roster.members.find((one) => one.account === account) ?? null
 }
 
 /**
- * Who is taken into a replacement comes with the keys of its former seat, or with keys that the
- * person confirmed: no reset gains a seat by a fork.
+ * Requires that a member of a replacement has its previous keys, or keys that the user confirmed.
+ * The previous keys are those of its membership in the forked connection: no reset gains a
+ * membership by a fork.
  * @throws AppError invalid_state
  */
 export function demandKeysOfSeat(state: State, { account, generation }: Member): void {
@@ -102,7 +108,7 @@ const namesOf = ({ connections, names }: State, id: string, accounts: readonly s
   return accounts.map((account) => inQuotes(nameOf(account) ?? account)).join(' or ')
 }
 
-/** What happens to a connection that forked, and what there is to do. */
+/** Returns what happens to a forked connection, and the remedy. */
 function nextStep(state: State, own: string, id: string): string {
   const replacement = state.replacements.inPlaceOf(id)
   if (replacement !== null) {
@@ -111,7 +117,8 @@ function nextStep(state: State, own: string, id: string): string {
   }
   const branch = rememberedRoster(state, id)
   const owners = branch === null ? [] : ownersOf(state, branch)
-  // The accounts to invite are not looked up: that verifies histories, at each request for words.
+  // The accounts to invite are not looked up: that would verify histories at each request for
+  // words.
   if (owners.includes(own))
     return 'A device of an owner opens a new connection in its place: this one does so at a sync ("countersignd sync"), unless both histories together leave nobody to invite. If none comes, make a new connection with those who belong in it ("countersignd connection create"), and delete this one.'
   const ask = owners.length === 0 ? '' : ` or ask ${namesOf(state, id, owners)} for one`
@@ -119,7 +126,7 @@ function nextStep(state: State, own: string, id: string): string {
 }
 
 /**
- * The error for a forked connection: it accepts no more entries, and has no words.
+ * Returns the error for a forked connection, which accepts no more entries and has no words.
  * @param own the own account id
  */
 export const forkedError = (state: State, own: string, id: string): AppError =>

@@ -1,6 +1,6 @@
 /**
- * Who came back by a fork: a history without a removal, or with a higher role, must not undo what
- * another history of the connection says (protocol, section 4).
+ * Members who came back by a fork. A history without a removal, or with a higher role, must not
+ * undo what another history of the connection records (protocol, section 4).
  */
 import { inQuotes } from '../../api/quotation-marks.ts'
 import { type Role, type Roster, goneSince, readEntry } from '../../crypto/logs/roster.ts'
@@ -10,8 +10,8 @@ import { historiesOf, lowestRole } from './histories.ts'
 import { rememberedRoster } from './roster-cache.ts'
 
 /**
- * The role with which this device takes an account into a replacement: the lowest that it has in any
- * history of the forked connection that is known here.
+ * Returns the role with which this device adds an account to a replacement. It is the lowest role
+ * that the account has in any stored history of the forked connection.
  * @returns null where it left one of them or was removed there; `member` where none names it
  */
 export function roleBefore(state: State, { replaces }: Roster, account: string): Role | null {
@@ -25,9 +25,10 @@ const isHigher = (role: Role, than: Role | null | undefined): boolean =>
   than === null || (than === 'member' && role === 'owner')
 
 /**
- * The accounts that came back by a fork, those that they seated or made owners, and those whose new
- * keys they confirmed. Decided by the entries of the replacement: an account is out of doubt once
- * another owner seats it again, or gives it a role where the forked connection still has it.
+ * Returns the accounts in doubt. These are the accounts that came back by a fork, those that they
+ * added or made owners, and those with new keys that they confirmed. The entries of the
+ * replacement decide. An account is out of doubt once another owner adds it again, or gives it a
+ * role while the forked connection still has it.
  * @param lowest the lowest role that an account has in the forked connection, see `lowestRole`
  */
 function doubtfulIn(
@@ -45,7 +46,7 @@ function doubtfulIn(
     const isByOne = doubtful.has(actor)
     if (op === 'open') judge(actor, isHigher('owner', lowest(actor)))
     if (op === 'add') {
-      // The device of an owner seats by itself who was in the forked connection, and once.
+      // The device of an owner adds the members of the forked connection by itself, each once.
       judge(member!, isByOne || (!seated.has(member!) && isHigher(role!, lowest(member!))))
       seated.add(member!)
     }
@@ -57,11 +58,12 @@ function doubtfulIn(
 }
 
 /**
- * The members of a replacement who came back by a fork: it seats them, or as owners, although they
- * left the branch kept here, or were removed or made members there; and whom these seated. Nothing of
- * the replacement verifies while it has any. For whom this device took in by itself, other histories
- * count like the branch. An account that left the replacement and came back was asked, and decided
- * itself.
+ * Returns the members of a replacement who came back by a fork, and those that they added. A
+ * member came back if the replacement has it, or has it as an owner, although it left the branch
+ * kept here, or was removed or lost the owner role there. Nothing of the replacement verifies
+ * while it has any such member. For members that this device added by itself, other histories
+ * count like the branch. Returns none where this account left the replacement and came back: its
+ * user was asked and decided.
  */
 export function returnedIn(state: State, own: string, replacement: Roster): string[] {
   const { replaces, entries, members } = replacement
@@ -70,7 +72,7 @@ export function returnedIn(state: State, own: string, replacement: Roster): stri
   const histories = historiesOf(state, replaces)
   if (branch === null || histories === null) return []
   const opener = readEntry(entries[0]!).actor
-  // No device follows to another by itself: the person was asked.
+  // A device follows only an owner to a replacement by itself. Otherwise the user was asked.
   const isFollowed = branch.roster.members.some(
     (one) => one.account === opener && one.role === 'owner',
   )
@@ -85,11 +87,14 @@ const nameOf = ({ names }: State, account: string) => inQuotes(names.get(account
 const inviting = (connection: string, account: string) =>
   `Invite them ("countersignd invite ${connection} ${account}") if they belong in it.`
 
-/** What the person hears of a member whom this device did not invite to a replacement. */
+/** Returns the message about a member that this device did not invite to a replacement. */
 export const notInvited = (state: State, replacement: string, account: string): string =>
   `${nameOf(state, account)} was not invited, having left or been removed in one of the two histories. ${inviting(replacement, account)}`
 
-/** The error where this device invited an account to a replacement and heard since that it went. */
+/**
+ * The error where this device invited an account that left or was removed in a history stored
+ * since.
+ */
 export const leftOutError = (state: State, replacement: string, account: string): AppError =>
   new AppError(
     'invalid_state',
@@ -97,6 +102,6 @@ export const leftOutError = (state: State, replacement: string, account: string)
     { details: { state: 'left_out' } },
   )
 
-/** Why nothing of a replacement verifies while an account is in it, and what there is to do. */
+/** Returns why nothing of a replacement verifies while an account is in it, and the remedy. */
 export const cameBack = (state: State, replacement: string, account: string): string =>
   `${nameOf(state, account)} left the connection that this one replaces, or was removed or made a member there, and came back by the fork, or was seated by such a member: nothing verifies here until an owner removes them ("countersignd connection remove-member ${replacement} ${account}"), and invites them again if they belong in it. Or leave this connection, and approve another invitation to it.`

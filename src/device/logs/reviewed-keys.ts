@@ -1,6 +1,7 @@
 /**
- * Which keys of somebody the person has looked at. Of whom nobody here follows, the first keys are taken, and those that an owner of a
- * connection confirms; of whom the person follows, those that it saw first or confirmed itself (section 3).
+ * The reviewed keys of other accounts. For an account that the user does not follow, these are
+ * the first keys, and those that an owner of a connection confirms. For an account that the user
+ * follows, these are the keys that the user saw first or confirmed (section 3).
  */
 import { type KeyLog, isLinked } from '../../crypto/logs/key-log.ts'
 import type { Member } from '../../crypto/logs/roster.ts'
@@ -9,9 +10,9 @@ import type { State } from '../../state/state.ts'
 import { rememberedLog } from '../identity/key-log-cache.ts'
 
 /**
- * Whether an owner confirmed keys of somebody whom the person follows, and the person has not: the account server and that owner may have
- * made them. Nothing is sealed to them, and nothing that they could say is believed. Keys that the recovery key links to those that
- * the person has looked at are not doubted.
+ * Checks whether an owner confirmed keys of a followed account that the user has not confirmed.
+ * The account server and that owner may have made them. Nothing is sealed to them, and none of
+ * their words verify. Keys that the recovery key links to reviewed keys are not doubted.
  */
 export function isDoubted(state: State, { account, generation }: Member): boolean {
   const row = state.trust.get(account)
@@ -21,8 +22,9 @@ export function isDoubted(state: State, { account, generation }: Member): boolea
 }
 
 /**
- * Of somebody who is followed, the keys must be those that the person has looked at: the account server may show others by now.
- * @param confirmed whether they must have been confirmed as well
+ * Requires that a followed account has reviewed keys: the account server may return others by
+ * now.
+ * @param confirmed whether the user must have confirmed them as well
  * @throws AppError invalid_state
  */
 export function demandLooked({ trust }: State, log: KeyLog, confirmed: boolean): void {

@@ -1,7 +1,7 @@
 /**
- * Key logs and rosters in the state database of this device. Every entry was verified in full before
- * it was stored, so that reading them verifies no signature again; every other rule is checked. A
- * state database that a backup brings is authenticated with the backup (AES-256-GCM).
+ * Rosters in the state database of this device, with their key logs. Every entry was verified in
+ * full before it was stored, so that reading verifies no signature again; every other rule is
+ * checked. A state database from a backup is authenticated with the backup (AES-256-GCM).
  */
 import { lastPlace } from '../../crypto/logs/chain.ts'
 import { Refusal } from '../../crypto/refusal.ts'
@@ -11,13 +11,13 @@ import { readFacts } from '../identity/identity.ts'
 import { judgeConsent } from './late-consents.ts'
 import { rememberedKeyLogs, rememberedLog } from '../identity/key-log-cache.ts'
 
-/** A roster that was checked, and the newest key logs known of everybody whom it names. */
+/** A checked roster, and the newest stored key logs of all accounts that it names. */
 export interface Known {
   readonly roster: Roster
   readonly keyLogs: KeyLogs
 }
 
-/** The roster of a connection; null when none is remembered. */
+/** Returns the stored roster of a connection; null for none. */
 export function rememberedRoster(state: State, connection: string): Known | null {
   const entries = state.logs.read('roster', connection)
   if (entries.length === 0) return null
@@ -25,7 +25,7 @@ export function rememberedRoster(state: State, connection: string): Known | null
   return { roster: verifyRoster(connection, entries, keyLogs, lastPlace(entries)), keyLogs }
 }
 
-/** Keep the valid entries that another history has beyond the one that is remembered, as evidence. */
+/** Stores the valid entries of another history that the stored one does not have, as evidence. */
 export function keepFork(
   { logs, forks }: State,
   connection: string,
@@ -39,8 +39,9 @@ export function keepFork(
 }
 
 /**
- * Remember a roster that was checked, and note one that this account is to leave.
- * @throws Refusal roster_forked where another history was remembered while this one was on its way; this one is evidence then
+ * Stores a checked roster, and records whether this account must leave the connection.
+ * @throws Refusal roster_forked where another history was stored meanwhile; this one is then
+ *   stored as evidence
  */
 export function rememberRoster(state: State, roster: Roster): void {
   const { connection, entries } = roster
@@ -58,6 +59,6 @@ export function rememberRoster(state: State, roster: Roster): void {
   })
 }
 
-/** Whether nothing newer of this connection is remembered. */
+/** Checks whether no newer entry of this connection is stored. */
 export const isNewest = ({ logs }: State, { connection, seq }: Roster): boolean =>
   (logs.head('roster', connection)?.seq ?? -1) <= seq

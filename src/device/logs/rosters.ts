@@ -1,6 +1,6 @@
 /**
- * Rosters as the account server shows them: fetched with the key logs that they rest on, and checked. They must continue what was seen
- * before. Of two valid histories both are kept, as evidence.
+ * Rosters from the account server: fetched with the key logs that they depend on, and checked.
+ * They must continue what was seen before. Of two valid histories, both are stored as evidence.
  */
 import type { Account } from '../../api/port.ts'
 import { hashOf } from '../../crypto/jose/jws.ts'
@@ -22,8 +22,9 @@ import { type Known, keepFork, rememberRoster } from './roster-cache.ts'
 import { rememberedLog } from '../identity/key-log-cache.ts'
 
 /**
- * The key logs of accounts, those fetched that are not known as far as they go.
- * @param lengths the newest seq of each, as the account server says; it is believed only that there is more to ask for
+ * Returns the key logs of accounts. Fetches those that are longer than their stored part.
+ * @param lengths the newest seq of each, according to the account server; it only decides whether
+ *   there is more to fetch
  * @throws Refusal for a log that breaks a rule, goes back or forks
  */
 async function keyLogsOf(
@@ -44,7 +45,7 @@ async function keyLogsOf(
 /** Two entries (JWSs) at one place of a roster. */
 export type Fork = readonly [one: string, other: string]
 
-/** What this device has seen of a roster; undefined for nothing. */
+/** Returns what this device has seen of a roster; undefined for nothing. */
 function seenOf({ logs }: Remembering['state'], connection: string) {
   const entries = logs.read('roster', connection)
   const heads = entries.map(hashOf)
@@ -52,9 +53,9 @@ function seenOf({ logs }: Remembering['state'], connection: string) {
 }
 
 /**
- * Check a roster by what was seen of it.
- * @throws Refusal as `verifyRoster` does; of a roster that forks, the other history is kept as far
- *   as it is valid
+ * Checks a roster against what was seen of it.
+ * @throws Refusal as `verifyRoster` does; of a roster that forks, the other history is stored as
+ *   far as it is valid
  */
 async function judgeRoster(
   { state }: Remembering,
@@ -67,7 +68,7 @@ async function judgeRoster(
     return await inSlices(verifyingRoster(connection, entries, keyLogs, known))
   } catch (error) {
     if (error instanceof Refusal && error.reason === 'roster_forked') {
-      // A list can have both successors of one entry: the second is where it is refused.
+      // A list can have both successors of one entry: it is refused at the second.
       const second = entries.slice(Number(error.details.entry)).slice(0, 1)
       const valid = validPart(connection, entries, keyLogs, state.logs.read('roster', connection))
       keepFork(state, connection, [...new Set([...(valid?.entries ?? []), ...second])])
@@ -77,12 +78,13 @@ async function judgeRoster(
 }
 
 /**
- * Fetch the roster of a connection from the newest entry known here on, in pages, and check it. Of a
- * roster of several pages, the first ones are remembered as they come.
- * @returns also whether there was anything new, of which the newest page is not remembered yet, and of
- *   a connection that replaces another the fork of that one, as the account server says
- * @throws Refusal for a roster or a key log that breaks a rule, goes back or forks, `too_large`; of a
- *   roster that forks, the other history is kept
+ * Fetches the roster of a connection in pages from the newest stored entry on, and checks it. Of
+ * a roster of several pages, it stores the first ones as they arrive. The newest page is not
+ * stored.
+ * @returns also `fresh`: whether there was a new entry; and `fork`: for a connection that
+ *   replaces another, the fork of that one according to the account server
+ * @throws Refusal for a roster or a key log that breaks a rule, goes back or forks, `too_large`;
+ *   of a roster that forks, the other history is stored
  */
 export async function fetchRoster(
   device: Remembering,
@@ -91,7 +93,7 @@ export async function fetchRoster(
 ): Promise<Known & { fresh: boolean; fork: Fork | null }> {
   const { state } = device
   const before = state.logs.head('roster', connection)
-  // What was signed here meanwhile is no entry that the account server left out.
+  // The account server did not leave out an entry that was signed here meanwhile.
   const judge = async (entries: readonly string[], keyLogs: KeyLogs) => {
     const seen = seenOf(state, connection)
     const known =
@@ -109,7 +111,7 @@ export async function fetchRoster(
     most: state.logs.mostCharacters,
     seqOf: (jws) => readEntry(jws).seq,
     async keep(part) {
-      // The branch of a connection that forked stays as it was when the fork was seen.
+      // The kept branch of a forked connection does not grow after the fork was seen.
       if (state.forks.has(connection)) return
       const keyLogs = await keyLogsOf(device, account, accountsOf(part), placesIn(part))
       rememberRoster(state, await judge(part, keyLogs))
@@ -135,8 +137,8 @@ export async function fetchRoster(
 }
 
 /**
- * Judge two entries at one place of a roster that is remembered here, as an owner shows them: where
- * the one is remembered and the other is valid too, the history forks, and the other one is kept.
+ * Judges two entries at one place of a stored roster that an owner presents. The history forks
+ * where one of them is stored and the other is valid too. The other one is then stored.
  * @returns whether it forks
  * @throws what the account throws
  */
@@ -162,7 +164,7 @@ export async function judgeFork(
   }
 }
 
-/** The newest places of key logs that entries (JWSs) name, by account. */
+/** Returns the newest places of key logs that entries (JWSs) name, by account. */
 function placesIn(entries: readonly string[]): ReadonlyMap<string, number> {
   const places = new Map<string, number>()
   const note = (account: string, { seq }: { seq: number }) =>

@@ -1,6 +1,6 @@
 /**
- * How long devices of other members wait before they rotate for a member that revoked a device: the
- * member's own devices rotate at once and are usually first.
+ * How long devices of other members wait before they rotate for a member that revoked a device.
+ * The member's own devices rotate at once and are usually first.
  */
 import type { Roster } from '../../crypto/logs/roster.ts'
 
@@ -9,8 +9,8 @@ const LONGEST_MS = 600_000
 
 export interface RotationWaits {
   /**
-   * Whether the wait for an epoch of a connection is over. The first call begins it.
-   * @param roster as this device knows it
+   * Checks whether the wait for an epoch of a connection is over. The first call starts it.
+   * @param roster the one stored on this device
    */
   isOver(roster: Pick<Roster, 'connection' | 'epoch'>): boolean
 }
@@ -18,8 +18,8 @@ export interface RotationWaits {
 const afterMs = (ms: number, act: () => void): void => void setTimeout(act, ms).unref()
 
 /**
- * The waits of this run, each 1 to 10 minutes.
- * @param of `now` in Unix milliseconds; `wake` is called at the end of each wait
+ * Creates the waits of this run of the daemon, each 1 to 10 minutes.
+ * @param of `now` returns Unix milliseconds; `wake` is called at the end of each wait
  */
 export function newRotationWaits(of: {
   now: () => number

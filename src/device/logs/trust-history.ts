@@ -1,4 +1,6 @@
-/** What happened to somebody's keys, as their verified key log tells it; the times are those that its entries claim. */
+/**
+ * The events in the verified key log of an account. Their times are those that the entries claim.
+ */
 import { LAST_MS, timeAt } from '../../api/fields.ts'
 import type { TrustEvent } from '../../api/rest/trust-cards.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
@@ -15,15 +17,15 @@ const EVENTS = {
 
 export interface KeyEvent extends Pick<TrustEvent, 'at' | 'event'> {
   readonly seq: number
-  /** The id of the signing key of the device that came or went. */
+  /** The id of the signing key of the device that was added or revoked. */
   readonly kid: string
 }
 
-/** The time that an entry of a key log claims, Unix milliseconds. */
+/** Returns the time that an entry of a key log claims, Unix milliseconds. */
 export const entryTime = (entry: string): number =>
   Math.min(Number(parseJws(entry, 'keylog+jws').payload.get('at')) * 1000, LAST_MS)
 
-/** The events of a log, newest first; a renewed sealing key is none. */
+/** Returns the events of a log, newest first. A renewed sealing key is no event. */
 export function keyEvents({
   entries,
   devices,
@@ -46,7 +48,10 @@ export function keyEvents({
 
 const REPLACED: readonly KeyEvent['event'][] = ['keys_changed', 'keys_recovered']
 
-/** How often an account replaced all its devices since a time, with the recovery key or without. */
+/**
+ * Returns how often an account replaced all its devices since a time, with the recovery key or
+ * not.
+ */
 export function changesSince(state: State, account: string, since: string): number {
   const log = rememberedLog(state, account)
   const events = log === null ? [] : keyEvents(log)

@@ -1,7 +1,10 @@
 /**
- * Deleting the account: this device leaves its connections by what it signs, as far as it can, the account server deletes everything, and
- * only then everything is forgotten here. Nothing is forgotten while nobody knows that the account is gone; and once it is, whatever
- * ends this program, the rest follows at the next start or attempt.
+ * Deletes the account: first its memberships, then the data at the server, then this device's.
+ *
+ * This device signs that it leaves its connections, as far as it can. The account server deletes
+ * everything, and only then this device deletes its data. Nothing is deleted here while it is
+ * unknown whether the account is gone. Once it is gone, the next start or attempt completes the
+ * deletion, even after a crash.
  */
 import { setImmediate } from 'node:timers/promises'
 import { every } from '../../api/cursor.ts'
@@ -18,14 +21,22 @@ import { forgetMachineKey } from './machine-key.ts'
 import { leaveOrEnd } from '../connections/members.ts'
 import type { Seat } from './session.ts'
 
-/** So many connections are left at once. */
+/** How many connections are left concurrently. */
 const AT_ONCE = 8
-/** What is not left by then, the account server ends: the others get a new secret all the same. */
+/**
+ * How long leaving may take, in milliseconds.
+ *
+ * The account server ends the remaining memberships. Their other members still get a new secret.
+ */
 const LEAVING_MS = 60_000
 
-/** The account server did not answer, or not with sense. */
+/** Codes that mean the account server did not answer, or not in a valid form. */
 const AWAY: readonly Code[] = ['backend_error', 'backend_timeout', 'backend_unavailable']
-/** An account server says so that knows the session no more; one in this process, that knows the device no more. */
+/**
+ * Codes that mean the account is gone.
+ *
+ * A remote server rejects the session, the embedded one the device.
+ */
 const GONE: readonly Code[] = ['not_signed_in', 'invalid_token']
 
 const isOne = (codes: readonly Code[], error: unknown): error is AppError =>
@@ -40,7 +51,11 @@ interface Ground {
   readonly log: Log
 }
 
-/** Nothing was forgotten here, and what was left is left. */
+/**
+ * Returns the error for a deletion that the account server did not confirm.
+ *
+ * Nothing was deleted here. Connections that were left stay left.
+ */
 const unheard = (error: AppError) =>
   new AppError(
     error.code,
@@ -48,15 +63,17 @@ const unheard = (error: AppError) =>
     { details: error.details, headers: error.headers, cause: error },
   )
 
-/** The connections of the account, whether or not this device has heard of them. */
+/** Returns all connections of the account, including those that no sync has fetched yet. */
 async function connectionsOf({ state }: DeviceContext, account: Account): Promise<string[]> {
   const listed = await every((query) => account.connections.list(query))
   return [...new Set([...listed.map(({ id }) => id), ...state.connections.ids()])]
 }
 
 /**
- * Leave all connections for which this device can sign. A server that is away ends it, for the deletion would meet that too.
- * @throws AppError backend_timeout, backend_unavailable
+ * Leaves all connections for which this device can sign.
+ *
+ * Stops if the server is unavailable, because the deletion would fail for the same reason.
+ * @throws AppError backend_timeout, backend_unavailable, not_signed_in
  */
 async function leaveAll(
   { log, now }: Ground,
@@ -80,19 +97,22 @@ async function leaveAll(
   async function some(): Promise<void> {
     for (let next = rest.pop(); next !== undefined && now() < until; next = rest.pop()) {
       await leaveOne(next)
-      // An account server in this process answers without leaving its only thread.
+      // Yield to the event loop: an embedded account server answers without leaving the thread.
       await setImmediate()
     }
   }
-  // Each ends before anybody hears that one failed.
+  // All runs end before a failure is thrown.
   const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, some))
   const failed = ends.find((end) => end.status === 'rejected')
   if (failed !== undefined) throw failed.reason
 }
 
 /**
- * Have the account server delete the account. The session was good a moment ago: if it is not now, an attempt went through. Or another
- * device revoked this one at that very moment, which cannot be told apart: then this one forgets all the same, and the account lives.
+ * Requests the deletion from the account server.
+ *
+ * The session was valid a moment ago. If it is rejected now, an earlier attempt succeeded, or
+ * another device revoked this one at that moment. The two cannot be distinguished: this device
+ * then deletes its data in both cases, and in the second one the account continues to exist.
  */
 async function askServer({ state, now }: Ground, account: Account, session: string): Promise<void> {
   markAsked(state, { session, at: now() })
@@ -100,13 +120,13 @@ async function askServer({ state, now }: Ground, account: Account, session: stri
     await account.account.delete({})
   } catch (error) {
     if (isOne(GONE, error)) return
-    // What the server refused outright, it did not do.
+    // A rejected request had no effect.
     if (isRefusal(error)) unmarkAsked(state)
     throw error
   }
 }
 
-/** Forget everything of an account that is gone. */
+/** Deletes all local data of an account that is gone. */
 async function forgetAll({ keychain, seat, log }: Ground): Promise<void> {
   const who = seat.identity()
   forgetMachineKey(keychain)
@@ -115,19 +135,20 @@ async function forgetAll({ keychain, seat, log }: Ground): Promise<void> {
 }
 
 /**
- * Delete the account that is signed in here, at the account server and then on this device.
- * @throws AppError invalid_state, `last_owner`, for the only owner of an organisation in which others are; backend_… when the server did
- *   not confirm, and not_signed_in when it takes the session no more; nothing is forgotten then
+ * Deletes the signed-in account at the account server and then on this device.
+ * @throws AppError invalid_state, `last_owner`, for the only owner of an organisation with other
+ *   members; backend_… if the server did not confirm; not_signed_in if it rejects the session.
+ *   Nothing is deleted here in these cases.
  */
 export async function deleteAccount(of: Ground, device: DeviceContext): Promise<void> {
   const { state, seat } = of
   const { session } = seat.identity() ?? device.identity
   const account = seat.account()
   try {
-    // Before anything is signed, for what was left stays left.
+    // Checked before anything is signed, because leaving a connection cannot be undone.
     await account.deletion.read({})
     unmarkAsked(state)
-    // What the keychain holds must be within reach, to sign now and to be forgotten later.
+    // The keychain must be accessible, to sign now and to delete its entries later.
     await device.identity.keys()
     await leaveAll(of, device, account)
     await askServer(of, account, session)
@@ -139,21 +160,23 @@ export async function deleteAccount(of: Ground, device: DeviceContext): Promise<
 }
 
 /**
- * At a start: where the account server was asked to delete the account and nobody heard the answer, hear whether it did. It is not asked
- * to again: that is for the person.
- * @returns whether the account is gone, and forgotten here by now
+ * Completes a deletion at start-up if its answer was lost.
+ *
+ * Only asks the account server whether the account still exists. It does not request the deletion
+ * again, since that is the user's decision.
+ * @returns whether the account is gone, and its data deleted here
  */
 export async function finishDeletion(of: Ground): Promise<boolean> {
   const { state, seat, log } = of
   const session = seat.identity()?.session
   try {
-    // Another session since: that this one ends says nothing of the deletion.
+    // The end of a later session does not prove that the account was deleted.
     if (session !== undefined && isAsked(state, session)) await seat.account().deletion.read({})
     unmarkAsked(state)
     return false
   } catch (error) {
     if (!isOne(GONE, error)) {
-      // A refusal says that the account is there.
+      // A rejected request proves that the account exists.
       if (isOne(['invalid_state'], error)) unmarkAsked(state)
       else log('warn', 'not known whether the account was deleted', { cause: error })
       return false

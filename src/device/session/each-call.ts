@@ -1,13 +1,17 @@
-/** An account whose every call, alone and as part of an act, goes through something. */
+/** Wraps every call of an account, both single calls and those that belong to an operation. */
 import type { Account } from '../../api/port.ts'
 import type { Act } from '../../storage/idempotency.ts'
 
 export type Call = (input: unknown) => Promise<unknown>
 type Calls = Readonly<Record<string, Readonly<Record<string, Call>>>>
 
-/** The same account, `around` each of its calls. */
+/** Returns the same account with `around` applied to each of its calls. */
 export function eachCall(account: SeatAccount, around: (call: Call) => Call): SeatAccount {
-  /** The mapped types have counted the calls; these are the same. */
+  /**
+   * Wraps each call of `calls`.
+   *
+   * The result has the same calls, so the mapped types need not check them again.
+   */
   function wrapped(calls: Account): Account {
     const groups = {}
     const all = calls as unknown as Calls
@@ -17,7 +21,7 @@ export function eachCall(account: SeatAccount, around: (call: Call) => Call): Se
           Object.entries(all[group] ?? {}).map(([name, call]) => [name, around(call)]),
         )
       let made: ReturnType<typeof make> | null = null
-      // A group is made when it is asked: a daemon that starts needs few of them.
+      // A group is made at its first use, because a daemon needs few of them when it starts.
       Object.defineProperty(groups, group, { enumerable: true, get: () => (made ??= make()) })
     }
     return groups as Account
@@ -30,5 +34,5 @@ export function eachCall(account: SeatAccount, around: (call: Call) => Call): Se
     : Object.assign(all, { acting: (act: Act) => wrapped(acting(act)) })
 }
 
-/** An account, with what makes several requests parts of one act where that matters. */
+/** An account, optionally with a function that makes several requests parts of one operation. */
 export type SeatAccount = Account & { readonly acting?: (act: Act) => Account }

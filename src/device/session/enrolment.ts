@@ -1,6 +1,8 @@
 /**
- * Enrolment without anybody: this device makes its keys and becomes the first of a new account at the account server of its own
- * process. How people and machine accounts sign in to another is in sign-in.ts.
+ * Enrols this device at the embedded account server without user interaction.
+ *
+ * The device makes its keys and becomes the first of a new account. Signing in to another account
+ * server, for users and machine accounts, is in sign-in.ts.
  */
 import type { Door } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
@@ -20,13 +22,17 @@ const DRAFT = 'enrolment'
 
 interface Draft {
   readonly account: string
-  /** Seq 0 of the key log. */
+  /** The entry with seq 0 of the key log. */
   readonly entry: string
-  /** The sealing key that it names, base64url. */
+  /** The sealing key that the entry names, base64url. */
   readonly sealKey: string
 }
 
-/** New keys, in the keychain before anything speaks of them, and the entry that names them. */
+/**
+ * Makes new keys and the entry that names them.
+ *
+ * The keys are in the keychain before anything refers to them.
+ */
 async function newDraft(state: State, keychain: Keychain, now: number): Promise<Draft> {
   const keys = await newDeviceKeys()
   const device = newId(PREFIX.device, now)
@@ -39,11 +45,14 @@ async function newDraft(state: State, keychain: Keychain, now: number): Promise<
 }
 
 /**
- * Enrol this device as the first of a new account. A device that died on the way sends the same entry again at its next
- * start, and the server knows it: no second account is made.
- * @param codeFor gets a one-time enrolment code of the server that serves this account alone
+ * Enrols this device as the first of a new account.
+ *
+ * After a crash the device sends the same entry again at its next start. The server recognises it
+ * and makes no second account.
+ * @param codeFor gets a one-time enrolment code for this account from the server
  * @param now Unix milliseconds
- * @throws StartError configuration where another sign-in was not finished, and what the server throws
+ * @throws StartError configuration if another sign-in was not completed, and what the server
+ *   throws
  */
 export async function enrol(
   state: State,
@@ -80,7 +89,8 @@ export async function enrol(
     rememberName(state, names.display_name)
     state.meta.delete(DRAFT)
   })
-  // A copy of the folder without the write-ahead log must not look like that of nobody, who would enrol anew.
+  // A copy of the folder without the write-ahead log must not look like an unused one, which
+  // would enrol again.
   state.checkpoint()
   return openIdentity(state, keychain) as Identity
 }

@@ -1,6 +1,8 @@
 /**
- * Leaving: what was made here is handed over, the account hears that the device goes, and then everything is forgotten. And giving
- * up a sign-in that was not finished.
+ * Signs out of an account, and cancels an incomplete sign-in.
+ *
+ * To sign out, the device uploads local records, informs the account server that it leaves, and
+ * then deletes all data of the account.
  */
 import type { Keychain } from '../../keychain/backend.ts'
 import type { Log } from '../../log.ts'
@@ -24,9 +26,10 @@ interface Ground {
 }
 
 /**
- * Sign out who is here.
- * @param how `last_device`: it may be the last one of the account; `forget`: it leaves also when nobody hears of it
- * @throws AppError as `takeLeave` does; the device then stays
+ * Signs out the current account.
+ * @param how `last_device`: it may be the last device of the account; `forget`: it leaves even if
+ *   the account server cannot be informed
+ * @throws AppError as `takeLeave` does; the device then stays signed in
  */
 export async function leaveAccount(
   { state, keychain, seat, now, log }: Ground,
@@ -34,7 +37,7 @@ export async function leaveAccount(
   { last_device: lastDevice, forget }: { last_device: boolean; forget: boolean },
 ): Promise<void> {
   const left = await seat.device()?.sync.handOver()
-  // With the session that it has by now: the one that sat down may have had another.
+  // The session may have been renewed since this device signed in.
   const leaving = openIdentity(state, keychain) ?? identity
   const account = seat.account()
   await takeLeave({ identity: leaving, state, account, now: now(), lastDevice, forget })
@@ -47,16 +50,16 @@ export async function leaveAccount(
 }
 
 /**
- * Give up a sign-in that was not finished: no code is waited for any more.
- * @param of `waits`: whether a code is on its way; `forget`: drop also the device that was made for it, whose keys alone are of use
- *   where the account server has enrolled it already
- * @throws AppError not_signed_in when there is nothing to give up
+ * Cancels an incomplete sign-in, so that no code is expected any longer.
+ * @param of `waits`: whether a code was sent; `forget`: also delete the device that was made for
+ *   the sign-in. If the account server has already enrolled it, only its keys can use it.
+ * @throws AppError not_signed_in if there is nothing to cancel
  */
 export function giveUp(
   { state, keychain }: Pick<Ground, 'state' | 'keychain'>,
   { waits, forget }: { waits: boolean; forget: boolean },
 ): void {
-  // The keys are those of who is enrolled, where somebody is.
+  // If a device is enrolled, the keys in the keychain are that device's.
   const drops = forget && hasDraft(state) && openIdentity(state, keychain) === null
   if (!waits && !drops) throw nobody()
   dropCode(state)

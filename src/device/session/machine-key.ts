@@ -1,6 +1,8 @@
 /**
- * The key of a machine account on a headless device: it proves itself where a person shows a code, and stays in the keychain, so
- * that a session that was lost is made anew without anybody.
+ * The key of a machine account on a headless device.
+ *
+ * It replaces the code that a user enters. It stays in the keychain, so that a lost session is
+ * renewed without user interaction.
  */
 import type { MachineKey } from '../../api/local/index.ts'
 import type { Door } from '../../api/port.ts'
@@ -15,7 +17,7 @@ import type { Credential } from './sign-in-code.ts'
 
 const ENTRY = 'machine'
 
-/** The key that is kept for unattended sign-ins, or null. */
+/** Returns the key that is stored for unattended sign-ins, or null. */
 export function readMachineKey(keychain: Keychain): MachineKey | null {
   const stored = keychain.get(ENTRY)
   return stored === null ? null : (JSON.parse(stored) as MachineKey)
@@ -36,15 +38,17 @@ async function keyPair({ x, d }: MachineKey): Promise<KeyPair> {
     const jwk = publicJwk(ed25519.getPublicKey(secret))
     if (jwk.x === x) return { secret, jwk }
   } catch {
-    // What is wrong with a secret is nobody's business.
+    // The error must not reveal why a secret is invalid.
   }
   throw unfit()
 }
 
 /**
- * The credential of a machine account.
- * @param of `server` is the origin of the account server that this device is configured for; `now` gives Unix milliseconds
- * @throws AppError validation_failed for halves that do not belong together, invalid_state for a key of another server
+ * Returns the credential of a machine account.
+ * @param of `server` is the origin of the account server that this device is configured for;
+ *   `now` gives Unix milliseconds
+ * @throws AppError validation_failed if the halves do not belong together, invalid_state for a
+ *   key of another server
  */
 export async function machineCredential(
   key: MachineKey,
@@ -52,7 +56,7 @@ export async function machineCredential(
 ): Promise<Credential> {
   const { server, now, keychain, door } = of
   const origin = URL.parse(key.token_endpoint)?.origin
-  // A key of another server would show that server's customer to this one.
+  // A key of another server would reveal a customer of that server to this one.
   if (origin !== server)
     throw new AppError(
       'invalid_state',
@@ -65,7 +69,7 @@ export async function machineCredential(
     machine,
     name: key.name ?? null,
     present: async () => {
-      // An assertion lives for minutes, by the clock of who reads it.
+      // An assertion is valid for minutes by the server's clock.
       const offset = await measureOffset(door.clock, now)
       const at = Math.floor((now() + offset) / 1000)
       return { assertion: await signAssertion({ machine, audience: server, at }, pair) }

@@ -1,8 +1,11 @@
 /**
- * An approval on the new device (section 4). It commits to its keys and a nonce, binds to the first
- * answer, and reveals. It takes the key log of its account once the four words of the approving
- * device were typed here and the log names it as the answer promised. Nonces and words are in
- * memory alone: after a restart it begins again with the same keys.
+ * The approval of a further device, on the new device.
+ *
+ * The new device commits to its keys and a nonce, binds to the first answer, and reveals them. It
+ * accepts the key log of its account once the four words of the approving device were typed here
+ * and the log names this device as the answer promised. Nonces and words are in memory only:
+ * after a restart a new attempt begins with the same keys.
+ * @see protocol, section 3
  */
 import { randomBytes } from 'node:crypto'
 import type { Account } from '../../api/port.ts'
@@ -27,29 +30,33 @@ import { requireWords } from '../approval/words.ts'
 import { type Identity, changeFacts } from '../identity/identity.ts'
 import { fetchKeyLog, judged, keepKeyLog } from '../logs/key-log.ts'
 
-/** The head that this device checked, base64url, from then until the account server knows it. */
+/**
+ * Key in `meta`: the log head that was checked here, base64url, until the server has recorded it.
+ */
 const CHECKED = 'approval_checked'
 
 export interface OwnApproval {
-  /** The four words of this device; null while no attempt is as far. */
+  /** Returns the four words of this device, or null before the attempt has reached them. */
   words(identity: Identity): string | null
   /**
-   * Begins an attempt; an open one ends. One whose words were compared before a crash is finished.
+   * Begins an attempt and ends an open one.
+   *
+   * If the words of an earlier attempt were compared before a crash, that attempt is completed.
    * @returns whether this device is approved
    * @throws AppError rate_limited, and what the account throws
    */
   begin(of: Asking): Promise<boolean>
   /**
-   * Takes the open attempt as far as the approving device has come. It is asked each second.
-   * @throws AppError invalid_state where none is open, conflict where the server has it no more,
-   *   rate_limited, backend_error for what cannot be right, and what the account throws
+   * Advances the open attempt to the state of the approving device. Called each second.
+   * @throws AppError invalid_state if none is open, conflict if the server no longer has it,
+   *   rate_limited, backend_error for an invalid answer, and what the account throws
    */
   advance(of: Asking): Promise<void>
   /**
-   * Compares the words of the approving device, checks and keeps the key log, and tells the server.
-   * @param words as read off the approving device's screen
-   * @throws AppError invalid_state, word_count, unknown_word, validation_failed, backend_error, and
-   *   what the account throws
+   * Compares the approving device's words, verifies and stores the key log, and posts the check.
+   * @param words as read from the approving device's screen
+   * @throws AppError invalid_state, word_count, unknown_word, validation_failed, backend_error,
+   *   and what the account throws
    */
   confirm(of: Asking, words: string): Promise<void>
 }
@@ -66,13 +73,13 @@ interface Open {
   readonly commitment: string
   readonly reveal: Reveal
   readonly keys: LoggedKeys
-  /** The first answer, to which this device is bound, and the words that follow from it. */
+  /** The first answer, to which this device is bound, and the words derived from it. */
   bound: {
     readonly answer: Answer
     readonly shownHere: readonly string[]
     readonly shownThere: readonly string[]
   } | null
-  /** Whether the account server took the reveal. */
+  /** Whether the account server accepted the reveal. */
   revealed: boolean
 }
 
@@ -109,7 +116,10 @@ const wasRevoked = (cause: Refusal) =>
     { details: { state: 'revoked' }, cause },
   )
 
-/** The rule of section 4 on the entry that added this device. Throws AppError. */
+/**
+ * Requires that the entry which added this device satisfies the rule of section 3.
+ * @throws AppError
+ */
 function requireOwn(log: KeyLog, { device, keys }: Open, { seq }: Answer): void {
   judged(() => {
     try {
@@ -124,14 +134,14 @@ function requireOwn(log: KeyLog, { device, keys }: Open, { seq }: Answer): void 
 }
 
 /**
- * The new device's side. One attempt is open at a time. The caller runs one call at a time.
+ * Makes the new device's side. One attempt is open at a time. Calls must not overlap.
  * @param of `now` gives Unix milliseconds
  */
 export function newOwnApproval(of: { state: State; now: () => number }): OwnApproval {
   const { state, now } = of
   let open: Open | null = null
 
-  /** The open attempt of this device, or null. */
+  /** Returns the open attempt of this device, or null. */
   function live({ device }: Identity): Open | null {
     if (open !== null && (now() >= open.until || open.device !== device)) open = null
     return open
@@ -143,7 +153,7 @@ export function newOwnApproval(of: { state: State; now: () => number }): OwnAppr
     return run
   }
 
-  /** Tells the server of a check that was made. Answers whether there was one. */
+  /** Posts a completed check to the server. Returns whether there was one. */
   async function finish(account: Account): Promise<boolean> {
     const head = state.meta.get(CHECKED) as string | null
     if (head === null) return false
@@ -171,7 +181,7 @@ export function newOwnApproval(of: { state: State; now: () => number }): OwnAppr
     return false
   }
 
-  /** Binds to an answer. After this the nonce of this device may leave it, so the attempt counts. */
+  /** Binds to an answer. The attempt counts from here, since the nonce may now be sent. */
   function bind(run: Open, { nonce, seq, head }: Relayed): void {
     const [answer, words] = judgedRelay(() => {
       const given = { nonce: decodeBase64url(nonce), seq, head: decodeBase64url(head) }

@@ -1,14 +1,19 @@
-/** An account whose session can be made anew without anybody: a machine account's, which has its key at hand. */
+/** Makes an account that renews its session without user interaction, with a machine's key. */
 import { AppError } from '../../errors.ts'
 import { type Call, eachCall } from './each-call.ts'
 import type { SeatAccount } from './each-call.ts'
 
-/** With the new session a call may still share the fate of one that was under way with the old one; after that, not. */
+/**
+ * The maximum number of attempts of a call.
+ *
+ * The second attempt may still fail together with a call that was in flight with the old session.
+ * The third one does not.
+ */
 const TRIES = 3
 
 /**
- * The same account: a call that the server refuses because the session has ended is made again with a new one.
- * @param again makes the new session; called once for all that wait for it
+ * Returns the same account. A call that the server rejects for an ended session is repeated.
+ * @param again makes the new session; called once for all calls that wait for it
  */
 export function renewing(account: SeatAccount, again: () => Promise<unknown>): SeatAccount {
   let renewal: Promise<unknown> | null = null

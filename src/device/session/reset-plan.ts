@@ -1,6 +1,7 @@
 /**
- * A reset before it is signed: what the recovery key has to sign, and whether it is the right one.
- * The words of the paper stay with the command line, so that this device never holds them.
+ * Prepares a reset: what the recovery key has to sign, and whether it is the right key.
+ *
+ * The words of the paper stay in the command line, so that this device never has them.
  */
 import type { ResetPlan } from '../../api/local/index.ts'
 import type { Door } from '../../api/port.ts'
@@ -27,9 +28,9 @@ const otherKey = () =>
   )
 
 /**
- * What a credential opens, where it may be reset with this recovery key.
+ * Returns what a credential gives access to, if it may be reset with this recovery key.
  * @param key `x` of its JWK, or null for a reset without one
- * @throws AppError invalid_state for a key that would link nothing, and as `opensOf`
+ * @throws AppError invalid_state for a key that would link no generation, and as `opensOf` does
  */
 export async function opensForReset(
   door: Door,
@@ -46,8 +47,8 @@ export async function opensForReset(
 }
 
 /**
- * What the reset will sign.
- * @throws AppError as `planned`: invalid_state for an account without a device
+ * Returns what the reset will sign.
+ * @throws AppError as `planned` does: invalid_state for an account without a device
  */
 export async function resetPlan(
   ground: Ground,
@@ -58,7 +59,7 @@ export async function resetPlan(
   const log = opens.log!
   const hasKey = linkingKeys(log.generations).length > 0
   const { device } = draft
-  // The account server took the reset already, and its answer was lost.
+  // The account server already accepted the reset, and its answer was lost.
   if (log.devices.has(device)) return { has_recovery_key: hasKey, unsigned: null }
   const unsigned = { ...placeAfterHead(log), device, keys: publicKeys(draft.keys) }
   return { has_recovery_key: hasKey, unsigned }

@@ -1,6 +1,8 @@
 /**
- * Revokes another device of the account. The key log alone says which devices belong to it, and
- * only a device can write there. Every secret that the device knew is replaced.
+ * Revokes another device of the account.
+ *
+ * Only the key log defines which devices belong to the account, and only a device can append to
+ * it. Every secret that the device had is replaced.
  */
 import type { Account } from '../../api/port.ts'
 import { revokeDevice } from '../../crypto/logs/key-log-entries.ts'
@@ -9,9 +11,11 @@ import type { Device } from '../device.ts'
 import { continueKeyLog, judged, rememberKeyLog } from '../logs/key-log.ts'
 
 /**
- * Revoke a device that the key log names; turn away one that waits for approval. One that is
- * revoked already stays so, and what is due for it is done: a thief may have signed it out.
- * @throws AppError not_found for one that is unknown, invalid_state for the device that answers,
+ * Revokes a device that the key log names, or removes one that waits for approval.
+ *
+ * A device that is already revoked stays revoked, and the pending rotations are done: a thief may
+ * have signed it out.
+ * @throws AppError not_found for an unknown device, invalid_state for the device that answers,
  *   and what `continueKeyLog` and the account throw
  */
 export async function revoke(device: Device, account: Account, id: string): Promise<void> {
@@ -36,6 +40,7 @@ export async function revoke(device: Device, account: Account, id: string): Prom
     await account.devices.delete({ id })
     return
   }
-  // One that began before may have passed the connections already. What goes wrong stands in its report, and the next one goes on.
+  // A running sync may have passed the connections already. Failures are in the report of the new
+  // run, and the next sync continues.
   await sync.runAnew('request')
 }

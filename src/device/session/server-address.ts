@@ -1,10 +1,16 @@
-/** Whether the account server is asked at the address that it calls its own: proofs and assertions are made for that one alone. */
+/**
+ * Checks that the account server is configured by its public address.
+ *
+ * Proofs and assertions are valid for that address only.
+ */
 import type { Door } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
 
 /**
- * Refuse to sign in at another address of the server than its public one: every request after that would be refused.
- * @param server the origin at which it is asked
+ * Requires that the configured address of the account server is its public one.
+ *
+ * With another address the server would reject every later request.
+ * @param server the configured origin
  * @throws AppError invalid_state `other_address`, and as the clock's row does
  */
 export async function demandPublicAddress(clock: Door['clock'], server: string): Promise<void> {

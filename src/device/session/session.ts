@@ -1,6 +1,9 @@
 /**
- * Who is signed in here. It changes at run time: somebody signs in, is approved, signs out; whoever is asked meanwhile is told
- * as it is then. Signing out leaves nothing of the account behind, whenever the process dies on the way.
+ * The session: which account is signed in on this device.
+ *
+ * It changes at run time, when a user signs in, is approved, or signs out. Each call uses the
+ * session of that moment. Signing out deletes all data of the account, even if the process is
+ * killed meanwhile.
  */
 import type { Account } from '../../api/port.ts'
 import { signedIn } from '../../api/device/index.ts'
@@ -16,28 +19,37 @@ import { eachCall, type SeatAccount } from './each-call.ts'
 import { type Identity, forgetIdentity, openIdentity } from '../identity/identity.ts'
 import { deleteCacheKey } from '../identity/vault.ts'
 
-/** Set from the moment of leaving until nothing is left. */
+/** Key in `meta`: set from the beginning of a sign-out until all data is deleted. */
 const LEAVING = 'leaving'
 
 export interface Seat {
-  /** Who is signed in, or null. */
+  /** Returns the signed-in identity, or null. */
   identity(): Identity | null
-  /** This device as a member of its account; null when nobody is signed in and while it waits for approval. */
+  /** Returns this device as a member of its account, or null if signed out or not yet approved. */
   device(): Device | null
-  /** The account as this device may ask it; every call rejects AppError not_signed_in when nobody is signed in. */
+  /** Returns the account for requests of this device. Signed out, its calls throw not_signed_in. */
   account(): SeatAccount
-  /** What whoever needs somebody here is told when nobody is. */
+  /** Returns the error for an operation that needs a signed-in user when there is none. */
   absent(): AppError
-  /** What to tell the person when the account server takes the session no more, as its last answer said; else null. */
+  /**
+   * Returns the message for the user if the server's last answer rejected the session, else null.
+   */
   refused(): string | null
-  /** Somebody signed in, was approved, or has a new session. Not before a sign-out that failed half way is finished. */
+  /**
+   * Uses an identity that signed in, was approved, or has a new session.
+   *
+   * Throws while an interrupted sign-out is not completed.
+   */
   take(identity: Identity): void
   /**
-   * Wait for the sync under way, then forget all that belongs to the account.
-   * @param why signing out leaves the API tokens; of an account that was deleted nothing stays
+   * Waits for the running sync, then deletes all data of the account.
+   * @param why after `signed_out` the API tokens stay, after `deleted` nothing does
    */
   leave(why?: 'signed_out' | 'deleted'): Promise<void>
-  /** Forget what a sign-out that failed half way left behind. Throws as the keychain does; nobody can sit down until then. */
+  /**
+   * Deletes what an interrupted sign-out left. Signing in is not possible before that.
+   * @throws what the keychain throws
+   */
   finishLeaving(): void
 }
 
@@ -47,7 +59,7 @@ const notSignedIn = () =>
 const nobodysAccount = (absent: () => AppError): Account =>
   clientOf({ ...rest, ...signedIn }, () => Promise.reject(absent()), ['account', 'both'])
 
-/** An account, and what it said last where that was that the session has ended. */
+/** Wraps an account, and keeps the message of the last answer if that rejected the session. */
 function watched(of: SeatAccount, outcome: (error: unknown) => void) {
   let refused: string | null = null
   const account = eachCall(of, (call) => async (input) => {
@@ -68,23 +80,27 @@ function watched(of: SeatAccount, outcome: (error: unknown) => void) {
   return { account, refused: () => refused, renewed }
 }
 
-/** The key of the secrets first: what a crash leaves after that is sealed for ever, and deleted at the next start. */
+/**
+ * Deletes the cache key, then the other data of the account.
+ *
+ * Without that key, data that a crash leaves cannot be opened. The next start deletes it.
+ */
 function forget(state: State, keychain: Keychain): void {
   const isDeleted = state.meta.get(LEAVING) === 'deleted'
   deleteCacheKey(keychain)
   forgetIdentity(state, keychain)
-  // Their rows say which there are, until all are gone.
+  // The rows list the keychain entries, so they must stay until all entries are deleted.
   if (isDeleted) for (const { id } of state.tokens.all()) keychain.delete(tokenEntry(id))
   wipe(state.db, isDeleted)
 }
 
 /**
- * Open the seat: whoever was signed in when the daemon ended still is.
- * @param of `accountOf` gives the account of an identity; `deviceOf` puts the device of an approved one together; `taken` hears
- *   of everybody who signs in, is approved or has a new session from now on; `absent` says what to do where nobody is here, which is to
- *   sign in unless it says otherwise; `outcome` hears what each call of the account threw, null for
- *   an answer
- * @throws AppError keychain_locked when a sign-out that was cut off cannot be finished
+ * Opens the session. An identity that was signed in when the daemon ended is signed in again.
+ * @param of `accountOf` returns the account of an identity; `deviceOf` makes the device of an
+ *   approved one; `taken` is called after each sign-in, approval and renewal from now on;
+ *   `absent` returns the error when signed out, by default the advice to sign in; `outcome` is
+ *   called with what each call of the account threw, or null for an answer
+ * @throws AppError keychain_locked if an interrupted sign-out cannot be completed
  */
 export function openSeat(of: {
   state: State
@@ -97,7 +113,7 @@ export function openSeat(of: {
 }): Seat {
   const { state, keychain, accountOf, deviceOf, absent = notSignedIn } = of
   const { outcome = () => undefined } = of
-  /** Made when somebody asks: most daemons have somebody. */
+  /** Made at first use, because most daemons have a signed-in account. */
   let nobodys: Account | null = null
 
   const isLeaving = () => state.meta.get(LEAVING) !== null
@@ -122,9 +138,9 @@ export function openSeat(of: {
     refused: () => here?.session.refused() ?? null,
 
     take(identity) {
-      // The rest of the forgetting would take the newcomer's keys.
+      // Completing the sign-out would delete the new account's keys.
       if (isLeaving()) throw new Error('a sign-out is not finished')
-      // A device at work stays as it is: what it does from now on goes by the new session.
+      // A working device is kept, and uses the new session from now on.
       const isSame = here?.identity.device === identity.device
       if (here !== null && here.device !== null && isSame) here.session.renewed()
       else here = seated(identity)

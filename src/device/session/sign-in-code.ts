@@ -1,50 +1,56 @@
 /**
- * The code that a person waits for: what is kept of it is to which mailbox it was sent, by which account server and when. The code
- * itself is used and forgotten.
+ * The sign-in code that a user waits for.
+ *
+ * Stored are the mailbox to which the code was sent, the account server and the time. The code
+ * itself is used and not stored.
  */
 import { AppError } from '../../errors.ts'
 import type { State } from '../../state/state.ts'
 
 const CODE_SENT = 'sign_in_code'
-/** What account servers give a code. Counted by the clock here alone, since that one and theirs may be far apart. */
+/**
+ * The lifetime of a code at an account server, in milliseconds.
+ *
+ * It is measured by this device's clock only, because the server's clock may differ widely.
+ */
 const LIFETIME_MS = 15 * 60_000
 
 interface CodeSent {
   readonly server: string
   readonly email: string
-  /** Unix milliseconds by the clock here. */
+  /** Unix milliseconds by this device's clock. */
   readonly sent_at: number
 }
 
 type Meta = Pick<State, 'meta'>
 
-/** Remember that a code is on its way. */
+/** Stores that a code was sent. */
 export function keepCode({ meta }: Meta, server: string, email: string, now: number): void {
   const kept: CodeSent = { server, email, sent_at: now }
   meta.set(CODE_SENT, kept)
 }
 
 /**
- * The mailbox to which this account server sent a code that is still good; null when there is none.
+ * Returns the mailbox to which this account server sent a code that is still valid, or null.
  * @param now Unix milliseconds
  */
 export function mailboxOf({ meta }: Meta, server: string | null, now: number): string | null {
   const kept = meta.get(CODE_SENT) as CodeSent | null
   if (kept === null || kept.server !== server) return null
-  // A clock that was set back makes no code live for longer.
+  // Setting the clock back must not extend the lifetime of a code.
   return Math.abs(now - kept.sent_at) < LIFETIME_MS ? kept.email : null
 }
 
-/** Nobody waits for a code any more. */
+/** Deletes the record of a code that was sent. */
 export const dropCode = ({ meta }: Meta): void => meta.delete(CODE_SENT)
 
-/** What a person shows; whose it is, the account server knows. */
+/** Returns the credential of a code. Only the account server has the mailbox of the code. */
 export const codeCredential = (code: string): Credential => ({
   holder: null,
   machine: null,
   name: null,
   present: async () => ({ code }),
-  // Without the cause: what a far server says of a code may quote it.
+  // The cause is omitted, because the error of a remote server may quote the code.
   refused: () =>
     new AppError(
       'not_signed_in',
@@ -53,17 +59,17 @@ export const codeCredential = (code: string): Credential => ({
   keep: () => undefined,
 })
 
-/** What opens an account. */
+/** A credential that gives access to an account. */
 export interface Credential {
   /** The machine that signs in; null for a code, for which the account server names the mailbox. */
   readonly holder: string | null
   readonly machine: string | null
-  /** The name in the key file of a machine account; null for a person, and where it has none. */
+  /** The name in a machine account's key file; null for a user, or if the file has none. */
   readonly name: string | null
-  /** As a request shows it: once each time, for an assertion serves one request. */
+  /** Returns the credential for one request. An assertion can be used only once. */
   present(): Promise<{ code: string } | { assertion: string }>
-  /** What to say when the server does not take it. */
+  /** Returns the error for a credential that the server rejects. */
   refused(cause: AppError): AppError
-  /** Keep it, where it serves sign-ins without anybody. */
+  /** Stores the credential, if it is used for unattended sign-ins. */
   keep(): void
 }

@@ -1,7 +1,9 @@
 /**
- * What a device that is about to sign in has made: its keys, in the keychain before anything speaks of them, its id, and the
- * entry by which it joins. It is kept until the account server has answered, so that a device that died on the way comes again as
- * the same one, and no second account or device is made.
+ * The draft of a device that is about to sign in: its keys, its id, and its key log entry.
+ *
+ * The keys are in the keychain before anything refers to them. The draft is kept until the
+ * account server has answered. After a crash the device presents the same draft, so that no
+ * second account or device is made.
  */
 import { type DeviceKeys, newDeviceKeys } from '../../crypto/device-keys.ts'
 import { PREFIX, newId } from '../../crypto/encoding/id.ts'
@@ -12,37 +14,46 @@ import { readKeys, storeKeys } from '../identity/own-keys.ts'
 
 const DRAFT = 'sign_in_draft'
 
-/** How a device joins an account: by an entry that it signs itself, the first or a reset, or, with null, as a further one. */
+/**
+ * How a device joins an account.
+ *
+ * It signs an entry itself, the first or a reset. With `entry` null it joins as a further device.
+ */
 export interface Way {
   readonly account: string
   readonly entry: string | null
 }
 
-/** Whose a draft is: shown to another account server, it would tell that one who is a customer here. */
+/**
+ * The account server and the holder that a draft was made for.
+ *
+ * If it were shown to another account server, that server would learn about a customer of this
+ * one.
+ */
 export interface Maker {
   /** The origin of the account server. */
   readonly server: string
-  /** The mailbox or machine account that it was made for; null for a code that the operator made. */
+  /** The mailbox or machine account of the draft; null for a code that the operator made. */
   readonly holder: string | null
 }
 
 export interface Draft extends Maker {
   readonly device: string
   readonly keys: DeviceKeys
-  /** How it was last presented, or is about to be; null before it is known. */
+  /** How it was last presented, or is about to be; null while unknown. */
   readonly way: Way | null
 }
 
 type Stored = Omit<Draft, 'keys'>
 
-/** A new draft in the place of any other. */
+/** Makes a new draft that replaces any other. */
 export async function newDraft(
   state: State,
   keychain: Keychain,
   { server, holder }: Maker,
   now: number,
 ): Promise<Draft> {
-  // First, for an entry must never stand beside the keys of another.
+  // Done first, because an entry must never be stored beside the keys of another draft.
   state.meta.delete(DRAFT)
   const keys = await newDeviceKeys()
   await storeKeys(state, keychain, keys)
@@ -51,17 +62,24 @@ export async function newDraft(
   return { ...stored, keys }
 }
 
-/** Whether a draft was made for this holder and server. */
+/** Checks whether a draft was made for this holder and server. */
 const isFor = (stored: Maker, { server, holder }: Maker) =>
   stored.holder === holder && stored.server === server
 
-/** Throws AppError invalid_state while the draft of another may be enrolled already: its keys alone are of use then. */
+/**
+ * Throws if the draft of another holder or server may already be enrolled.
+ *
+ * An enrolled device can be used only with the keys of its draft.
+ * @throws AppError invalid_state
+ */
 function demandFree(stored: Stored | null, maker: Maker): void {
   if (stored !== null && stored.way !== null && !isFor(stored, maker)) throw unfinished(stored)
 }
 
 /**
- * Before a code is sent in vain: throws as `draftFor` would for who gets it. A draft without a holder may be that of any code.
+ * Throws before a code is sent if `draftFor` would throw for this mailbox.
+ *
+ * A draft without a holder may belong to any code.
  */
 export function demandMailbox({ meta }: State, server: string, email: string): void {
   const stored = meta.get(DRAFT) as Stored | null
@@ -70,8 +88,8 @@ export function demandMailbox({ meta }: State, server: string, email: string): v
 }
 
 /**
- * The draft of this holder for this server: the one that was made before, or a new one.
- * @throws AppError invalid_state while that of another may be enrolled already
+ * Returns the draft of this holder for this server: the earlier one, or a new one.
+ * @throws AppError invalid_state while the draft of another may already be enrolled
  */
 export async function draftFor(
   state: State,
@@ -87,15 +105,17 @@ export async function draftFor(
     : { ...stored, keys }
 }
 
-/** Write down how a draft will be presented, before it is. */
+/** Stores how a draft will be presented, before it is. */
 export function keepWay({ meta }: State, { server, holder, device }: Draft, way: Way): void {
   const stored: Stored = { server, holder, device, way }
   meta.set(DRAFT, stored)
 }
 
 /**
- * Before an account that needs no sign-in takes the place of its keys. Throws StartError configuration while a draft may be enrolled
- * already.
+ * Throws if a draft may already be enrolled.
+ *
+ * Called before an account without a sign-in replaces the keys of the draft.
+ * @throws StartError configuration
  */
 export function demandNone({ meta }: State): void {
   const stored = meta.get(DRAFT) as Stored | null
@@ -105,7 +125,7 @@ export function demandNone({ meta }: State): void {
 
 export const hasDraft = ({ meta }: State): boolean => meta.get(DRAFT) !== null
 
-/** Forget the draft, whose keys are those of the enrolled device by then, or gone with it. */
+/** Deletes the draft. By then its keys belong to the enrolled device, or are deleted with it. */
 export const dropDraft = ({ meta }: State): void => meta.delete(DRAFT)
 
 function finishing({ holder }: Maker): string {
@@ -115,7 +135,7 @@ function finishing({ holder }: Maker): string {
     : `"countersignd login --machine" and the key of ${holder}`
 }
 
-/** Somebody else began here, and may be enrolled already. */
+/** Returns the error for a draft of another sign-in that may already be enrolled. */
 export const unfinished = (kept: Maker) =>
   new AppError(
     'invalid_state',

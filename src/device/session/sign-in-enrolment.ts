@@ -1,6 +1,8 @@
 /**
- * A code or a machine account's key becomes a session of this device. What is presented is written down first, so that it is
- * presented alike after a crash; what the server answers is taken only for the account and device that were asked for.
+ * Exchanges a code or a machine account's key for a session of this device.
+ *
+ * The draft is stored before it is presented, so that it is presented in the same way after a
+ * crash. The server's answer is accepted only for the requested account and device.
  */
 import type { Session } from '../../api/device/enrolment.ts'
 import type { Door } from '../../api/port.ts'
@@ -43,15 +45,15 @@ export interface Ground {
   readonly now: () => number
 }
 
-/** What an account server, or the way there, says to a credential that it does not take. */
+/** Codes with which an account server, or a proxy before it, rejects a credential. */
 const REFUSALS: readonly Code[] = ['invalid_token', 'invalid_client', 'not_signed_in']
 
-/** The answer may have been lost after the server did what was asked. */
+/** Codes of a lost answer: the server may have processed the request. */
 const LOST: readonly Code[] = ['backend_unavailable', 'backend_timeout']
-/** So many times more a credential is presented then. */
+/** How often a credential is presented again after a lost answer. */
 const MORE_TIMES = 2
 
-/** Ask with a credential, presented anew each time: what was presented once may be spent. */
+/** Sends a request with a credential, made again for each attempt because it may be spent. */
 async function shown<T>(
   credential: Credential,
   ask: (presented: Awaited<ReturnType<Credential['present']>>) => Promise<T>,
@@ -67,10 +69,11 @@ async function shown<T>(
 }
 
 /**
- * What a credential opens at the account server, without using it up, with the key log of the account,
- * which is read in pages.
- * @throws AppError not_signed_in for one that is not taken, backend_error for a log that is too large,
- *   and what the door throws
+ * Returns what a credential gives access to, without using it up.
+ *
+ * This includes the account's key log, which is read in pages.
+ * @throws AppError not_signed_in if it is rejected, backend_error for a log that is too large,
+ *   and what the server's routes throw
  */
 export async function opensOf({ signIns }: Door, credential: Credential): Promise<Opens> {
   async function read(from: number) {
@@ -90,7 +93,9 @@ export async function opensOf({ signIns }: Door, credential: Credential): Promis
 
 type Made = Awaited<ReturnType<Door['enrolment']['create']>>
 
-/** A device as it shows itself: its keys as a key log names them, and the sealing key's bytes. */
+/**
+ * A device as it presents itself: its keys as a key log names them, and the sealing key's bytes.
+ */
 interface Presented {
   readonly device: string
   readonly keys: LoggedKeys
@@ -103,7 +108,10 @@ const presentedAs = ({ device, keys }: Pick<Draft, 'device' | 'keys'>): Presente
   sealKey: keys.seal.publicKey,
 })
 
-/** Present a device to the server. Throws AppError backend_error when it answers for another one. */
+/**
+ * Presents a device to the server.
+ * @throws AppError backend_error if the server answers for another account or device
+ */
 async function present(
   { door, names }: Ground,
   credential: Credential,
@@ -124,7 +132,7 @@ async function present(
   )
 }
 
-/** The draft, and how it joins. The draft is written down. */
+/** Returns the stored draft, and how it joins. */
 export async function planned(
   { state, keychain, server, now }: Pick<Ground, 'state' | 'keychain' | 'server' | 'now'>,
   { holder }: Credential,
@@ -138,23 +146,29 @@ export async function planned(
   return { draft, way: fits ?? (wayIn(opens, draft, resetting, now()) as Way) }
 }
 
-/** Whether this device has an account by itself from here on; a further one sees its log when it is approved. */
+/**
+ * Stores the key log, if this device joins by its own entry.
+ *
+ * A further device fetches the log when it is approved.
+ */
 function keepLog(state: State, { log }: Opens, { account, entry }: Way): void {
   if (entry === null) return
   const before = log?.entries ?? []
   const entries = before.includes(entry) ? before : [...before, entry]
-  // Where this device remembers nothing, what it read of the log was verified a moment ago.
+  // Without a cached log, the entries that were read have just been verified.
   const known = state.logs.head('keylog', account) === null ? (log ?? undefined) : undefined
   keepKeyLog(state, judgeKeyLog(state, account, entries, known))
 }
 
-/** Whether the account begins with this device. */
+/** Checks whether the account begins with this device. */
 const isFirst = ({ log }: Opens, { entry }: Way): boolean =>
   entry !== null && (log === null || log.entries.every((one) => one === entry))
 
 /**
- * The name that this device signs; null where it goes by what the others signed, and after a reset of
- * a person's account, where the person decides. A machine's is in its key file, also after a reset.
+ * Returns the name that this device signs, or null.
+ *
+ * It is null if other devices signed the name, and after a reset of a user's account, where the
+ * user decides. The name of a machine is in its key file, also after a reset.
  */
 function nameFor(
   { names }: Ground,
@@ -167,9 +181,12 @@ function nameFor(
 }
 
 /**
- * Sign in with a credential: as the first device of an account, as a further one that awaits approval, or after a reset.
- * @throws AppError not_signed_in for a credential that is not taken, invalid_state where only the person can decide,
- *   backend_error for answers that cannot be right, and what the door throws; nothing but the draft is kept then
+ * Signs in with a credential: as the first device, as a further one, or after a reset.
+ *
+ * A further device then waits for approval.
+ * @throws AppError not_signed_in if the credential is rejected, invalid_state if only the user
+ *   can decide, backend_error for invalid answers, and what the server's routes throw; only the
+ *   draft is then kept
  */
 export async function enrolWith(
   ground: Ground,
@@ -209,8 +226,9 @@ const isRevoked = (error: unknown): error is AppError =>
   error instanceof AppError && error.code === 'invalid_state' && error.details.state === 'revoked'
 
 /**
- * A new session of a device that is enrolled: it presents itself as it came in.
- * @throws AppError not_signed_in for a device that was revoked, or signed out while the server was asked; else as `enrolWith`
+ * Renews the session of an enrolled device, which presents itself as it did when it joined.
+ * @throws AppError not_signed_in for a device that was revoked, or that signed out during the
+ *   request; otherwise as `enrolWith` does
  */
 export async function enrolAgain(
   ground: Ground,
@@ -222,14 +240,14 @@ export async function enrolAgain(
   const log = state.logs.head('keylog', account) === null ? null : await identity.keyLog()
   const entry = log && judged(() => ownEntry(log, device))
   const own = presentedAs({ device, keys: await identity.keys() })
-  // A sealing key may have been renewed since the log named the device.
+  // The sealing key may have been renewed since the log named the device.
   const presented = { ...own, keys: log?.devices.get(device)?.keys ?? own.keys }
   const { session } = await present(ground, credential, presented, { account, entry }).catch(
     (error: unknown) => {
       throw isRevoked(error) ? wasRevoked(error) : error
     },
   )
-  // A sign-out waits for nobody, and has forgotten what must not come back.
+  // A sign-out does not wait for this request, and its deletion must not be undone.
   if (seat.identity()?.device !== device) throw leftMeanwhile()
   storeSession(keychain, session.refresh_token)
   credential.keep()

@@ -1,4 +1,4 @@
-/** How a device may join the account that its code or key opens, as the account's key log says. Pure but for new ids. */
+/** Decides by an account's key log how a device may join it. Pure except for new ids. */
 import { publicKeys } from '../../crypto/device-keys.ts'
 import { type LoggedKeys, sameKeys } from '../../crypto/device-public-keys.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
@@ -10,12 +10,12 @@ import { resetsUsedUp, unlessFull } from '../logs/full-logs.ts'
 import type { Draft, Way } from './sign-in-draft.ts'
 import type { Resetting } from './sign-in-flow.ts'
 
-/** What the account server tells of a code or an assertion. */
+/** The account server's answer to a code or an assertion. */
 export interface Opens {
   readonly account_id: string | null
-  /** The mailbox to which the code was sent; null for an assertion, and a code that the operator made. */
+  /** The mailbox of the code; null for an assertion, and for a code that the operator made. */
   readonly email: string | null
-  /** Its key log, verified; null for none. */
+  /** Its verified key log, or null if there is none. */
   readonly log: KeyLog | null
 }
 
@@ -39,7 +39,7 @@ const allLost = () =>
 const isOwn = (keys: LoggedKeys | undefined, draft: Draft) =>
   keys !== undefined && sameKeys(keys, publicKeys(draft.keys))
 
-/** The entry of the draft where it still fits: it must follow this log and name this device with these keys. */
+/** Returns the entry of the draft, if it follows this log and names this device and its keys. */
 function earlier(draft: Draft, account: string, before: KeyLog | null): string | null {
   const { way, device } = draft
   if (way === null || way.entry === null || way.account !== account) return null
@@ -56,7 +56,11 @@ function earlier(draft: Draft, account: string, before: KeyLog | null): string |
 const isVouchedFor = (entry: string): boolean =>
   parseJws(entry, 'keylog+jws').payload.has('recovery_sig')
 
-/** Throws AppError conflict where the recovery key signed for another place of the log, or other keys. */
+/**
+ * Makes an entry with a recovery signature.
+ * @throws AppError conflict if the recovery key signed for another place of the log, or other
+ *   keys
+ */
 function vouched(make: () => string): string {
   try {
     return make()
@@ -70,7 +74,7 @@ function vouched(make: () => string): string {
   }
 }
 
-/** Whether the device vouched for itself when it came in: then it presents that entry again. */
+/** Returns the entry by which the device added itself, or null. It presents that entry again. */
 export function ownEntry({ entries, devices }: KeyLog, device: string): string | null {
   const entry = entries[devices.get(device)?.addedAt ?? -1]
   if (entry === undefined) return null
@@ -78,7 +82,7 @@ export function ownEntry({ entries, devices }: KeyLog, device: string): string |
   return (JSON.parse(payload) as { by: string }).by === device ? entry : null
 }
 
-/** The account begins with this device, and gets its id from the device's keys. */
+/** Returns the first entry of an account. The account id is derived from the device's keys. */
 function first(draft: Draft, now: number): Way {
   const { device, keys, way } = draft
   const entry = way === null ? null : earlier(draft, way.account, null)
@@ -87,13 +91,14 @@ function first(draft: Draft, now: number): Way {
 }
 
 /**
- * How a draft joins an account, with the account that the server names now.
- * @param resetting `reset`: whether the person confirmed that every earlier device is lost
+ * Returns how a draft joins the account that the server names now.
+ * @param resetting `reset`: whether the user confirmed that every earlier device is lost
  * @param now Unix milliseconds
- * @returns null when the draft is spent and a new one is needed: its device was revoked, or the
- *   server names another account than before. The server has seen the keys by then, and keys are for
- *   one account (section 4).
- * @throws AppError invalid_state where only the person can decide, backend_error for a log that breaks a rule
+ * @returns null if a new draft is needed: its device was revoked, or the server names another
+ *   account than before. The server has then seen the keys, and keys are for one account.
+ * @throws AppError invalid_state if only the user can decide, backend_error for a log that breaks
+ *   a rule
+ * @see protocol, section 3
  */
 export function wayIn(opens: Opens, draft: Draft, resetting: Resetting, now: number): Way | null {
   const way = wayBy(opens, draft, resetting, now)
@@ -121,7 +126,7 @@ function wayBy(
   }
   const { device, keys } = draft
   const again = earlier(draft, account_id, log)
-  // One from before the recovery key vouched for it is no use any more.
+  // An entry without the recovery signature can no longer be used.
   if (again !== null && (signature === undefined || isVouchedFor(again)))
     return { account: account_id, entry: again }
   const recovery = signature === undefined ? {} : { recovery: { signature } }

@@ -1,6 +1,8 @@
 /**
- * Signing in and out, step by step as a person or a headless start takes them. Each step is whole: what was done stands after a
- * crash, and the same step again goes on from there. A code is used and forgotten; it is in no state, log or error.
+ * Signs in and out, in steps as a user or a headless start performs them.
+ *
+ * Each step is complete in itself: its result survives a crash, and repeating the step continues
+ * from there. A code is used and not stored; it is in no state, log or error.
  */
 import type { Session } from '../../api/device/enrolment.ts'
 import type { MachineKey, SignIn } from '../../api/local/index.ts'
@@ -37,17 +39,18 @@ const signedOut: SignIn = {
   device_words: null,
 }
 
-/** Whether this device was signed in by that mailbox. */
+/** Checks whether this device signed in with that mailbox. */
 const isOf = (identity: Identity | null, email: string | null): identity is Identity =>
   email !== null && identity?.email?.toLowerCase() === email
 
-/** Whether the account server sends no code because there are good ones in the mailbox. */
+/** Checks whether the server sends no code because the mailbox already has valid ones. */
 const isSentAlready = (error: unknown) =>
   error instanceof AppError && error.code === 'rate_limited' && error.details.state === 'code_sent'
 
 /**
- * Make the flow.
- * @param of `server` is the origin of the account server, null for the one in this process; `now` gives Unix milliseconds
+ * Makes the sign-in flow.
+ * @param of `server` is the origin of the account server, null for the embedded one; `now` gives
+ *   Unix milliseconds
  */
 export function newSignIn(of: {
   state: State
@@ -66,8 +69,9 @@ export function newSignIn(of: {
 
   const turns = newTurns()
   /**
-   * One step at a time: two that make keys at once would overwrite each other's. And none before a sign-out that failed half way
-   * is finished: what is left of it is nobody's.
+   * Runs one step at a time, because two concurrent steps would overwrite each other's keys.
+   *
+   * An interrupted sign-out is completed first, since its remaining data belongs to no account.
    */
   const inTurn = <T>(step: () => Promise<T>): Promise<T> =>
     turns(async () => {
@@ -77,7 +81,7 @@ export function newSignIn(of: {
   /** Loaded for a device that waits for approval. */
   let approval: OwnApproval | null = null
 
-  /** Who sits here; also one that was written down and, after a crash, never sat. */
+  /** Returns the identity, also one that was stored but not yet used because of a crash. */
   async function current(): Promise<Identity | null> {
     const seated = seat.identity()
     const here = seated ?? openIdentity(state, keychain)
@@ -86,7 +90,10 @@ export function newSignIn(of: {
     return here
   }
 
-  /** The account server to sign in to. Throws AppError where there is nothing to sign in to. */
+  /**
+   * Returns the account server to sign in to.
+   * @throws AppError if there is none
+   */
   function ownServer(): string {
     if (server !== null) return server
     throw embedded(seat.identity() === null)
@@ -123,7 +130,8 @@ export function newSignIn(of: {
     try {
       await of.door.signIns.create({ body: { email } })
     } catch (error) {
-      // Anybody can use up what may be sent to an address: whoever reads its mail has good codes all the same.
+      // Any client can use up the limit of an address, while the owner of the mailbox has valid
+      // codes.
       if (isSentAlready(error) && mailbox() !== email) keepCode(state, at, email, now())
       throw error
     }
@@ -142,7 +150,7 @@ export function newSignIn(of: {
     return read()
   }
 
-  /** A new session of the device that is here. */
+  /** Renews the session of the current device. */
   async function renew(credential: Credential, identity: Identity): Promise<Session> {
     const { enrolAgain } = await import('./sign-in-enrolment.ts')
     return enrolAgain({ ...of, server: ownServer() }, credential, identity)
@@ -172,8 +180,9 @@ export function newSignIn(of: {
   }
 
   /**
-   * Removes the account of a device that still waits for approval, so that a reset can follow: only
-   * if the account server accepts the credential, else `opens` throws.
+   * Removes the account of a device that still waits for approval, so that a reset can follow.
+   *
+   * This requires that the account server accepts the credential; otherwise `opens` throws.
    */
   async function makeWay(identity: Identity, opens: () => Promise<unknown>): Promise<void> {
     await demandPublicAddress(of.door.clock, ownServer())
@@ -213,7 +222,7 @@ export function newSignIn(of: {
     return seen
   }
 
-  /** A step of the approval of the device that is here, unless it is approved. */
+  /** Runs a step of the approval of this device, unless it is approved. */
   async function approving(
     step: (approval: OwnApproval, of: { identity: Identity; account: Account }) => Promise<unknown>,
   ): Promise<SignIn> {

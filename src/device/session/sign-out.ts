@@ -1,7 +1,9 @@
 /**
- * Leaving an account: the device revokes itself in the key log, so that nobody seals to it any more, and only then forgets what it
- * holds. While nobody hears that it leaves, nothing is forgotten unless the person says so: an unrevoked device without keys would
- * be a trap for others, and the keys may still be good.
+ * Signs out: the device revokes itself in the key log, and only then deletes its data.
+ *
+ * After the revocation no device seals secrets to it. If the account server cannot be informed,
+ * nothing is deleted unless the user requests it: others would still seal to an unrevoked device
+ * without keys, and the keys may still be valid.
  */
 import type { Account } from '../../api/port.ts'
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
@@ -21,7 +23,7 @@ const lastDevice = () =>
     { details: { state: 'last_device' } },
   )
 
-/** The command that gives the device a new session; null where only a code of the operator does. */
+/** Returns the command that renews the session, or null if that needs a code of the operator. */
 function loginOf({ machine, email }: Identity): string | null {
   if (machine) return 'countersignd login --machine'
   return email === null ? null : `countersignd login --email ${email}`
@@ -39,9 +41,9 @@ function unknownHere(identity: Identity, cause: AppError): AppError {
   )
 }
 
-/** The account server did not answer, or not with sense. */
+/** Codes that mean the account server did not answer, or not in a valid form. */
 const AWAY: readonly Code[] = ['backend_error', 'backend_timeout', 'backend_unavailable']
-/** Why nobody hears that this device leaves. */
+/** Codes that mean the account server could not be informed of the sign-out. */
 const UNHEARD: readonly Code[] = [...AWAY, 'not_signed_in', 'keychain_locked']
 
 const unheard = (error: AppError) =>
@@ -51,7 +53,9 @@ const unheard = (error: AppError) =>
     { details: error.details, headers: error.headers, cause: error },
   )
 
-/** Whether the server's 401 says nothing new: this device waits, or is revoked as far as it knows itself. */
+/**
+ * Checks whether a 401 of the server is expected: the device waits for approval, or is revoked.
+ */
 async function isGone({ identity, state }: { identity: Identity; state: State }): Promise<boolean> {
   const { approved, device, session } = identity
   if (!approved || isMarked(state, session)) return true
@@ -59,11 +63,15 @@ async function isGone({ identity, state }: { identity: Identity; state: State })
 }
 
 /**
- * Tell the account that this device leaves: it revokes itself where the key log names it, and otherwise, while it awaits approval,
- * ends its session. One that gives up between the two comparisons of words is in the log already.
- * @param of `now` in Unix milliseconds; `lastDevice`: it may be the last one; `forget`: it leaves also when nobody hears of it
- * @throws AppError invalid_state for the last device, and, as `unknown_here`, for a session that the server takes no more;
- *   backend_… when the server did not confirm; the device then stays
+ * Informs the account server that this device leaves.
+ *
+ * The device revokes itself if the key log names it. Otherwise it waits for approval, and its
+ * session is ended. A device that is cancelled between the two comparisons of words is already in
+ * the log.
+ * @param of `now` in Unix milliseconds; `lastDevice`: it may be the last one; `forget`: it leaves
+ *   even if the account server cannot be informed
+ * @throws AppError invalid_state for the last device, and, as `unknown_here`, for a session that
+ *   the server rejects; backend_… if the server did not confirm; the device then stays signed in
  */
 export async function takeLeave(of: {
   identity: Identity
@@ -94,7 +102,7 @@ export async function takeLeave(of: {
     await (isMember ? revoke() : account.currentSession.delete({}))
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    // What the server refused outright, it did not do.
+    // A rejected request had no effect.
     if (!UNHEARD.includes(error.code)) unmarkSigned(state)
     if (of.forget && UNHEARD.includes(error.code)) return
     if (AWAY.includes(error.code)) throw unheard(error)

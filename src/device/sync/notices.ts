@@ -1,6 +1,8 @@
 /**
- * What the person should look at on this device: each stays until it is settled or dismissed. `status`
- * and `doctor` show them, `sync` and `login` after their work. No curve is loaded for them.
+ * Notices: facts about this device that the user should look at.
+ *
+ * Each stays until it is settled or dismissed. `status` and `doctor` always show them, `sync` and
+ * `login` show them at the end. No curves are loaded for them.
  */
 import { printableJson } from '../../crypto/encoding/quoted.ts'
 import type { State } from '../../state/state.ts'
@@ -12,7 +14,7 @@ type Meta = Pick<State, 'meta'>
 export interface Notice {
   readonly about: 'recovery' | 'name'
   readonly found: string
-  /** What to do about it. */
+  /** The advice for the user. */
   readonly remedy: string
 }
 
@@ -30,18 +32,18 @@ function ofFormerName(state: Meta): Notice[] {
     {
       about: 'name',
       found: `This account has no signed name now. As the account server shows it, the former name was ${printableJson(former.name)}, signed by a device that is revoked.`,
-      // No command that contains the name: a thief may have chosen it.
+      // The command must not contain the name, because a thief may have chosen it.
       remedy: 'Sign your name: countersignd profile set --name NAME',
     },
   ]
 }
 
-/** The notices of this device. */
+/** Returns the notices of this device. */
 export const noticesOf = (state: Meta): Notice[] => [
   ...ofRecoveryKey(state),
   ...ofFormerName(state),
 ]
 
-/** The same, a text each. */
+/** Returns the notices of this device, each as one text. */
 export const noticeTexts = (state: Meta): string[] =>
   noticesOf(state).map(({ found, remedy }) => `${found} ${remedy}`)

@@ -1,6 +1,8 @@
 /**
- * What a sync does for others once it has fetched everything: new secrets where they are due, members taken in, the secret sealed to
- * devices that lack it. What the account server asks for is a hint: each is decided on checked rosters and key logs.
+ * Does the pending work of a sync for other members, after everything was fetched.
+ *
+ * This covers due rotations, adding members, and sealing secrets to devices that lack them. The
+ * requests of the account server are hints: each is decided on verified rosters and key logs.
  */
 import { inQuotes } from '../../api/quotation-marks.ts'
 import type { Account } from '../../api/port.ts'
@@ -15,16 +17,17 @@ import type { RotationWaits } from '../logs/rotation-waits.ts'
 import { routineDue } from '../connections/routine-rotation.ts'
 import { unagreed } from '../logs/refused-connections.ts'
 
-/** About the one connection, and no reason to leave the others: it is decided again at the next sync. */
+/** Codes that concern one connection. The next sync decides again, and the others continue. */
 const PASSING: readonly Code[] = ['conflict', 'forbidden', 'invalid_state', 'not_found']
-/** States that only the person can settle; they are no fault of the account server. */
+/** States that only the user can settle. They are no fault of the account server. */
 const THEIRS: readonly unknown[] = ['consent_refused', 'last_owner', 'left_out', 'log_full']
-/** About the one connection too; the person should hear of it. */
+/** Codes that also concern one connection, but that the user should see. */
 const WRONG: readonly Code[] = ['backend_error', 'validation_failed']
 
 /**
- * What the person should hear of something that failed for one connection; null for what another sync of somebody's settles.
- * @throws what failed, where it is no matter of one connection
+ * Returns the message for a failure of one connection.
+ * @returns null if a later sync of this or another device settles it
+ * @throws the failure, if it is not limited to one connection
  */
 function toldOf(connection: string, error: unknown): string | null {
   if (error instanceof Refusal)
@@ -52,7 +55,7 @@ const replaced = (forked: string, replacement: string) =>
 
 type Hints = Awaited<ReturnType<Account['duties']['read']>>
 
-/** What a sync does for other members. */
+/** Makes the function that does a sync's pending work for other members. */
 export function newDuties(of: {
   device: Signing
   account: Account
@@ -64,7 +67,7 @@ export function newDuties(of: {
 
   const named = (id: string) => inQuotes(state.connections.get(id)?.name ?? id)
 
-  /** A connection for which nothing can be done now must not keep the others waiting. */
+  /** Does the work for one connection. A failure must not keep the other connections waiting. */
   async function attempt(connection: string, report: SyncReport, work: () => Promise<number>) {
     try {
       report.pushed.envelopes += await work()
@@ -93,7 +96,11 @@ export function newDuties(of: {
     }
   }
 
-  /** Rotates where another member's row kept the secret from this account, and it came no other way. */
+  /**
+   * Rotates if a row that does not match this account's key log kept a secret from it.
+   *
+   * Skips a connection that received its secret in another way.
+   */
   async function unfitRows(report: SyncReport) {
     const missing = state.connections.ids().filter((id) => !vault.has(id))
     for (const id of missing) {
@@ -107,8 +114,9 @@ export function newDuties(of: {
   }
 
   /**
-   * Leaves the connections into which the account was taken by a consent that does not hold, or that
-   * a revoked device signed.
+   * Leaves connections to which the account was added by an invalid consent.
+   *
+   * A consent is also invalid if a device signed it that is revoked.
    */
   async function leaves(report: SyncReport) {
     for (const id of state.consents.connections()) {
@@ -121,7 +129,7 @@ export function newDuties(of: {
       })
     }
     for (const id of unagreed(state)) {
-      // One that the account server no longer lists cannot be left now.
+      // A connection that the account server no longer lists cannot be left now.
       if (state.connections.get(id) === null) continue
       const { leaveUnagreed, consenterOf } = await import('../connections/consents.ts')
       const by = consenterOf(device, id)
@@ -135,7 +143,7 @@ export function newDuties(of: {
     }
   }
 
-  /** Takes in the accounts that this device invited, and no other that the account server names. */
+  /** Adds the accounts that this device invited. Others that the server names are ignored. */
   async function joins(report: SyncReport, hints: Hints['joins']) {
     for (const { connection, target: member } of state.invites.again()) {
       const { confirmKeys } = await import('../connections/members.ts')
@@ -151,7 +159,7 @@ export function newDuties(of: {
     }
   }
 
-  /** Follows to connections that replace forked ones, and opens those that are due. */
+  /** Joins connections that replace forked ones, and opens the replacements that are due. */
   async function replacements(report: SyncReport, hints: NonNullable<Hints['replacements']>) {
     state.replacements.note(device.now())
     for (const hint of hints) {
@@ -180,7 +188,7 @@ export function newDuties(of: {
     }
   }
 
-  /** Names who came back by a fork: a person decides about them. */
+  /** Reports the members who came back by a fork. The user decides about them. */
   async function returns(report: SyncReport) {
     for (const id of state.connections.pending()) {
       await attempt(id, report, async () => {
@@ -203,10 +211,7 @@ export function newDuties(of: {
     }
   }
 
-  /**
-   * One kind of pending work; where the account server limits its rate, the next sync goes on with
-   * it.
-   */
+  /** Does one kind of pending work. If the server limits its rate, the next sync continues. */
   async function unlessLimited(report: SyncReport, work: () => Promise<void>) {
     try {
       await work()

@@ -1,6 +1,8 @@
 /**
- * What a sync fetches: the own key log, which everything else is checked against, connections with their secrets, guest codes.
- * What the account server sends is checked against what this device has seen; what is refused changes nothing here.
+ * Fetches the account's own key log, connections with their secrets, and guest codes.
+ *
+ * All other data is verified against the key log. The account server's data is compared with what
+ * this device has cached. Rejected data changes nothing here.
  */
 import { inQuotes } from '../../api/quotation-marks.ts'
 import { every } from '../../api/cursor.ts'
@@ -25,26 +27,30 @@ import { unmarkSigned } from '../identity/sign-out-mark.ts'
 import { noteListed } from '../logs/refused-connections.ts'
 import type { Vault } from '../identity/vault.ts'
 
-/** Tell of something that the person should know and that costs one connection alone, which is unchecked then anyway. */
+/**
+ * Adds a message for the user to the report, which stays `ok`.
+ *
+ * Use it for a problem of a single connection that verifies no words meanwhile anyway.
+ */
 export function remark(report: SyncReport, message: string): void {
   report.error = report.error === null ? message : `${report.error} ${message}`
 }
 
-/** Tell of something that went wrong: what is known here may be out of date. */
+/** Adds a failure to the report: the data on this device may be out of date. */
 export function complain(report: SyncReport, message: string): void {
   report.ok = false
   remark(report, message)
 }
 
-/** What the account server shows of the own account. */
+/** The account server's data about this account. */
 interface OwnLog {
-  /** Whether it has the key log as this device knows it. */
+  /** Whether the server's key log agrees with the one that this device has cached. */
   readonly isKnown: boolean
-  /** The signed profile that it has. */
+  /** The signed profile that the server has. */
   readonly profile: string | undefined
 }
 
-/** Why a name is not signed now, and may be at the next sync. */
+/** Codes for which the next sync tries again to sign the name. */
 const NO_NAME: readonly Code[] = [
   'conflict',
   'forbidden',
@@ -59,15 +65,16 @@ const accountGone = () =>
     'The account server has this account no more: it was deleted. "countersignd logout --forget" forgets what this device holds of it.',
   )
 
-/** Why an answer was refused, also one too large to be read; null for another error. */
+/** Returns the Refusal behind an error, including that of an oversized answer, or null. */
 function refusalIn(error: unknown): Refusal | null {
   const cause = error instanceof AppError ? error.cause : error
   return cause instanceof Refusal ? cause : null
 }
 
 /**
- * The fetching half of a sync.
- * @param of `touched` holds what the person changed since the run under way began; `now` gives Unix milliseconds
+ * Makes the fetching part of a sync.
+ * @param of `touched` holds the ids that the user changed since the running sync began; `now`
+ *   gives Unix milliseconds
  */
 export function newPull(of: {
   state: State
@@ -83,12 +90,13 @@ export function newPull(of: {
   const { state, vault, codes, identity, account, touched, now, log } = of
 
   /**
-   * @returns whether the account server has the log as this device knows it, and the signed name
-   *   that it has
-   * @throws AppError not_signed_in when this device is revoked
+   * Fetches and verifies this account's key log.
+   * @returns whether the account server has the log that this device has cached, and the server's
+   *   signed name
+   * @throws AppError not_signed_in if this device is revoked
    */
   async function ownLog(report: SyncReport): Promise<OwnLog> {
-    // Of a deletion that may be on its way, what is answered now says nothing.
+    // If a deletion may still be in transit, this answer does not show whether it succeeded.
     const wasAsked = wasAskedLongAgo(state, now())
     const isHere = (profile: string | undefined): OwnLog => {
       unmarkSigned(state)
@@ -102,7 +110,7 @@ export function newPull(of: {
         account: identity.account,
         from,
       })
-      // Mostly nothing is new; then the curves need not be loaded to check it.
+      // Usually nothing is new, and then the curves need not be loaded to verify it.
       if (seen !== null && seq === from && entries.length === 1 && entries[0] === seen.entry) {
         if (readFacts(state)?.revoked) throw revokedHere()
         return isHere(profile)
@@ -128,12 +136,13 @@ export function newPull(of: {
   }
 
   /**
-   * Brings the signed name of the account up to date. What goes wrong with it keeps nothing else
-   * back, and the next sync goes on.
+   * Updates the signed name of the account.
+   *
+   * A failure stops nothing else, and the next sync tries again.
    */
   async function ownName(profile: string | undefined): Promise<void> {
     if (isNameSettled(state, identity.account, profile)) return
-    // The curves are loaded when there is something to sign.
+    // Load the curves only if there is something to sign.
     const { settleOwnName } = await import('../trust/own-name.ts')
     try {
       await settleOwnName(of, account, profile)
@@ -144,7 +153,9 @@ export function newPull(of: {
   }
 
   /**
-   * Fetches the secret that was sealed to this device. If that fails, the roster still counts: words of an earlier epoch do not verify.
+   * Fetches the secret that was sealed to this device.
+   *
+   * The roster is kept even if that fails: words of an earlier epoch do not verify.
    */
   async function pullSecret(known: Known, report: SyncReport): Promise<void> {
     const { connection } = known.roster
@@ -170,7 +181,7 @@ export function newPull(of: {
 
   async function pullConnection(connection: Connection, report: SyncReport) {
     const { id } = connection
-    // The curves are loaded when there is something to check.
+    // Load the curves only if there is something to verify.
     const { fetchRoster } = await import('../logs/rosters.ts')
     const { isNewest, rememberRoster } = await import('../logs/roster-cache.ts')
     const { keepConnection } = await import('../logs/connection-record.ts')
@@ -184,7 +195,7 @@ export function newPull(of: {
       const { settleConsent } = await import('../connections/consents.ts')
       settleConsent(of, known.roster)
     }
-    // Removed, and the account server does not know it yet.
+    // This account was removed, and the account server has not processed that yet.
     if (!known.roster.members.some((member) => member.account === identity.account))
       return forget(id)
     await pullSecret(known, report)
@@ -193,7 +204,9 @@ export function newPull(of: {
     report.pulled.connections++
   }
 
-  /** A device of this account, or the person, joined a replacement: this one learns of the fork, too. */
+  /**
+   * Records the fork behind a replacement that the user or another device of the account joined.
+   */
   async function noteFork({ roster }: Known, fork: Fork) {
     const { seesFork } = await import('../connections/replacing.ts')
     const { readEntry } = await import('../../crypto/logs/roster.ts')
@@ -201,7 +214,7 @@ export function newPull(of: {
     if (replaces !== undefined) await seesFork(of, account, { connection: replaces, opener, fork })
   }
 
-  /** A connection that cannot be brought here must not keep the others away. */
+  /** Fetches one connection. A failure must not keep the others from being fetched. */
   async function tryConnection(connection: Connection, report: SyncReport) {
     const { id } = connection
     try {
@@ -227,7 +240,7 @@ export function newPull(of: {
     )
   }
 
-  /** Learns what was declined on another device of this account, while a consent of this one is open. */
+  /** Marks consents that another device of the account declined. Skipped if none is open. */
   async function declined(): Promise<void> {
     if (state.consents.connections().length === 0) return
     const { noteDeclined } = await import('../connections/consents.ts')
@@ -241,7 +254,7 @@ export function newPull(of: {
     for (const connection of listed) {
       const { id, updated_at } = connection
       const known = state.connections.get(id)
-      // Told already, and nothing makes it good again.
+      // A fork is final, and the user has already been informed.
       if (known?.hold === 'roster_forked') continue
       const same = known?.updated_at === Date.parse(updated_at)
       // The account server keeps no secret of a connection that was ended.
@@ -250,7 +263,7 @@ export function newPull(of: {
     }
     const kept = new Set(listed.map(({ id }) => id))
     for (const id of before) if (!kept.has(id)) forget(id)
-    // One that was refused may be an old one, which is not new when it can be read.
+    // After a failure, a connection that becomes readable later would count as new.
     if (report.ok) noteListed(state)
   }
 
@@ -263,7 +276,7 @@ export function newPull(of: {
       const isOwn = known !== null && vault.has(guest.id)
       const row = isOwn ? guestAfter(known, listed) : listed
       if (known !== null && isSameGuest(known, row)) continue
-      // What has ended does not begin again, whatever the server says: its secret is gone.
+      // An ended code stays ended even if the server lists it as active: its secret is deleted.
       if (known !== null && known.state !== 'active' && row.state === 'active') continue
       if (row.state !== 'active') vault.delete(row.id)
       state.guests.put(row)
@@ -274,7 +287,12 @@ export function newPull(of: {
     for (const id of before) if (!kept.has(id)) forget(id)
   }
 
-  /** The roster stays: a server that leaves a connection out for a while must not get to show an older one later. */
+  /**
+   * Deletes a connection or a guest code from this device.
+   *
+   * The cached roster stays, so that a server which omits a connection for a while cannot show an
+   * older roster later.
+   */
   function forget(id: string): void {
     codes.remove(id)
     vault.delete(id)

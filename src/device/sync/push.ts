@@ -1,6 +1,8 @@
 /**
- * What a sync hands over: the verification log, and the stamps that were signed while the server was away. A stamp that the
- * server refuses for good keeps none of the others away, and is itself kept: whoever has it can check it without a receipt.
+ * Uploads the verification log, and the stamps that were signed while the server was unavailable.
+ *
+ * A stamp that the server rejects for good does not block the others. It is kept, because it can
+ * be verified without a receipt.
  */
 import type { Account } from '../../api/port.ts'
 import type { SyncReport } from '../../api/rest/sync.ts'
@@ -10,14 +12,18 @@ import type { Identity } from '../identity/identity.ts'
 import { complain } from './pull.ts'
 
 const BATCH = 500
-/** Ids of stamps that the server refused, so that no later sync asks for them again. */
+/** Key in `meta`: ids of stamps that the server rejected. Later syncs do not send them again. */
 const REFUSED = 'refused_stamps'
-/** A verdict on the stamp itself, which would be the same at each sync: it was given out, so it cannot be signed again. */
+/**
+ * Codes about the stamp itself, which each sync would get again.
+ *
+ * The stamp was already given out, so it cannot be signed again.
+ */
 const FOR_GOOD: readonly Code[] = ['conflict', 'validation_failed', 'payload_too_large']
-/** So many ids are told; of more, the number. */
+/** The maximum number of ids in the message. */
 const MOST_TOLD = 5
 
-/** The handing-over half of a sync. */
+/** Makes the uploading part of a sync. */
 export function newPush(of: { state: State; account: Account; identity: Identity }) {
   const { state, account, identity } = of
 
@@ -31,11 +37,15 @@ export function newPush(of: { state: State; account: Account; identity: Identity
     }
   }
 
-  /** Fetch the receipt of a stamp; false when the server refuses it for good. Throws what says nothing about the stamp. */
+  /**
+   * Fetches the receipt of a stamp.
+   * @returns false if the server rejects the stamp for good
+   * @throws failures that do not concern the stamp itself
+   */
   async function register(id: string, stamp: string): Promise<boolean> {
     try {
       const { receipt } = await account.stamps.create({ body: { stamp } })
-      // The curves are loaded when there is something to check.
+      // Load the curves only if there is something to verify.
       const { demandReceipt } = await import('../identity/receipts.ts')
       demandReceipt(receipt, { id, jws: stamp }, identity.receiptKey)
       state.stamps.setReceipt(id, receipt)
@@ -57,7 +67,7 @@ export function newPush(of: { state: State; account: Account; identity: Identity
         for (const { id, jws } of waiting) if (!(await register(id, jws))) refused.add(id)
       }
     } finally {
-      // Also when the server goes away half way: what it said until then holds.
+      // Also after the connection failed: the rejections received until then are kept.
       const fresh = [...refused].slice(before.length)
       if (fresh.length > 0) {
         state.meta.set(REFUSED, [...refused])

@@ -1,36 +1,35 @@
 /**
- * Whether the account server answers: by the outcome of this daemon's calls and, where the last one
- * is too old to say, by one question to its health route.
+ * Determines whether the account server is reachable.
+ *
+ * It uses the outcome of this daemon's calls. If the last one is too old, it sends one request to
+ * the server's health route.
  */
 import { setTimeout } from 'node:timers/promises'
 import { AppError } from '../../errors.ts'
 
-/** An older outcome is not current. */
+/** The maximum age of an outcome that counts as current, in milliseconds. */
 const FRESH_MS = 5_000
-/** How long `read` waits for an answer of the health route. */
+/** How long `read` waits for an answer of the health route, in milliseconds. */
 const PATIENCE_MS = 500
 
 export interface Reached {
-  /** null while nothing is known: no call was made, and the health route has not answered yet. */
+  /** null if unknown: no call was made, and the health route has not answered yet. */
   readonly reachable: boolean | null
-  /**
-   * When the first call failed since the last that was answered, Unix milliseconds; null while none
-   * did.
-   */
+  /** When the first call failed after the last success, Unix milliseconds; null if none failed. */
   readonly since: number | null
 }
 
 export interface Reachability {
-  /** Record the outcome of a call: `error` is what it threw, null for an answer. */
+  /** Records the outcome of a call: `error` is the thrown value, or null for an answer. */
   readonly note: (error: unknown) => void
-  /** The current state. Resolves within half a second, also if the server does not answer. */
+  /** Returns the current state within half a second, even if the server does not answer. */
   readonly read: () => Promise<Reached>
 }
 
 /**
- * Watch over an account server.
- * @param of `ready` asks its health route once, and rejects while it does not answer; `now` gives
- *   Unix milliseconds
+ * Makes the reachability check of an account server.
+ * @param of `ready` sends a request to its health route, and rejects if there is no answer; `now`
+ *   gives Unix milliseconds
  */
 export function newReachability(of: {
   ready: () => Promise<unknown>
@@ -55,7 +54,7 @@ export function newReachability(of: {
     if (!(error instanceof AppError)) return
     const { code } = error
     if (code === 'backend_unavailable' || code === 'backend_timeout') return failed()
-    // A wrong certificate, a proxy's page, an answer of another form: it may be away or not.
+    // backend_error decides nothing: a wrong certificate, a proxy's page, an unknown format.
     if (code !== 'backend_error') answered()
   }
 

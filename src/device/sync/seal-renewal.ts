@@ -1,8 +1,10 @@
 /**
- * Renewing the sealing key of this device (protocol, section 3). The private half is in the keychain
- * before the key log can name the key; the log afterwards shows whether it was accepted. So a
- * crash, or an answer that was lost, leaves nothing that the next run does not settle, and two runs at
- * once post the same key.
+ * Renews the sealing key of this device.
+ *
+ * The private half is in the keychain before the key log can name the key. The log then shows
+ * whether the renewal was accepted. So the next run recovers from a crash or a lost answer, and
+ * two concurrent runs post the same key.
+ * @see protocol, section 3
  */
 import type { Account } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
@@ -23,13 +25,17 @@ import type { OwnSealKey } from '../identity/own-seal-keys.ts'
 import { type Sealing, KEPT_MS, isOld } from './seal-schedule.ts'
 import { revokedHere } from '../identity/refusals.ts'
 
-/** What renewing needs of a device. */
+/** The parts of the device context that a renewal needs. */
 export type Renewing = Sealing & Remembering
 
-/** More old private halves do not fit into the keychain of Windows: an entry is at most 2,560 bytes. */
+/**
+ * The maximum number of old private halves.
+ *
+ * The Windows keychain cannot store more: an entry is at most 2,560 bytes.
+ */
 const MOST_OLD = 6
 
-/** The key that is to be the newest: the one that an earlier run made, or a new one. */
+/** Returns the key that is to become the newest: that of an earlier run, or a new one. */
 async function nextKey({ identity, now, demandSeat }: Renewing): Promise<OwnSealKey> {
   const { sealKeys } = identity
   const made = sealKeys.read().next
@@ -44,9 +50,11 @@ async function nextKey({ identity, now, demandSeat }: Renewing): Promise<OwnSeal
 }
 
 /**
- * Updates the keychain by the sealing key that the own key log names for this device. A renewal that
- * was not made here is noted, unless this device was just restored from a backup.
- * @returns whether the newest key that the log names is held here
+ * Updates the keychain from the sealing key that the key log names for this device.
+ *
+ * A renewal that was not made here is recorded, unless this device was just restored from a
+ * backup.
+ * @returns whether this device has the newest key that the log names
  */
 function settle({ state, identity, now }: Renewing, log: KeyLog): boolean {
   const { sealKeys, device } = identity
@@ -63,15 +71,18 @@ function settle({ state, identity, now }: Renewing, log: KeyLog): boolean {
   if (next !== null && isNext)
     sealKeys.keep({ newest: next, next: null, old: [...old, { id: newest.id, since }], seq })
   else if (next !== null && own.renewals.some(({ seal }) => seal === next.id))
-    // The log named it, and another one since.
+    // The log named this key, and another one after it.
     sealKeys.keep({ newest, next: null, old: [...old, { id: next.id, since }], seq })
   else if (seq !== kept.seq) sealKeys.keep({ ...kept, seq })
-  // After the place was kept: a crash between the two excuses nothing that is not excused already.
+  // Done after the place was stored, so that a crash in between excuses no further renewal.
   if (isHeld && wasRestored(state)) unmarkRestored(state)
   return isHeld
 }
 
-/** Throws AppError invalid_state where a copy of the keys was found: it could renew again as well. */
+/**
+ * Requires that no copy of the keys was found, because the copy could also renew again.
+ * @throws AppError invalid_state
+ */
 function requireNoCopy({ state }: Pick<Renewing, 'state'>): void {
   const warning = copyWarning(state)
   if (warning !== null)
@@ -79,8 +90,9 @@ function requireNoCopy({ state }: Pick<Renewing, 'state'>): void {
 }
 
 /**
- * Gives this device a sealing key that is newer than the one the log names now. Ends without one where
- * the log turns out to have renewals that were not made here.
+ * Gives this device a sealing key that is newer than the one the key log names now.
+ *
+ * Ends without one if the log has renewals that were not made here.
  */
 async function renew(device: Renewing, account: Account): Promise<void> {
   const { state, identity, now, demandSeat } = device
@@ -102,8 +114,10 @@ async function renew(device: Renewing, account: Account): Promise<void> {
 }
 
 /**
- * Settles what became of an earlier renewal, and renews where the key is 90 days old, or where this
- * device was restored from before a renewal. Renews nothing once a copy of the keys was found.
+ * Completes an earlier renewal, and renews the key if that is due.
+ *
+ * A renewal is due if the key is 90 days old, or if this device was restored from a state before
+ * a renewal. Does not renew once a copy of the keys was found.
  * @returns whether it renewed because this device was restored
  * @throws AppError as `continueKeyLog` does, keychain_locked
  */
@@ -115,7 +129,10 @@ export async function renewIfDue(device: Renewing, account: Account): Promise<bo
   return !isHeld
 }
 
-/** At most so many renewals in 7 days. Throws AppError rate_limited, with Retry-After. */
+/**
+ * Requires fewer than `MOST_OLD` renewals in the last 7 days.
+ * @throws AppError rate_limited, with Retry-After
+ */
 function requireRoom({ identity, now }: Renewing): void {
   const { old } = identity.sealKeys.read()
   const [oldest] = old
@@ -129,10 +146,12 @@ function requireRoom({ identity, now }: Renewing): void {
 }
 
 /**
- * Renews at the person's request. A key that was made before is not enough: it may have been
- * copied. Its entry may be on its way, so it is settled first.
+ * Renews the key at the user's request.
+ *
+ * A key that was made before is not sufficient, since it may have been copied. Its entry may be
+ * in transit, so that renewal is completed first.
  * @returns until when the old private half is kept, Unix milliseconds
- * @throws AppError rate_limited, invalid_state where a copy of the keys was found, and as
+ * @throws AppError rate_limited, invalid_state if a copy of the keys was found, and as
  *   `renewIfDue` does
  */
 export async function renewNow(device: Renewing, account: Account): Promise<number> {

@@ -1,25 +1,29 @@
 /**
- * When this device renews its sealing key, and when it deletes an old private half (protocol,
- * section 3). Needs no curves: most syncs find nothing to do. Times are those of this device's clock;
- * one that lies ahead of it, because the clock was set back since, counts as now.
+ * Decides when to renew the sealing key and when to delete an old private half.
+ *
+ * No curves are loaded, since most syncs have nothing to do here. Times are from this device's
+ * clock. A time in the future, after the clock was set back, counts as now.
+ * @see protocol, section 3
  */
 import { wasRestored } from '../identity/copied-keys.ts'
 import type { DeviceContext } from '../context.ts'
 import type { OwnSealKey } from '../identity/own-seal-keys.ts'
 
 const DAY_MS = 24 * 3_600_000
-/** A sealing key is renewed at this age, in milliseconds. */
+/** The age at which a sealing key is renewed, in milliseconds. */
 const RENEWED_MS = 90 * DAY_MS
-/** An old private half is kept so long after the server took the new key, in milliseconds. */
+/**
+ * How long an old private half is kept after the server accepted the new key, in milliseconds.
+ */
 export const KEPT_MS = 7 * DAY_MS
 
 export type Sealing = Pick<DeviceContext, 'state' | 'identity' | 'now'>
 
-/** Whether a sealing key has reached the age at which it is renewed. */
+/** Checks whether a sealing key has reached the age for renewal. */
 export const isOld = ({ made_at }: OwnSealKey, now: number): boolean =>
   made_at !== null && now - made_at >= RENEWED_MS
 
-/** Notes the age of the newest key from now on where it is not known, or lies in the future. */
+/** Sets the time of the newest key to now if it is unknown or in the future. */
 function noteAge({ identity: { sealKeys }, now }: Sealing): void {
   const [kept, at] = [sealKeys.read(), now()]
   const { newest } = kept
@@ -28,9 +32,11 @@ function noteAge({ identity: { sealKeys }, now }: Sealing): void {
 }
 
 /**
- * Whether the sealing keys have to be compared with the own key log, or renewed: the log has grown,
- * an entry may be on its way, 90 days are over, or the keys were restored from a backup.
- * @throws AppError keychain_locked where this device has no keys
+ * Checks whether the sealing keys have to be compared with the key log, or renewed.
+ *
+ * That is so if the log has grown, an entry may be in transit, 90 days have passed, or the keys
+ * were restored from a backup.
+ * @throws AppError keychain_locked if this device has no keys
  */
 export function isRenewalDue(device: Sealing): boolean {
   noteAge(device)
@@ -42,8 +48,9 @@ export function isRenewalDue(device: Sealing): boolean {
 }
 
 /**
- * Deletes private halves that were replaced 7 days ago. Called when the envelopes of this device
- * were fetched and opened.
+ * Deletes private halves that were replaced 7 days ago.
+ *
+ * Call this after the envelopes of this device were fetched and opened.
  * @throws AppError keychain_locked
  */
 export function deleteOldHalves({ identity: { sealKeys }, now }: Sealing): void {

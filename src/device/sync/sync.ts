@@ -1,8 +1,9 @@
 /**
- * Sync: bring this device's picture of the account up to date, hand over what was made while the
- * server was away, and do what others wait for. One run at a time: the schedule joins the run under
- * way, a request gets a run of its own after it. The report says what was done. What the person
- * does meanwhile stands: a run writes nothing over it, and the next run sees both.
+ * Sync: updates this device's copy of the account, uploads local records, and does pending work.
+ *
+ * One run at a time: the schedule joins the current run, a request gets a run of its own after
+ * it. The report lists what was done. A run does not overwrite changes that the user makes
+ * meanwhile, and the next run sees both.
  */
 import { timeAt } from '../../api/fields.ts'
 import type { Account } from '../../api/port.ts'
@@ -31,7 +32,11 @@ import type { Vault } from '../identity/vault.ts'
 const REPORT = 'last_sync'
 const GOOD = 'last_good_sync'
 const OFFSET = 'clock_offset_ms'
-/** A secret is kept before the account hears of what it is for: one that is younger may be about to be used. */
+/**
+ * Age from which an unused secret is deleted, in milliseconds.
+ *
+ * A secret is stored before the request that uses it, so a younger one may still be needed.
+ */
 const ORPHAN_MS = 24 * 3600 * 1000
 
 const CLOCK_BEHIND =
@@ -40,47 +45,51 @@ const CLOCK_BEHIND =
 const RENEWED =
   'This device was restored from a backup that was made before its sealing key was renewed, and has renewed it again.'
 
-/** As a limit of rows. */
+/** No limit of rows. */
 const ALL = -1
 
 type Trigger = SyncReport['trigger']
 
 export interface Sync {
-  /** What the last run did, or null before the first ended. */
+  /** Returns the report of the last run, or null before the first one ended. */
   last(): SyncReport | null
-  /** When the last run ended that went well, or null before the first. */
+  /** Returns when the last successful run ended, or null before the first. */
   lastGoodAt(): string | null
-  /** The server's clock minus this one's in milliseconds, as last measured; null before. */
+  /** Returns the server's clock minus this device's in milliseconds, or null if never measured. */
   offsetMs(): number | null
-  /** What the person should know when the last run found that this device is signed in no more; else null. */
+  /** Returns the message if the last run found that this device is signed out, else null. */
   refused(): string | null
-  /** Run, or join the run under way. Never throws: a failure stands in the report. */
+  /** Runs, or joins the current run. Never throws: a failure is in the report. */
   run(trigger: Trigger): Promise<SyncReport>
-  /** The error behind a report of `run` that is not `ok`; null for one that is. */
+  /** Returns the error behind a report of `run` that is not `ok`, else null. */
   failureOf(report: SyncReport): AppError | null
   /**
-   * Run once more after the run under way, which may have passed already what changed since. All
-   * that ask while it lasts share that one run. Never throws.
+   * Runs again after the current run, which may already have passed what changed since.
+   *
+   * All callers during the current run share the one that follows. Never throws.
    */
   runAnew(trigger: Trigger): Promise<SyncReport>
-  /** The person renamed, revoked or deleted this here: what a run under way was told of it is out of date. */
+  /** Records a local change by the user, so that the current run does not overwrite it. */
   changed(id: string): void
-  /** Ends when no run is under way. */
+  /** Resolves when no run is in progress. */
   idle(): Promise<void>
   /**
-   * Hand over what was made here, and nothing else, after the run under way. Never throws.
-   * @returns how much the account server still does not have
+   * Uploads local records, and nothing else, after the current run. Never throws.
+   * @returns how many records the account server still lacks
    */
   handOver(): Promise<Unpushed>
 }
 
-/** What is here alone. */
+/** The number of records that only this device has. */
 export interface Unpushed {
   readonly verifications: number
   readonly stamps: number
 }
 
-/** When a connection or a guest code was made, as its id says: Unix milliseconds (RFC 9562 section 5.7). */
+/**
+ * Returns when a connection or a guest code was made, from its id, in Unix milliseconds.
+ * @see RFC 9562 section 5.7
+ */
 function madeAt(id: string): number | null {
   const prefix = [PREFIX.connection, PREFIX.guest].find((one) => isId(one, id))
   return prefix === undefined ? null : Buffer.from(parseId(prefix, id)).readUIntBE(0, 6)
@@ -100,7 +109,7 @@ export function newSync(options: {
   syncSoon: (trigger: Trigger) => void
 }): Sync {
   const { state, vault, identity, account, clock, watch, now, log, syncSoon } = options
-  /** What the person changed since the run under way began. */
+  /** The ids that the user changed since the current run began. */
   const touched = new Set<string>()
   let refused: string | null = null
   const failures = new WeakMap<SyncReport, AppError>()
@@ -110,7 +119,11 @@ export function newSync(options: {
   const waits = newRotationWaits({ now, wake: () => syncSoon('timer') })
   const duties = newDuties({ device: options, account, waits, log })
 
-  /** A crash, or a server that never answered, leaves a secret without what it was made for. */
+  /**
+   * Deletes secrets that belong to no connection or guest code.
+   *
+   * A crash, or a server that never answered, leaves them.
+   */
   function dropOrphans() {
     for (const id of state.secrets.ids()) {
       if (state.connections.get(id) !== null || state.guests.get(id) !== null) continue
@@ -144,7 +157,7 @@ export function newSync(options: {
     remark(report, warning)
   }
 
-  /** Where the own key log has grown, looks for a recovery key that another device set. */
+  /** Looks for a recovery key of another device if this account's key log has grown. */
   async function noticeRecoveryKey(): Promise<void> {
     const before = recoveryLook(state)
     if (before?.seq === state.logs.head('keylog', identity.account)?.seq) return
@@ -156,7 +169,7 @@ export function newSync(options: {
     log('warn', 'another device set a recovery key', { device: set.device })
   }
 
-  /** Work on the own sealing keys. Where it fails, the rest of the sync goes on. */
+  /** Does work on this device's sealing keys. If it fails, the rest of the sync continues. */
   async function keepSealing(report: SyncReport, part: () => void | Promise<void>): Promise<void> {
     try {
       await part()
@@ -169,32 +182,32 @@ export function newSync(options: {
   }
 
   async function work(report: SyncReport): Promise<void> {
-    // Taken before the server is asked: what is made while it answers is not in its answer, and is no leftover.
+    // Listed before the requests, since an item made meanwhile is missing from the answer.
     const connections = new Set(state.connections.ids())
     const guests = new Set(state.guests.all().map(({ id }) => id))
-    // Also where the account server is away for longer than they may be kept.
+    // Also while the account server is unavailable for longer than these keys may be kept.
     dropOldKeys(options, now())
-    // First of all: what is verified here while the rest fails must know whether the time is right.
+    // Must be first: verifications need the clock state even if the rest of the sync fails.
     await readClock(report)
     const ownLog = await pull.ownLog(report)
     if (ownLog.isKnown) await noticeRecoveryKey()
     if (ownLog.isKnown) await pull.ownName(ownLog.profile)
-    // Before envelopes are opened: one that cannot be is deleted, and sealed anew to the newest key.
+    // Before envelopes are opened: one that does not open is deleted and sealed to the newest
+    // key.
     if (ownLog.isKnown) await keepSealing(report, () => renewSealKey(report))
     warnOfCopy(report)
     await pull.declined()
     await pull.connections(connections, report)
     await keepSealing(report, () => deleteOldHalves(options))
     await pull.guestCodes(guests, report)
-    // Whoever has it here may have it switched off elsewhere, or ended by a revocation.
+    // Another device may have switched the code off, or a revocation may have ended it.
     if (isActive(options)) await followCode(options, account)
-    // An older account server refuses entries that it does not know: rotations must not wait for
-    // it.
+    // An older account server rejects unknown records, and rotations must not wait for that.
     await runEach(
       [
         () => push.verifications(report),
-        // A server without the log that stamps name refuses good ones: they wait until it has it
-        // again.
+        // A server without the key log that stamps name rejects valid stamps. They wait until it
+        // has the log again.
         async () => {
           if (ownLog.isKnown) await push.stamps(report)
         },
@@ -202,7 +215,7 @@ export function newSync(options: {
       ],
       (cause) => log('warn', 'part of a sync failed', { cause }),
     )
-    // On the account server's word alone nobody is unfollowed: their keys may be what it would like to change.
+    // Keep following: the server may omit an account because it wants to change its keys.
     for (const id of await refreshTrust(options, account))
       remark(
         report,
@@ -255,7 +268,7 @@ export function newSync(options: {
   }
 
   let running: Promise<SyncReport> | null = null
-  /** The run that begins when the one under way ends. */
+  /** The run that starts when the current one ends. */
   let next: Promise<SyncReport> | null = null
 
   function begin(trigger: Trigger): Promise<SyncReport> {
@@ -271,7 +284,7 @@ export function newSync(options: {
 
   async function handOver(): Promise<Unpushed> {
     await idle()
-    // Each by itself: the one must not keep the other here.
+    // Separately: a failure of one must not block the other.
     for (const part of [push.verifications, push.stamps])
       try {
         await part(newReport('request'))

@@ -1,4 +1,4 @@
-/** What follows on this device when the keys of somebody are confirmed. */
+/** Stores that the keys of another account are confirmed, and applies the consequences here. */
 import type { Account } from '../../api/port.ts'
 import type { TrustCard } from '../../api/rest/trust-cards.ts'
 import { Refusal } from '../../crypto/refusal.ts'
@@ -10,9 +10,9 @@ import { judgeHolds } from '../logs/connection-record.ts'
 import { examine, rejudged } from './trust-keys.ts'
 
 /**
- * Stores that the keys of a generation are confirmed, gives the person their seat back in
- * the connections that this account owns, and judges again which connections are suspended.
- * @param generation the newest that this device knows, unless another was verified
+ * Stores that the keys of a generation are confirmed. Restores the membership of their account in
+ * the connections that the own account owns, and judges again which connections are suspended.
+ * @param generation the confirmed one; by default the newest that this device has seen
  */
 export async function confirmKeys(
   device: DeviceContext,
@@ -22,25 +22,28 @@ export async function confirmKeys(
 ): Promise<TrustRow> {
   const looked = { pinned: generation, confirmed: true, recovered_at: null, key_unused: false }
   const pinned = { ...row, ...looked }
-  // Later keys are as good where the recovery key links them to those.
+  // Later keys count as confirmed where the recovery key links them to this generation.
   const confirmed = generation === row.newest ? pinned : rejudged(device, pinned)
   device.state.transaction(() => {
     device.state.trust.put(confirmed)
-    // The name that they have signed by now is the one that the person has confirmed.
+    // The name that the account has signed by now becomes the confirmed name.
     device.state.names.confirm(row.account)
   })
   try {
     await confirmSeats(device, account, row.account)
   } catch (error) {
     if (!(error instanceof AppError || error instanceof Refusal)) throw error
-    // The next sync does it.
+    // The next sync repeats the failed step.
     device.syncSoon()
   }
   judgeHolds(device, row.account)
   return confirmed
 }
 
-/** The trust card of an account, made where there is none. Throws AppError what the account throws. */
+/**
+ * Returns the trust card of an account, and creates it where there is none.
+ * @throws AppError what the account throws
+ */
 async function cardOf(account: Account, id: string): Promise<TrustCard> {
   try {
     return await account.trustCards.create({ body: { user_id: id } })
@@ -52,8 +55,8 @@ async function cardOf(account: Account, id: string): Promise<TrustCard> {
 }
 
 /**
- * Confirms the trust card of an account whose key log was verified by another way than the account
- * server. Again changes nothing.
+ * Confirms the trust card of an account with a key log that was verified without the account
+ * server. A repetition changes nothing.
  * @param generation that of the keys in the verified log: a later one stays unverified
  * @throws AppError what the account throws
  */

@@ -1,6 +1,6 @@
 /**
- * The name of the own account (protocol, section 4a): a device signs it, and the account server
- * passes it on. No device signs a name on the server's word.
+ * The name of the own account (protocol, section 4a). A device signs it, and the account server
+ * distributes it. No device signs a name that it has from the server alone.
  */
 import * as v from 'valibot'
 import type { Account } from '../../api/port.ts'
@@ -18,12 +18,15 @@ import { keepProfile, putProfile, unlessRefused } from '../logs/profiles.ts'
 
 /** The highest `n` that this device has signed. */
 const HIGHEST_N = 'own_name_n'
-/** Each time another device of the same account was faster. */
+/** The most attempts. Each can lose against another device of the same account. */
 const ATTEMPTS = 5
 
 type Naming = Remembering & Pick<DeviceContext, 'identity'>
 
-/** Signs the name with the next `n`, which is noted first: no `n` is signed twice. */
+/**
+ * Signs the name with the next `n`. The `n` is stored first, so that none is signed twice.
+ * @throws AppError invalid_state where no higher `n` is left
+ */
 async function signNext(device: Naming, name: string): Promise<{ profile: Profile; jws: string }> {
   const { state, identity } = device
   const { account, device: by, kid } = identity
@@ -44,7 +47,10 @@ async function signNext(device: Naming, name: string): Promise<{ profile: Profil
 
 const isConflict = (error: unknown) => error instanceof AppError && error.code === 'conflict'
 
-/** Signs a name, hands it to the account server, and keeps it. Throws AppError conflict for one that came first. */
+/**
+ * Signs a name, sends it to the account server and stores it.
+ * @throws AppError conflict where another profile came first
+ */
 async function signAndGive(device: Naming, account: Account, name: string): Promise<void> {
   const { profile, jws } = await signNext(device, name)
   await account.signedProfiles.give({ body: { profile: jws } })
@@ -53,7 +59,7 @@ async function signAndGive(device: Naming, account: Account, name: string): Prom
   rememberName(device.state, name)
 }
 
-/** A sync must not sign a name while the person sets another: one of them at a time. */
+/** The queue of each state: a sync must not sign a name while the user sets another one. */
 const turns = new WeakMap<State, ReturnType<typeof newTurns>>()
 
 function inTurn<T>(state: State, step: () => Promise<T>): Promise<T> {
@@ -63,7 +69,7 @@ function inTurn<T>(state: State, step: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Signs the name that the person set and hands it to the account server.
+ * Signs the name that the user set, and sends it to the account server.
  * @param name 1 to 64 code points
  * @throws AppError invalid_state where no higher `n` is left, conflict where other devices were
  *   faster each time, rate_limited, and what the account throws
@@ -79,7 +85,10 @@ export const giveOwnName = (device: Naming, account: Account, name: string): Pro
       }
   })
 
-/** The name that a revoked device of the account signed; null for a profile that no device of it signed. */
+/**
+ * Returns the name in a profile that a device of the account signed; null for any other profile.
+ * The device may be revoked.
+ */
 const nameBefore = (log: KeyLog, jws: string): string | null =>
   unlessRefused(() => {
     const profile = readProfile(jws)
@@ -90,11 +99,11 @@ const nameBefore = (log: KeyLog, jws: string): string | null =>
   })
 
 /**
- * Brings the signed name of the own account up to date: takes a newer one from the account server,
- * hands over one that the server lacks, and signs the name that this device remembers where the one
- * that signed was revoked. A device that remembers none, as after a reset, signs none: it notes what
- * the server shows for the person, since the server can choose among the names of revoked devices.
- * @param given what the account server has
+ * Updates the signed name of the own account. Stores a newer one from the account server, sends
+ * one that the server lacks, and signs the stored name again where its signer was revoked. A
+ * device without a stored name, as after a reset, signs none, because the server can choose among
+ * the names of revoked devices. It stores the name from the server to show it to the user.
+ * @param given the profile that the account server has
  * @throws AppError conflict where another device was faster, and as `giveOwnName` does
  */
 export const settleOwnName = (

@@ -1,6 +1,6 @@
 /**
- * The recovery key in the key log of the own account (section 3). This device signs the entry that
- * names its public half. The words of the paper never come here.
+ * The recovery key in the key log of the own account (section 3). This device signs the entry
+ * that names its public half. It never receives the words of the paper.
  */
 import type { RecoveryKey } from '../../api/local/recovery.ts'
 import { every } from '../../api/cursor.ts'
@@ -24,7 +24,7 @@ const changed = (cause?: unknown) =>
     { cause },
   )
 
-/** Why the log takes no entry that names this key; where it is full, the refusal itself. */
+/** Returns the error for a rejected recovery entry; the refusal itself where the log is full. */
 function notNamed(cause: Refusal): AppError | Refusal {
   if (cause.reason === 'log_full') return cause
   if (/recovery_sig|superfluous_member/.test(cause.reason)) return changed(cause)
@@ -33,7 +33,7 @@ function notNamed(cause: Refusal): AppError | Refusal {
   })
 }
 
-/** When the key in force came into force; null where none is. */
+/** Returns the time at which the key in force was set; null where none is in force. */
 function since({ recovery, entries }: KeyLog): string | null {
   if (recovery === null) return null
   const entry = entries.findLast((one) => {
@@ -50,7 +50,7 @@ const seen = (log: KeyLog): RecoveryKey => ({
 })
 
 /**
- * The recovery key in force, as the account server has the key log now.
+ * Returns the recovery key in force, according to the current key log of the account server.
  * @throws AppError backend_error, and what the account throws
  */
 export async function readRecoveryKey(
@@ -64,11 +64,11 @@ export async function readRecoveryKey(
 }
 
 /**
- * Puts a recovery key in force. Again with the same key changes nothing.
- * @param of `seq`: the place of the entry, for which the key in force signed `recovery_sig`; absent
- *   where none is in force
- * @throws AppError conflict where the key log has grown meanwhile, invalid_state where it is full,
- *   backend_error, and what the account throws
+ * Puts a recovery key in force. A repetition with the same key changes nothing.
+ * @param of `seq`: the place of the entry, for which the key in force signed `recovery_sig`; the
+ *   signature is absent where none is in force
+ * @throws AppError conflict where the key log has grown meanwhile, invalid_state where it is
+ *   full, backend_error, and what the account throws
  */
 export async function putRecoveryKey(
   device: DeviceContext,
@@ -91,7 +91,7 @@ export async function putRecoveryKey(
   return seen(log)
 }
 
-/** The key in force, where another device set it. */
+/** Returns the key in force if another device set it; else null. */
 async function foreignKey(
   { state, identity, now }: Looking,
   account: Account,
@@ -106,7 +106,7 @@ async function foreignKey(
   if (known?.key === key) return { ...known, revoked }
   const devices = await every((query) => account.devices.list(query))
   const name = devices.find(({ id }) => id === entry.by)?.name ?? null
-  // The entry claims a time. It was not there at the last good sync.
+  // The entry claims a time. It was not in the log at the last good sync.
   const at = Math.min(Math.max(entryTime(entry.jws), since), now())
   return { key, device: entry.by, name, at, revoked }
 }
@@ -114,8 +114,8 @@ async function foreignKey(
 type Looking = Pick<DeviceContext, 'state' | 'identity' | 'now' | 'demandSeat'>
 
 /**
- * Looks in the own key log, as this device remembers it, for a recovery key that another device set,
- * and keeps it for the notice.
+ * Looks in the stored key log of the own account for a recovery key that another device set.
+ * Stores the result for the notice.
  * @param since when the last good sync ended, Unix milliseconds; 0 before the first
  * @throws AppError what the account throws
  */

@@ -1,7 +1,7 @@
 /**
- * The notice that another device set the recovery key in force. A thief with an unlocked device can
- * set one, and it stays in force when that device is revoked. Beside the key log, which loads the
- * curves.
+ * The notice that another device set the recovery key in force. A thief with an unlocked device
+ * can set one, and it stays in force when that device is revoked. This module is apart from the
+ * key log, which loads the curves.
  */
 import { timeAt } from '../../api/fields.ts'
 import { printableJson } from '../../crypto/encoding/quoted.ts'
@@ -17,48 +17,53 @@ export interface SetKey {
   /** `x` of its JWK. */
   readonly key: string
   readonly device: string
-  /** What the account server calls the device; null where it names it no more. */
+  /** The name of the device at the account server; null where the server no longer lists it. */
   readonly name: string | null
-  /** When it was set, in Unix milliseconds, between the last good sync and the one that found it. */
+  /** When it was set, Unix milliseconds: between the last good sync and the one that found it. */
   readonly at: number
   readonly revoked: boolean
 }
 
-/** What this device found when it last looked at the own key log. */
+/** The result of the last look at the own key log. */
 export interface RecoveryLook {
-  /** The number of the newest entry then. */
+  /** The place of the newest entry at that time. */
   readonly seq: number
   /** null where no device, or this one, set the key in force. */
   readonly set: SetKey | null
 }
 
-/** The last look; null before the first. */
+/** Returns the result of the last look; null before the first. */
 export const recoveryLook = ({ meta }: Meta): RecoveryLook | null =>
   meta.get(LOOK) as RecoveryLook | null
 
-/** Keeps what a look found. */
+/** Stores the result of a look. */
 export const keepRecoveryLook = ({ meta }: Meta, look: RecoveryLook): void => meta.set(LOOK, look)
 
-/** The key that another device set, until the person dismisses the notice here; else null. */
+/**
+ * Returns the key that another device set, until the user dismisses the notice here; else null.
+ */
 export function setElsewhere(state: Meta): SetKey | null {
   const set = recoveryLook(state)?.set ?? null
   return set === null || state.meta.get(SEEN) === set.key ? null : set
 }
 
-/** The person says that the key was set by them. Another key that is set later is noticed again. */
+/**
+ * Dismisses the notice: the user confirms that they set the key. A key that is set later is
+ * reported again.
+ */
 export function dismissSetKey(state: Meta): void {
   const set = setElsewhere(state)
   if (set !== null) state.meta.set(SEEN, set.key)
 }
 
 /**
- * What the person can do about a recovery key that is not theirs. Only a signature by it replaces it.
- * A reset without it begins a generation that it does not link; contacts who are still pinned to the
- * one before would accept a reset with it.
+ * The remedy for a recovery key that is not the user's. Only a signature by that key replaces it.
+ * A reset without it begins a generation that it does not link. Contacts who are still pinned to
+ * the previous generation would accept a reset with it.
  */
 export const FOREIGN_KEY =
   'A thief with its words and your mailbox can replace all your devices, and your contacts would accept it. Secure the mailbox. Then, on a device that you keep, run "countersignd logout" and "countersignd reset" without --recovery-key, make a recovery key of your own ("countersignd recovery create"), and compare the safety number with each contact. A contact who has confirmed your new keys no longer accepts the other words.'
 
-/** The sentence that says who set a key, and when. */
+/** Returns a sentence that names the device that set a key, and the date. */
 export const sayWhoSet = ({ device, name, at, revoked }: SetKey): string =>
   `The device ${name === null ? device : `${printableJson(name)} (${device})`} set a recovery key on ${timeAt(at).slice(0, 10)}${revoked ? ', and is revoked by now: the key is still in force' : ''}.`

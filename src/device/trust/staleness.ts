@@ -4,24 +4,27 @@ import type { State } from '../../state/state.ts'
 import type { TrustRow } from '../../state/trust.ts'
 import type { DeviceContext } from '../context.ts'
 
-/** What trust needs of a device. */
+/** The parts of a device that the trust modules use. */
 export type Trusting = Pick<DeviceContext, 'state' | 'codes' | 'identity' | 'now' | 'demandSeat'>
 
-/** What a card says of whose it is, and the account server's hint that there are other keys to see. */
+/** The account of a card, and the hint of the account server that there are other keys. */
 export type Hinted = Pick<TrustCard, 'user_id' | 'key_status'>
 
-/** A log of which the account server hints that it changed is fetched again after a minute. */
+/**
+ * A hint of the account server at a change fetches a log again after this time, in milliseconds.
+ */
 const HINTED_MS = 60_000
 
 /**
- * Whether the account server hints at other keys than those known here. Of keys that were replaced
- * already the hint does not say whether they were replaced again.
+ * Checks whether the account server hints at keys that are not stored here. For keys that were
+ * replaced already, the hint does not show whether they were replaced again: it then counts a
+ * minute after the last check.
  * @param now Unix milliseconds
  */
 export const isHinted = ({ key_status }: Hinted, row: TrustRow, now: number): boolean =>
   key_status === 'changed_unverified' &&
   (keyStatusOf(row) !== key_status || Math.abs(now - row.checked_at) >= HINTED_MS)
 
-/** Whether the newest key log entry that is remembered is the one that was judged last. */
+/** Checks whether the newest stored key log entry is the one that was judged last. */
 export const isJudged = ({ logs }: State, { account, seq }: TrustRow): boolean =>
   (logs.head('keylog', account)?.seq ?? -1) === seq

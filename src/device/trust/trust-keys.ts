@@ -1,6 +1,7 @@
 /**
- * The keys of those whom the person follows: fetched, judged, compared with what the person has looked at (protocol, section 3). Beside
- * what a sync does for every card, since the curves are loaded when there is something to check.
+ * Fetches and judges the keys of the accounts that the user follows. It compares them with the
+ * reviewed keys (protocol, section 3). It is apart from the work that a sync does for each card,
+ * because it loads the curves.
  */
 import type { Account } from '../../api/port.ts'
 import { isKeyUnused, resetsWithoutKey } from '../../crypto/logs/generations.ts'
@@ -17,10 +18,10 @@ import { rememberedLog } from '../identity/key-log-cache.ts'
 import { entryTime } from '../logs/trust-history.ts'
 import { type Hinted, type Trusting, isHinted, isJudged } from './staleness.ts'
 
-/** So many safety numbers are remembered: each takes some ten milliseconds. */
+/** The most safety numbers in the cache. Computing one takes some ten milliseconds. */
 const MOST_NUMBERS = 1000
 
-/** A row for somebody of whom nothing is known. */
+/** Returns the row of an account of which nothing is known. */
 const unknown = (account: string): TrustRow => ({
   account,
   pinned: 0,
@@ -34,53 +35,54 @@ const unknown = (account: string): TrustRow => ({
 })
 
 /**
- * The row by a log that was judged. Keys that are seen for the first time are those that the person
- * follows, and so are those of a generation that the recovery key links to them (section 3).
+ * Returns the row after a log was judged. Pins the keys that are seen first, and those of a
+ * generation that the recovery key links to the pinned one (section 3).
  * @param now Unix milliseconds
  */
 function judgedBy(row: TrustRow, log: KeyLog, now: number): TrustRow {
   const { seq, generation: newest, generations } = log
   const pinned = row.pinned === 0 ? newest : row.pinned
-  // Keys that are seen first are pinned, also those of a thief: the log itself shows such a reset.
+  // Keys that are seen first are pinned, even those of a thief: the log itself shows such a
+  // reset.
   const isWarned = row.pinned === 0 || row.key_unused
   const key_unused =
     isKeyUnused(generations, pinned) || (isWarned && resetsWithoutKey(generations).length > 0)
   const judged = { ...row, seq, newest, pinned, key_unused }
   if (newest === pinned || !isLinked(log, pinned, newest)) return judged
   const reset = log.entries[generationRoot(log, newest).seq]!
-  // The entry claims a time. The reset came after the last look, in which it was not.
+  // The entry claims a time. The reset came after the last check, which did not find it.
   const recovered_at = Math.min(Math.max(entryTime(reset), row.checked_at), now)
   return { ...judged, pinned: newest, recovered_at }
 }
 
 type Knowing = Pick<Trusting, 'state' | 'now'>
 
-/** What is known of somebody's keys by the log as it is remembered, which other work may have fetched. */
+/** Returns the row judged by the stored log, which another operation may have fetched. */
 function known({ state, now }: Knowing, before: TrustRow): TrustRow {
   if (isJudged(state, before)) return before
   return rejudged({ state, now }, before)
 }
 
-/** The row by the log as it is remembered, after another generation was pinned. */
+/** Returns the row judged by the stored log, after another generation was pinned. */
 export function rejudged({ state, now }: Knowing, row: TrustRow): TrustRow {
   const { account } = row
   return judgedBy(row, rememberedLog(state, account)!, now())
 }
 
 /**
- * Why a log was refused; null for an error that says nothing of it.
- * @param wasKnown whether this device had a part of the log when it asked for it
+ * Returns the reason why a log was refused; null for an error that does not concern the log.
+ * @param wasKnown whether this device had a part of the log before the request
  */
 function refusalIn(error: unknown, wasKnown: boolean): string | null {
   if (!(error instanceof AppError)) return null
   if (error.cause instanceof Refusal) return error.cause.reason
-  // A log that was there does not vanish.
+  // A log that existed does not disappear.
   return error.code === 'not_found' && wasKnown ? 'rollback' : null
 }
 
 /**
- * Ask the account server for somebody's key log and judge it. One that breaks a rule, goes back or forks changes nothing of what is
- * known, but that it was refused.
+ * Fetches and judges the key log of an account. Of a log that breaks a rule, goes back or forks,
+ * only the refusal is stored.
  * @throws AppError what the account throws
  */
 export async function examine(device: Trusting, account: Account, id: string): Promise<TrustRow> {
@@ -111,8 +113,8 @@ export async function examine(device: Trusting, account: Account, id: string): P
 }
 
 /**
- * What is known of the keys behind a card. The account server is asked only when nothing is known, or when it hints that there is more
- * to see.
+ * Returns the trust row behind a card. Asks the account server only if nothing is stored, or if
+ * the server hints at other keys.
  * @throws AppError what the account throws
  */
 export async function look(device: Trusting, account: Account, card: Hinted): Promise<TrustRow> {
@@ -127,7 +129,9 @@ export async function look(device: Trusting, account: Account, card: Hinted): Pr
 
 const numbers = new Map<string, string>()
 
-/** The safety number of the own account and another, by their key logs as they are known here; null where one of the two has none. */
+/**
+ * Returns the safety number of the own account and another; null where one has no stored key log.
+ */
 export function numberWith(state: State, own: string, other: string): string | null {
   const { logs } = state
   const [ours, theirs] = [own, other].map((account) => logs.head('keylog', account)?.entry)
@@ -138,7 +142,7 @@ export function numberWith(state: State, own: string, other: string): string | n
   if (known !== undefined) return known
   const rooted = (account: string) => rootOf(rememberedLog(state, account)!)
   const made = safetyNumber(rooted(own), rooted(other))
-  // The oldest goes.
+  // The oldest number is deleted.
   if (numbers.size >= MOST_NUMBERS) numbers.delete(numbers.keys().next().value as string)
   numbers.set(key, made)
   return made

@@ -1,7 +1,9 @@
 /**
- * Whose keys this device trusts (protocol, section 3). It fetches and judges the key logs of those whom the person follows, whatever
- * the account server says of them, and remembers what the person has looked at: keys of a later generation are unverified until the
- * safety number was compared. What another device of the account confirmed, this one has not seen.
+ * The keys that this device trusts (protocol, section 3). It fetches and judges the key logs of
+ * the accounts that the user follows, whether or not the account server reports a change. It
+ * stores which keys the user reviewed: keys of a later generation are unverified until the user
+ * has compared the safety number. A confirmation on another device of the account does not count
+ * here.
  */
 import { every } from '../../api/cursor.ts'
 import type { Account } from '../../api/port.ts'
@@ -12,17 +14,22 @@ import type { State } from '../../state/state.ts'
 import type { TrustRow } from '../../state/trust.ts'
 import { type Trusting, isHinted, isJudged } from './staleness.ts'
 
-/** How long a key log that was looked at counts as it was, unless the account server hints at another. */
+/**
+ * How long a check of a key log counts in milliseconds, unless the server hints at another log.
+ */
 const FRESH_MS = 3600 * 1000
 
-/** Follow somebody no more. The key log stays: an account server must not get to show an older one later. */
+/**
+ * Stops following an account. Its key log stays, so that an account server cannot show an older
+ * one later.
+ */
 export function unpin({ state }: Pick<Trusting, 'state'>, id: string): void {
   const isMember = state.connections.withMember(id).length > 0
   state.transaction(() => {
     state.trust.delete(id)
-    // The confirmation is taken back as well.
+    // The pending `confirm` of new keys is deleted as well.
     state.invites.dropAgain(id)
-    // Whoever is in a connection is still known by it.
+    // The name of a member of a connection stays.
     if (!isMember) state.names.delete(id)
   })
 }
@@ -45,13 +52,16 @@ export function requireConfirmable({ refused, newest }: TrustRow): void {
     )
 }
 
-/** The person has seen that all devices were replaced with the recovery key. */
+/** Dismisses the notice that all devices of an account were replaced with the recovery key. */
 export function dismissRecovery({ state }: Pick<Trusting, 'state'>, id: string): void {
   const row = state.trust.get(id)
   if (row !== null) state.trust.put({ ...row, recovered_at: null })
 }
 
-/** When people were verified here, as far as the account server has not been told yet, by account. */
+/**
+ * Returns the time of the last verification here by account, where the account server lacks it
+ * yet.
+ */
 export function verifiedHere({ verifications }: State): ReadonlyMap<string, string> {
   const last = new Map<string, string>()
   // Oldest first.
@@ -63,9 +73,10 @@ export function verifiedHere({ verifications }: State): ReadonlyMap<string, stri
 }
 
 /**
- * Bring up to date what is known of the keys of everybody who is followed: of those not looked at for an hour, and of those of whom
- * the account server hints at other keys.
- * @returns who is followed here and is in a connection that is held back, although the account server lists them no more
+ * Updates the trust rows of the followed accounts. Fetches the key logs that were not checked for
+ * an hour, and those that the account server hints to have changed.
+ * @returns the accounts that are followed here and are in a suspended connection, although the
+ *   account server no longer lists them
  * @throws AppError what the account throws
  */
 export async function refreshTrust(
@@ -88,11 +99,11 @@ export async function refreshTrust(
   return state.trust.accounts().filter((id) => !listed.has(id) && holdsBack(state, id))
 }
 
-/** Whether somebody is in a connection that is held back. */
+/** Checks whether an account is in a suspended connection. */
 const holdsBack = ({ connections }: State, account: string): boolean =>
   connections.withMember(account).some((id) => connections.get(id)?.hold === 'rotation_pending')
 
-/** The curves are loaded when there is something to check. */
+/** Judges the keys behind a card. The curves are loaded when there is something to check. */
 async function judged(device: Trusting, account: Account, card: TrustCard, isFresh: boolean) {
   const { examine, look } = await import('./trust-keys.ts')
   return isFresh ? look(device, account, card) : examine(device, account, card.user_id)

@@ -1,4 +1,4 @@
-/** The tools, over HTTP as they are and in the Model Context Protocol. */
+/** The tools, over plain HTTP and in the Model Context Protocol. */
 import { agents } from '../../api/agents/index.ts'
 import { lazily } from '../../api/lazy.ts'
 import type { AgentHandlers } from '../context.ts'

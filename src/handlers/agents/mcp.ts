@@ -10,23 +10,23 @@ import { type Report, newServers } from '../../api/tools/server.ts'
 import type { AgentHandlers } from '../context.ts'
 
 const JSON_ALONE = /^(?!.*text\/event-stream).*(?:application\/json|\*\/\*)/i
-/** Always answered by events, independent of what the client accepts. */
+/** Always answered with events, regardless of what the client accepts. */
 const LISTENING = 'subscriptions/listen'
 
 /**
- * What the protocol's library wants every client to accept. It answers calls by events, of which
- * each has one line of data.
+ * The media types that the protocol's library requires every client to accept. It answers calls
+ * with events of one data line each.
  */
 const BOTH = 'application/json, text/event-stream'
 const DATA = /^data: (.+)$/gm
 
-/** Whether a message is answered in JSON because the client takes nothing else. */
+/** Returns whether a message is answered in JSON because the client accepts nothing else. */
 const isJsonAlone = (accept: string, message: unknown): boolean =>
   JSON_ALONE.test(accept) && (message as { method?: unknown } | null)?.method !== LISTENING
 
 /**
- * The answers in an event stream as JSON: one, or all to a batch. Requests and notifications to the
- * client are left out.
+ * Converts the answers in an event stream to JSON: one, or an array for a batch. Requests and
+ * notifications to the client are omitted.
  */
 async function inJson(response: Response, isBatch: boolean): Promise<string> {
   const messages = [...(await response.text()).matchAll(DATA)].map(([, data = '']) => data)
@@ -34,7 +34,7 @@ async function inJson(response: Response, isBatch: boolean): Promise<string> {
   return isBatch ? `[${answers.join(',')}]` : (answers[0] ?? '')
 }
 
-/** What the protocol reads of a request, beside its body. */
+/** The header fields that the protocol reads. */
 const FIELDS = [
   'accept',
   'content-type',
@@ -45,13 +45,16 @@ const FIELDS = [
   'mcp-session-id',
 ]
 
-/** The first version that has no batches; versions are dates. */
+/** The first version without batches; versions are dates. */
 const WITHOUT_BATCHES = '2025-06-18'
 
-/** Whoever speaks an earlier version may send a few at once. */
+/** How many messages a client of an earlier version may send at once. */
 const LARGEST_BATCH = 10
 
-/** No message needs as many members, or as deep ones; whoever judges it pays for each. */
+/**
+ * The largest number and depth of values in a message. No message needs more, and validation
+ * takes time for each value.
+ */
 const MOST_MEMBERS = 5000
 const DEEPEST = 64
 
@@ -65,7 +68,10 @@ const refused = (message: string): Content => ({
   }),
 })
 
-/** How many values are in one, itself included: more than may be where it is too deep. */
+/**
+ * Returns how many values a value contains, including itself; Infinity if there are too many or
+ * they are nested too deeply.
+ */
 function countIn(value: unknown, levels = DEEPEST): number {
   if (typeof value !== 'object' || value === null) return 1
   if (levels === 0) return Infinity
@@ -80,7 +86,7 @@ function countIn(value: unknown, levels = DEEPEST): number {
 const callsFor = (message: unknown): unknown =>
   (message as { params?: { name?: unknown } } | null)?.params?.name
 
-/** The message of a body; undefined for what is no JSON. */
+/** Returns the message of a body; undefined if it is not JSON. */
 function messageOf(body: string): unknown {
   try {
     return JSON.parse(body)
@@ -90,8 +96,8 @@ function messageOf(body: string): unknown {
 }
 
 /**
- * What is refused before the protocol looks at it; null for nothing, and for what is no JSON, which
- * it says in its own words.
+ * Returns a rejection that precedes the protocol's library; null if there is none, and for a body
+ * that is not JSON, which the library rejects itself.
  * @throws AppError payload_too_large
  */
 function refusalOf(message: unknown, body: string, version: string): Content | null {
@@ -112,8 +118,8 @@ function refusalOf(message: unknown, body: string, version: string): Content | n
 }
 
 /**
- * The protocol over HTTP, each request answered by a server of its own.
- * @param serverFor makes that server; its caller was judged before
+ * Serves the protocol over HTTP, with a server for each request.
+ * @param serverFor creates that server; the caller is already authenticated
  */
 export function overHttp(
   serverFor: (ask: Ask, report: Report) => Server,
@@ -137,10 +143,11 @@ export function overHttp(
       const value = name === 'accept' && isJson ? BOTH : context.header(name)
       return value === undefined ? [] : [[name, value]]
     })
-    // The protocol reads no more of a URL than that it is one.
+    // The protocol only requires the URL to be valid.
     const request = new Request('http://127.0.0.1/mcp', { method: 'POST', headers: fields, body })
     const response = await handler.fetch(request)
-    // What the protocol refuses it quotes, and a log must not: only what failed here is told.
+    // The library quotes the input that it rejects, which must not be in a log. Only failures of
+    // this server are logged.
     if (response.status >= 500) home.log('error', 'protocol failed', { cause: failure })
     const type = response.headers.get('content-type') ?? 'application/json'
     if (isJson && isEventStream(type)) {

@@ -6,13 +6,13 @@ import { listOf } from '../../api/tools/list.ts'
 import type { AgentHandlers } from '../context.ts'
 
 const call = newCaller(rest)
-/** The same for every caller. What is frozen is written as JSON once. */
+/** The same for every caller. A frozen value is written as JSON once. */
 const listed = Object.freeze({ tools: listOf(rest, restNeed) })
 
 export const toolCalls: AgentHandlers['toolCalls'] = {
   list: async () => listed,
 
-  /** Always JSON where it is not an image or a text: a row without an answer answers `{}`. */
+  /** Returns JSON unless the answer is an image or a text; `{}` for a row without a reply. */
   create: async ({ name, body }, { ask }) => {
     const { value = {}, media } = await call(ask, name, body)
     return media ? (value as Content) : { type: 'application/json', body: JSON.stringify(value) }

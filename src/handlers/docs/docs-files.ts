@@ -1,6 +1,8 @@
 /**
- * The files of the documentation page, under names that say their content: a browser keeps them for good. The page names the hash of
- * each, so that a browser runs nothing else under these names, whoever had this port before and whatever was kept from then.
+ * The files of the documentation page. Their names contain a hash of their content, so that a
+ * browser caches them permanently. The page contains the full hash of each, so that a browser
+ * runs no other content under these names, such as a cached file of a previous program on this
+ * port.
  */
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -14,7 +16,7 @@ const inflate = promisify(gunzip)
 const JS = 'text/javascript; charset=utf-8'
 const CSS = 'text/css; charset=utf-8'
 
-/** What the page is made of: what it is called there, and in `dist/`. */
+/** The files of the page: the parts of their names there, and their paths in `dist/`. */
 const SOURCES = {
   reference: { stem: 'reference', ext: 'js', type: JS, built: 'pages/reference.js.gz' },
   start: { stem: 'start', ext: 'js', type: JS, built: 'pages/docs.js' },
@@ -25,7 +27,7 @@ export interface DocsFile {
   /** The last segment of its path. */
   readonly name: string
   readonly type: string
-  /** What a browser holds its content against (Subresource Integrity). */
+  /** The hash that a browser compares with the content (Subresource Integrity). */
   readonly integrity: string
   readonly bytes: Uint8Array
   readonly gzipped: boolean
@@ -55,12 +57,18 @@ async function load(): Promise<DocsFiles | null> {
   }
 }
 
-/** The library for the few that take no gzip, made once: whoever reads slowly holds what all others hold. */
+/**
+ * The uncompressed library for the few clients without gzip. It is created once, so that all slow
+ * readers share one buffer.
+ */
 let plain: Promise<Uint8Array> | undefined
 
 let known: Promise<DocsFiles | null> | null = null
 
-/** The files of the page, loaded once, however many ask; null where `dist/` lacks one of them, which somebody may build while this runs. */
+/**
+ * Returns the files of the page, loaded once for all callers; null if `dist/` lacks one of them.
+ * The next call then tries again, because a build may have added it.
+ */
 export async function docsFiles(): Promise<DocsFiles | null> {
   const loading = (known ??= load())
   try {
@@ -73,7 +81,7 @@ export async function docsFiles(): Promise<DocsFiles | null> {
   }
 }
 
-/** RFC 9110 section 12.5.3: whether an Accept-Encoding takes gzip. */
+/** Returns whether an Accept-Encoding accepts gzip (RFC 9110 section 12.5.3). */
 const takesGzip = (accepted: string): boolean =>
   accepted
     .split(',')

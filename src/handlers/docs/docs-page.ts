@@ -1,6 +1,6 @@
 /**
- * The documentation page. With scripts it is the interactive reference of the document (`pages/docs.ts`); without them, or where
- * that is not built, every route in one list.
+ * The documentation page. With scripts it is the interactive reference of the document
+ * (`pages/docs.ts`); without them, or if the reference is not built, it is a list of all routes.
  */
 import { rest } from '../../api/rest/index.ts'
 import type { Content, Table } from '../../api/route.ts'
@@ -9,7 +9,10 @@ import { ICON } from '../../service/pages/document.ts'
 import { type Html, html } from '../../service/pages/html.ts'
 import type { DocsFile, DocsFiles } from './docs-files.ts'
 
-/** The reference sets styles on its elements, and shows an image that was answered. A token typed here goes nowhere but here. */
+/**
+ * The reference sets styles on its elements, and shows images from answers. The policy lets a
+ * token that is typed there be sent to this server only.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -72,8 +75,8 @@ const head = ({ reference, start, style }: DocsFiles): Html =>
     <script defer src="${pathOf(reference)}" integrity="${reference.integrity}"></script>`
 
 /**
- * The page.
- * @param files null where they were not built
+ * Returns the page.
+ * @param files null if they are not built
  */
 export function docsPage(files: DocsFiles | null): Content {
   const body =

@@ -1,6 +1,6 @@
 /**
- * The first page, and the files of the documentation page; that page itself is a route of the
- * interface (`documents.ts`).
+ * The start page, and the files of the documentation page. The documentation page itself is a
+ * route of the interface (`documents.ts`).
  */
 import { docsTable } from '../../api/docs/index.ts'
 import { lazily } from '../../api/lazy.ts'

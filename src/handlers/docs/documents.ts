@@ -3,7 +3,10 @@ import { restNeed } from '../../auth/scopes.ts'
 import { VERSION } from '../../runtime/version.ts'
 import type { Context, Handlers } from '../context.ts'
 
-/** What a document is folded from. It names the address by which it was asked for, which is one that the daemon answers to. */
+/**
+ * Returns the input of a document. Its server is the Host of the request, which the guard has
+ * checked.
+ */
 async function foldedFor(context: Context) {
   const { default: examples } = await import('../../api/openapi/examples.json', {
     with: { type: 'json' },
@@ -15,7 +18,10 @@ async function foldedFor(context: Context) {
 
 type Document = Readonly<Record<string, unknown>> & { readonly openapi: string }
 
-/** A document is folded once for each address, of which the guard lets few through; what is frozen is also written once. */
+/**
+ * Wraps `fold` so that it builds a document once for each address, of which the guard accepts
+ * few. The document is frozen, so that it is also written as JSON once.
+ */
 function once(fold: (context: Context) => Promise<Document>) {
   const made = new Map<string, Promise<Document>>()
   return async (context: Context): Promise<Document> => {
@@ -24,13 +30,14 @@ function once(fold: (context: Context) => Promise<Document>) {
     if (known !== undefined) return known
     const document = fold(context).then((folded): Document => Object.freeze(folded))
     made.set(host, document)
-    // What failed may go well the next time.
+    // After a failure, the next request tries again.
     document.catch(() => made.delete(host))
     return document
   }
 }
 
-// Loaded at the first call: folding the table needs the schema converter, which a daemon at rest does not.
+// Loaded at the first call: the fold needs the schema converter, which an idle daemon does not
+// load.
 const restDocument = once(async (context) => {
   const { openapiDocument } = await import('../../api/openapi/document.ts')
   return openapiDocument(await foldedFor(context))

@@ -1,6 +1,6 @@
 /**
- * The first page: what a person finds at the daemon's address alone, in a browser or by curl. It
- * says nothing of the account.
+ * The start page: the answer at the daemon's address without a path, for browsers and curl. It
+ * reveals nothing about the account.
  */
 import type { Content } from '../../api/route.ts'
 import { ICON } from '../../service/pages/document.ts'

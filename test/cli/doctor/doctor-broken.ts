@@ -1,4 +1,7 @@
-/** Installations whose folder is really broken: how, the line that says so, the exit code, and what is to be done about it. */
+/**
+ * Installations with a really broken state folder: the expected report line, exit code and
+ * remedy.
+ */
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -17,22 +20,22 @@ import { type Expected, change } from '../installation.ts'
 const isRoot = process.getuid?.() === 0
 const skipModes = process.platform === 'win32' ? 'Windows has no modes' : false
 
-/** An installation that is broken in some way, and what is to be said of it. */
+/** A way to break an installation, and the findings that `doctor` should report. */
 export interface Broken {
   readonly name: string
   readonly skip?: string | false
-  /** Break it; gives back further settings. */
+  /** Breaks the folder; returns further settings. */
   readonly by: (dir: string) => NodeJS.ProcessEnv | void
   readonly says: readonly Expected[]
-  /** Whether the remedies, run by a shell as they are, mend it. */
+  /** Whether the remedies, run by a shell unchanged, repair it. */
   readonly mends?: boolean
-  /** What stays: a warning at most, where it is not said that something fails. */
+  /** The exit code of `doctor`: 0 for warnings at most, by default 1. */
   readonly code?: 0 | 1
 }
 
 const open = (dir: string, name: string, mode: number) => chmodSync(join(dir, name), mode)
 
-/** What is wrong in the folder, and above it. */
+/** Faults of the folder and of the folders above it. */
 export const FOLDERS: readonly Broken[] = [
   { name: 'nothing', by: () => undefined, says: [['ok', 'daemon', /none runs/]], code: 0 },
   {

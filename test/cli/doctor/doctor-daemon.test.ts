@@ -1,4 +1,7 @@
-/** `doctor` beside a daemon: one that is well, that hangs, that is somebody else’s; and beside programs that have its ports. */
+/**
+ * `doctor` beside a healthy daemon, a hanging one and one of another user; and beside programs
+ * that own its ports.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
@@ -37,7 +40,7 @@ async function free(): Promise<string> {
   return String(port)
 }
 
-/** A state folder whose lock a child holds that says nothing. */
+/** Starts a silent child process that owns the lock of a state folder. */
 async function held(t: TestContext): Promise<string> {
   const dir = freshFolder(t)
   const holder = startChild(t, 'holder.ts', dir)
@@ -102,7 +105,7 @@ const silent: [name: string, by: (dir: string, t: TestContext) => unknown, found
 const point = (dir: string, address: string) =>
   writeRuntime(dir, { pid: 1, address, nonce: 'canary', version: '0' })
 
-// Most of it is waiting for who does not answer.
+// Most of the time goes into waiting for processes that do not answer.
 describe('beside who holds the folder or the ports', { concurrency: 4 }, () => {
   it('a daemon that is well: nothing fails, nothing changes; then stopped, and let go on', async (t) => {
     const dir = freshFolder(t)

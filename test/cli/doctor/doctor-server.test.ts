@@ -1,4 +1,7 @@
-/** `doctor` and what is outside: the account server and its clock, the mail relay, the keychain of the system. */
+/**
+ * `doctor` and external services: the account server and its clock, the mail relay, the system’s
+ * keychain.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -14,7 +17,7 @@ import { type Examined, type Expected, examine, findingOf } from '../installatio
 const absent = (t: TestContext) => join(freshFolder(t), 'state')
 const HEALTH = { status: 'ok', version: '9.9.9', uptime_s: 1 }
 
-/** An account server whose clock is off by so many milliseconds. */
+/** Creates an account server with this clock offset, in milliseconds. */
 const good =
   (base: () => string, offMs = 0): Answerer =>
   (res, { url }) => {
@@ -131,7 +134,7 @@ it('a relay, there and gone; its password is told to nobody', async (t) => {
   findingOf(gone.checks, ['fail', 'mail', /cannot be reached/, /SVC_SMTP_URL/])
 })
 
-/** A state folder whose secrets are in the keychain of the system. */
+/** Creates a state folder with its secrets in the system’s keychain. */
 function inTheSystem(t: TestContext): string {
   const dir = freshFolder(t)
   const record = JSON.stringify({ backend: 'os', store: '00'.repeat(16) })
@@ -142,7 +145,7 @@ function inTheSystem(t: TestContext): string {
 const MAIN = join(import.meta.dirname, '../../../src/main.ts')
 const OPEN = join(import.meta.dirname, '../../keychain/open.ts')
 
-/** Run a program in a session of its own; its keyring is locked, or open. */
+/** Runs a program in a session of its own, with a locked or an unlocked keyring. */
 async function inSession(
   of: { home: string; dir: string; isOpen?: boolean },
   ...command: string[]

@@ -1,4 +1,7 @@
-/** Installations around whose folder something is really wrong: the environment, the clock, the account and its server. */
+/**
+ * Installations with real faults outside their folder: the environment, the clock, the account
+ * and its server.
+ */
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Broken } from './doctor-broken.ts'
@@ -6,7 +9,7 @@ import { change } from '../installation.ts'
 
 const DAY_MS = 86_400_000
 
-/** What is wrong there. */
+/** The faults. */
 export const SURROUNDINGS: readonly Broken[] = [
   {
     name: 'SVC_KEYCHAIN is not the recorded one; more is wrong with the environment',

@@ -1,4 +1,4 @@
-/** `doctor` over installations that are really broken: the line that says so, the exit code, and what is to be done about it. */
+/** `doctor` over really broken installations: the report line, the exit code and the remedy. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {

@@ -1,4 +1,7 @@
-/** The definitions of the service: as they were reviewed, as the tools of each system take them, with any path in them. */
+/**
+ * The definitions of the service: equal to the reviewed files, accepted by the tools of each
+ * system, with any path in them.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -34,14 +37,14 @@ function wantedOn(platform: ServicePlatform, scope: Scope, program?: Words): Wan
 const made = (platform: ServicePlatform, scope: Scope, program?: Words) =>
   definitionOf(platform, wantedOn(platform, scope, program))
 
-/** Why a test that needs a tool is left out; false where the tool is here. */
+/** Returns why a test that needs a tool is skipped; false if the tool is installed. */
 const without = (tool: string) =>
   spawnSync(tool, ['--version']).error === undefined ? false : `${tool} is not installed`
 
 const NO_SYSTEMD = without('systemd-analyze')
 const NO_XMLLINT = without('xmllint')
 
-/** Names that break a definition which does not escape them. */
+/** Paths that break a definition which does not escape them. */
 const ODD = [
   '/opt/a b/countersignd',
   '/opt/50%n/countersignd',
@@ -96,7 +99,7 @@ describe('the definitions', () => {
   })
 })
 
-/** Makes an executable of that name, the first of two words; the second is a file beside it. */
+/** Creates an executable at this path and returns its file. */
 function program(root: string, path: string): string {
   const file = join(root, path)
   mkdirSync(join(file, '..'), { recursive: true })
@@ -110,7 +113,7 @@ describe('the units of systemd', { skip: NO_SYSTEMD }, () => {
     it(`have nothing that systemd does not know, whatever the path: ${scope}`, (t) => {
       const root = freshFolder(t)
       for (const path of ODD) {
-        // Such a path systemd refuses in the place of the program alone.
+        // systemd rejects these characters in the program’s path only, not in its arguments.
         const first = program(root, path.replace(/["'\\]/g, '-'))
         const { content } = made('linux', scope, [first, `${path}.cjs`]).file
         const unit = join(root, 'countersignd.service')
@@ -133,7 +136,7 @@ describe('the units of systemd', { skip: NO_SYSTEMD }, () => {
   it('expose little: the system unit at most 2.5 of 10', (t) => {
     const unit = join(freshFolder(t), 'countersignd.service')
     writeFileSync(unit, made('linux', 'system').file.content)
-    // It ends with 1 above the threshold, which counts tenths.
+    // It exits with 1 above the threshold, which is in tenths.
     execFileSync('systemd-analyze', ['security', '--offline=true', '--threshold=25', unit])
   })
 })
@@ -170,7 +173,7 @@ describe('the XML definitions', { skip: NO_XMLLINT }, () => {
   }
 })
 
-/** [as a program hears it, as it stands on a command line] */
+/** [an argument, its form on a command line] */
 const ARGUMENTS: readonly (readonly [string, string])[] = [
   ['serve', 'serve'],
   ['', '""'],

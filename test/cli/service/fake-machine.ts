@@ -1,4 +1,7 @@
-/** A machine in memory: its files, and the programs that were run on it, which answer as the test says. */
+/**
+ * A machine in memory: its files, and the programs that were run, with results that the test
+ * sets.
+ */
 import type { Words } from '../../../src/cli/service/definition.ts'
 import type { Machine, Ran, Seen } from '../../../src/cli/service/machine.ts'
 
@@ -11,9 +14,9 @@ interface Entry {
 
 export interface Wish extends Partial<Omit<Machine, 'run'>> {
   readonly files?: Readonly<Record<string, string>>
-  /** What a program answers; undefined for success without a word. */
+  /** The result of a program; undefined for success without output. */
   readonly answer?: (line: string) => Ran | undefined
-  /** Throws where a file system refuses a path. */
+  /** Throws for the paths that the file system rejects. */
   readonly refuse?: (path: string) => void
 }
 
@@ -30,7 +33,7 @@ export function fakeMachine(wish: Wish = {}) {
       { content: Buffer.from(content), mode: 0o644 },
     ]),
   )
-  /** All that was done, in order. */
+  /** All operations, in order. */
   const deeds: string[] = []
   const environments: NodeJS.ProcessEnv[] = []
   const write = (path: string, entry: Entry) => {
@@ -83,5 +86,5 @@ export function fakeMachine(wish: Wish = {}) {
   }
 }
 
-/** A refusal of a file system. */
+/** Returns an error of a file system. */
 export const refusal = (code: string): Error => Object.assign(new Error(code), { code })

@@ -1,4 +1,7 @@
-/** The commands of the service over machines in memory: what each of them does there, and what a failure anywhere leaves. */
+/**
+ * The commands of the service over machines in memory: their operations, and what remains after a
+ * failure of each.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Command } from '../../../src/cli/command.ts'
@@ -10,7 +13,7 @@ import { type Wish, fakeMachine, refusal } from './fake-machine.ts'
 
 type Verb = 'install' | 'uninstall' | 'status' | 'print'
 
-/** Calls a command as `run.ts` does; what it throws is given back. */
+/** Runs a command as `run.ts` does; returns the error that it throws. */
 async function call(machine: Machine, verb: Verb, options: Record<string, string | boolean> = {}) {
   const said = { out: '', err: '', answer: undefined as unknown }
   const purged: string[] = []
@@ -240,7 +243,7 @@ describe('service install', () => {
   for (const [name, { refuse, answer }, message] of faults) {
     const fault = { ...(refuse && { refuse }), ...(answer && { answer }) }
     it(`leaves nothing installed where it fails at: ${name}`, async () => {
-      // What is removed was written before: the path that is refused never was.
+      // A removal applies to files that were written before. The rejected path was never written.
       const { machine, files, deeds } = fakeMachine(
         fault.refuse ? { refuse: onlyOnce(fault.refuse) } : fault,
       )
@@ -258,7 +261,7 @@ describe('service install', () => {
 
     it(`puts the older one back where it fails at: ${name}`, async (t) => {
       if (name === 'the key') return t.skip('it has one already')
-      // The older one starts where the newer one did not.
+      // The previous version starts where the new one failed.
       let failed = false
       const answers = fault.answer && {
         answer(line: string) {

@@ -1,4 +1,4 @@
-/** What is done to a real machine, in a folder that stands for its root. */
+/** The operations on a real machine, with a folder in place of its root. */
 import assert from 'node:assert/strict'
 import {
   chmodSync,

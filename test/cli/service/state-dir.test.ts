@@ -1,4 +1,4 @@
-/** Which state folder a service has: what its own settings say, and a refusal where that is in doubt. */
+/** The state folder of a service: read from its own settings, and an error if it is ambiguous. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Scope } from '../../../src/cli/service/definition.ts'
@@ -10,7 +10,7 @@ import { type Wish, fakeMachine, refusal } from './fake-machine.ts'
 const USER_SETTINGS = '/home/anna/.config/countersign/environment'
 const SYSTEM_SETTINGS = '/etc/countersign/environment'
 const OWN = '/home/anna/.local/state/countersign'
-/** The shell of the caller has an account of its own. */
+/** The caller’s shell is set up for another account. */
 const SHELL = { SVC_STATE_DIR: '/home/anna/mine', XDG_STATE_HOME: '/home/anna/xdg' }
 
 function folderOn(platform: 'linux' | 'darwin', scope: Scope, wish: Wish) {

@@ -1,4 +1,7 @@
-/** A state folder that is held while somebody else sits on the port: exit code 9, and no token for whoever it is. */
+/**
+ * A state folder with an owned lock while another program uses the port: exit code 9, and no
+ * token is sent to that program.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer as httpServer, type RequestListener } from 'node:http'
@@ -13,7 +16,7 @@ import { daemonHere, terminal } from '../terminal.ts'
 
 interface Squatter {
   readonly address: string
-  /** All that was sent to it. */
+  /** Returns all bytes that it received. */
   heard(): string
   connections(): number
 }
@@ -41,7 +44,7 @@ async function squat(t: TestContext, server: Server): Promise<Squatter> {
   }
 }
 
-/** A state folder whose lock a child holds. */
+/** Creates a state folder with its lock owned by a child process. */
 async function held(t: TestContext): Promise<string> {
   const dir = freshFolder(t)
   const holder = startChild(t, 'holder.ts', dir)

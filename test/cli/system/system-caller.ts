@@ -1,4 +1,7 @@
-/** The command line on a machine whose places the first word names: what the tests of the system's instance run as other users. */
+/**
+ * Runs the command line on a machine with the folders in its first argument. The tests of the
+ * system’s instance run it as other users.
+ */
 import { run } from '../../../src/cli/run.ts'
 import type { SystemPlaces } from '../../../src/config/values.ts'
 

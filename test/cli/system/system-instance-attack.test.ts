@@ -1,4 +1,7 @@
-/** Other users who would be taken for the service of the whole machine: the command line sends them nothing that is worth having. */
+/**
+ * Other users who pose as the service of the whole machine: the command line sends them nothing
+ * of value.
+ */
 import assert from 'node:assert/strict'
 import {
   chmodSync,
@@ -18,7 +21,7 @@ import { SQUAT } from '../../attack/other-user-scripts.ts'
 import { ask } from '../../daemon.ts'
 import { SERVICE, type Site, type SystemMachine, openSystemMachine } from './system-machine.ts'
 
-/** Passes on what it hears to the port of another, under the name of that, and says it. */
+/** Prints its port, then prints all bytes and forwards them to another port under its Host. */
 const RELAY = `
 const net = require('node:net')
 const [, port] = process.argv
@@ -42,7 +45,7 @@ const own = (path: string, uid: number, mode: number) => {
   chmodSync(path, mode)
 }
 
-/** What a service would have published. */
+/** Writes the file that a service would have published. */
 function publish({ system }: Site, address: string, uid = SERVICE): string {
   const path = join(system.runtime, 'countersignd.json')
   writeFileSync(path, JSON.stringify({ address, version: '0.0.0', pid: 1 }))
@@ -50,14 +53,14 @@ function publish({ system }: Site, address: string, uid = SERVICE): string {
   return path
 }
 
-/** Another folder in the place of the service's. */
+/** Replaces the service’s folder by another one. */
 function instead({ system }: Site, uid: number, mode: number): void {
   rmSync(system.runtime, { recursive: true })
   mkdirSync(system.runtime)
   own(system.runtime, uid, mode)
 }
 
-/** What is planted where, for an address of the attacker's. */
+/** Plants files for an address of the attacker. */
 type Plant = (site: Site, address: string) => void
 
 const unsafe: [what: string, plant: Plant][] = [
@@ -166,7 +169,10 @@ describe('in the place of the service of the whole machine', { skip }, () => {
   })
   after(() => machine.close())
 
-  /** Call everything as somebody; nothing is printed, and no state of their own begins. */
+  /**
+   * Runs commands as a user and asserts that each is rejected, prints nothing and creates no
+   * state.
+   */
   async function refused(site: Site, uid: number, exit: number, calls = [CREATE]) {
     for (const args of calls) {
       const { code, stdout, stderr } = await site.call(uid, args, { SVC_TOKEN: CANARY })
@@ -176,7 +182,9 @@ describe('in the place of the service of the whole machine', { skip }, () => {
     assert.deepEqual(readdirSync(site.home(uid)), [])
   }
 
-  /** All that a squatter heard before the one request that shows that it hears. */
+  /**
+   * Returns all bytes that a squatter received before the one request that shows that it listens.
+   */
   async function heardBy(port: string, heard: (end: string) => Promise<string>): Promise<string> {
     const end = 'the end'
     await ask(`http://127.0.0.1:${port}`, 'POST', '/last', {
@@ -221,7 +229,7 @@ describe('in the place of the service of the whole machine', { skip }, () => {
     const { line: port, heard } = await machine.squat(EVE, RELAY, [portOf(service.address)])
     publish(site, `http://127.0.0.1:${port}`)
     await refused(site, ANN, EXIT.daemonSilent, CALLS)
-    // Root asks at the address that only the service could write, and does not hear of this one.
+    // Root connects to the address that only the service could write, and not to this one.
     const { code, stderr } = await site.call(0, ['status'])
     assert.equal(code, EXIT.ok, stderr)
     const said = await heardBy(port, heard)

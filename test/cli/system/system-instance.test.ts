@@ -1,4 +1,7 @@
-/** The command line finds the daemon of the whole machine: root, users who are named, and everybody else; real uids, real processes. */
+/**
+ * The command line finds the daemon of the whole machine for root, for listed users and for
+ * others; with real uids and real processes.
+ */
 import assert from 'node:assert/strict'
 import {
   chmodSync,
@@ -25,7 +28,7 @@ describe('the instance of the whole machine', { skip }, () => {
   let machine: SystemMachine
   let site: Site
   let service: Started
-  /** A token that root made, of scope read. */
+  /** A token that root created, of scope read. */
   let token = ''
 
   before(async () => {

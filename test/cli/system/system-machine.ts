@@ -1,4 +1,7 @@
-/** A machine with a service of its own user, in folders laid out as systemd lays them out, and users who call the command line. */
+/**
+ * Sets up a machine with a service under its own user, in folders laid out as systemd does, and
+ * users who run the command line.
+ */
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SystemPlaces } from '../../../src/config/values.ts'
@@ -10,18 +13,18 @@ import {
   bundle,
 } from '../../attack/other-user-machine.ts'
 
-/** The service, of the uids that systemd gives to dynamic users. */
+/** The service’s uid, of the range that systemd gives to dynamic users. */
 export const SERVICE = 61_234
 
 export interface Site {
   readonly system: SystemPlaces
-  /** Where the state folder really is. */
+  /** The real path of the state folder. */
   readonly state: string
-  /** The home folder of somebody who calls. */
+  /** Returns the home folder of a user. */
   home(uid: number): string
-  /** Start the service. */
+  /** Starts the service. */
   start(env?: NodeJS.ProcessEnv): Promise<Started>
-  /** Run `countersignd …` as somebody, with these settings. */
+  /** Runs `countersignd …` as a user, with these settings. */
   call(
     uid: number,
     args: readonly string[],
@@ -31,7 +34,7 @@ export interface Site {
 }
 
 export interface SystemMachine extends Machine {
-  /** Folders of a service that has never run. */
+  /** Returns the folders of a service that has never run. */
   site(): Site
 }
 
@@ -42,7 +45,7 @@ const folder = (path: string, uid: number, mode: number): string => {
   return path
 }
 
-/** Set the machine up; everything on it goes with `close`. */
+/** Sets the machine up; `close` deletes everything on it. */
 export async function openSystemMachine(): Promise<SystemMachine> {
   const machine = await openMachine()
   const caller = join(machine.shared, 'dist/caller.cjs')
@@ -55,7 +58,7 @@ export async function openSystemMachine(): Promise<SystemMachine> {
       const at = (name: string, uid: number, mode: number) => folder(join(root, name), uid, mode)
       at('run', 0, 0o755)
       at('lib', 0, 0o755)
-      // Only root may enter it where systemd made it, and mounts what is in it for the service.
+      // systemd lets only root enter this folder, and mounts its contents for the service.
       at('lib/private', 0, 0o711)
       const state = at('lib/private/countersign', SERVICE, 0o700)
       symlinkSync('private/countersign', join(root, 'lib/countersign'))

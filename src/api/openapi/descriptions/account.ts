@@ -1,4 +1,4 @@
-/** What the account is and has. */
+/** Descriptions of the account and its data. */
 import type { Rest } from '../../rest/index.ts'
 import type { Descriptions } from './descriptions.ts'
 

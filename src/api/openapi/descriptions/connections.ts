@@ -1,4 +1,6 @@
-/** People: connections and their order, guests, open links, who is followed. */
+/**
+ * Descriptions about people: connections and their order, guests, open links, followed accounts.
+ */
 import type { Rest } from '../../rest/index.ts'
 import type { Descriptions } from './descriptions.ts'
 

@@ -1,4 +1,4 @@
-/** What the daemon answers by itself. */
+/** Descriptions of the routes that the daemon answers by itself. */
 import type { Rest } from '../../rest/index.ts'
 import type { Descriptions } from './descriptions.ts'
 

@@ -1,4 +1,6 @@
-/** What the document says of each operation beyond its summary: who may, what follows, what it costs. */
+/**
+ * The description of each operation beyond its summary: who may call it, its effects, its cost.
+ */
 import type { Rest } from '../../rest/index.ts'
 import { account } from './account.ts'
 import { connections } from './connections.ts'
@@ -13,7 +15,7 @@ export const DESCRIPTIONS: Descriptions = {
   ...organisations,
 }
 
-/** What each group is about. */
+/** The description of each group. */
 export const GROUPS: { readonly [G in keyof Rest]: string } = {
   health: 'Whether the daemon is up.',
   status: 'What the daemon knows of itself.',

@@ -1,4 +1,4 @@
-/** Organisations: making one, and what acts in the one that is active. */
+/** Descriptions of organisations: creating one, and operations in the active one. */
 import type { Rest } from '../../rest/index.ts'
 import type { Descriptions } from './descriptions.ts'
 

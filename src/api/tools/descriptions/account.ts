@@ -1,4 +1,4 @@
-/** The own account and its assistant. */
+/** Tools for the own account and its assistant. */
 import type { Texts } from './text.ts'
 
 export const account: Texts<

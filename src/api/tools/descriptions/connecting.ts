@@ -1,4 +1,4 @@
-/** Connections, who is in them, and who asks to be. */
+/** Tools for connections, their members, and requests to join. */
 import type { Texts } from './text.ts'
 
 export const connecting: Texts<

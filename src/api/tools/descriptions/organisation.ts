@@ -1,4 +1,4 @@
-/** Organisations: making one, and the one that is active. */
+/** Tools for organisations: creating one, and the active one. */
 import type { Texts } from './text.ts'
 
 export const organisation: Texts<

@@ -1,4 +1,4 @@
-/** This device, words that are checked, content that is signed, and people who are followed. */
+/** Tools for this device, checks of words, stamps, and followed accounts. */
 import type { Texts } from './text.ts'
 
 export const proving: Texts<

@@ -1,12 +1,15 @@
-/** How a tool is told of. */
+/** The texts that describe a tool. */
 import type { ToolGroup, ToolsOf } from '../tool.ts'
 
 export interface Text {
-  /** A few words for people. */
+  /** A short title for users. */
   readonly title: string
-  /** What a model reads to choose among all tools: what it does, when rather than another, what comes before, what is not undone. */
+  /**
+   * The text by which a model chooses among all tools: what the tool does, when to use it rather
+   * than another, what has to precede it, and what cannot be undone.
+   */
   readonly description: string
 }
 
-/** The texts of all tools of some groups: none is missing, none is too many. */
+/** The texts of all tools of some groups: a missing or a surplus one does not compile. */
 export type Texts<G extends ToolGroup> = Readonly<Record<ToolsOf<G>, Text>>

@@ -1,4 +1,7 @@
-/** Checking words that are for this listener and one purpose: a word to say first, then three to hear. */
+/**
+ * Checks words for one listener and one purpose.
+ * The listener gives a challenge word, and the speaker answers with three words.
+ */
 import type { Challenge, Verification } from '../../../api/rest/verify.ts'
 import { PREFIX, isId } from '../../../crypto/encoding/id.ts'
 import { AppError } from '../../../errors.ts'
@@ -7,11 +10,14 @@ import { type Invocation, UsageError } from '../../command.ts'
 import { type Prompt, withPrompt } from '../../prompt.ts'
 import { shown } from '../../table.ts'
 
-/** A purpose as people compare it. */
+/** Returns a purpose in the wording that both people compare. */
 export const purposeLine = (purpose: string): string =>
   purpose === '' ? 'no purpose' : `the purpose "${shown(purpose)}"`
 
-/** The connection that has to answer; null for any. Throws UsageError for what is none. */
+/**
+ * Returns the connection that must answer; null for any.
+ * @throws UsageError for a text that is not the id of a connection
+ */
 function connectionOf(expected: string | undefined): string | null {
   if (expected === undefined) return null
   if (isId(PREFIX.connection, expected)) return expected
@@ -33,7 +39,10 @@ async function drawn(
   }
 }
 
-/** Words that are not on the list, or another number of them, are no try: they are asked for again. */
+/**
+ * Returns whether an error is a typing error: an unknown word, or a wrong number of words.
+ * It counts as no attempt, and the prompt asks again.
+ */
 const isSlip = (error: unknown) =>
   error instanceof AppError && (error.code === 'unknown_word' || error.code === 'word_count')
 
@@ -55,8 +64,8 @@ async function heard(
 }
 
 /**
- * Draws a word for the person to say, and checks the three words that come back.
- * @throws UsageError for words as arguments: they follow the word
+ * Draws a challenge word, and checks the three words of the answer.
+ * @throws UsageError for words given as arguments, because they depend on the challenge word
  */
 export function verifyAnswer(invocation: Invocation): Promise<Verification> {
   const { args, options, io } = invocation
@@ -65,7 +74,7 @@ export function verifyAnswer(invocation: Invocation): Promise<Verification> {
   const connection = connectionOf(options['expect'] as string | undefined)
   return withPrompt(io, async (prompt) => {
     const { id, word, purpose } = await drawn(invocation, connection)
-    // Also with --json: without the word nobody can answer.
+    // Also with --json: the other person needs the word to answer.
     io.stderr.write(
       `Say this word: ${word}\nThey answer for ${purposeLine(purpose)}. Ask whether they see the same.\n`,
     )

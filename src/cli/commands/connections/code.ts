@@ -20,7 +20,10 @@ async function guestCode(api: Api, id: string) {
   return { guest_code_id: id, ...guest.code }
 }
 
-/** What was given of a listener, as the route takes it. Throws UsageError without the word. */
+/**
+ * Returns the options about the listener in the format of the route.
+ * @throws UsageError without --challenge
+ */
 function askedBy(options: Invocation['options']) {
   const given = (['challenge', 'purpose', 'listener'] as const)
     .filter((name) => options[name] !== undefined)
@@ -30,7 +33,7 @@ function askedBy(options: Invocation['options']) {
   return Object.fromEntries(given) as { challenge?: string; purpose?: string; listener?: string }
 }
 
-/** The words of a connection; a fault of the listener is named by its option. */
+/** Returns the code of a connection. An error about the listener names the option. */
 async function connectionCode(api: Api, id: string, asked: ReturnType<typeof askedBy>) {
   try {
     return await api.connections.code({ id, ...asked })
@@ -44,10 +47,13 @@ async function connectionCode(api: Api, id: string, asked: ReturnType<typeof ask
   }
 }
 
-/** The code of a connection or a guest; that of a guest has no listener. */
+/** The code of a connection or of a guest. A guest’s code has no listener. */
 type Shown = Omit<Code, 'connection_id'>
 
-/** Returns the listener for a sentence, named as `verify` names them; null for words for everyone. */
+/**
+ * Returns the listener for a sentence, named as in the output of `verify`; null for words for
+ * everyone.
+ */
 function listenerOf({ listener, listener_name, name_source, name_marks }: Shown): string | null {
   if (listener === undefined) return null
   // Without its source a name would read like a confirmed one.

@@ -12,12 +12,12 @@ interface Target {
   readonly own: string
 }
 
-/** Of the two ways in which a connection ends for an account, one. */
+/** One of the two ways in which an account ends a connection. */
 interface Way {
   readonly verb: 'leave' | 'delete'
   readonly state: 'left' | 'deleted'
   readonly warning: (target: Target) => string
-  /** Why the other way is the right one; null when this one is. */
+  /** Returns why the other way applies; null if this one does. */
   readonly misfit: (target: Target) => string | null
   readonly carryOut: (api: Api, target: Target) => Promise<void>
 }
@@ -25,7 +25,7 @@ interface Way {
 const othersIn = ({ connection: { members }, own }: Target) =>
   members.filter((member) => isActive(member) && member.user_id !== own)
 
-/** Whether deleting it ends it for others too. */
+/** Returns whether deletion ends the connection for other members too. */
 const endsForOthers = (target: Target) => {
   const { connection, own } = target
   const others = othersIn(target)
@@ -74,7 +74,10 @@ const DELETE: Way = {
   carryOut: (api, { connection: { id } }) => api.connections.delete({ id }),
 }
 
-/** Have the person confirm. Throws AppError when they do not, or nobody is there to. */
+/**
+ * Asks the user to confirm.
+ * @throws AppError if the user declines, or if there is no terminal
+ */
 const confirm = ({ io }: Invocation, { verb, warning }: Way, target: Target): Promise<void> =>
   withPrompt(io, async (prompt) => {
     if (!prompt.isTerminal)

@@ -4,10 +4,13 @@ import { type Api, type Command, UsageError } from '../../command.ts'
 import { isActive, nameOfMember, readConnection } from './connection.ts'
 import { shown, table } from '../../table.ts'
 
-/** The id of the account that is signed in. */
+/** Returns the id of the signed-in account. */
 export const ownId = async (api: Api): Promise<string> => (await api.context.read({})).user.id
 
-/** A member of a connection, by account id. Throws AppError not_found. */
+/**
+ * Returns a member of a connection by account id.
+ * @throws AppError not_found
+ */
 function memberOf({ id, members }: Connection, mid: string): Member {
   const member = members.find((one) => one.id === mid)
   if (member !== undefined) return member

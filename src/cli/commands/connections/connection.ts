@@ -9,14 +9,17 @@ import { WORDS_OPTION, afterWords, wordsLine } from './first-contact.ts'
 import { inviteeOf } from './invitee.ts'
 import { shown, table } from '../../table.ts'
 
-/** A connection, as the account server tells of it. Throws AppError not_found in words of the command line. */
+/**
+ * Reads a connection from the account server.
+ * @throws AppError not_found with the message of the command line
+ */
 export const readConnection = (api: Api, id: string): Promise<Connection> =>
   byId('connection', id, () => api.connections.read({ id }))
 
-/** Whether somebody is in the connection, not only invited. */
+/** Returns whether a member has joined the connection and is not only invited. */
 export const isActive = ({ state }: Member): boolean => state === 'active'
 
-/** The name of a member, with its source; for a mailbox its address. */
+/** Returns the name of a member with its source; the address for a member invited by mailbox. */
 export const nameOfMember = (member: Member): string =>
   member.user_id === null ? member.display_name : calledOf(member)
 
@@ -56,7 +59,10 @@ Lists connections, newest first.
   },
 }
 
-/** The preset that the options name; nothing where they leave it to the default. Throws UsageError, AppError not_found. */
+/**
+ * Returns the preset that the options name; an empty object for the default.
+ * @throws UsageError, AppError not_found
+ */
 function presetOf({ preset, 'no-preset': none }: Invocation['options']) {
   if (preset !== undefined && none === true)
     throw new UsageError('Give either --preset or --no-preset, not both.')
@@ -89,7 +95,7 @@ Creates a connection with yourself as its only member and owner, and invites oth
     const { name } = options
     if (name === undefined)
       throw new UsageError('--name says whom the connection is with; give one.')
-    // An option that may be given several times is a list.
+    // An option with `multiple` is a list.
     const asked = (options['invite'] ?? []) as unknown as readonly string[]
     const wantsWords = options['words'] === true
     if (wantsWords && asked.length === 0)
@@ -113,7 +119,7 @@ Creates a connection with yourself as its only member and owner, and invites oth
   },
 }
 
-/** Where the secret of a connection is, and who has to act where there are no words to say. */
+/** Returns the location of a connection’s secret and, if there are no words, the reason. */
 async function secretOf(api: Api, { id, secret_here, epoch }: Connection): Promise<string[]> {
   const where = `${secret_here ? '' : 'not '}on this device; epoch ${epoch}`
   try {

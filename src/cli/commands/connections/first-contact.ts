@@ -1,4 +1,4 @@
-/** Four words for a first contact: shown, asked for, and waited for. */
+/** Shows the four words for a first contact, asks for them, and waits for the result. */
 import { setTimeout as after } from 'node:timers/promises'
 import { calledOf } from '../../../api/name-text.ts'
 import type { ContactWords, FirstContact } from '../../../api/rest/first-contacts.ts'
@@ -9,17 +9,17 @@ import { shown, table } from '../../table.ts'
 
 export const WORDS_OPTION = { words: { type: 'boolean' } } as const
 
-/** How often the outcome is asked for, in milliseconds. */
+/** The interval between two polls of the result, in milliseconds. */
 const EVERY_MS = 1000
 
-/** The line that shows words. */
+/** Returns the line that shows words. */
 export const wordsLine = ({ words, to }: ContactWords): string => `${words}  for ${shown(to)}`
 
-/** What to do with words. */
+/** The instructions for words. */
 const SAY =
   'Say them in person or on a call that you placed, and nowhere else. They are good for one try and for 15 minutes.'
 
-/** Which of the first contacts have ended; null while one is open. */
+/** Returns the first contacts if all have ended; null while one is open. */
 async function endedOf(api: Api, ids: readonly string[]): Promise<FirstContact[] | null> {
   const { items } = await api.firstContacts.list({})
   const those = items.filter(({ invitation_id: id }) => ids.includes(id))
@@ -27,8 +27,8 @@ async function endedOf(api: Api, ids: readonly string[]): Promise<FirstContact[]
 }
 
 /**
- * Waits until first contacts have ended, and says what came of each. This process, or the daemon
- * where one runs, answers the other side meanwhile.
+ * Waits until first contacts have ended, and reports the result of each.
+ * Meanwhile this process answers the other side, or the daemon if one runs.
  * @returns the exit code
  */
 export async function waitForContacts(
@@ -50,8 +50,8 @@ export async function waitForContacts(
 }
 
 /**
- * Says what words are for and waits for the other sides. With --json it waits for nothing, as a
- * program reads the outcome from the list.
+ * Prints the instructions for words and waits for the other sides.
+ * With --json it does not wait, because a program reads the result from the list.
  * @returns the exit code
  */
 export async function afterWords(
@@ -71,9 +71,9 @@ export async function afterWords(
 }
 
 /**
- * Asks for four words and does something with them; at a terminal again after a slip of the finger,
- * which counts no try.
- * @throws AppError invalid_state where none are given, and what `work` throws
+ * Asks for four words and runs a function with them.
+ * At a terminal it asks again after a typing error, which does not count as an attempt.
+ * @throws AppError invalid_state if no words are given, and the errors of `work`
  */
 export async function withFourWords<T>(
   { io }: Pick<Invocation, 'io'>,

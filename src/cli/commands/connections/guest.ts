@@ -85,7 +85,7 @@ export const guestRevoke: Command = {
   },
 }
 
-/** Whether an address is missing. */
+/** Returns whether the error reports a missing address. */
 const isNowhere = (error: unknown) =>
   error instanceof AppError &&
   error.code === 'validation_failed' &&

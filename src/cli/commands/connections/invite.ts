@@ -16,14 +16,16 @@ import { invitedOf, inviteeOf, inviterOf } from './invitee.ts'
 import { withPrompt } from '../../prompt.ts'
 import { shown, table } from '../../table.ts'
 
-/** Whether somebody was invited already, and is not asked anew by that. */
+/**
+ * Returns whether the account or mailbox was invited before, in which case no new mail is sent.
+ */
 const isAmong = ({ members }: Connection, { to }: Invitation): boolean =>
   members.some(
     (member) =>
       !isActive(member) && (member.user_id ?? member.display_name) === (to.user_id ?? to.email),
   )
 
-/** What follows from an invitation that was sent to a connection as it was before. */
+/** Returns the message about a new invitation, given the connection before it. */
 function followsFrom(made: Invitation, before: Connection): string {
   if (made.state === 'approved')
     return 'Approved already: this device takes them in at its next sync ("countersignd sync").'
@@ -47,7 +49,7 @@ take in nobody.
   run({ args: [id = '', whom = ''], options, withApi, print, say, json }) {
     const body = inviteeOf(whom)
     return withApi(async (api) => {
-      // So that what is not there after this is not the connection.
+      // Read first, so that a later not_found cannot mean the connection.
       const before = await readConnection(api, id)
       const add = () => api.members.add({ id, body })
       const made = await ('user_id' in body ? ofAccount(add) : add())
@@ -91,14 +93,14 @@ Whoever is not yet is taken in at the next sync of the device that invited them.
   },
 }
 
-/** Why an invitation takes no answer any more, by its state. */
+/** The message for each state in which an invitation can no longer be answered. */
 const OVER: Readonly<Record<string, string>> = {
   expired: 'This invitation has expired: have an owner of the connection invite you again.',
   withdrawn: 'This invitation was withdrawn: have an owner of the connection invite you again.',
   declined: 'You declined this invitation: have an owner of the connection invite you again.',
 }
 
-/** The same for the one who sent it. */
+/** The message for the inviter, for each state in which there is nothing to withdraw. */
 const OVER_SENT: typeof OVER = {
   expired: 'This invitation has expired: there is nothing to withdraw.',
   declined: 'This invitation was declined: there is nothing to withdraw.',
@@ -106,7 +108,7 @@ const OVER_SENT: typeof OVER = {
     'This invitation was approved: "countersignd connection remove-member" takes the member out again.',
 }
 
-/** Do something with an invitation; what is refused is said in words of the command line. */
+/** Runs an operation on an invitation. Its errors have messages of the command line. */
 async function answerOf(
   id: string,
   over: typeof OVER,
@@ -143,7 +145,10 @@ const answer = (of: {
 
 const named = ({ connection_name }: Invitation) => `"${shown(connection_name)}"`
 
-/** Whether the person is in the connection. They have answered already: what fails here must not say otherwise. */
+/**
+ * Returns whether the user is in the connection. Their answer is stored already: an error here
+ * must not suggest that it failed.
+ */
 const isIn = (api: Api, { connection_id: id }: Invitation): Promise<boolean> =>
   api.connections.read({ id }).then(
     () => true,
@@ -168,7 +173,9 @@ const approveAlone = answer({
   done: approvedAs,
 })
 
-/** Approves by the four words that the inviter says, and waits until the inviter's device answered. */
+/**
+ * Approves by the four words from the inviter, and waits for the answer of the inviter’s device.
+ */
 const approveByWords = (invocation: Invocation): Promise<number> =>
   withPrompt(invocation.io, (prompt) =>
     invocation.withApi(async (api) => {

@@ -1,4 +1,4 @@
-/** People as the command line names them: by mailbox or by account. */
+/** People in the notation of the command line: by mailbox or by account id. */
 import { calledOf } from '../../../api/name-text.ts'
 import type { Invitee } from '../../../api/rest/connections.ts'
 import type { Invitation, Party } from '../../../api/rest/invitations.ts'
@@ -6,7 +6,10 @@ import { PREFIX, isId } from '../../../crypto/encoding/id.ts'
 import { UsageError } from '../../command.ts'
 import { shown } from '../../table.ts'
 
-/** Whom a word names. Throws UsageError for what is neither an address nor the id of an account. */
+/**
+ * Parses a mailbox or an account id.
+ * @throws UsageError for another text
+ */
 export function inviteeOf(text: string): Invitee {
   if (isId(PREFIX.account, text)) return { user_id: text }
   if (text.includes('@')) return { email: text }
@@ -15,18 +18,18 @@ export function inviteeOf(text: string): Invitee {
   )
 }
 
-/** A side of an invitation, by name where it has one. */
+/** Returns the name of one side of an invitation, or its account id if it has no name. */
 function nameOf({ display_name, name_source, name_marks, user_id }: Party): string {
   if (display_name === null || name_source === null) return user_id ?? ''
   return calledOf({ display_name, name_source, name_marks })
 }
 
-/** The inviter, as one knows them: "Ada <ada@example.org>". */
+/** Returns the inviter with name and mailbox: "Ada <ada@example.org>". */
 export function inviterOf({ from }: Pick<Invitation, 'from'>): string {
   const { email } = from
   const name = nameOf(from)
   return email === null ? name : `${name} <${email}>`
 }
 
-/** Who was invited, by what was given. */
+/** Returns the invitee by mailbox, or by name if there is no mailbox. */
 export const invitedOf = ({ to }: Pick<Invitation, 'to'>): string => to.email ?? nameOf(to)

@@ -144,7 +144,7 @@ longer than a line is whole with --json.
   },
 }
 
-/** Why a request takes no other answer, in words of the command line, by its state. */
+/** The message for each state in which a request can no longer be answered. */
 const OVER: Readonly<Record<string, string>> = {
   approved:
     'This request was approved: "countersignd connection leave" or "countersignd connection delete" ends the connection.',

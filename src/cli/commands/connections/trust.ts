@@ -15,7 +15,10 @@ const notFollowed = () =>
     'You follow nobody with this id. "countersignd trust list" shows whom you follow.',
   )
 
-/** Do something with somebody who is followed; what cannot be an id is not sent. */
+/**
+ * Runs a function on a followed account. Sends no request for a text that cannot be an id.
+ * @throws AppError not_found
+ */
 async function ofFollowed<T>(id: string, work: () => Promise<T>): Promise<T> {
   if (!isId(PREFIX.account, id)) throw notFollowed()
   try {
@@ -31,7 +34,7 @@ const KEYS = {
   confirmed: 'confirmed',
 } as const
 
-/** The name of a card with its source, and the name they use themselves where it differs. */
+/** Returns the name of a card with its source, and the account’s own name if that differs. */
 function nameOf(card: TrustCard): string {
   const { display_name, own_name, name_changed } = card
   const called = calledOf(card)
@@ -40,15 +43,15 @@ function nameOf(card: TrustCard): string {
   return name_changed ? `${called} (another name than before)` : called
 }
 
-/** The safety number on two lines of six groups. */
+/** Returns the safety number as two lines of six groups. */
 const numberLines = ({ safety_number: number }: TrustCard): string[] =>
   number === null ? [] : [`  ${number.slice(0, 35)}`, `  ${number.slice(36)}`]
 
-/** The digits of a safety number, however they are spaced, in groups of five. */
+/** Returns the digits of a safety number in groups of five, without other spaces. */
 const inGroups = (digits: string): string =>
   digits.replace(/\s/g, '').replace(/(?<=^(?:.{5})+)(?=.)/g, ' ')
 
-/** What the person should know of replaced devices, under the card. */
+/** Returns the lines below a card that report replaced devices. */
 const replacedLines = ({ user_id, recovered_at, recovery_key_unused }: TrustCard): string[] => [
   ...(recovery_key_unused
     ? ['  WARNING: all devices were replaced, and the recovery key was not used. Ask them first.']
@@ -109,8 +112,8 @@ It may also be a thief who reads their mail.
 `
 
 /**
- * Asks the person to compare the safety number. Returns that number.
- * @throws AppError invalid_state where they do not, or it differs
+ * Asks the user to compare the safety number. Returns that number.
+ * @throws AppError invalid_state if the user does not confirm that it is the same
  */
 async function compare({ io, withApi }: Invocation, id: string): Promise<string> {
   return withPrompt(io, async (prompt) => {
@@ -119,7 +122,7 @@ async function compare({ io, withApi }: Invocation, id: string): Promise<string>
         'invalid_state',
         'Nothing was confirmed: without a terminal, compare the safety number that "countersignd trust list" shows, then give it with --safety-number.',
       )
-    // As their keys are now, not as they were when somebody last looked.
+    // Fetches the current keys: the cached ones may be outdated.
     const card = await withApi((api) =>
       ofFollowed(id, () => api.trustCards.update({ id, body: {} })),
     )
@@ -189,7 +192,10 @@ export const trustUnfollow: Command = {
   },
 }
 
-/** The text to store, or null for --clear. Throws UsageError unless exactly one of both is given. */
+/**
+ * Returns the text to store, or null for --clear.
+ * @throws UsageError unless exactly one of both is given
+ */
 function textOrClear(
   text: string | undefined,
   options: Invocation['options'],

@@ -12,7 +12,7 @@ import { shown } from '../../table.ts'
 
 type PublicMatch = PublicVerification['matches'][number]
 
-/** What one match says, and how far one may rely on it. */
+/** Returns the message about one match and its reliability. */
 function told({ kind, profile, stamp, match }: PublicMatch): string {
   if (kind === 'account') {
     const handle = profile?.handle == null ? '' : ` (${profile.handle})`
@@ -23,7 +23,7 @@ function told({ kind, profile, stamp, match }: PublicMatch): string {
   return `Verified: the words of ${subjectOf(match!)}.`
 }
 
-/** Why the look-up found no speaker. */
+/** Returns why the lookup found no speaker. */
 function notFound({ conclusive, replayed, echo, old_epoch }: PublicVerification): string {
   if (old_epoch === true)
     return 'Not proven: words from before a change. Ask them to open the app and say new ones.'
@@ -41,21 +41,24 @@ function linesOf(result: PublicVerification): string[] {
   return [...(ambiguous ? [warning] : []), ...matches.map((match) => shown(told(match)))]
 }
 
-/** The exit code: of words that verify, what could not be checked of others does not matter. */
+/** Returns the exit code. For words that verify, inconclusive other matches do not count. */
 function exitOf({ verified, conclusive, matches }: Verification): number {
   if (!verified) return conclusive ? EXIT.notVerified : EXIT.inconclusive
   const isSure = matches.some((match) => match.speaker === 'other' && match.conclusive)
   return isSure ? EXIT.ok : EXIT.inconclusive
 }
 
-/** Yellow where something could not be checked: that is neither a yes nor a no. */
+/** Yellow is for an inconclusive result, which is neither a yes nor a no. */
 const COLOURS: Readonly<Record<number, Colour>> = {
   [EXIT.ok]: 'green',
   [EXIT.notVerified]: 'red',
   [EXIT.inconclusive]: 'yellow',
 }
 
-/** Parses the value of --expect. Throws UsageError for neither a connection nor an account. */
+/**
+ * Parses the value of --expect.
+ * @throws UsageError for a text that is neither a connection nor an account
+ */
 function expectationOf(text: string): Expectation {
   if (isId(PREFIX.connection, text)) return { connection_id: text }
   if (isId(PREFIX.account, text)) return { user_id: text }
@@ -64,7 +67,7 @@ function expectationOf(text: string): Expectation {
   )
 }
 
-/** Checks words with those of the expected speaker; what is not known is said without paths. */
+/** Checks words against the expected speaker. Errors for an unknown one contain no paths. */
 async function verifyExpected(api: Api, words: string, expect: Expectation): Promise<Verification> {
   try {
     return await api.verify.words({ body: { words, expect } })
@@ -79,7 +82,9 @@ async function verifyExpected(api: Api, words: string, expect: Expectation): Pro
   }
 }
 
-/** Several, or a stamp, say nothing of who speaks. */
+/**
+ * Returns the exit code of a lookup. Several matches, or a stamp, do not identify the speaker.
+ */
 function codeOf(result: PublicVerification) {
   const { found, conclusive, ambiguous, replayed, echo, old_epoch, matches } = result
   const isNone = conclusive || replayed || echo || old_epoch === true
@@ -87,7 +92,7 @@ function codeOf(result: PublicVerification) {
   return ambiguous || matches[0]?.kind === 'stamp' ? EXIT.inconclusive : EXIT.ok
 }
 
-/** Prints the answer, and returns the exit code. */
+/** Prints the answer and returns the exit code. */
 function report({ io, print }: Invocation, result: Verification): number {
   const exit = exitOf(result)
   const colour = COLOURS[exit]!

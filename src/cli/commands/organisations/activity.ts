@@ -3,10 +3,10 @@ import { type Api, type Command, UsageError } from '../../command.ts'
 import { given } from '../../filters.ts'
 import { shown, table } from '../../table.ts'
 
-/** The most that one request gives. */
+/** The largest page that one request returns. */
 const PAGE = 200
 const USUAL = 50
-/** How the figures of the dashboard are called. */
+/** The labels of the figures of the dashboard. */
 const FIGURES = {
   machines: 'of them machine accounts',
   groups: 'groups',
@@ -25,14 +25,17 @@ const DAYS_HELP = `\
 const whoIs = (actor: OrgActivity['actor']) =>
   actor === null ? '-' : `${actor.display_name} (${actor.user_id})`
 
-/** A whole number, one at least. Throws UsageError. */
+/**
+ * Parses a whole number of at least one.
+ * @throws UsageError
+ */
 function limitIn(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text))
     throw new UsageError(`--limit takes a number from 1 to 999999, not "${shown(text)}".`)
   return Number(text)
 }
 
-/** The newest activities of some days, page by page. */
+/** Fetches the newest activities of a range of days, page by page. */
 async function newest(
   api: Api,
   limit: number,
@@ -133,7 +136,7 @@ ${DAYS_HELP}`,
   async run({ options, withApi, print }) {
     const query = given(options, ['metric', 'from', 'to', 'bucket'])
     const trend = await withApi((api) =>
-      // What is no metric and no bucket is told where the rest is judged, too.
+      // The account server validates metric and bucket with the other parameters.
       api.orgAnalytics.trends(query as { metric?: Metric; bucket?: 'day' | 'week' }),
     )
     print(

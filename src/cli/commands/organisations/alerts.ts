@@ -32,7 +32,10 @@ export const alertList: Command = {
   },
 }
 
-/** Throws UsageError. */
+/**
+ * Parses the value of --event.
+ * @throws UsageError
+ */
 function eventOf(text: string): AlertEvent {
   const event = AlertEvent.options.find((one) => one === text)
   if (event === undefined)
@@ -40,14 +43,20 @@ function eventOf(text: string): AlertEvent {
   return event
 }
 
-/** Throws UsageError. */
+/**
+ * Parses the value of --threshold.
+ * @throws UsageError
+ */
 function timesOf(text: string): number {
   if (!/^\d{1,7}$/.test(text))
     throw new UsageError(`--threshold takes a whole number such as 5, not "${text}".`)
   return Number(text)
 }
 
-/** Throws UsageError. */
+/**
+ * Parses the value of --window and returns minutes.
+ * @throws UsageError
+ */
 function minutesOf(text: string): number {
   const minutes = seconds('window', text) / 60
   if (!Number.isInteger(minutes))
@@ -76,10 +85,13 @@ const HELP = `
   --notify MEMBER    whom it tells, by the id of the account (acc_…); may be given several times
   --off              it is off, and does not fire`
 
-/** What the options say of an alert; what is not given stays as it is. Throws UsageError for something and none of it. */
+/**
+ * Returns the fields that the options change; a field without an option is absent.
+ * @throws UsageError if an option and its opposite are both given
+ */
 function changesOf(options: Invocation['options']) {
   const { name, event, threshold, window } = options
-  // An option that may be given several times is a list.
+  // An option with `multiple` is a list.
   const notify = options['notify'] as unknown as readonly string[] | undefined
   for (const [some, none] of [
     ['notify', 'no-notify'],

@@ -3,7 +3,7 @@ import { byId } from '../../by-id.ts'
 import { type Command, UsageError } from '../../command.ts'
 import { shown, table } from '../../table.ts'
 
-/** A note on one line. */
+/** Returns a note in one line. */
 const onOneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim()
 
 export const externalList: Command = {

@@ -29,7 +29,10 @@ export const groupList: Command = {
   },
 }
 
-/** What the options say of a group; what is not given stays as it is. Throws UsageError for a description and none. */
+/**
+ * Returns the fields that the options change; a field without an option is absent.
+ * @throws UsageError if --description and --no-description are both given
+ */
 function changesOf(options: Invocation['options']) {
   const { name, description } = options
   const none = options['no-description'] === true

@@ -11,14 +11,19 @@ import { shown, table } from '../../table.ts'
 
 type Invited = Awaited<ReturnType<Api['orgMembers']['bulkInvite']>>
 
-/** Whom people see: their name, their address, or what else there is. */
+/** Returns the label of a member: the name, else the address, else the id. */
 const calledOf = ({ display_name, email, id }: OrgMember): string =>
   shown(display_name ?? email ?? id)
 
-/** As people read a name; a group's is of no other group of its organisation. */
+/**
+ * Returns a name in the form in which group names are compared. It is unique in an organisation.
+ */
 const folded = (name: string) => name.normalize('NFC').trim().toLowerCase()
 
-/** The group of an id or a name. Throws AppError not_found. */
+/**
+ * Finds a group by id or name.
+ * @throws AppError not_found
+ */
 function groupIn(groups: readonly OrgGroup[], named: string): OrgGroup {
   const found =
     groups.find(({ id }) => id === named) ??
@@ -62,7 +67,10 @@ Lists who is in the organisation that this device acts in, machine accounts and 
   },
 }
 
-/** The addresses in a file, one a line; `-` is what comes in through a pipe. */
+/**
+ * Reads the addresses in a file, one per line; `-` is standard input.
+ * @throws UsageError if the file cannot be read
+ */
 async function addressesIn(file: string, { stdin }: Io): Promise<string[]> {
   const all = await (file === '-' ? text(Readable.from(stdin)) : readFile(file, 'utf8')).catch(
     (cause: unknown) => {
@@ -75,7 +83,7 @@ async function addressesIn(file: string, { stdin }: Io): Promise<string[]> {
     .filter((line) => line !== '')
 }
 
-/** Why an address was not invited, in words. */
+/** The message for each reason why an address was not invited. */
 const REASONS: Readonly<Record<Invited['skipped'][number]['reason'], string>> = {
   invalid_email: 'is no e-mail address',
   repeated: 'was given before',
@@ -85,12 +93,12 @@ const REASONS: Readonly<Record<Invited['skipped'][number]['reason'], string>> = 
   role_not_allowed: 'may be invited as an owner by an owner alone',
 }
 
-/** The reasons that are faults; whoever is there already needs nothing further. */
+/** The reasons that count as errors. An address that is a member or invited already does not. */
 const FAULTS: readonly (keyof typeof REASONS)[] = ['invalid_email', 'role_not_allowed', 'suspended']
 
 const linesOf = ({ invited, skipped }: Invited): string[] => [
   ...invited.map(({ id, email, role, state }) =>
-    // Of members only those are here whose role became a wider one.
+    // `invited` contains an active member only if the invitation raised the role.
     [id, shown(email ?? ''), ...(state === 'active' ? [`is ${role} now`] : [])].join('  '),
   ),
   ...skipped.map(({ email, reason }) => `not invited  ${shown(email)} ${REASONS[reason]}`),
@@ -142,7 +150,10 @@ is invited or a member a wider role, never a narrower one. Exits with 1 when an 
   },
 }
 
-/** Do something with a member; what cannot be an id is not sent. */
+/**
+ * Runs a function on a member. Sends no request for a text that cannot be an id.
+ * @throws AppError not_found
+ */
 async function byMember(id: string, work: () => Promise<OrgMember>): Promise<OrgMember> {
   const none = (cause?: unknown) =>
     new AppError(

@@ -16,8 +16,8 @@ machine accounts: see "countersignd machine create".`,
 }
 
 /**
- * The organisation of an id or a name, of those that the person is in.
- * @throws AppError `not_found`; `invalid_state` where several have the name
+ * Finds an organisation of the user by id or name.
+ * @throws AppError `not_found`; `invalid_state` if several have the name
  */
 export async function organisationId(api: Api, named: string): Promise<string> {
   const { organisations } = await api.context.read({})

@@ -11,21 +11,28 @@ interface Whose {
 const nobody = () =>
   new AppError('not_signed_in', 'Nobody is signed in here, so there is no account to delete.')
 
-/** Whose account the chosen token is for: known here, also while the account server does not know the session any more. */
+/**
+ * Returns the account of the chosen token.
+ * The daemon answers this locally, even if the account server rejects the session.
+ */
 async function whoseOf(api: Api): Promise<Whose> {
   try {
     const { account_id, email } = await api.signIn.read({})
     if (account_id === null) throw nobody()
     return { id: account_id, email }
   } catch (error) {
-    // An API token may not ask that, and a machine account's is for another account.
+    // An API token may not use that route, and the token of a machine account is for another
+    // account.
     if (!(error instanceof AppError && error.code === 'forbidden')) throw error
     const { user } = await api.context.read({})
     return { id: user.id, email: user.email }
   }
 }
 
-/** Have the person confirm. Throws AppError when they do not, or nobody is there to. */
+/**
+ * Asks the user to confirm.
+ * @throws AppError if the user declines, or if there is no terminal
+ */
 const confirm = ({ io }: Invocation, { id, email }: Whose): Promise<void> =>
   withPrompt(io, async (prompt) => {
     if (!prompt.isTerminal)
@@ -40,7 +47,7 @@ const confirm = ({ io }: Invocation, { id, email }: Whose): Promise<void> =>
         'connections, without you.\n',
     )
     const typed = await prompt.ask(`Type "${name}" to delete it: `)
-    // Where the input ends, nothing was typed.
+    // The end of the input counts as no answer.
     if (typed === null || (typed !== id && typed.toLowerCase() !== email?.toLowerCase()))
       throw new AppError('invalid_state', 'Nothing was done.')
   })

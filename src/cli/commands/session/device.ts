@@ -34,7 +34,10 @@ export const deviceList: Command = {
   },
 }
 
-/** The devices that await approval. Throws AppError where this is one, and where there is none. */
+/**
+ * Returns the devices that await approval.
+ * @throws AppError if this device is one of them, or if there is none
+ */
 async function waiting(api: Api): Promise<Device[]> {
   const pending = (await devices(api)).filter(({ state }) => state === 'pending')
   if (pending.some(({ current }) => current))
@@ -49,7 +52,10 @@ async function waiting(api: Api): Promise<Device[]> {
   )
 }
 
-/** The device that the person chooses; the only one, where there is one. */
+/**
+ * Returns the device that the user chooses; the only one without a question.
+ * @throws AppError invalid_state
+ */
 async function chosen({ io, withApi }: Invocation, prompt: Prompt): Promise<string> {
   const pending = await withApi(waiting)
   if (pending.length === 1) return pending[0]!.id
@@ -79,7 +85,7 @@ const saidOnce = (name: string) => ({
   revealing: null,
 })
 
-/** Begins an attempt, and waits until the words of the new device can be typed. Answers its name. */
+/** Begins an approval, and waits until the new device’s words can be typed. Returns its name. */
 async function ready(api: Api, { io, second }: Invocation, id: string): Promise<string> {
   let seen = await api.approvals.begin({ id })
   const name = shown(seen.device_name)
@@ -93,10 +99,12 @@ async function ready(api: Api, { io, second }: Invocation, id: string): Promise<
   return name
 }
 
-/** What the person can put right at once. */
+/** Errors that the user can correct at once. */
 const ASKED_AGAIN: readonly unknown[] = ['word_count', 'unknown_word', 'validation_failed']
 
-/** The words of the new device, compared. At a terminal, what was mistyped may be put right. */
+/**
+ * Asks for the new device’s words and approves it. At a terminal a typing error can be corrected.
+ */
 async function approved(api: Api, { io }: Invocation, prompt: Prompt, id: string, name: string) {
   io.stderr.write(`${APPROVAL_WARNING}\n`)
   for (;;) {
@@ -134,7 +142,8 @@ If they are refused although they were typed as shown, approve nothing, and ask 
     withPrompt(invocation.io, async (prompt) => {
       const { args, withApi, print, say } = invocation
       const id = args[0] ?? (await chosen(invocation, prompt))
-      // What this device draws for it is in memory: without a daemon, the state folder is held.
+      // One `withApi` for all steps: the daemon, or this process with the state lock, keeps the
+      // random values of the approval in memory only.
       const made = await withApi(async (api) => {
         const name = await byId('device', id, () => ready(api, invocation, id))
         return approved(api, invocation, prompt, id, name)

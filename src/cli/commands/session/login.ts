@@ -10,7 +10,10 @@ on the other ("countersignd device approve") while this waits. If the other is l
 that device.
 `
 
-/** Sign in as the options say. `reset`: what the person gave for one, or null. */
+/**
+ * Signs in as the options describe.
+ * @param reset the input for a reset, or null
+ */
 export async function signIn(
   invocation: Invocation,
   prompt: Prompt,
@@ -29,7 +32,10 @@ export async function signIn(
   return finish(invocation, prompt, seen)
 }
 
-/** Whether `--machine` was given, with `--email` or `--key-file` where they belong. */
+/**
+ * Returns whether `--machine` was given, and checks the combination with the other options.
+ * @throws UsageError
+ */
 export function isMachine({ options }: Invocation): boolean {
   const { email, machine, 'key-file': keyFile, 'new-code': newCode } = options
   if (machine === true) {

@@ -7,7 +7,7 @@ const isLast = (error: unknown) =>
   error.code === 'invalid_state' &&
   error.details.state === 'last_device'
 
-/** Sign out, and ask at a terminal before the last device goes. */
+/** Signs out. Asks at a terminal before the last device is signed out. */
 const leave = ({ io, options, withApi }: Invocation): Promise<void> =>
   withPrompt(io, async (prompt) => {
     const forget = options['forget'] === true

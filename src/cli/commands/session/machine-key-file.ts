@@ -1,4 +1,7 @@
-/** The key file of a machine account: a private JWK (RFC 8037) for nobody but its user, that also says where it is good. */
+/**
+ * The key file of a machine account: a private JWK (RFC 8037), mode 0600, with its token
+ * endpoint.
+ */
 import {
   accessSync,
   closeSync,
@@ -19,7 +22,7 @@ import { syncFolder } from '../../../keychain/private-file.ts'
 import { readPrivate, removeFile, writeAtomic } from '../../../storage/folder.ts'
 import { UsageError } from '../../command.ts'
 
-/** What is written before the account is there. */
+/** The content of the file before the account exists. */
 const HalfKey = v.strictObject({
   ...v.pick(MachineKey, ['kty', 'crv', 'x', 'd']).entries,
   kid: v.string(),
@@ -32,7 +35,7 @@ function parse(text: string, path: string): MachineKey {
   try {
     value = JSON.parse(text)
   } catch {
-    // What a parser says of it may quote the key.
+    // The error of the parser may quote the key.
     throw new StartError('configuration', `${path} is not JSON: it is no key of a machine account.`)
   }
   const parsed = v.safeParse(MachineKey, value)
@@ -48,7 +51,11 @@ function parse(text: string, path: string): MachineKey {
   )
 }
 
-/** Read a key file. Throws StartError: stateUnsafe for one that others could read, configuration for one that is no key. */
+/**
+ * Reads a key file.
+ * @throws StartError stateUnsafe if other users could read the file, configuration if it holds no
+ *   key
+ */
 export function readKeyFile(path: string): MachineKey {
   const text = readPrivate(path)
   if (text === null) throw new StartError('configuration', `${path} is not there.`)
@@ -56,8 +63,8 @@ export function readKeyFile(path: string): MachineKey {
 }
 
 /**
- * The key that `--key-file` names, else the service manager's credential.
- * @throws as `readKeyFile`; UsageError where neither is given
+ * Returns the key that `--key-file` names, or else the credential of the service manager.
+ * @throws as `readKeyFile`; UsageError if there is neither
  */
 export function machineKeyFrom(
   option: string | boolean | undefined,
@@ -79,7 +86,10 @@ function isFolder(path: string): boolean {
   }
 }
 
-/** Throws StartError for a file whose folder takes none. */
+/**
+ * Checks that the folder of a file exists and is writable.
+ * @throws StartError failed
+ */
 export function demandFolder(path: string): void {
   const folder = dirname(path)
   if (!isFolder(folder))
@@ -95,7 +105,10 @@ export function demandFolder(path: string): void {
   }
 }
 
-/** The key of a file, where it is one without its account yet: whoever wrote it never heard whether the account was made. */
+/**
+ * Returns the key of a file without an account; null for another file.
+ * Such a file is left if the answer to its registration was lost.
+ */
 function halfKeyIn(path: string): HalfKey | null {
   try {
     const parsed = v.safeParse(HalfKey, JSON.parse(readPrivate(path) ?? ''))
@@ -109,22 +122,26 @@ const isThere = (path: string, cause?: unknown) =>
   new StartError('failed', `${path} is there already: name another file.`, cause)
 
 /**
- * The key that an earlier run left in the file, which may be an account's by now; null where there is no file.
- * @throws StartError for a file that is anything else
+ * Returns the key that an earlier run left in the file; null if there is no file.
+ * An account may exist for it by now.
+ * @throws StartError for any other file
  */
 export function leftKey(path: string): HalfKey | null {
-  // Also a link that leads nowhere is something.
+  // A link with a missing target counts as existing.
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null
   const key = halfKeyIn(path)
   if (key === null) throw isThere(path)
   return key
 }
 
-/** Write the key to a new file of mode 0600, to the disk. Throws StartError for a file that is there, or cannot be made. */
+/**
+ * Writes the key to a new file of mode 0600 and syncs it to the disk.
+ * @throws StartError if the file exists or cannot be created
+ */
 export function createKeyFile(path: string, key: HalfKey): void {
   let file: number
   try {
-    // Never over another key, nor through a link: with O_EXCL neither is followed.
+    // O_EXCL: never overwrites another key and follows no link.
     file = openSync(path, 'wx', 0o600)
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
@@ -137,7 +154,7 @@ export function createKeyFile(path: string, key: HalfKey): void {
     fsyncSync(file)
     syncFolder(dirname(path))
   } catch (cause) {
-    // Nobody has heard of the key yet, and half a file would stand in the way of the next attempt.
+    // The key is not registered yet, and an incomplete file would block the next attempt.
     rmSync(path, { force: true })
     const { code } = cause as NodeJS.ErrnoException
     throw new StartError('failed', `${path} cannot be written (${code}).`, cause)
@@ -146,9 +163,9 @@ export function createKeyFile(path: string, key: HalfKey): void {
   }
 }
 
-/** Replace the file by the key with its account. */
+/** Replaces the file with the key and its account. */
 export const completeKeyFile = (path: string, key: HalfKey & MachineKey): void =>
   writeAtomic(path, `${JSON.stringify(key)}\n`)
 
-/** Remove the file of a key that nobody registered. */
+/** Removes the file of a key that was not registered. */
 export const dropKeyFile = (path: string): void => void removeFile(path)

@@ -16,7 +16,10 @@ import { shown } from '../../table.ts'
 const SCOPES: readonly unknown[] = ['read', 'write', 'full']
 type Reply = v.InferOutput<typeof oauth.token.reply>
 
-/** RFC 6749 section 5.2; the text goes to a terminal, without what that would obey. */
+/**
+ * The error response of RFC 6749, section 5.2. Its text is sanitised before it goes to the
+ * terminal.
+ */
 const Refused = v.object({ error: v.string(), error_description: v.optional(v.string()) })
 
 function jsonOf({ body }: Answer): unknown {
@@ -28,7 +31,7 @@ function jsonOf({ body }: Answer): unknown {
 }
 
 function replyOf(answer: Answer, endpoint: string): Reply {
-  // An outage or a brake is the same for every route, and another matter than a refusal.
+  // An outage or a rate limit is handled as for every route. It is not a rejection of the client.
   if (answer.status >= 500 || answer.status === 429)
     return valueOf(answer, oauth.token, new URL(endpoint).origin) as Reply
   const value = jsonOf(answer)
@@ -43,7 +46,8 @@ function replyOf(answer: Answer, endpoint: string): Reply {
   const { error, error_description } = refused.output
   const said = `No token (${shown(error)})${error_description === undefined ? '.' : `: ${shown(error_description)}`}`
   if (error !== 'invalid_client') throw new AppError('invalid_request', said)
-  // Of an assertion that is refused, the server does not say whether its address, its times or its key are not the right ones.
+  // The server does not report whether the address, the times or the key of an assertion are
+  // wrong.
   const { origin } = new URL(endpoint)
   throw new AppError(
     'invalid_client',
@@ -51,7 +55,10 @@ function replyOf(answer: Answer, endpoint: string): Reply {
   )
 }
 
-/** RFC 7523 section 2.2: the assertion stands in for a client secret. */
+/**
+ * Returns the form of the request. The assertion replaces a client secret (RFC 7523, section
+ * 2.2).
+ */
 async function formOf(key: MachineKey, scope: string | undefined): Promise<string> {
   const { machine, token_endpoint: audience, kty, crv, x } = key
   const pair = { secret: decodeBase64url(key.d), jwk: { kty, crv, x } }
@@ -64,7 +71,10 @@ async function formOf(key: MachineKey, scope: string | undefined): Promise<strin
   }).toString()
 }
 
-/** Ask the token endpoint of a key. Throws StartError for an endpoint off https, AppError for what it answers. */
+/**
+ * Requests a token from the token endpoint of a key.
+ * @throws StartError for an endpoint without https, AppError for an error response
+ */
 async function tokenFor(
   key: MachineKey,
   scope: string | undefined,

@@ -13,7 +13,7 @@ import {
 import { organisationId } from '../organisations/organisations.ts'
 import { shown } from '../../table.ts'
 
-/** A new key, made here and nowhere else. */
+/** Generates a key on this machine. */
 function newKey(): HalfKey {
   const { privateKey } = generateKeyPairSync('ed25519')
   const { x = '', d = '' } = privateKey.export({ format: 'jwk' })
@@ -21,7 +21,10 @@ function newKey(): HalfKey {
   return { ...jwk, d, kid: thumbprint(jwk), alg: 'Ed25519' }
 }
 
-/** Verdicts on the request: no account was made. Every other failure leaves that open, because an answer may be lost. */
+/**
+ * Errors after which no account exists. Every other error leaves that open, because the answer
+ * may be lost.
+ */
 const REFUSALS: readonly Code[] = [
   'validation_failed',
   'forbidden',
@@ -29,7 +32,10 @@ const REFUSALS: readonly Code[] = [
   'not_found',
 ]
 
-/** Register a key that is in its file. The file stays where the account may be there: without its key nobody could use it. */
+/**
+ * Registers a key that is in its file.
+ * The file is kept if the account may exist: without the key the account would be unusable.
+ */
 async function registered(
   { io, withApi }: Invocation,
   path: string,
@@ -90,7 +96,8 @@ Then, on the machine it is for: "countersignd login --machine --key-file FILE", 
     const of = { organisation_id, name: String(name), key, isNew: left === null }
     const made = await registered(invocation, path, of)
     const { machine_id: machine, token_endpoint } = made
-    // The machine signs this name: it is the one typed here, not the server's answer.
+    // The machine signs its name, so the file gets the typed name and not that of the server’s
+    // answer.
     completeKeyFile(path, { ...key, machine, token_endpoint, name: of.name })
     print(made, `${machine}  ${shown(made.name)}`)
     say(`Wrote its key to ${path}. Whoever reads that file is this machine.`)

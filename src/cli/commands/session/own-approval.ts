@@ -1,4 +1,4 @@
-/** The approval of this device by another of the account, as `login` takes its person through it. */
+/** The approval of this device by another device of the account, as `login` runs it. */
 import type { SignIn } from '../../../api/local/index.ts'
 import { AppError } from '../../../errors.ts'
 import type { Api, Invocation } from '../../command.ts'
@@ -25,7 +25,10 @@ const unanswered = () =>
     'Not approved: the four words of the other device were not typed here. Run the same command again.',
   )
 
-/** What the person can put right at once: a typing error, or the other device not being done. */
+/**
+ * Returns whether the user can correct the error at once: a typing error, or an unfinished step
+ * on the other device.
+ */
 function isAskedAgain(error: unknown): error is AppError {
   if (!(error instanceof AppError)) return false
   const { code, details } = error
@@ -33,7 +36,7 @@ function isAskedAgain(error: unknown): error is AppError {
   return code === 'word_count' || code === 'unknown_word' || code === 'validation_failed'
 }
 
-/** Begins an attempt, and waits until this device has words to show or is approved. */
+/** Begins an approval, and waits until this device has words to show or is approved. */
 async function begun(api: Api, { io, second }: Asking): Promise<SignIn> {
   let seen = await api.signIn.beginApproval({})
   if (seen.state === 'awaiting_approval') io.stderr.write(`${WAITING}\n`)
@@ -44,7 +47,9 @@ async function begun(api: Api, { io, second }: Asking): Promise<SignIn> {
   return seen
 }
 
-/** The words of the approving device, compared; null when the person begins again. */
+/**
+ * Asks for the approving device’s words and compares them; returns null if the user starts again.
+ */
 async function compared(api: Api, { io }: Asking, prompt: Prompt): Promise<SignIn | null> {
   for (;;) {
     const words = await prompt.ask('Four words of the other device (Enter alone begins again): ')
@@ -60,9 +65,10 @@ async function compared(api: Api, { io }: Asking, prompt: Prompt): Promise<SignI
 }
 
 /**
- * Has this device approved. What it draws for that is in memory, so without a daemon the state
- * folder is held from the first question to the last.
- * @throws what the daemon throws
+ * Runs the approval of this device.
+ * Its random values are in memory only. So without a daemon this process keeps the state lock
+ * from the first question to the last.
+ * @throws the errors of the daemon
  */
 export const comeIn = (asking: Asking, prompt: Prompt): Promise<SignIn> =>
   asking.withApi(async (api) => {

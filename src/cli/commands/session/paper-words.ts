@@ -1,6 +1,6 @@
 /**
- * The 24 words of a recovery paper: typed at a terminal, which does not show them, or read from
- * standard input. Never from an argument or a variable, which others can see.
+ * Reads the 24 words of a recovery paper from a terminal without echo, or from standard input.
+ * Never from an argument or a variable, because other users can see those.
  */
 import type { KeyPair } from '../../../crypto/device-keys.ts'
 import { PAPER_WORDS, parsePaper, recoveryKeyOf, slipIn } from '../../../crypto/recovery-paper.ts'
@@ -10,15 +10,17 @@ import { AppError } from '../../../errors.ts'
 import type { Io } from '../../command.ts'
 import type { Prompt } from '../../prompt.ts'
 
-/** How words are asked for. */
+/** The input of the functions that ask for words. */
 interface Asking {
   readonly io: Pick<Io, 'stderr'>
   readonly prompt: Prompt
-  /** What is true when they are not given: "Nothing was reset." */
+  /** The consequence of missing words: "Nothing was reset." */
   readonly otherwise: string
 }
 
-/** Whether a word belongs at a place, from 0; by default every word of the list does. */
+/**
+ * Returns whether a word is right at a position, from 0. By default every word of the list is.
+ */
 type Belongs = (word: string, at: number) => boolean
 
 const notGiven = ({ otherwise }: Asking) =>
@@ -28,8 +30,8 @@ const suggested = ({ details }: Refusal): string =>
   details.suggestions?.length ? ` Did you mean ${details.suggestions.join(', or ')}?` : ''
 
 /**
- * Adds the words of a line to those before, up to the first that is wrong.
- * @returns what is wrong with that one, or null; it suggests similar words only at a terminal
+ * Adds the words of a line to the earlier ones, up to the first wrong word.
+ * @returns the error about that word, or null; it suggests similar words only at a terminal
  */
 function take(line: string, words: string[], belongs: Belongs, isTerminal: boolean): string | null {
   for (const [run] of line.matchAll(/\p{L}+/gu)) {
@@ -51,11 +53,11 @@ function take(line: string, words: string[], belongs: Belongs, isTerminal: boole
 }
 
 /**
- * Asks until there are 24 words, as many on a line as the person likes. At a terminal a wrong word
- * is asked for again.
- * @param of `words`: those given before, to which the others are added; `belongs`: which are right;
- *   `empty`: what Enter alone does at a terminal
- * @throws AppError invalid_state where they are not all given, validation_failed in a script
+ * Asks until there are 24 words, any number of them per line.
+ * At a terminal it asks again after a wrong word.
+ * @param of `words`: the earlier words, to which the new ones are added; `belongs`: which words
+ *   are right; `empty`: the action for an empty line at a terminal
+ * @throws AppError invalid_state if not all words are given, validation_failed in a script
  */
 export async function readWords(
   asking: Asking,
@@ -75,7 +77,9 @@ export async function readWords(
   return words
 }
 
-/** What is wrong with words that do not fit together; keeps those before the slip. */
+/**
+ * Returns the error about words with a wrong checksum, and keeps the words before the wrong one.
+ */
 function slipped(words: string[]): string {
   const at = slipIn(words.join(' '))
   words.length = at ?? 0
@@ -85,8 +89,8 @@ function slipped(words: string[]): string {
 }
 
 /**
- * The recovery key of a paper that the person has.
- * @throws AppError invalid_state where the words are not all given, validation_failed in a script
+ * Reads the recovery key from the words of a paper.
+ * @throws AppError invalid_state if not all words are given, validation_failed in a script
  */
 export async function readPaper(asking: Asking): Promise<KeyPair> {
   const { io, prompt, otherwise } = asking

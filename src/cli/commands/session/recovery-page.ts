@@ -1,4 +1,4 @@
-/** The page of a recovery key, to be printed: one file without scripts, which loads nothing. */
+/** The page of a recovery key for printing: one file that has no scripts and loads nothing. */
 import { html } from '../../../service/pages/html.ts'
 
 const STYLE = `
@@ -21,11 +21,11 @@ export interface OnPage {
   readonly email: string | null
   /** The address of the account server. */
   readonly server: string
-  /** ISO 8601, the day is shown. */
+  /** ISO 8601; the page shows the day. */
   readonly at: string
 }
 
-/** The page as UTF-8 text. */
+/** Returns the page as text, to be written as UTF-8. */
 export function recoveryPage({ words, account, kind, email, server, at }: OnPage): string {
   const who =
     kind === 'machine' ? '--machine --key-file FILE' : `--email ${email ?? 'YOU@EXAMPLE.ORG'}`

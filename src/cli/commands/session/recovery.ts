@@ -1,7 +1,7 @@
 /**
- * The recovery key on paper. Its words are made here, in the command line: the daemon, which signs
- * the entry that names the key, gets the public half alone, and that only after the person has read
- * the words back.
+ * Creates the recovery key on paper.
+ * The command line makes the words. The daemon, which signs the key log entry, receives only the
+ * public half, and only after the user has typed the words from the paper.
  */
 import { rm } from 'node:fs/promises'
 import type { RecoveryKey } from '../../../api/local/recovery.ts'
@@ -32,7 +32,7 @@ Now type the words as you read them on the paper, as many on a line as you like.
 Only then is the recovery key put in force.
 `
 
-/** Four columns, read from left to right. */
+/** Returns the words in four columns, to be read from left to right. */
 const rowsOf = (words: readonly string[]): string =>
   Array.from({ length: words.length / 4 }, (_, row) =>
     words
@@ -56,7 +56,10 @@ type Running = Pick<Invocation, 'io' | 'withApi' | 'say' | 'options' | 'json'> &
   readonly prompt: Prompt
 }
 
-/** The key of the paper that is replaced; null where none is in force. */
+/**
+ * Returns the key of the paper that is replaced; null if no recovery key is in force.
+ * @throws AppError invalid_state for the words of another paper
+ */
 async function replaced({ io, prompt }: Running, seen: RecoveryKey): Promise<KeyPair | null> {
   if (seen.key === null) return null
   if (prompt.isTerminal) io.stderr.write(`${REPLACES(seen.since)}\n`)
@@ -70,7 +73,7 @@ async function replaced({ io, prompt }: Running, seen: RecoveryKey): Promise<Key
   )
 }
 
-/** Shows the words at a terminal, until the person has them on paper. */
+/** Shows the words at a terminal until the user has written them down. */
 const shownTo = ({ io, prompt }: Running, words: readonly string[]) =>
   onOwnScreen(io, screenOf(words), async () => {
     if ((await prompt.askUnseen('Press Enter when they are on paper. ')) !== null) return
@@ -92,7 +95,9 @@ async function pageFor(running: Running, words: readonly string[], path: string)
   running.say(`Wrote ${path}. Print it, then delete it: the words must be on paper only.`)
 }
 
-/** Has the words put on paper, and read back from there. */
+/**
+ * Shows the words or writes the page, and checks the words that the user types from the paper.
+ */
 async function onPaper(running: Running, words: readonly string[]): Promise<void> {
   const { io, prompt, options } = running
   const page = options['page'] === undefined ? null : String(options['page'])
@@ -110,13 +115,13 @@ async function onPaper(running: Running, words: readonly string[]): Promise<void
   try {
     await readWords({ io, prompt, otherwise: NOTHING }, { belongs, empty: show })
   } catch (error) {
-    // The words on the page are of no use, so it must not be kept.
+    // The words on the page are not in force, so the page is deleted.
     if (page !== null) await rm(page, { force: true })
     throw error
   }
 }
 
-/** Each time another device of the account changed its key log first. */
+/** Limit of attempts: one fails if another device of the account changes the key log first. */
 const ATTEMPTS = 5
 
 const UNSURE: readonly Code[] = ['backend_unavailable', 'backend_timeout', 'backend_error']
@@ -128,7 +133,7 @@ const unsure = (cause: AppError) =>
     { cause },
   )
 
-/** Puts the key in force, in the place of the old one. */
+/** Puts the key in force in place of the old one. */
 async function put({ withApi }: Running, key: KeyPair, old: KeyPair | null): Promise<RecoveryKey> {
   for (let attempt = 1; ; attempt++) {
     const { key: inForce, next } = await withApi((api) => api.recovery.read({}))
@@ -174,7 +179,7 @@ them, those of the paper that is replaced.`,
       if (page !== undefined) demandNew(String(page), '--page')
       if (json && page === undefined && !prompt.isTerminal)
         throw new UsageError('Without a terminal, --json goes with --page: both write the output.')
-      // Before the old words are asked for.
+      // Checked before the user types the old words.
       if (page === undefined && prompt.isTerminal) requireScreen(invocation.io)
       const running = { ...invocation, prompt }
       const old = await replaced(running, await withApi((api) => api.recovery.read({})))

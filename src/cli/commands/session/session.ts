@@ -3,7 +3,7 @@ import { byId } from '../../by-id.ts'
 import type { Api, Command } from '../../command.ts'
 import { table } from '../../table.ts'
 
-/** What the ids of devices and organisations are called, as far as the account knows them. */
+/** Returns the names of the account’s devices and organisations by id. */
 async function namesOf(api: Api): Promise<ReadonlyMap<string, string>> {
   const devices = await every((query) => api.devices.list(query))
   const { organisations } = await api.context.read({})

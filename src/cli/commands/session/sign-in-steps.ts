@@ -1,6 +1,7 @@
 /**
- * The steps of a person's sign-in, which `login` and `reset` share. The daemon remembers how far it came: the same command again
- * goes on from there. No question is asked while the state folder is held.
+ * The steps of a sign-in by mail, which `login` and `reset` share.
+ * The daemon stores the progress: the same command continues from there. No question is asked
+ * while this process holds the state lock.
  */
 import type { SignIn } from '../../../api/local/index.ts'
 import { AppError, EXIT } from '../../../errors.ts'
@@ -16,16 +17,19 @@ const codeOf = (error: unknown) => (error instanceof AppError ? error.code : nul
 const complain = ({ io }: Asking, error: unknown) =>
   void io.stderr.write(`${(error as Error).message}\n`)
 
-/** How a person signs in. */
+/** The input of a sign-in by mail. */
 export interface ByMail {
   readonly email: string
-  /** What the person gave for a reset; null for a sign-in. */
+  /** The input for a reset; null for a sign-in. */
   readonly reset: Reset | null
-  /** Whether to have a code sent although one that came before is still good. */
+  /** Whether to send a new code although an earlier one is still valid. */
   readonly newCode: boolean
 }
 
-/** Whether the account server still takes the session of the device that is here; where it does not, the person is told. */
+/**
+ * Returns whether the account server accepts the session of this device. Warns the user if not.
+ * Only `not_signed_in` counts as a rejection.
+ */
 async function isTaken(asking: Asking, { state }: SignIn): Promise<boolean> {
   try {
     await asking.withApi((api) => api.context.read({}))
@@ -44,7 +48,10 @@ async function isTaken(asking: Asking, { state }: SignIn): Promise<boolean> {
 
 const isOf = (seen: SignIn, email: string) => seen.email?.toLowerCase() === email.toLowerCase()
 
-/** Have a code sent. Where none is sent because there are good ones in that mailbox already, one of those serves. */
+/**
+ * Sends a code. If the server sends none because the mailbox has valid ones, one of those is
+ * used.
+ */
 async function sendCode(asking: Asking, email: string, which: 'A' | 'A new'): Promise<SignIn> {
   const { withApi, say } = asking
   try {
@@ -66,10 +73,11 @@ const isHere = (account: string) =>
     `This device is signed in to ${account}. Run "countersignd logout" first; with --forget, where the account server takes its session no more.`,
   )
 
-/** Where the person stands with this address, a code sent if there was none. */
+/** Returns the progress of the sign-in for an address, after sending a code if there was none. */
 async function begun(asking: Asking, { email, reset, newCode }: ByMail): Promise<SignIn> {
   const seen = await asking.withApi((api) => api.signIn.read({}))
-  // Before a mail is sent in vain; who is here without one, the daemon says.
+  // Checked before a mail is sent in vain. For an account without an address the daemon reports
+  // this.
   if (reset !== null && seen.email !== null && seen.account_id !== null)
     throw isHere(seen.account_id)
   if (isOf(seen, email)) {
@@ -88,7 +96,7 @@ const codeWanted = (email: string, reset: Reset | null) =>
     `A code was mailed to ${shown(email)}. Run "countersignd ${againBy(reset)} --email ${shown(email)}" again and give it ${reset?.paper ? 'the words, and on the next line the code,' : 'the code'} on standard input.`,
   )
 
-/** From a code to an enrolled device. Only at a terminal is a wrong code asked for again. */
+/** Enrols the device by a code. Asks again for a wrong code only at a terminal. */
 async function enrolled(asking: Asking, prompt: Prompt, { email, reset }: ByMail): Promise<SignIn> {
   const { withApi } = asking
   for (;;) {
@@ -113,17 +121,20 @@ const notYet = () =>
     'Not signed in: nobody is here any more. Run the same command again.',
   )
 
-/** A daemon does so by itself; without one, nothing is verified for certain before it. What goes wrong stands in its report. */
+/**
+ * Syncs once: a daemon does so itself, and before the first sync no verification is conclusive.
+ * The report of the sync holds its errors.
+ */
 async function syncOnce(asking: Asking): Promise<void> {
   try {
     await asking.withApi((api) => api.sync.run({}))
     await showNotices(asking)
   } catch {
-    // Signed in all the same.
+    // The sign-in is complete despite the error.
   }
 }
 
-/** The second half alone, for whoever is enrolled: nothing to do for a device that is approved. */
+/** Completes the sign-in of an enrolled device. An approved device skips the approval. */
 export async function finish(
   invocation: Asking & Pick<Invocation, 'print'>,
   prompt: Prompt,
@@ -139,7 +150,7 @@ export async function finish(
   return EXIT.ok
 }
 
-/** Sign a person in. Throws what the daemon throws. */
+/** Signs a person in. Throws the errors of the daemon. */
 export async function signInByMail(
   invocation: Asking & Pick<Invocation, 'print'>,
   prompt: Prompt,

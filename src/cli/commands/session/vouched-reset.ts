@@ -1,15 +1,15 @@
-/** A reset with the recovery key, or without one where there is one. */
+/** A reset with the recovery key, or without it although the account has one. */
 import type { MachineKey } from '../../../api/local/index.ts'
 import type { KeyPair } from '../../../crypto/device-keys.ts'
 import { AppError } from '../../../errors.ts'
 import type { Invocation } from '../../command.ts'
 import type { Prompt } from '../../prompt.ts'
 
-/** What the person gave for a reset. */
+/** The input for a reset. */
 export interface Reset {
   /** The recovery key, or null for a reset without one. */
   readonly paper: KeyPair | null
-  /** Whether nothing is to be asked: `--yes`. */
+  /** Whether to skip all questions: `--yes`. */
   readonly isSure: boolean
 }
 
@@ -18,7 +18,10 @@ This account has a recovery key. After a reset with its 24 words, no contact has
 Without them, all your contacts are warned that the recovery key was not used, and must compare the safety number with you.
 `
 
-/** Throws AppError invalid_state unless the person goes on without the paper. */
+/**
+ * Warns that the recovery key is not used and asks to confirm.
+ * @throws AppError invalid_state unless the user continues without the paper
+ */
 async function warnUnused({ io }: Pick<Invocation, 'io'>, prompt: Prompt, isSure: boolean) {
   io.stderr.write(`${UNUSED}\n`)
   if (isSure) return
@@ -31,9 +34,10 @@ async function warnUnused({ io }: Pick<Invocation, 'io'>, prompt: Prompt, isSure
 }
 
 /**
- * What goes with a credential into a reset: the signature of the recovery key, where the person has
- * the paper. The daemon judges the key before anything is posted.
- * @throws AppError invalid_state for another paper, and as the daemon does for the credential
+ * Returns the part of a reset request besides the credential.
+ * That includes the signature of the recovery key if the user has the paper. The daemon checks
+ * the key before the request is sent.
+ * @throws AppError invalid_state for another paper, and the daemon’s errors about the credential
  */
 export async function resetting(
   asking: Pick<Invocation, 'io' | 'withApi'>,
@@ -44,7 +48,7 @@ export async function resetting(
   const body = { by, recovery_key: paper?.jwk.x ?? null }
   const plan = await asking.withApi((api) => api.signIn.planReset({ body }))
   const { has_recovery_key: hasKey, unsigned } = plan
-  // Done before, and the answer was lost.
+  // The reset was done before, and its answer was lost.
   if (unsigned === null) return { reset: true }
   if (paper !== null) {
     const { vouchFor } = await import('../../../crypto/logs/key-log-entries.ts')

@@ -11,7 +11,7 @@ const STATES: Readonly<Record<SignIn['state'], string>> = {
   signed_in: 'signed in',
 }
 
-/** An API token may read the account, but not what the command line alone may ask. */
+/** Returns the state of the sign-in, or null for an API token, which may not read it. */
 async function signInOf(api: Api): Promise<SignIn | null> {
   try {
     return await api.signIn.read({})
@@ -21,7 +21,10 @@ async function signInOf(api: Api): Promise<SignIn | null> {
   }
 }
 
-/** Since when a recovery key is in force; undefined for a caller or a device that may not ask. */
+/**
+ * Returns when the recovery key came into force; undefined if the caller or the device may not
+ * ask.
+ */
 async function recoveryOf(api: Api): Promise<{ since: string | null } | undefined> {
   try {
     const { since } = await api.recovery.read({})
@@ -32,10 +35,10 @@ async function recoveryOf(api: Api): Promise<{ since: string | null } | undefine
   }
 }
 
-/** An API token may not ask, nor a device that awaits approval. */
+/** The errors for an API token, and for a device that awaits approval. */
 const UNASKED: readonly Code[] = ['forbidden', 'no_device']
 
-/** What the account server alone knows. */
+/** Reads the part of the answer that only the account server has. */
 async function atServer(api: Api) {
   const context = await api.context.read({})
   const devices = await every((query) => api.devices.list(query))
@@ -49,7 +52,7 @@ const recoveryText = ({ since }: { since: string | null }): string =>
     ? 'no key on paper: make one ("countersignd recovery create")'
     : `key on paper since ${since.slice(0, 10)}`
 
-/** The account server is away, or takes the session of this device no more. */
+/** The account server is unreachable, or rejects the session of this device. */
 const SILENT: readonly Code[] = [
   'backend_error',
   'backend_timeout',

@@ -1,0 +1,132 @@
+/**
+ * Checks the English of comments and documents: how often some words occur per 1,000 words of a
+ * folder, and how long the lines are. The rules stand in CONTRIBUTING.md.
+ */
+import ts from 'typescript-5'
+
+/** The longest line of a comment or a paragraph, in characters. */
+const LONGEST = 100
+
+interface Rule {
+  readonly name: string
+  readonly words: RegExp
+  /** Occurrences per 1,000 words of a folder. */
+  readonly most: number
+  readonly remedy: string
+}
+
+const RULES: readonly Rule[] = [
+  {
+    name: 'relative clauses without a subject',
+    words: /\b(?:who(?:m|so|se)?ever|whom|whose|whatever)\b/gi,
+    most: 0.5,
+    remedy: 'name the subject: "the caller", "the account", "the value that …"',
+  },
+  {
+    name: 'indefinite persons',
+    words: /\b(?:somebody|nobody|anybody|everybody)\b/gi,
+    most: 0.2,
+    remedy: 'name the role: "a member", "another account", "no user"',
+  },
+  {
+    name: 'programs that speak',
+    words: /\b(?:told|tells?|telling|says?|said|saying)\b/gi,
+    most: 0.5,
+    remedy: 'name the operation: "returns", "reports", "names", "sends"',
+  },
+  {
+    name: 'riddles',
+    words: /\b(?:(?:is|are) what|as (?:it was|they were)|other than|of which nobody|goes by)\b/gi,
+    most: 0.5,
+    remedy: 'write subject, verb and object',
+  },
+]
+
+/** A comment, or a line of a document. */
+interface Piece {
+  readonly text: string
+  /** The line of the file at which the text begins, from 1. */
+  readonly line: number
+}
+
+/** Returns the comments of a TypeScript or JavaScript source. */
+function commentsIn(source: string): Piece[] {
+  const file = ts.createSourceFile('x.ts', source, ts.ScriptTarget.Latest, true)
+  const found = new Map<number, number>()
+  function visit(node: ts.Node): void {
+    const ranges = [
+      ...(ts.getLeadingCommentRanges(source, node.getFullStart()) ?? []),
+      ...(ts.getTrailingCommentRanges(source, node.end) ?? []),
+    ]
+    for (const { pos, end } of ranges) found.set(pos, end)
+    for (const child of node.getChildren(file)) visit(child)
+  }
+  visit(file)
+  return [...found].map(([pos, end]) => ({
+    text: source.slice(pos, end),
+    line: file.getLineAndCharacterOfPosition(pos).line + 1,
+  }))
+}
+
+/** Returns the lines of a Markdown document outside its blocks of code. */
+function proseIn(document: string): Piece[] {
+  const pieces: Piece[] = []
+  let isCode = false
+  document.split('\n').forEach((text, at) => {
+    if (/^\s*(```|~~~)/.test(text)) isCode = !isCode
+    else if (!isCode) pieces.push({ text, line: at + 1 })
+  })
+  return pieces
+}
+
+/**
+ * Returns the numbers of the lines with comments or prose that are too long. Tables, headings and
+ * lines with a link may be longer.
+ */
+function longLines(text: string, pieces: readonly Piece[]): number[] {
+  const lines = text.split('\n')
+  const isLong = (line: string) => line.length > LONGEST && !/^\s*\||^#|\]\(|https?:\/\//.test(line)
+  const numbers = pieces.flatMap((one) => one.text.split('\n').map((_, at) => one.line + at))
+  return [...new Set(numbers)].filter((number) => isLong(lines[number - 1] ?? ''))
+}
+
+const wordsIn = (pieces: readonly Piece[]): number =>
+  pieces.reduce((sum, { text }) => sum + (text.match(/[A-Za-z’']+/g) ?? []).length, 0)
+
+/** Returns each match of a rule in pieces of a file, with its line. */
+const matchesOf = (rule: Rule, pieces: readonly Piece[]) =>
+  pieces.flatMap(({ text, line }) =>
+    [...text.matchAll(rule.words)].map(({ 0: word, index }) => ({
+      word,
+      line: line + text.slice(0, index).split('\n').length - 1,
+    })),
+  )
+
+/**
+ * Checks the files of one folder.
+ * @param files path → source text
+ * @returns one message for each place to mend: file, line, what is wrong, and the remedy
+ */
+export function faultsOf(files: Readonly<Record<string, string>>): string[] {
+  const read = Object.entries(files).map(([path, text]) => {
+    return { path, text, pieces: path.endsWith('.md') ? proseIn(text) : commentsIn(text) }
+  })
+  const words = read.reduce((sum, { pieces }) => sum + wordsIn(pieces), 0)
+  const long = read.flatMap(({ path, text, pieces }) =>
+    longLines(text, pieces).map(
+      (line) => `${path}:${line}: longer than ${LONGEST} characters: wrap it`,
+    ),
+  )
+  const worded = RULES.flatMap((rule) => {
+    const places = read.flatMap(({ path, pieces }) =>
+      matchesOf(rule, pieces).map((match) => ({ path, ...match })),
+    )
+    const rate = (places.length / Math.max(words, 1)) * 1000
+    if (rate <= rule.most) return []
+    return places.map(
+      ({ path, line, word }) =>
+        `${path}:${line}: "${word}" (${rule.name}, ${rate.toFixed(1)} of ${rule.most} per 1,000 words): ${rule.remedy}`,
+    )
+  })
+  return [...long, ...worded]
+}
