@@ -1,7 +1,4 @@
-/**
- * The end of invitations that nobody answered: the accounts that received them, and the expiry of
- * invitations.
- */
+/** The end of invitations: the accounts that received them, and the invitations that expire. */
 import type { Kysely } from 'kysely'
 import { holdConnection, roleIn } from './connection-rows.ts'
 import { accountAt, displayName } from '../accounts/account-record.ts'

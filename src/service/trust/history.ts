@@ -71,7 +71,7 @@ function verifiedIn(entries: readonly LogEntry[], account: string, now: number):
     })
 }
 
-/** Stores on the trust cards of an account whom its devices verified. Earlier entries stay as they are. */
+/** Stores the successful checks of a log on the account's trust cards. Stored ones stay as they are. */
 async function noteVerified(
   db: Kysely<Schema>,
   account: string,
