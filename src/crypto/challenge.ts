@@ -40,7 +40,7 @@ function write(part: Uint8Array, at: number): void {
 
 /**
  * Returns a function that computes the three word indices of a challenge under one code key. The
- * key has 32 bytes, as from `codeKey`. A call takes a few microseconds.
+ * key has 32 bytes, as `codeKey` returns it. A call takes a few microseconds.
  * @throws Refusal `bad_length`; `bad_value` for a window that is not an integer from 0 to 2^53
  *   − 1 or a challenge that is no word index
  */

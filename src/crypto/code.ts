@@ -93,7 +93,7 @@ export const codeOf = ([a = 0, b = 0, c = 0]: readonly number[]): number =>
 
 /**
  * Returns a function that computes the three word indices of codes under one code key. The key
- * has 32 bytes, as from `codeKey`; the function takes a window and a speaker (16 bytes).
+ * has 32 bytes, as `codeKey` returns it; the function takes a window and a speaker (16 bytes).
  * @throws Refusal `bad_value` for a window that is not an integer from 0 to 2^53 − 1,
  *   `bad_length` for a speaker of another size
  */

@@ -285,9 +285,9 @@ export interface Events {
   /** Runs a transaction that publishes events. */
   readonly transaction: <R>(work: (trx: Transaction<Schema>) => Promise<R>) => Promise<R>
   /**
-   * Runs the subscribers of an event, one after the other. They write notifications, alerts and
-   * activity, which no transaction may lock before other rows: publish at the end of a
-   * transaction, and events of several organisations in the order of their ids.
+   * Runs the subscribers of an event, one after the other. Notifications, alerts and activity are
+   * the last rows that a transaction locks. So events with such subscribers are published at the end
+   * of a transaction, and those of several organisations in the order of the organisations' ids.
    * @param trx a transaction of `transaction`
    */
   readonly publish: (trx: Transaction<Schema>, event: DomainEvent) => Promise<void>
@@ -301,6 +301,8 @@ export function newEvents(
   const scopes = new WeakMap<Transaction<Schema>, Scope>()
   return {
     transaction: async (work) => {
+      // Loaded before the transaction locks anything.
+      await subscribers()
       const letters: Message[] = []
       const after: (() => Promise<void>)[] = []
       const result = await db.transaction().execute(async (trx) => {
@@ -316,7 +318,8 @@ export function newEvents(
 
     publish: async (trx, event) => {
       const scope = scopes.get(trx)
-      if (scope === undefined) throw new Error('Publish events in a transaction of theirs.')
+      if (scope === undefined)
+        throw new Error('Publish this event in a transaction of events.transaction().')
       const all = await subscribers()
       // The type of an event selects the subscribers of that type.
       const own = all[event.type] as readonly Subscriber<EventType>[]

@@ -22,7 +22,7 @@ function beforeComparison(t: TestContext, meanwhile: () => void): void {
   })
 }
 
-/** A folder with a lock file that nobody holds. */
+/** A folder with a free lock file. */
 function unlocked(t: TestContext) {
   const dir = freshFolder(t)
   lockState(dir)?.release()

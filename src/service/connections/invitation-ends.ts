@@ -1,4 +1,4 @@
-/** The end of unanswered invitations: the accounts that received them, and their expiry. */
+/** The end of invitations: the accounts that received them, and the invitations that expire. */
 import type { Kysely } from 'kysely'
 import { holdConnection, roleIn } from './connection-rows.ts'
 import { accountAt, displayName } from '../accounts/account-record.ts'
