@@ -1,4 +1,7 @@
-/** `PLACE=… node acting.ts ROUND`: writes two rows a key in two transactions without end, and says each key when it is answered. */
+/**
+ * `PLACE=… node acting.ts ROUND`: without end, writes a row twice in two transactions under each
+ * key, and prints each key after its answer.
+ */
 import { writeSync } from 'node:fs'
 import { newBackground } from '../../src/service/db/background.ts'
 import { openEngine, queriesOver } from '../../src/service/db/database.ts'
