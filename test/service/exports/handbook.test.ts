@@ -1,4 +1,7 @@
-/** The handbook: how texts are cut, what a question finds, and what none may do. */
+/**
+ * The handbook: how texts are split into sections, which sections a question finds, and limits of
+ * every question.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
