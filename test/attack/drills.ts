@@ -47,7 +47,9 @@ const threeWords: Drill = {
       )
       return limited
     }
-    /** Sends guesses until the token is limited. The count may double if a minute ends in between. */
+    /**
+     * Sends guesses until the token is limited. The count may double if a minute ends in between.
+     */
     async function guesses(authorization: string): Promise<number> {
       for (let tries = 0; tries <= 2 * MOST_OF_TOKEN; tries++)
         if (await isLimited(authorization)) return tries

@@ -1,6 +1,6 @@
 /**
- * Accounts that are deleted during other operations: no internal errors, and no rows left over. For
- * every engine.
+ * Accounts that are deleted during other operations: no internal errors, and no rows left over.
+ * For every engine.
  */
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'

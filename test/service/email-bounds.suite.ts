@@ -133,7 +133,8 @@ export function emailBoundsSuite(name: string, engine: Engine): void {
       await Promise.all(
         Array.from({ length: 6 }, (_, i) => add(i % 2 === 0 ? ada : there, address)),
       )
-      // Once the mail of a later request has arrived, all mails of earlier requests have been sent.
+      // Once the mail of a later request has arrived, all mails of earlier requests have been
+      // sent.
       for (const one of [ada, there]) {
         const later = newAddress()
         await add(one, later)

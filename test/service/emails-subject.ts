@@ -1,4 +1,6 @@
-/** An account server in this process, with people who add addresses and read the mails to them. */
+/**
+ * An account server in this process, with people who add addresses and read the mails to them.
+ */
 import assert from 'node:assert/strict'
 import type { Content } from '../../src/api/route.ts'
 import { openServiceDatabase } from './database.ts'
@@ -22,7 +24,8 @@ const plain = ({ body }: Content) => (body as string).replace(/\s+/g, ' ')
 export type Mailboxes = Awaited<ReturnType<typeof openMailboxes>>
 
 /**
- * Opens a server on a new database, with a replica where the engine has them. The caller closes it.
+ * Opens a server on a new database, with a replica where the engine has them. The caller closes
+ * it.
  */
 export async function openMailboxes({ newPlace, replicas }: Engine) {
   const place = await newPlace()

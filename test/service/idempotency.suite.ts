@@ -22,7 +22,9 @@ import type { Place } from './subject.ts'
 const DAY_MS = 24 * 3_600_000
 export const KEYED: Keyed = { caller: 'ses_1', key: 'k', fingerprint: 'f' }
 
-/** Opens a server’s database with the functions over it; the rows that tests write are accounts. */
+/**
+ * Opens a server’s database with the functions over it; the rows that tests write are accounts.
+ */
 export async function openReplica(t: TestContext, place: Place, clock = { ms: 1_000_000 }) {
   const engine = await openEngine(place)
   const db = await queriesOver(engine)

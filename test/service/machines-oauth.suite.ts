@@ -1,4 +1,6 @@
-/** How a machine account gets tokens for its assertions, as OAuth clients see it, on any engine. */
+/**
+ * How a machine account gets tokens for its assertions, as OAuth clients see it, on any engine.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import * as oauth4webapi from 'oauth4webapi'

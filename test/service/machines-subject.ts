@@ -163,7 +163,8 @@ export async function openMachines(place: Place, clock: { ms: number }) {
 }
 
 /**
- * Opens two servers over one new database with one clock, which starts at these Unix milliseconds.
+ * Opens two servers over one new database with one clock, which starts at these Unix
+ * milliseconds.
  */
 export async function openTwo(engine: Engine, ms: number): Promise<[Subject, Subject]> {
   const [place, clock] = [await engine.newPlace(), { ms }]

@@ -1,6 +1,6 @@
 /**
- * Texts of other people in mails: for every text, mail programs make no link of it, and no line of
- * it looks like a line of the server.
+ * Texts of other people in mails: for every text, mail programs make no link of it, and no line
+ * of it looks like a line of the server.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -162,7 +162,7 @@ describe('what others wrote, in every letter', () => {
 
     it(`${name}: nothing that a mail program makes a link of`, () => {
       const address = 'x/y@home.test'
-      // The operator reads feedback as it was written.
+      // The operator gets feedback unchanged.
       for (const text of name === 'feedbackMessage' ? ['Ada'] : texts(300)) {
         const mail = letter(text, address)
         assert.deepEqual(linksIn(mail), [], JSON.stringify(text))

@@ -1,5 +1,6 @@
 /**
- * Look-ups by mailbox: which accounts they find, and how many an account may make; on both engines.
+ * Look-ups by mailbox: which accounts they find, and how many an account may make; on both
+ * engines.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'

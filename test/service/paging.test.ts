@@ -27,12 +27,12 @@ interface Listed {
   readonly prefix: string
   /** Returns the rows of one item, by table, in the order of insertion. */
   readonly rows: (id: string, own: string, i: number) => Partial<Record<Table, Row>>
-  /** The table and column of the row whose deletion removes the item. */
+  /** The table and column of the row that the test deletes to remove the item. */
   readonly key: readonly [Table, string]
   /** The member of the answer that identifies the item, where it is not `id`. */
   readonly shownAs?: string
   /**
-   * The table and column where the item’s row has an account id, by which the answer identifies it.
+   * The table and column of items that have their row elsewhere, with an account of their own.
    */
   readonly else?: readonly [Table, string]
 }

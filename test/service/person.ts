@@ -269,7 +269,9 @@ export async function approve(person: Signer, newcomer: Newcomer): Promise<void>
   await newcomer.account.approval.create({ body: { head: encodeBase64url(head) } })
 }
 
-/** Returns an envelope for a device with this sealing key, even if the roster does not name it. */
+/**
+ * Returns an envelope for a device with this sealing key, even if the roster does not name it.
+ */
 export const envelopeTo = (
   of: Epoch & { k: Uint8Array; recipient: string; seal: { publicKey: Uint8Array } },
 ): Promise<string> => {
@@ -279,8 +281,8 @@ export const envelopeTo = (
 }
 
 /**
- * Returns the body that opens a connection. `entryOf` and `envelopeOf` replace values as a hostile
- * device would.
+ * Returns the body that opens a connection. `entryOf` and `envelopeOf` replace values as a
+ * hostile device would.
  */
 export async function opening(
   { id, device, keys, kid, entry }: Maker,

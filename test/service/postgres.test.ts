@@ -49,8 +49,8 @@ async function plainly(url: string, statements: readonly string[]) {
 }
 
 /**
- * Starts a proxy to the database that can be cut: it closes every connection without a message, and
- * accepts new ones.
+ * Starts a proxy to the database that can be cut: it closes every connection without a message,
+ * and accepts new ones.
  */
 async function cuttable(url: string) {
   const { hostname, port } = new URL(url)
@@ -85,8 +85,8 @@ async function cuttable(url: string) {
 }
 
 /**
- * Calls a function until it succeeds, a few times at most: the pool may return a broken connection
- * before it detects the fault.
+ * Calls a function until it succeeds, a few times at most: the pool may return a broken
+ * connection before it detects the fault.
  */
 async function recovers(call: () => Promise<unknown>) {
   for (let i = 0; i < 9; i++) {
@@ -99,7 +99,9 @@ async function recovers(call: () => Promise<unknown>) {
   await call()
 }
 
-/** Checks the error of an unreachable database: it has neither the address nor the credentials. */
+/**
+ * Checks the error of an unreachable database: it has neither the address nor the credentials.
+ */
 function away(error: unknown) {
   assert(error instanceof AppError, String(error))
   assert.equal(error.code, 'backend_unavailable')

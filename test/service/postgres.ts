@@ -70,8 +70,8 @@ function endChildren(): void {
 }
 
 /**
- * Creates a folder that is removed when the process ends, for every kind of end, with the server in
- * it.
+ * Creates a folder that is removed when the process ends, for every kind of end, with the server
+ * in it.
  * @returns `remove` removes it once the server has ended
  */
 function ownFolder(): { path: string; remove: () => void } {
@@ -166,7 +166,8 @@ function demandWayIn(): void {
 
 /**
  * The package makes the links that the loader looks for (`libx.so.60` to `libx.so.60.2`) in an
- * install script, which does not run everywhere. This function makes them in a folder of the test.
+ * install script, which does not run everywhere. This function makes them in a folder of the
+ * test.
  */
 async function linkLibraries(folder: string): Promise<void> {
   if (process.platform !== 'linux') return

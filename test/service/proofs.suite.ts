@@ -1,7 +1,7 @@
 /**
  * Proofs of possession as a server checks them (RFC 9449), in one replica and the next; and parts
- * of sign-in that only direct access to the database, a second server or a header shows. For every
- * engine.
+ * of sign-in that only direct access to the database, a second server or a header shows. For
+ * every engine.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -31,7 +31,9 @@ const PATH = '/api/v1/context'
 const GET = { method: 'GET', path: PATH }
 const RENEWAL = { method: 'POST', path: '/device/v1/session' }
 
-/** Checks that a call is rejected with 401 and this challenge; returns the other header fields. */
+/**
+ * Checks that a call is rejected with 401 and this challenge; returns the other header fields.
+ */
 async function challenged(error: string, call: Promise<unknown>) {
   const thrown = await call.then(
     () => assert.fail('it was not refused'),

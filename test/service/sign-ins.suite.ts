@@ -37,7 +37,9 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       rows(send).create({ body: { email } }, { key: null })
     const codes = async () =>
       (await db.selectFrom('enrolment_codes').select('email').execute()).map(({ email }) => email)
-    /** Stores that many valid codes, each for another mailbox; the first expires in ten minutes. */
+    /**
+     * Stores that many valid codes, each for another mailbox; the first expires in ten minutes.
+     */
     const mailed = async (count: number) => {
       const row = (n: number) => ({
         locator: `!${n}`,
@@ -227,8 +229,8 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       })
 
     test('a relay that takes its time keeps nobody from the database', async (t) => {
-      // A deadlock keeps no process alive: without this timer the process would end as if the test
-      // had passed.
+      // A deadlock keeps no process alive: without this timer the process would end as if the
+      // test had passed.
       const awake = setInterval(() => undefined, 1000)
       t.after(() => clearInterval(awake))
       const { ask, codes } = await opened(t)

@@ -1,6 +1,6 @@
 /**
- * An account server in this process for the suites: every call proves its key and passes the scope
- * table, as a request over the wire does.
+ * An account server in this process for the suites: every call proves its key and passes the
+ * scope table, as a request over the wire does.
  */
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'

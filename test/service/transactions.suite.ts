@@ -102,8 +102,8 @@ export function transactionsSuite(name: string, newPlace: () => Promise<Place>):
 
   describe(`db inside db.transaction() of an act: ${name}`, () => {
     test('fails at once, and the act goes on', async (t) => {
-      // A deadlock keeps no process alive: without this timer the process would end as if the test
-      // had passed.
+      // A deadlock keeps no process alive: without this timer the process would end as if the
+      // test had passed.
       const awake = setInterval(() => undefined, 1000)
       t.after(() => clearInterval(awake))
       const { engine, db, write, written } = await opened(t)

@@ -51,8 +51,8 @@ export type Change =
   | { op: 'end' }
 
 /**
- * Returns the secret of an epoch, the same for all connections here; `opening` seals that of epoch
- * 1.
+ * Returns the secret of an epoch, the same for all connections here; `opening` seals that of
+ * epoch 1.
  */
 export const secretOf = (epoch: number) => new Uint8Array(32).fill(6 + epoch)
 
@@ -116,8 +116,8 @@ export const after = ({ roster, keyLogs }: Known, entry: string): Known => ({
 })
 
 /**
- * Seals the secret of the roster’s epoch to one device; `other` replaces values as a hostile device
- * would.
+ * Seals the secret of the roster’s epoch to one device; `other` replaces values as a hostile
+ * device would.
  */
 export const envelopeFor = (
   { connection, epoch, epochHead }: Roster,
@@ -170,7 +170,8 @@ function consentFor(
 }
 
 /**
- * Returns the consent that a device signs for an invitation; `other` replaces values of the server.
+ * Returns the consent that a device signs for an invitation; `other` replaces values of the
+ * server.
  */
 export async function consentBy(
   { account, id, device, kid, keys }: Actor,

@@ -19,8 +19,8 @@ export const sent = async ({ account }: Person, connection: string) =>
   (await account.invitations.list({})).sent.filter((one) => one.connection_id === connection)
 
 /**
- * The shared subject of the suites of connections. It exists once tests run, so each suite reads it
- * in `before`.
+ * The shared subject of the suites of connections. It exists once tests run, so each suite reads
+ * it in `before`.
  */
 export type Clubs = Awaited<ReturnType<typeof openClubs>>
 

@@ -1,6 +1,6 @@
 /**
- * Answers to invitations at an account server: the state that follows each, and how long it lasts.
- * For every engine.
+ * Answers to invitations at an account server: the state that follows each, and how long it
+ * lasts. For every engine.
  */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
@@ -52,7 +52,9 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
       return { id, invitation }
     }
 
-    /** The result of each answer: the state that follows, or the state that the rejection names. */
+    /**
+     * The result of each answer: the state that follows, or the state that the rejection names.
+     */
     const cases: [step: string, approve: string, decline: string, withdraw: string][] = [
       ['pending', 'approved', 'declined', 'withdrawn'],
       ['expired', '409 expired', '409 expired', '409 expired'],

@@ -78,8 +78,8 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
     test('none is kept for a device before it posted its check of the key log', async () => {
       const { id, ada, bob, laptop } = await further({ isApproved: false })
       assert.equal(await unsealed(ada, id), undefined)
-      // The key log names the device, so other devices seal to it: they cannot see that it has not
-      // posted its check.
+      // The key log names the device, so other devices seal to it: they cannot see that it has
+      // not posted its check.
       await make(ada, id, { op: 'rotate' })
       const { roster, keyLogs } = await knownBy(ada, id)
       const to = signerAt(keyLogs.get(bob.id)!, laptop.device, 1)

@@ -1,6 +1,6 @@
 /**
- * Entries that an account server does not append to a roster, and accounts that may not append any.
- * For every engine.
+ * Entries that an account server does not append to a roster, and accounts that may not append
+ * any. For every engine.
  */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'

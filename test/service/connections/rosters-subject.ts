@@ -1,6 +1,6 @@
 /**
- * Rosters at an account server in this process, with direct access to its database; and helpers for
- * rejected entries.
+ * Rosters at an account server in this process, with direct access to its database; and helpers
+ * for rejected entries.
  */
 import assert from 'node:assert/strict'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
@@ -46,8 +46,8 @@ export const unsealed = async ({ account }: Pick<Person, 'account'>, id: string)
   (await account.duties.read({})).unsealed.find(({ connection }) => connection === id)?.devices
 
 /**
- * The shared subject of the suites of rosters. It exists once tests run, so each suite reads it in
- * `before`.
+ * The shared subject of the suites of rosters. It exists once tests run, so each suite reads it
+ * in `before`.
  */
 export type Rosters = Awaited<ReturnType<typeof openRosters>>
 

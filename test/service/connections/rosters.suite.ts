@@ -143,8 +143,8 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
 
       test('of several at once one wins, and the others are told where the roster is', async () => {
         const { id, people } = await connected(server, ['Ada', 'Bob', 'Carl'])
-        // Two processes on one SQLite file wait for each other synchronously, which two servers in
-        // one process must not do.
+        // Two processes on one SQLite file wait for each other synchronously, which two servers
+        // in one process must not do.
         const replica = place.url === null ? subject : await openSubject(place, subject.clock)
         for (let round = 0; round < 4; round++) {
           const wanted = await Promise.all(
@@ -307,7 +307,8 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
         await append(entry)
         taken.push(entry)
       }
-      // The first entries are inserted directly: the test is about the two hundredth and the next.
+      // The first entries are inserted directly: the test is about the two hundredth and the
+      // next.
       const first = taken.length
       for (const maker of makers.slice(3, 198)) taken.push(addition(maker))
       await db

@@ -1,6 +1,6 @@
 /**
- * The client of the assistant against a real server: valid answers, wrong ones, none, and where the
- * key may appear.
+ * The client of the assistant against a real server: valid answers, wrong ones, none, and where
+ * the key may appear.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

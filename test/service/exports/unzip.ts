@@ -1,5 +1,6 @@
 /**
- * Reads a ZIP as another program does: its files by name, as text, each checked against its CRC-32.
+ * Reads a ZIP as another program does: its files by name, as text, each checked against its
+ * CRC-32.
  */
 import assert from 'node:assert/strict'
 import { text } from 'node:stream/consumers'

@@ -1,4 +1,6 @@
-/** Proposed slugs: readable ones, made of names as far as they can be spelled. For every engine. */
+/**
+ * Proposed slugs: readable ones, made of names as far as they can be spelled. For every engine.
+ */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { Links } from './open-links-subject.ts'

@@ -1,6 +1,6 @@
 /**
- * People with open links at an account server in this process, visitors of these links, and direct
- * access to the database.
+ * People with open links at an account server in this process, visitors of these links, and
+ * direct access to the database.
  */
 import assert from 'node:assert/strict'
 import type { Content } from '../../../src/api/route.ts'
@@ -55,7 +55,8 @@ export async function openLinksSubject(newPlace: () => Promise<Place>) {
       return token === undefined ? [] : [token]
     })
   /**
-   * Returns the token that was mailed last, once it has arrived; mails are sent in the background.
+   * Returns the token that was mailed last, once it has arrived; mails are sent in the
+   * background.
    */
   const mailed = async (address: string) => {
     await arrived(server, address, /\/confirm\//)

@@ -191,8 +191,8 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
     })
 
     /**
-     * Operations on Bob’s devices that end the public code: a device that has its secret is revoked
-     * or lost.
+     * Operations on Bob’s devices that end the public code: a device that has its secret is
+     * revoked or lost.
      */
     const fates: [what: string, act: (bob: Person, laptop: Newcomer) => Promise<Person>][] = [
       [
@@ -228,8 +228,8 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
         const secret = async () => (await left.account.publicCode.read({})).k
         assert.deepEqual((await ask(eve, words)).accounts, [])
         assert.deepEqual([await isOn(), await secret()], [false, null])
-        // A new secret does not switch the code on by itself, and its words have nothing to do with
-        // the previous ones.
+        // A new secret does not switch the code on by itself, and its words have nothing to do
+        // with the previous ones.
         await fails('invalid_state', switchTo(left, true), { state: 'not_shared' })
         const other = newSecret()
         await share(left, other)

@@ -67,7 +67,8 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         .execute((trx) => noteActivities(trx, organisation, activities, at, post()))
 
     /**
-     * Returns the stored counts of an organisation, and the same counted again from its activities.
+     * Returns the stored counts of an organisation, and the same counted again from its
+     * activities.
      */
     async function counts(organisation: string) {
       const { db } = town.hand
@@ -412,8 +413,8 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         for (const [what, act] of Object.entries(ACTS))
           test(`who ${what}: nobody waits for each other`, async () => {
             /**
-             * Errors of the server. A rejection because the account is deleted is expected, and not
-             * caused by another transaction.
+             * Errors of the server. A rejection because the account is deleted is expected, and
+             * not caused by another transaction.
              */
             const refused: string[] = []
             const heard = (error: unknown) => {

@@ -401,7 +401,9 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         assert.equal((await firedOf(organisation)).length, 10)
       })
 
-    /** Returns the searches that an activity causes: the table of each, and its plan on SQLite. */
+    /**
+     * Returns the searches that an activity causes: the table of each, and its plan on SQLite.
+     */
     async function searchesOf(organisation: string, event: OrgEvent) {
       const searches: SelectQueryNode[] = []
       return within(async (trx) => {
@@ -449,7 +451,8 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       const { organisation } = await newAlert({ threshold: 10 })
       const MANY = 50_000
       const { db } = town.hand
-      // Activities of another event now, and of this one on the same day before the window begins.
+      // Activities of another event now, and of this one on the same day before the window
+      // begins.
       for (const [event, at] of [
         ['verification', NOW],
         ['stamp', NOW - 10 * MINUTE - MANY],

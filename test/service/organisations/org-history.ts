@@ -22,7 +22,9 @@ export interface History {
 const EVENTS = OrgEvent.options
 /** Coprime to the number of events, so that every event is on every day. */
 const STRIDE = 5
-/** Activities in one query: with more, it would take longer than the engine waits for an answer. */
+/**
+ * Activities in one query: with more, it would take longer than the engine waits for an answer.
+ */
 const AT_ONCE = 50_000
 
 const stepOf = ({ from, to, count }: History) => Math.floor((to - from) / count)

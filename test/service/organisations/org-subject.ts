@@ -20,7 +20,9 @@ export interface Town {
   close(): Promise<void>
   /** Enrols a person who owns an organisation and acts in it. */
   owner(called?: string): Promise<Person & { readonly organisation: string }>
-  /** Enrols a person in an organisation, who chose it as the active one while it was available. */
+  /**
+   * Enrols a person in an organisation, who chose it as the active one while it was available.
+   */
   member(organisation: string, of?: Partial<Membership>, called?: string): Promise<Person>
   /** Creates a machine account of an organisation, with a token of the scope `full`. */
   machine(owner: Pick<Person, 'account'>, organisation: string): Promise<MachineAccount>

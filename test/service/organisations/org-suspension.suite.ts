@@ -1,6 +1,6 @@
 /**
- * The effects of the suspension of a member, and the members that an organisation has to keep, for
- * every engine.
+ * The effects of the suspension of a member, and the members that an organisation has to keep,
+ * for every engine.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -54,8 +54,8 @@ export function orgSuspensionSuite(name: string, engine: Engine): void {
 
     describe('a machine account', () => {
       /**
-       * Creates a machine account with a signed-in device and a token; both send requests over the
-       * wire.
+       * Creates a machine account with a signed-in device and a token; both send requests over
+       * the wire.
        */
       async function machine(ada: Person & { organisation: string }) {
         const { auth: key } = newDeviceKeys()
