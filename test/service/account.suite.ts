@@ -1,6 +1,6 @@
 /**
- * The deletion of an account at the account server: no row of it is left, and other accounts lose
- * nothing of their own. For every engine.
+ * The deletion of an account at the account server. No row of the account is left, and other
+ * accounts lose nothing of their own. For every engine.
  */
 import assert from 'node:assert/strict'
 import { hash, randomBytes } from 'node:crypto'

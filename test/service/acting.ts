@@ -1,6 +1,6 @@
 /**
- * `PLACE=… node acting.ts ROUND`: without end, writes a row twice in two transactions under each
- * key, and prints each key after its answer.
+ * `PLACE=… node acting.ts ROUND`: runs operations under new keys without end. Each writes a row
+ * twice, in two transactions. The process prints each key after its answer.
  */
 import { writeSync } from 'node:fs'
 import { newBackground } from '../../src/service/db/background.ts'

@@ -1,5 +1,5 @@
 /**
- * A child process that creates guest codes until it is killed, and prints each after the server’s
+ * A child process that creates guest codes until it is killed. It prints each after the server’s
  * answer. Argument: the database file. Output: one id on each line.
  */
 import { newId } from '../../src/crypto/encoding/id.ts'

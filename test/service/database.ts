@@ -1,6 +1,6 @@
 /**
- * Opens the database of an account server for tests: at this program’s version, with the query
- * builder.
+ * Opens the database of an account server for tests. It has this program’s version, and the query
+ * builder over it.
  */
 import type { Kysely } from 'kysely'
 import { openEngine, queriesOver } from '../../src/service/db/database.ts'

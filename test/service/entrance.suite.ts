@@ -1,6 +1,6 @@
 /**
- * How a device signs in again, and when it no longer can: sessions that replace each other, and
- * devices that were revoked or given up, also during a request. For every engine.
+ * How a device signs in again, and when it no longer can. Sessions replace each other; devices
+ * are revoked or given up, also during a request. For every engine.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

@@ -1,5 +1,5 @@
 /**
- * Cases that both engines must treat alike: transactions around an answer, and operations under a
+ * Cases that both engines must treat alike: transactions around an answer, operations under a
  * key.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,6 @@
 /**
- * Operations under a key at the account server, on both engines; and cases that need a database
- * of their own.
+ * Operations under a key at the account server, on both engines. Some cases need a database of
+ * their own.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -53,8 +53,8 @@ export function letterOf(bytes: Buffer): Letter {
 }
 
 /**
- * Returns the first letter of a mail folder to an address with this text, once it is there; some
- * are sent in the background.
+ * Waits for the first letter of a mail folder to an address with this text, and returns it. Some
+ * letters are sent in the background.
  */
 export async function letterIn(dir: string, address: string, text: RegExp): Promise<Letter> {
   for (;;) {

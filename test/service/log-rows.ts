@@ -1,6 +1,6 @@
 /**
- * Inserts a verification log of thousands of entries into SQLite at once, as long and as hard to
- * compress as a real one.
+ * Inserts a verification log of thousands of entries into SQLite at once. Its
+ * length and compression ratio are realistic.
  */
 import { DatabaseSync } from 'node:sqlite'
 import { timeAt } from '../../src/api/fields.ts'

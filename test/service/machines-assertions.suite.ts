@@ -1,6 +1,6 @@
 /**
- * How a machine account proves its key, with assertions made here and by other libraries, on any
- * engine.
+ * How a machine account proves its key, on any engine. The assertions are made here and by other
+ * libraries.
  */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
- * Which accounts may have organisations and machine accounts, and what a key identifies, on any
- * engine.
+ * Which accounts may have organisations and machine accounts. The account that a key identifies.
+ * On any engine.
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
@@ -13,8 +13,8 @@ import type { Engine } from './engines.ts'
 const START = Date.UTC(2026, 0, 1)
 
 /**
- * Points that verify signatures without a private key, or that have a second encoding (RFC 8032
- * section 5.1.3).
+ * Points that verify signatures without a private key, or that have a second encoding.
+ * @see RFC 8032 section 5.1.3
  */
 const BAD_POINTS: Readonly<Record<string, readonly number[]>> = {
   'the neutral element': [1, ...Array<number>(31).fill(0)],

@@ -1,5 +1,5 @@
 /**
- * Texts of other people in mails: for every text, mail programs make no link of it, and no line
+ * Texts of other people in mails. For every text, mail programs make no link of it, and no line
  * of it looks like a line of the server.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,7 @@
 /**
- * Every list of an account, followed to its end over ten thousand rows while rows are added and
- * deleted: the pages have each row that exists throughout once, in order, and no row twice.
+ * Every list of an account, followed to its end over ten thousand rows. Rows are added and
+ * deleted meanwhile. The pages have each row that exists throughout once, in order, and no row
+ * twice.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * A person with one enrolled device, and the signed structures of that device: the work of a
- * daemon, in few lines.
+ * A person with one enrolled device, and the signed structures of that device. It does the work
+ * of a daemon in few lines.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Account, Door } from '../../src/api/port.ts'

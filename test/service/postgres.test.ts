@@ -49,8 +49,8 @@ async function plainly(url: string, statements: readonly string[]) {
 }
 
 /**
- * Starts a proxy to the database that can be cut: it closes every connection without a message,
- * and accepts new ones.
+ * Starts a proxy to the database that can be cut. A cut closes every connection without a
+ * message; new connections work.
  */
 async function cuttable(url: string) {
   const { hostname, port } = new URL(url)
@@ -85,7 +85,7 @@ async function cuttable(url: string) {
 }
 
 /**
- * Calls a function until it succeeds, a few times at most: the pool may return a broken
+ * Calls a function until it succeeds, a few times at most. The pool may return a broken
  * connection before it detects the fault.
  */
 async function recovers(call: () => Promise<unknown>) {

@@ -70,8 +70,8 @@ function endChildren(): void {
 }
 
 /**
- * Creates a folder that is removed when the process ends, for every kind of end, with the server
- * in it.
+ * Creates a folder that is removed when the process ends, in every way that it can end. The
+ * server in it ends as well.
  * @returns `remove` removes it once the server has ended
  */
 function ownFolder(): { path: string; remove: () => void } {
@@ -165,9 +165,8 @@ function demandWayIn(): void {
 }
 
 /**
- * The package makes the links that the loader looks for (`libx.so.60` to `libx.so.60.2`) in an
- * install script, which does not run everywhere. This function makes them in a folder of the
- * test.
+ * Makes the links that the loader looks for (`libx.so.60` to `libx.so.60.2`) in a folder of the
+ * test. The package makes them in an install script, which does not run everywhere.
  */
 async function linkLibraries(folder: string): Promise<void> {
   if (process.platform !== 'linux') return

@@ -1,7 +1,7 @@
 /**
- * Proofs of possession as a server checks them (RFC 9449), in one replica and the next; and parts
- * of sign-in that only direct access to the database, a second server or a header shows. For
- * every engine.
+ * Proofs of possession as a server checks them, in one replica and the next (RFC 9449). Includes
+ * parts of sign-in that only direct access to the database, a second server or a header shows.
+ * For every engine.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

@@ -1,7 +1,7 @@
 /**
- * Cases beyond the port: the schema and its versions, the contents of the database and what must
- * not be in it, the pages, and states that only direct access to the database can create. For
- * every engine.
+ * Cases that the port does not show. These are the schema and its versions, the contents of the
+ * database and what must not be in it, the pages, and states that only direct access to the
+ * database can create. For every engine.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

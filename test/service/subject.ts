@@ -1,5 +1,5 @@
 /**
- * An account server in this process for the suites: every call proves its key and passes the
+ * An account server in this process for the suites. Every call proves its key and passes the
  * scope table, as a request over the wire does.
  */
 import { randomUUID } from 'node:crypto'

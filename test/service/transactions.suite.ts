@@ -1,6 +1,6 @@
 /**
- * Work that must not join an operation, on both engines: background work, and queries that would
- * wait for themselves.
+ * Work that must not join an operation, on both engines. This is background work, and queries
+ * that would wait for themselves.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -57,8 +57,8 @@ export type Change =
 export const secretOf = (epoch: number) => new Uint8Array(32).fill(6 + epoch)
 
 /**
- * Returns the verified roster of a connection as the server returns it, with the key logs of all
- * accounts in it and of `more`.
+ * Reads the roster of a connection and its key logs from the server, and verifies them.
+ * @param more further accounts to read key logs of, beside those in the roster
  */
 export async function knownBy(
   { account }: Pick<Person, 'account'>,
@@ -116,7 +116,7 @@ export const after = ({ roster, keyLogs }: Known, entry: string): Known => ({
 })
 
 /**
- * Seals the secret of the roster’s epoch to one device; `other` replaces values as a hostile
+ * Seals the secret of the roster’s epoch to one device. `other` replaces values as a hostile
  * device would.
  */
 export const envelopeFor = (

@@ -1,6 +1,6 @@
 /**
- * People who invite each other at an account server in this process, with direct access to its
- * database.
+ * People who invite each other at an account server in this process. Tests can access its
+ * database directly.
  */
 import { openServiceDatabase } from '../database.ts'
 import { connect, enrol, enrolByMail, newAddress, type Person } from '../person.ts'

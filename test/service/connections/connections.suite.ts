@@ -1,5 +1,5 @@
 /**
- * Connections and their members as an account server stores them, with the suites of their
+ * Connections and their members as an account server stores them. Includes the suites of
  * invitations. For every engine.
  */
 import assert from 'node:assert/strict'

@@ -363,8 +363,8 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       opened: (id: string) => subject.service.open.guestPages.opened({ id }, VISITOR),
     }
     /**
-     * By state and action: whether the server rejects it, the state after it, and whether the
-     * page counts as opened.
+     * The expected results by state and action: whether the server rejects it, the state after
+     * it, and whether the page counts as opened.
      */
     const TABLE = {
       active: {

@@ -1,5 +1,5 @@
 /**
- * Filters of lists, on both engines: for every page size, the pages of a filtered list have
+ * Filters of lists, on both engines. For every page size, the pages of a filtered list have
  * exactly the items of the whole list that meet the filters, in its order.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,6 @@
 /**
- * Rosters at an account server in this process, with direct access to its database; and helpers
- * for rejected entries.
+ * Rosters at an account server in this process, and helpers for rejected entries. Tests can
+ * access its database directly.
  */
 import assert from 'node:assert/strict'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
@@ -74,8 +74,8 @@ export async function openRosters(newPlace: () => Promise<Place>) {
   }
 
   /**
-   * Returns the account of a device without the scope check of the wire, which allows a waiting
-   * device less.
+   * Returns the account of a device without the scope check of the wire. That check allows a
+   * waiting device less.
    */
   const insideOf = ({
     id: account,

@@ -1,6 +1,6 @@
 /**
- * The client of the assistant against a real server: valid answers, wrong ones, none, and where
- * the key may appear.
+ * The client of the assistant against a real server. The server answers correctly, wrongly, or
+ * not at all; the key must not appear in errors or logs.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -68,8 +68,8 @@ const all = async (body: AsyncIterable<Uint8Array>) => {
 }
 
 /**
- * Checks that a call is rejected with this code, and that neither the error nor the log has key,
- * question or answer.
+ * Checks that a call is rejected with this code. Neither the error nor the log may have the key,
+ * the question or the answer.
  */
 const fails = (promise: Promise<unknown>, code: Code, inLog: RegExp) =>
   assert.rejects(promise, (error: unknown) => {

@@ -1,5 +1,5 @@
 /**
- * A server that is killed during an export, or closed: the next server builds the export from the
+ * A server is killed or closed during an export. The next server builds the export from the
  * start.
  */
 import assert from 'node:assert/strict'

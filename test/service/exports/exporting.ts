@@ -1,6 +1,6 @@
 /**
- * A child process that builds an export of many entries, prints a line in the middle, and then
- * blocks until it is killed. Argument: the database file. Output: one line with the id of the
+ * A child process that builds an export of many entries and blocks in the middle until it is
+ * killed. Argument: the database file. Output, before it blocks: one line with the id of the
  * account and that of the export.
  */
 import { writeSync } from 'node:fs'

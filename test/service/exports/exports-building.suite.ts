@@ -1,6 +1,6 @@
 /**
- * Which server builds an export, and the state of an export after its builder failed, stopped or
- * died; for every engine.
+ * Which server builds an export. The cases include builders that fail, stop or die. For every
+ * engine.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

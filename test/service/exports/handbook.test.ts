@@ -1,6 +1,6 @@
 /**
- * The handbook: how texts are split into sections, which sections a question finds, and limits of
- * every question.
+ * The handbook: how texts are split into sections, and which sections a question finds. Limits
+ * hold for every question.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

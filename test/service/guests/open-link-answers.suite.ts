@@ -1,6 +1,6 @@
 /**
- * Owners’ answers to requests: the state of each decides, and an approval is stored together with
- * its connection or not at all.
+ * Owners’ answers to requests at open links. The state of a request decides, and an approval is
+ * stored together with its connection or not at all.
  */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'

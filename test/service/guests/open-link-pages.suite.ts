@@ -1,5 +1,5 @@
 /**
- * The form of an open link: which input it rejects and accepts, and that it reveals nothing about
+ * The form of an open link: which input it rejects and accepts. It reveals nothing about
  * mailboxes. For every engine.
  */
 import assert from 'node:assert/strict'

@@ -1,6 +1,6 @@
 /**
- * People with open links at an account server in this process, visitors of these links, and
- * direct access to the database.
+ * People with open links at an account server in this process, and visitors of these links. Tests
+ * can access the database directly.
  */
 import assert from 'node:assert/strict'
 import type { Content } from '../../../src/api/route.ts'

@@ -1,6 +1,6 @@
 /**
- * The public code at the account server: the account that words belong to, as long as its owner
- * allows that look-up. For every engine.
+ * The public code at the account server: look-ups of the account that words belong to. They find
+ * an account as long as its owner allows it. For every engine.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -191,7 +191,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
     })
 
     /**
-     * Operations on Bob’s devices that end the public code: a device that has its secret is
+     * Operations on Bob’s devices that end the public code. A device that has its secret is
      * revoked or lost.
      */
     const fates: [what: string, act: (bob: Person, laptop: Newcomer) => Promise<Person>][] = [

@@ -1,7 +1,4 @@
-/**
- * The activities that operations record in an organisation, their list and their counts, on any
- * engine.
- */
+/** The activities recorded in an organisation: their list and their counts, on any engine. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'

@@ -1,5 +1,5 @@
 /**
- * Figures of an organisation: the dashboard and trends, on any engine, over a short history and a
+ * Figures of an organisation: the dashboard and trends. On any engine, over a short history and a
  * long one.
  */
 import assert from 'node:assert/strict'

@@ -1,5 +1,5 @@
 /**
- * Members of an organisation: inviting, joining, listing, activating and suspending, for every
+ * Members of an organisation: inviting, joining, listing, activating and suspending. For every
  * engine.
  */
 import assert from 'node:assert/strict'

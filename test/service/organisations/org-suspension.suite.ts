@@ -1,6 +1,6 @@
 /**
- * The effects of the suspension of a member, and the members that an organisation has to keep,
- * for every engine.
+ * The effects of the suspension of a member. An organisation has to keep some members. For every
+ * engine.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

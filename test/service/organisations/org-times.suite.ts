@@ -1,6 +1,6 @@
 /**
- * Activities count when and where they happened, at any delay before the server receives them:
- * their counts and alerts, for every engine.
+ * The times of activities, for every engine. Counts and alerts use the moment and the
+ * organisation of an activity, at any delay before the server receives it.
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
@@ -414,8 +414,8 @@ export function orgTimesSuite(name: string, engine: Engine): void {
     }
 
     /**
-     * Inserts that many stamps, one every half second, with day counts so much higher that they
-     * decide nothing.
+     * Inserts that many stamps, one every half second. The counts of the days are so much higher
+     * that they decide nothing.
      */
     async function fill(organisation: string, count: number, from: number): Promise<void> {
       const { db } = town.hand
