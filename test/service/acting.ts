@@ -1,6 +1,7 @@
 /**
  * `PLACE=… node acting.ts ROUND`: runs operations under new keys without end. Each writes a row
- * twice, in two transactions. The process prints each key after its answer.
+ * twice, in two transactions that the operation joins. The process prints each key after its
+ * answer.
  */
 import { writeSync } from 'node:fs'
 import { newBackground } from '../../src/service/db/background.ts'

@@ -1,6 +1,6 @@
 /**
- * Inserts a verification log of thousands of entries into SQLite at once. Its
- * length and compression ratio are realistic.
+ * Inserts a verification log of thousands of entries into SQLite at once. Its length
+ * and compression ratio are realistic.
  */
 import { DatabaseSync } from 'node:sqlite'
 import { timeAt } from '../../src/api/fields.ts'

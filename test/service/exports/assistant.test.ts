@@ -1,6 +1,6 @@
 /**
  * The client of the assistant against a real server. The server answers correctly, wrongly, or
- * not at all; the key must not appear in errors or logs.
+ * not at all; an unsafe key is never sent, and no key appears in errors or logs.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

@@ -193,7 +193,7 @@ export function openLinkPagesSuite(links: () => Links): void {
       assert.equal((await post(slug, { email: newAddress() })).status ?? 200, 200)
     })
 
-    /** Returns the server’s time, from the row that it created last. */
+    /** Returns the server’s time, from the newest open link of an owner. */
     const rowTime = async (owner: typeof ada) =>
       Date.parse((await owner.account.openLinks.list({ limit: 1 })).items[0]!.created_at)
     const row = (of: { eve: string; link: string; at: number; i: number }) => ({

@@ -410,8 +410,8 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         for (const [what, act] of Object.entries(ACTS))
           test(`who ${what}: nobody waits for each other`, async () => {
             /**
-             * Errors of the server. A rejection because the account is deleted is expected, and
-             * not caused by another transaction.
+             * Error codes of failed transactions. A rejection because the account is deleted does
+             * not count: no other transaction caused it.
              */
             const refused: string[] = []
             const heard = (error: unknown) => {
