@@ -42,7 +42,7 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
       await subject.close()
     })
 
-    /** Enrols a person; the calls start at once, without a check of a proof. */
+    /** Enrols a person with calls that start at once, without a check of a proof. */
     async function person(called: string): Promise<Person> {
       const made = await enrol(subject.server, called)
       const { id: account, device, enrolment } = made

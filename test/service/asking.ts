@@ -29,6 +29,6 @@ export const BAD_TEXTS: [name: string, text: unknown][] = [
   ['a list', ['a']],
 ]
 
-/** Returns the same account as a token of the account that does not expire here. */
+/** Returns the same account, called with a token that does not expire here. */
 export const asMachine = ({ service }: LocalSubject, { id }: Person): Account =>
   service.as({ account: id, device: null, session: null, token: 'tok_x' })

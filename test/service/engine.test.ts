@@ -1,4 +1,4 @@
-/** PostgreSQL with faults: no answer, or no decision between two transactions. */
+/** PostgreSQL with faults: no answer, or a deadlock of two transactions. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'

@@ -207,7 +207,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       const { id } = await own.organisations.create({ body: { name: 'Acme' } })
       await own.context.activeOrg({ body: { organisation_id: id } })
       clock.ms += 6 * MINUTE
-      // The first entry of the account is public, so a code of the account is enough.
+      // The first entry of the account is public, so a code of the account is enough to send it.
       const other = await enrolled(server, maker, await server.newEnrolmentCode(maker.id))
       const { session_id } = made.session
       assert.deepEqual(

@@ -32,9 +32,7 @@ interface Listed {
   readonly key: readonly [Table, string]
   /** The member of the answer that identifies the item, where it is not `id`. */
   readonly shownAs?: string
-  /**
-   * The table and column of items that have their row elsewhere, with an account of their own.
-   */
+  /** The table and column of items stored elsewhere, which the list names by their account. */
   readonly else?: readonly [Table, string]
 }
 

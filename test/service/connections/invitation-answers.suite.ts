@@ -159,7 +159,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
         for (const verb of ['approve', 'decline', 'withdraw'] as const)
           await fails('not_found', answerBy(ada, verb, bad))
       assert.deepEqual(await received(bob, connection), [])
-      // Nor by another account that has the mailbox after the answer.
+      // Another account that has the mailbox after the answer cannot approve it, either.
       await approveInvitation(dora, { id })
       await hand.db
         .updateTable('emails')

@@ -154,7 +154,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       await make(carl, id, { op: 'leave' })
       await make(bob, id, { op: 'rotate' })
       await refused()
-      // Nor does an old answer count again.
+      // An old answer does not count again, either.
       const [old] = (await carl.account.invitations.list({})).received
       await fails('invalid_state', approveInvitation(carl, old!), 'approved')
       await refused()

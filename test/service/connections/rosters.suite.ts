@@ -307,8 +307,8 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
         await append(entry)
         taken.push(entry)
       }
-      // The first entries are inserted directly: the test is about the two hundredth and the
-      // next.
+      // The next entries are inserted directly: the test is about the two hundredth and the one
+      // after it.
       const first = taken.length
       for (const maker of makers.slice(3, 198)) taken.push(addition(maker))
       await db
