@@ -1,6 +1,6 @@
 /**
  * Checks the English of comments and documents: how often some words occur per 1,000 words of a
- * folder, and how long the lines are. The rules stand in CONTRIBUTING.md.
+ * folder, and how long the lines are. CONTRIBUTING.md has the rules.
  */
 import ts from 'typescript-5'
 

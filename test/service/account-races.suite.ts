@@ -1,4 +1,7 @@
-/** Accounts that are deleted while something else is under way: nobody meets an internal error, and nothing is left over. For every engine. */
+/**
+ * Accounts that are deleted during other operations: no internal errors, and no rows left over.
+ * For every engine.
+ */
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { after, before, describe, test } from 'node:test'
@@ -14,7 +17,7 @@ import type { Engine } from './engines.ts'
 import { connect, enrol, enrolByMail, mailedCode, newAddress, type Person } from './person.ts'
 import { openSubject, type LocalSubject } from './subject.ts'
 
-/** What a caller is told who comes too late; `backend_unavailable` asks for another attempt. */
+/** The errors of a call that comes too late; `backend_unavailable` asks for another attempt. */
 const TOO_LATE = [
   'conflict',
   'forbidden',
@@ -39,7 +42,7 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
       await subject.close()
     })
 
-    /** Somebody whose calls begin at once, without a proof that is looked at before. */
+    /** Enrols a person with calls that start at once, without a check of a proof. */
     async function person(called: string): Promise<Person> {
       const made = await enrol(subject.server, called)
       const { id: account, device, enrolment } = made
@@ -87,7 +90,7 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
           () => ada.account.profile.read({}),
           () => ada.account.exports.create({}),
         ]
-        // Each round begins the deletion a little later.
+        // Each round starts the deletion a little later.
         const running = Promise.allSettled(others.map((act) => act()))
         for (let turn = 0; turn < round * 20; turn++) await setImmediate()
         await end(ada)
@@ -156,7 +159,7 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
         await approved(bob, id, ada)
         const updated = async () => (await bob.account.connections.read({ id })).updated_at
         const before = await updated()
-        /** Whether somebody waits for what another one holds. */
+        /** Checks whether a query waits for a lock of another transaction. */
         const waiting = async () => {
           const { rows } = await sql`select 1 from pg_stat_activity
             where datname = current_database() and wait_event_type = 'Lock'`.execute(hand.db)

@@ -1,4 +1,7 @@
-/** The time in which an account is not deleted after a reset without its recovery key. For every engine. */
+/**
+ * The time in which an account is not deleted after a reset without its recovery key. For every
+ * engine.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { openServiceDatabase, type ServiceDatabase } from './database.ts'
@@ -50,7 +53,10 @@ export function accountWaitSuite(name: string, { newPlace }: Engine): void {
       assert.equal((await rowsOf(id)).length, 1)
     }
 
-    /** As if the server had stored this entry, and those before it, so many days ago. */
+    /**
+     * Moves the times at which the server stored this entry and those before it that many days
+     * back.
+     */
     const ago = (id: string, seq: number, days: number) =>
       hand.db
         .updateTable('key_log_entries')

@@ -1,4 +1,7 @@
-/** The end of an account, at the account server: nothing of it is left, and others lose nothing of theirs. For every engine. */
+/**
+ * The deletion of an account at the account server. No row of the account is left, and other
+ * accounts lose nothing of their own. For every engine.
+ */
 import assert from 'node:assert/strict'
 import { hash, randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
@@ -32,7 +35,7 @@ const refuses = (code: string, state: string | undefined, promise: Promise<unkno
     return true
   })
 
-/** A log entry as a device hands it over: whose words it heard. */
+/** Returns a verification log entry as a device sends it, with the member that matched. */
 const verificationOf = (connection_id: string, member_id: string) =>
   JSON.stringify({
     id: newId('ver_', Date.now()),
@@ -68,7 +71,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       await subject.close()
     })
 
-    /** Every row of the database as text, by table. */
+    /** Returns every row of the database as text, by table. */
     async function everything(): Promise<Map<string, string[]>> {
       const tables = await hand.db.introspection.getTables()
       const all = new Map<string, string[]>()
@@ -84,7 +87,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       }
       return all
     }
-    /** The tables in which one of the ids stands. */
+    /** Returns the tables that contain one of the ids. */
     const tablesWith = async (ids: readonly string[]) =>
       [...(await everything())]
         .filter(([, rows]) => rows.some((row) => ids.some((id) => row.includes(id))))
@@ -92,7 +95,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
         .toSorted()
 
     const person = (called: string) => enrol(subject.server, called)
-    /** What she asks for in this process, where no session ends with the clock. */
+    /** Deletes the account, called in this process, where the clock ends no session. */
     const end = ({ account }: Pick<Person, 'account'>) => account.account.delete({})
     const newOrganisation = ({ account }: Person, called = 'Example') =>
       account.organisations.create({ body: { name: called } })
@@ -115,7 +118,9 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
         })
       ).machine_id
 
-    /** Rows of an account in all tables that an account may have rows in; answers their ids. */
+    /**
+     * Adds rows of an account to all tables that an account may have rows in; returns their ids.
+     */
     async function furnish({ id: account_id, device }: Person, connection: string, other: Person) {
       const { db } = hand
       const made = { created_at: 1 }
@@ -304,7 +309,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       return [tag, preset, link, request, external, guest, note, claim, file, turn, said, token]
     }
 
-    /** Rows of an account in the tables of an organisation that it is in. */
+    /** Adds rows of an account to the tables of an organisation that it is a member of. */
     async function workIn(organisation_id: string, account_id: string) {
       const { db } = hand
       const [group, alert] = [newId('grp_', Date.now()), newId('alr_', Date.now())]
@@ -389,7 +394,8 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
         assert(full.includes(table), `the test knows no row of an account in ${table}`)
 
       await end(ada)
-      // Whose words others heard is in their logs, which are theirs.
+      // The logs of other accounts name the members that they verified, and belong to those
+      // accounts.
       assert.deepEqual(await tablesWith(ids), ['verifications'])
       const logged = await hand.db.selectFrom('verifications').select('account_id').execute()
       assert.deepEqual(
@@ -398,7 +404,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       )
       for (const { account } of [ada, second, waiting])
         await refuses('invalid_token', undefined, account.context.read({}))
-      // What is others' stays.
+      // The rows of other accounts stay.
       const { members, state } = await bob.account.connections.read({ id: shared })
       assert.deepEqual([members.map(({ user_id }) => user_id), state], [[bob.id], 'pending'])
       const { organisations } = await bob.account.context.read({})
@@ -410,7 +416,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
         'organisation_members',
       ])
       assert.deepEqual(await subject.server.letters(email), [], 'no letter to her either')
-      // The mailbox is free for whoever has it.
+      // The mailbox is free again: its owner can create an account with it.
       const again = await enrolByMail(subject.server, email, 'Ada')
       assert.notEqual(again.id, ada.id)
       assert.deepEqual((await again.account.connections.list({})).items, [])
@@ -447,7 +453,8 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
           undefined,
           stranger.account.keyLogs.read({ account: ada.id }),
         )
-      // Nothing is sealed to who is gone: the device hears that it must decide anew.
+      // No envelope is sealed to a deleted account: the server rejects the change, and the device
+      // has to make another.
       const { body } = await changeBy(bob, id, { op: 'rotate' })
       await refuses('conflict', undefined, bob.account.rosters.append({ connection: id, body }))
       const envelopes = body.envelopes.slice(1)

@@ -1,4 +1,6 @@
-/** The end of an account, on both engines; and of SQLite, that its file is clean. */
+/**
+ * The deletion of an account on both engines; and on SQLite, that the file is clean afterwards.
+ */
 import assert from 'node:assert/strict'
 import { cpSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,8 @@
-/** `PLACE=… node acting.ts ROUND`: writes two rows a key in two transactions without end, and says each key when it is answered. */
+/**
+ * `PLACE=… node acting.ts ROUND`: runs operations under new keys without end. Each writes a row
+ * twice, in two transactions that the operation joins. The process prints each key after its
+ * answer.
+ */
 import { writeSync } from 'node:fs'
 import { newBackground } from '../../src/service/db/background.ts'
 import { openEngine, queriesOver } from '../../src/service/db/database.ts'

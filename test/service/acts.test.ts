@@ -1,4 +1,4 @@
-/** An account in this process, asked as part of an act. */
+/** Calls to an account in this process as part of an operation. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** What the suites of questions and of feedback share. */
+/** Shared helpers of the suites of questions and of feedback. */
 import assert from 'node:assert/strict'
 import type { Account } from '../../src/api/port.ts'
 import { AppError, type Code } from '../../src/errors.ts'
@@ -13,7 +13,7 @@ export const fails = (promise: Promise<unknown>, code: Code, says = /./) =>
     return true
   })
 
-/** What a text must not be, whichever field it is for. */
+/** Texts that every field rejects. */
 export const BAD_TEXTS: [name: string, text: unknown][] = [
   ['empty', ''],
   ['blank', ' \n'],
@@ -29,6 +29,6 @@ export const BAD_TEXTS: [name: string, text: unknown][] = [
   ['a list', ['a']],
 ]
 
-/** The same account by a token that has no end here. */
+/** Returns the same account, called with a token that does not expire here. */
 export const asMachine = ({ service }: LocalSubject, { id }: Person): Account =>
   service.as({ account: id, device: null, session: null, token: 'tok_x' })

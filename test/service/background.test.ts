@@ -1,4 +1,6 @@
-/** Work that nobody waits for; what it has to do with acts is in the suite of transactions. */
+/**
+ * Background work that no request waits for; the suite of transactions tests it with operations.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AppError } from '../../src/errors.ts'
@@ -15,7 +17,7 @@ test('what fails in the background is a line in the log; a stack is for what sho
   ]
   for (const error of errors) background.run(() => Promise.reject(error))
   await background.idle()
-  // Whoever gives work has done its own, and is not told of a failure even at once.
+  // The code that starts work is finished, and gets no error even if the work fails at once.
   background.run(() => {
     throw bug
   })

@@ -1,4 +1,4 @@
-/** The addresses of an account and the organisation that it acts in, on both engines. */
+/** The addresses of an account and its active organisation, on both engines. */
 import { activeOrgSuite } from './organisations/active-org.suite.ts'
 import { emailBoundsSuite } from './email-bounds.suite.ts'
 import { emailStatesSuite } from './email-states.suite.ts'

@@ -1,6 +1,6 @@
 /**
- * A child process that makes guest codes until it is killed, and says each only after the server has answered.
- * Arguments: the database file. Out: one id a line.
+ * A child process that creates guest codes until it is killed. It prints each after the server’s
+ * answer. Argument: the database file. Output: one id on each line.
  */
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { enrol } from './person.ts'

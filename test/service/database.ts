@@ -1,4 +1,7 @@
-/** The database of an account server as tests look into it: opened, at this program's version, with the query builder. */
+/**
+ * Opens the database of an account server for tests. It has this program’s version, and the query
+ * builder over it.
+ */
 import type { Kysely } from 'kysely'
 import { openEngine, queriesOver } from '../../src/service/db/database.ts'
 import type { Schema } from '../../src/service/db/schema.ts'
@@ -8,7 +11,7 @@ export interface ServiceDatabase {
   readonly close: () => Promise<void>
 }
 
-/** Open it as the account server does. */
+/** Opens it as the account server does. */
 export async function openServiceDatabase(at: {
   url: string | null
   file: string

@@ -1,4 +1,4 @@
-/** How many addresses and mails there may be, and what is none, for every engine. */
+/** Limits of addresses and mails, and invalid addresses, for every engine. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -57,7 +57,7 @@ export function emailBoundsSuite(name: string, engine: Engine): void {
       const again = await add(ada, address)
       assert.deepEqual(await add(ada, address), again)
       assert.equal((await links(address)).length, 3)
-      // What was mailed last is still good; a mail that may go out would have taken its place.
+      // The last link is still valid; a mail that may be sent would have replaced it.
       const token = (await mailed(address, 3)).at(-1)!
       later(HOUR - 1)
       await add(ada, address)
@@ -106,7 +106,7 @@ export function emailBoundsSuite(name: string, engine: Engine): void {
       for (const [i, one] of strangers.entries()) await add(one, all[i]!)
       await claimed(await byMail(), newAddress())
       assert.equal(await sent(), 3)
-      // They keep no older account from confirming the address.
+      // They do not prevent an older account from confirming the address.
       const { token } = await claimed(owner, address)
       later(HOUR)
       for (const one of strangers) await add(one, address)
@@ -133,7 +133,8 @@ export function emailBoundsSuite(name: string, engine: Engine): void {
       await Promise.all(
         Array.from({ length: 6 }, (_, i) => add(i % 2 === 0 ? ada : there, address)),
       )
-      // Whatever else there is to send has gone out when what is asked later has.
+      // Once the mail of a later request has arrived, all mails of earlier requests have been
+      // sent.
       for (const one of [ada, there]) {
         const later = newAddress()
         await add(one, later)

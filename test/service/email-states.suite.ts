@@ -1,4 +1,4 @@
-/** What may be done with an address in each of its states, and whose it is, for every engine. */
+/** Operations on an address in each of its states, and its owner, for every engine. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY, ENDED, LINK, type Mailboxes, openMailboxes } from './emails-subject.ts'
@@ -89,7 +89,7 @@ export function emailStatesSuite(name: string, engine: Engine): void {
           'another’s': { add: 'the same claim', look: TAKEN, confirm: TAKEN, becomes: '' },
         }
 
-      /** An address in this state, its claim, and the link that was mailed last. */
+      /** Returns an address in this state, its claim, and the link that was mailed last. */
       async function addressIn(state: State, ada: Person) {
         const address = newAddress()
         if (state === 'new') return { address, id: '', token: 'x'.repeat(43) }

@@ -1,4 +1,6 @@
-/** An account server in this process, whose people add addresses and read what is mailed there. */
+/**
+ * An account server in this process, with people who add addresses and read the mails to them.
+ */
 import assert from 'node:assert/strict'
 import type { Content } from '../../src/api/route.ts'
 import { openServiceDatabase } from './database.ts'
@@ -9,16 +11,22 @@ import { openSubject } from './subject.ts'
 export const HOUR = 3_600_000
 export const DAY = 24 * HOUR
 export const LINK = /https:\/\/countersign\.test\/confirm\/([\w-]{43})\n/
-/** What the page says of a link that is good for nothing. */
+/** The text of the page for a link that is not valid. */
 export const ENDED = /This link has ended/
 
 const ANYBODY = { key: null }
 const plain = ({ body }: Content) => (body as string).replace(/\s+/g, ' ')
 
-/** What the suites of addresses share. It is there once tests run, so each takes its part in `before`. */
+/**
+ * The shared subject of the suites of addresses. It exists once tests run, so each suite reads it
+ * in `before`.
+ */
 export type Mailboxes = Awaited<ReturnType<typeof openMailboxes>>
 
-/** A server on a new database, with a replica where the engine has them; whoever opens it closes it. */
+/**
+ * Opens a server on a new database, with a replica where the engine has them. The caller closes
+ * it.
+ */
 export async function openMailboxes({ newPlace, replicas }: Engine) {
   const place = await newPlace()
   const subject = await openSubject(place)
@@ -30,7 +38,7 @@ export async function openMailboxes({ newPlace, replicas }: Engine) {
     subject.clock.ms += ms
   }
   const time = () => new Date(subject.clock.ms).toISOString()
-  /** A person whose session does not end with the clock. */
+  /** Returns a person with a session that the clock does not end. */
   function inside(person: Person, at = subject): Person {
     const { session_id: session } = person.enrolment.session
     const who = { account: person.id, device: person.device, session, token: null }
@@ -44,16 +52,16 @@ export async function openMailboxes({ newPlace, replicas }: Engine) {
     account.emails.create({ body: { address } })
   const listed = async ({ account }: Pick<Person, 'account'>) =>
     (await account.emails.list({})).items
-  /** What is listed, with a mark at what was not confirmed. */
+  /** Returns the listed addresses, with a question mark after those that are not confirmed. */
   const addresses = async (of: Pick<Person, 'account'>) =>
     (await listed(of)).map(({ address, verified }) => (verified ? address : `${address}?`))
 
-  /** The tokens that were mailed to an address. */
+  /** Returns the tokens that were mailed to an address. */
   async function links(address: string): Promise<string[]> {
     const letters = await Promise.all(servers.map(({ server }) => server.letters(address)))
     return letters.flat().flatMap(({ text }) => LINK.exec(text)?.[1] ?? [])
   }
-  /** The same once they are so many; mails go out while nobody waits. */
+  /** Returns these tokens once there are that many; mails are sent in the background. */
   async function mailed(address: string, least = 1): Promise<string[]> {
     for (;;) {
       const all = await links(address)

@@ -178,7 +178,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       await confirm(token)
       const laptop = await join(subject.server, await mailedCode(subject.server, second))
       assert.equal(laptop.enrolment.account_id, ada.id)
-      // It was sent when the address was nobody's, and makes no account any more.
+      // It was sent while no account had the address, and no longer creates an account.
       const begin = subject.server.door().enrolment.create(enrolmentOf(newMaker(), stale))
       await fails('invalid_token', begin)
     })
@@ -286,7 +286,7 @@ export function emailsSuite(name: string, engine: Engine): void {
         await ends(ada, laptop)
         assert.match(await page(token), ENDED)
         assert.match(await confirm(token), ENDED)
-        // One that was let in a moment before it ended, too.
+        // This holds also for a call that was authorised a moment before the session ended.
         const late = inside({ ...ada, ...laptop })
         await assert.rejects(add(late, newAddress()), { code: 'invalid_token' })
         assert.deepEqual((await addresses(other))[0], `${address}?`, 'of this account alone')

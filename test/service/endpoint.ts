@@ -1,4 +1,4 @@
-/** A real server on loopback that speaks the interface of OpenAI as far as a test wants it to. */
+/** A real server on loopback with the interface of OpenAI, as far as a test needs it. */
 import { once } from 'node:events'
 import { type IncomingHttpHeaders, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,20 +11,20 @@ export interface Asked {
   readonly body: string
 }
 
-/** What it does with one request. */
+/** Answers one request. */
 export type Speaker = (res: ServerResponse, asked: Asked) => unknown
 
 export interface Endpoint {
-  /** The base that clients take. */
+  /** The base URL for clients. */
   readonly url: string
-  /** What came in, oldest first. */
+  /** The requests received, oldest first. */
   readonly asked: Asked[]
-  /** What it does from now on. */
+  /** Answers the next requests. */
   speak: Speaker
   readonly close: () => void
 }
 
-/** An event of an answer, with this text. */
+/** Returns one event of an answer, with this text. */
 export const delta = (content: string) =>
   `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content }, finish_reason: null }] })}\n\n`
 export const LAST = 'data: [DONE]\n\n'
@@ -32,7 +32,7 @@ export const LAST = 'data: [DONE]\n\n'
 export const begins = (res: ServerResponse): ServerResponse =>
   res.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8' })
 
-/** Says these texts, an event each, and is done. */
+/** Answers with these texts, one event each, and the last mark. */
 export const says =
   (...texts: readonly string[]): Speaker =>
   (res) => {
@@ -41,7 +41,7 @@ export const says =
     res.end(LAST)
   }
 
-/** The messages of a question, as [role, content]. */
+/** Returns the messages of a question as [role, content]. */
 export const messagesOf = ({ body }: Asked): [string, string][] =>
   (JSON.parse(body) as { messages: { role: string; content: string }[] }).messages.map(
     ({ role, content }) => [role, content],

@@ -1,4 +1,4 @@
-/** PostgreSQL that does not answer as it should: silent, or undecided between two transactions. */
+/** PostgreSQL with faults: no answer, or a deadlock of two transactions. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
@@ -18,7 +18,10 @@ before(async () => {
 })
 after(() => postgres.stop())
 
-/** A wire that can fall silent: it stays open, and nothing comes through any more. */
+/**
+ * Starts a proxy that can fall silent: connections stay open, and no answer passes through any
+ * more.
+ */
 async function silenceable(t: TestContext, url: string) {
   const { hostname, port } = new URL(url)
   const far: Socket[] = []
@@ -60,7 +63,8 @@ test('a query that nothing answers fails as an outage, and its connection is use
   assert.equal((await reaching(() => one.execute(db))).rows.length, 1)
 })
 
-// The time-out is longer than the two seconds promised, and shorter than any other patience with the database.
+// The time-out is longer than the two seconds promised, and shorter than all other time-outs for
+// the database.
 test(
   'a server whose database says nothing lives, and says soon that it is not ready',
   { timeout: 4_000 },

@@ -1,4 +1,4 @@
-/** Both engines of the account server: the tests that hold for either are handed empty databases of each. */
+/** Both engines of the account server: tests that hold for either get empty databases of each. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,13 +7,13 @@ import { type Postgres, startPostgres } from './postgres.ts'
 import type { Place } from './subject.ts'
 
 export interface Engine {
-  /** An empty database. */
+  /** Creates an empty database. */
   readonly newPlace: () => Promise<Place>
-  /** Whether several servers may work on one database at the same moment. */
+  /** Whether several servers may work on one database at the same time. */
   readonly replicas: boolean
 }
 
-/** Register tests for either engine. */
+/** Registers tests for either engine. */
 export function onBothEngines(suites: (name: string, engine: Engine) => void): void {
   describe('SQLite', () => {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-engine-'))

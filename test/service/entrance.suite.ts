@@ -1,6 +1,6 @@
 /**
- * How a device gets in again, and how one does no more: sessions that replace each other, devices that were revoked or given up,
- * also at the moment when they ask for something. For every engine.
+ * How a device signs in again, and when it no longer can. Sessions replace each other; devices
+ * are revoked or given up, also during a request. For every engine.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -43,7 +43,7 @@ import { openSubject, PUBLIC_URL, type LocalSubject } from './subject.ts'
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-/** Rejects with this code, and these words of what to do. */
+/** Checks that a call is rejected with this code and a message that matches. */
 const refused = (code: string, words: RegExp, call: Promise<unknown>) =>
   assert.rejects(call, (error: unknown) => {
     assert.ok(error instanceof AppError, String(error))
@@ -52,7 +52,7 @@ const refused = (code: string, words: RegExp, call: Promise<unknown>) =>
     return true
   })
 
-/** The same database; `first` is done between what an answer asks and its transaction. */
+/** Returns the same database; it runs `first` before each transaction of an answer. */
 function interrupted(db: Kysely<Schema>, first: () => Promise<unknown>): Kysely<Schema> {
   type Work = Parameters<ReturnType<Kysely<Schema>['transaction']>['execute']>[0]
   const transaction = () => ({
@@ -84,7 +84,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       await subject.close()
     })
 
-    /** A person with a mailbox and a second device, which waits. */
+    /** Enrols a person with a mailbox and a second device, which waits for approval. */
     async function withNewcomer() {
       const email = newAddress()
       const ada = await enrolByMail(subject.server, email)
@@ -111,7 +111,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       const first = await enrolled(server, ada, await code())
       assert.deepEqual([first.enrolment.device_id, first.enrolment.approved], [ada.device, true])
       await first.account.pendingDevices.read({ id: laptop.device })
-      // By its keys: while it waits, in the log, approved.
+      // By its keys: while it waits, when it is in the log, and when it is approved.
       const its = await code()
       const again = () => join(server, its, laptop)
       assert.equal((await again()).enrolment.approved, false)
@@ -123,7 +123,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       const approved = await again()
       assert.equal(approved.enrolment.approved, true)
       await approved.account.duties.read({})
-      // So may the one of the first entry.
+      // The device of the first entry may do so, too.
       const keysOnly = await join(server, await code(), newcomerOf(ada.keys, ada.device))
       assert.equal(keysOnly.enrolment.approved, true)
       assert.equal((await keysOnly.account.devices.list({})).items.length, 2)
@@ -135,7 +135,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
         Promise.all(calls.map((call) => call()))
       const times = <T>(call: () => Promise<T>) => Array.from({ length: 6 }, () => call)
       const { auth: key } = newDeviceKeys()
-      // By a code, the first of an account; then a further one, by a code and by several.
+      // By a code, the first of an account; then a further device, by one code and by several.
       const [email, maker] = [newAddress(), newMaker()]
       const first = await mailedCode(server, email)
       const ada = (await all(times(() => enrolled(server, maker, first))))[0]!
@@ -145,7 +145,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       const codes: string[] = []
       for (let i = 0; i < 3; i++) codes.push(await mailedCode(server, email))
       await all(codes.map((its) => () => join(server, its, tablet)))
-      // By assertions, each good for once: the first of a machine account.
+      // By assertions, each valid once: the first device of a machine account.
       const organisation = await ada.account.organisations.create({ body: { name: 'Acme' } })
       const { machine_id: machine } = await ada.account.machines.create({
         body: { organisation_id: organisation.id, name: 'billing', key: key.jwk },
@@ -178,7 +178,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       }
       await revoked(join(subject.server, await code(), laptop))
       await append(ada, await revocationBy(ada, ada.device))
-      // Of an account without any device, too.
+      // Also of an account without any device.
       await revoked(join(subject.server, await code(), laptop))
       await revoked(enrolled(subject.server, ada, await code()))
     })
@@ -208,7 +208,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       const { id } = await own.organisations.create({ body: { name: 'Acme' } })
       await own.context.activeOrg({ body: { organisation_id: id } })
       clock.ms += 6 * MINUTE
-      // Whoever has a code of the account knows its first entry, which is public.
+      // The first entry of the account is public, so a code of the account is enough to send it.
       const other = await enrolled(server, maker, await server.newEnrolmentCode(maker.id))
       const { session_id } = made.session
       assert.deepEqual(
@@ -231,7 +231,8 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       await Promise.all([one, two, three].map(renew))
       subject.clock.ms += 1
       const four = await enter()
-      // Whoever knows a code and the key log may open a session; it ends no other before it has proven the key.
+      // A code and the key log are enough to open a session, but it ends no other before it has
+      // proven the key.
       for (const { account } of [one, two]) await account.context.read({})
       await renew(four)
       for (const { account } of [one, two])
@@ -268,7 +269,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
         const proven = async () => (await tokens.execute()).map((row) => row.proven)
         // Those that it used, and the newest.
         assert.deepEqual(await proven(), [0, 1, 1])
-        // Expired tokens go, whether a session is opened or renewed.
+        // Expired tokens are deleted when a session is opened and when one is renewed.
         subject.clock.ms += 60 * MINUTE
         await comes(ada, await code(), laptop)
         assert.deepEqual(await proven(), [0])
@@ -327,7 +328,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       await refused('validation_failed', /entry/, add())
       await somebodyComes()
       await refused('invalid_token', /enrol/, renew(laptop))
-      // It may begin anew, with the same keys; one that is in the log stays.
+      // It may enrol again with the same keys; one that is in the log stays.
       await join(subject.server, await code(), laptop)
       assert.deepEqual(await waiting(), [laptop.device])
       await add()

@@ -1,4 +1,7 @@
-/** What both engines must do alike: transactions around an answer, and acts under a key. */
+/**
+ * Cases that both engines must treat alike: transactions around an answer, operations under a
+ * key.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once as event } from 'node:events'
@@ -19,7 +22,9 @@ import type { Place } from './subject.ts'
 const DAY_MS = 24 * 3_600_000
 export const KEYED: Keyed = { caller: 'ses_1', key: 'k', fingerprint: 'f' }
 
-/** A server's database, with what stands on it; an account is what is written here. */
+/**
+ * Opens a server’s database with the functions over it; the rows that tests write are accounts.
+ */
 export async function openReplica(t: TestContext, place: Place, clock = { ms: 1_000_000 }) {
   const engine = await openEngine(place)
   const db = await queriesOver(engine)
@@ -51,10 +56,10 @@ export async function openReplica(t: TestContext, place: Place, clock = { ms: 1_
   }
 }
 
-/** Work that must not be done. */
+/** Fails the test: this work must not run. */
 export const never = (): Promise<never> => assert.fail('done again')
 
-/** A promise, and what keeps it. */
+/** Returns a promise and the function that resolves it. */
 export function gate() {
   let open = () => undefined as void
   const opened = new Promise<void>((resolve) => (open = resolve))
@@ -64,7 +69,7 @@ export function gate() {
 export function idempotencySuite(
   name: string,
   newPlace: () => Promise<Place>,
-  /** Whether others may write while a transaction is open. */
+  /** Whether other connections may write while a transaction is open. */
   concurrent: boolean,
 ): void {
   describe(`transactions: ${name}`, () => {
@@ -97,7 +102,8 @@ export function idempotencySuite(
       const { engine, db, write, written } = await opened(t)
       await engine.atomically(db, async () => {
         await write('a')
-        // Also when it is the database that refuses: PostgreSQL takes nothing more in that transaction.
+        // Also when the database rejects a statement: PostgreSQL then accepts no further one in
+        // that transaction.
         const twice = db.transaction().execute(async (trx) => {
           await write('b', trx)
           await write('a', trx)
@@ -236,7 +242,7 @@ export function idempotencySuite(
       assert.deepEqual(await once(KEYED, never), { n: 1 })
       clock.ms += 1
       assert.deepEqual(await once({ ...KEYED, fingerprint: 'g' }, async () => ({ n: 2 })), { n: 2 })
-      // Whose turn never comes again is cleared away by others.
+      // A record without another retry is deleted by later operations.
       clock.ms += DAY_MS
       await once({ ...KEYED, key: 'other' }, async () => ({ n: 3 }))
       await background.idle()
@@ -275,7 +281,7 @@ export function idempotencySuite(
       })
       await assert.rejects(refused, { code: 'conflict' })
       assert.deepEqual([await written(), await records()], [['counted'], []])
-      // Mended, under the same key.
+      // A corrected request under the same key.
       await once({ ...KEYED, fingerprint: 'g' }, act('mended'))
       assert.deepEqual([await written(), await records()], [['counted', 'mended'], ['k']])
     })

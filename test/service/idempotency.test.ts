@@ -1,4 +1,7 @@
-/** Acts under a key at the account server, on both engines; and what only a database of its own can do to them. */
+/**
+ * Operations under a key at the account server, on both engines. Some cases need a database of
+ * their own.
+ */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

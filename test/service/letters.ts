@@ -1,4 +1,4 @@
-/** Mail as its reader sees it (RFC 5322, RFC 2045): as much of it as the server writes. */
+/** Parses mail as its reader sees it (RFC 5322, RFC 2045), as far as the server writes it. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -18,7 +18,7 @@ const quotedPrintable = (text: string) => {
   return Buffer.from(bytes, 'latin1').toString('utf8')
 }
 
-/** RFC 2047, in UTF-8. */
+/** Decodes encoded words of RFC 2047, in UTF-8. */
 const word = (text: string) =>
   text.replace(/=\?UTF-8\?([QB])\?(.*?)\?=/g, (_, kind: string, body: string) =>
     kind === 'B'
@@ -52,7 +52,10 @@ export function letterOf(bytes: Buffer): Letter {
   return { from: of('from'), to: of('to'), subject: of('subject'), text, headers }
 }
 
-/** The first letter of a mail folder to an address with this text; some are sent while nobody waits. */
+/**
+ * Waits for the first letter of a mail folder to an address with this text, and returns it. Some
+ * letters are sent in the background.
+ */
 export async function letterIn(dir: string, address: string, text: RegExp): Promise<Letter> {
   for (;;) {
     const letter = (await lettersIn(dir, address)).find((one) => text.test(one.text))
@@ -61,7 +64,7 @@ export async function letterIn(dir: string, address: string, text: RegExp): Prom
   }
 }
 
-/** The letters of a mail folder to an address, in the order of their names. */
+/** Returns the letters of a mail folder to an address, in the order of their names. */
 export async function lettersIn(dir: string, address: string): Promise<Letter[]> {
   const names = await readdir(dir).catch(() => [])
   const all = names.filter((name) => name.endsWith('.eml')).sort()
@@ -73,10 +76,10 @@ export async function lettersIn(dir: string, address: string): Promise<Letter[]>
 
 const CODE = /\b[0-9A-Z]{4}(?:-[0-9A-Z]{4}){3}\b/
 
-/** Whether a letter has a code; notices have none, and come when they come. */
+/** Checks whether a letter has a code; notices have none, and arrive at any time. */
 export const hasCode = ({ text }: Letter): boolean => CODE.test(text)
 
-/** The code in a letter. */
+/** Returns the code in a letter. */
 export function codeIn({ text }: Letter): string {
   const [code] = CODE.exec(text) ?? []
   if (code === undefined) throw new Error(`no code in: ${text}`)
@@ -85,7 +88,7 @@ export function codeIn({ text }: Letter): string {
 
 const CONFIRMATION = /http\S+\/confirm\/\S+/
 
-/** The link that was mailed to an address, to confirm it. */
+/** Returns the confirmation link that was mailed to an address. */
 export async function confirmationIn(dir: string, address: string): Promise<string> {
   const { text } = await letterIn(dir, address, CONFIRMATION)
   return CONFIRMATION.exec(text)![0]

@@ -1,10 +1,13 @@
-/** A verification log by the thousand, put into SQLite at once: as long, and as hard to compress, as in life. */
+/**
+ * Inserts a verification log of thousands of entries into SQLite at once. Its length
+ * and compression ratio are realistic.
+ */
 import { DatabaseSync } from 'node:sqlite'
 import { timeAt } from '../../src/api/fields.ts'
 import type { LogEntry } from '../../src/api/rest/verify.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 
-/** The check of words on one connection. `at`: Unix milliseconds */
+/** Returns the entry of a check of words on one connection. `at`: Unix milliseconds */
 export const logEntry = (at: number): LogEntry => ({
   id: newId('ver_', at),
   at: timeAt(at),
@@ -24,7 +27,7 @@ export const logEntry = (at: number): LogEntry => ({
   caller: 'command line',
 })
 
-/** Put `count` entries into the log of an account, a minute apart, before `at`. */
+/** Inserts `count` entries into the log of an account, one minute apart, before `at`. */
 export function fillLog(file: string, account: string, count: number, at: number): void {
   const database = new DatabaseSync(file)
   try {

@@ -1,4 +1,7 @@
-/** How a machine account proves its key, with our assertions and those of other people's libraries, on any engine. */
+/**
+ * How a machine account proves its key, on any engine. The assertions are made here and by other
+ * libraries.
+ */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, beforeEach, describe, test } from 'node:test'
@@ -74,7 +77,8 @@ export function assertionsSuite(name: string, engine: Engine): void {
         await machineOf(here.ground, assertion)
         const again = await refusal(machineOf(here.ground, assertion))
         assert.equal(again.error, 'invalid_client')
-        // The last moment that the leeway for clocks allows, after others have cleared away what ran out.
+        // The last moment that the leeway for clocks allows; the next assertion deletes expired
+        // records.
         here.clock.ms = (here.seconds() + 60 + 59) * 1000 + 999
         await machineOf(here.ground, await here.assertionOf(machine))
         for (const { ground } of [here, replica])

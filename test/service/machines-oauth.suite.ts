@@ -1,4 +1,6 @@
-/** How a machine account gets tokens for its assertions, as OAuth clients see it, on any engine. */
+/**
+ * How a machine account gets tokens for its assertions, as OAuth clients see it, on any engine.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import * as oauth4webapi from 'oauth4webapi'
@@ -100,7 +102,7 @@ export function oauthSuite(name: string, engine: Engine): void {
 
     test('tokens are listed, and go when they ran out and another is got', async () => {
       const machine = await here.newMachine()
-      // Whatever it is called.
+      // The name of a token makes no difference.
       const own = await here.machineTokens.create(
         { body: { name: 'client_credentials', scope: 'read', expires_in: 60 } },
         as(machine.account),
@@ -133,7 +135,7 @@ export function oauthSuite(name: string, engine: Engine): void {
 
     test('oauth4webapi finds it, and gets a token with PrivateKeyJwt', async () => {
       const machine = await here.newMachine()
-      /** What the listener does with these two routes. */
+      /** Answers these two routes as the listener does. */
       const served = async (url: string, init: { method?: string; body?: unknown }) => {
         const { href } = new URL(url)
         if (href === `${ISSUER}/.well-known/oauth-authorization-server`)

@@ -1,4 +1,4 @@
-/** Organisations, machine accounts and their tokens over one database, as the suites want them. */
+/** Organisations, machine accounts and their tokens over one database, for the suites. */
 import type { Open, Session } from '../../src/api/port.ts'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { signAssertion } from '../../src/crypto/jose/client-assertion.ts'
@@ -23,19 +23,19 @@ export const ISSUER = 'https://countersign.test'
 export const ENDPOINT = `${ISSUER}/oauth/token`
 
 export const BY_JWT = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
-/** RFC 6749 section 5.2: what an error_description is made of. */
+/** RFC 6749 section 5.2: the characters of an error_description. */
 export const DESCRIPTION = /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/
 
 export type Subject = Awaited<ReturnType<typeof openMachines>>
 
 export type Form = Parameters<Open['oauth']['token']>[0]['body']
-/** An account and the key that should be its own. */
+/** An account and the key that it should have. */
 export interface Client {
   readonly account: string
   readonly key: KeyPair
 }
 
-/** An account's session, as its device has it. */
+/** Returns the session of an account, as its device has it. */
 export const as = (account: string): Session => ({
   account,
   device: newId('dev_', Date.now()),
@@ -45,11 +45,11 @@ export const as = (account: string): Session => ({
 
 export const newKey = (): KeyPair => newDeviceKeys().auth
 
-/** The private half, as libraries take it. */
+/** Returns the private key in the form that libraries accept. */
 export const privateKey = ({ jwk, secret }: KeyPair) =>
   crypto.subtle.importKey('jwk', { ...jwk, d: encodeBase64url(secret) }, 'Ed25519', false, ['sign'])
 
-/** Open what is under test; `clock` is shared by those who should agree on the time. */
+/** Opens the modules under test; subjects with the same `clock` have the same time. */
 export async function openMachines(place: Place, clock: { ms: number }) {
   const { db, close } = await openServiceDatabase(place)
   const now = () => clock.ms
@@ -71,7 +71,7 @@ export async function openMachines(place: Place, clock: { ms: number }) {
     return id
   }
 
-  /** A person with an organisation of theirs. */
+  /** Creates a person with an organisation. */
   async function newOwner() {
     const owner = await newPerson()
     const { id } = await answers.organisations.create({ body: { name: 'Acme' } }, as(owner))
@@ -100,7 +100,7 @@ export async function openMachines(place: Place, clock: { ms: number }) {
     newOwner,
     authenticate: (token: string) => authenticateMachine(ground, token),
 
-    /** What a machine sends for a token, `of` instead. */
+    /** Returns the form with which a machine requests a token; `of` replaces members. */
     form: async (client: Client, of: Partial<Record<keyof Form, string | undefined>> = {}) => ({
       grant_type: 'client_credentials',
       client_assertion_type: BY_JWT,
@@ -109,7 +109,7 @@ export async function openMachines(place: Place, clock: { ms: number }) {
     }),
     getToken: (body: Form) => answers.oauth.token({ body }, { key: null }),
 
-    /** A further person in an organisation. */
+    /** Adds a further person to an organisation. */
     async newMember(
       organisation: string,
       { role, state }: Pick<Schema['organisation_members'], 'role' | 'state'>,
@@ -129,7 +129,7 @@ export async function openMachines(place: Place, clock: { ms: number }) {
       return account
     },
 
-    /** What an administrator decides about a member. */
+    /** Sets the state of a member, as an administrator does. */
     async setState(account: string, state: Schema['organisation_members']['state']) {
       await db
         .updateTable('organisation_members')
@@ -138,7 +138,7 @@ export async function openMachines(place: Place, clock: { ms: number }) {
         .execute()
     },
 
-    /** A machine of an organisation of its own. */
+    /** Creates a machine account in an organisation of its own. */
     async newMachine(name = 'Backup') {
       const { owner, organisation } = await newOwner()
       const key = newKey()
@@ -149,7 +149,7 @@ export async function openMachines(place: Place, clock: { ms: number }) {
       return { owner, organisation, key, account }
     },
 
-    /** Everything that the database holds, as text. */
+    /** Returns all rows of the database as text. */
     async everything(): Promise<string> {
       const tables = await db.introspection.getTables()
       const rows = tables.map(({ name }) =>
@@ -163,17 +163,22 @@ export async function openMachines(place: Place, clock: { ms: number }) {
   }
 }
 
-/** Two servers over one new database, which agree on the time: the Unix milliseconds given. */
+/**
+ * Opens two servers over one new database with one clock, which starts at these Unix
+ * milliseconds.
+ */
 export async function openTwo(engine: Engine, ms: number): Promise<[Subject, Subject]> {
   const [place, clock] = [await engine.newPlace(), { ms }]
   return [await openMachines(place, clock), await openMachines(place, clock)]
 }
 
-/** Which servers may be asked something at the same moment. */
+/**
+ * Returns eight servers for simultaneous calls: both by turns, or `here` alone without replicas.
+ */
 export const atOnce = (engine: Engine, here: Subject, replica: Subject) =>
   Array.from({ length: 8 }, (_, i) => (engine.replicas && i % 2 === 1 ? replica : here))
 
-/** What a call is refused with, as its caller sees it. */
+/** Returns the error of a rejected call, as its caller sees it. */
 export async function refusal(call: Promise<unknown>) {
   const error = await call.then(
     () => new Error('It was not refused.'),

@@ -1,4 +1,4 @@
-/** What the tokens of machine accounts keep to, on any engine. */
+/** Rules of the tokens of machine accounts, on any engine. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { newId } from '../../src/crypto/encoding/id.ts'

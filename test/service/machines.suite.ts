@@ -1,4 +1,7 @@
-/** Who may have organisations and machine accounts, and what a key stands for, on any engine. */
+/**
+ * Which accounts may have organisations and machine accounts. The account that a key identifies.
+ * On any engine.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -9,7 +12,10 @@ import type { Engine } from './engines.ts'
 
 const START = Date.UTC(2026, 0, 1)
 
-/** Points that verify signatures nobody made, or that have a second spelling (RFC 8032 section 5.1.3). */
+/**
+ * Points that verify signatures without a private key, or that have a second encoding.
+ * @see RFC 8032 section 5.1.3
+ */
 const BAD_POINTS: Readonly<Record<string, readonly number[]>> = {
   'the neutral element': [1, ...Array<number>(31).fill(0)],
   'a point of order 4': Array<number>(32).fill(0),
@@ -54,7 +60,7 @@ export function machinesSuite(name: string, engine: Engine): void {
         const made = await here.organisations.create({ body: { name: 'Acme' } }, as(ada))
         assert.match(made.id, /^org_/)
         assert.deepEqual(made, { id: made.id, name: 'Acme', role: 'owner' })
-        // An active owner may go on at once.
+        // An active owner may continue at once.
         await create(ada, made.id)
       })
 
@@ -165,7 +171,7 @@ export function machinesSuite(name: string, engine: Engine): void {
         ])
           assert.equal((await refusal(call())).error, 'conflict')
         const [accounts = 0, machines = 0, members = 0] = before
-        // The admin, and the other owner with the membership of each.
+        // The admin and the other owner, each with a membership.
         assert.deepEqual(await counts(), [accounts + 2, machines, members + 2])
       })
 

@@ -1,6 +1,6 @@
 /**
- * Texts of other people in mails: whatever they wrote, no mail program makes a link of it, and no
- * line of a mail passes for the server's own.
+ * Texts of other people in mails. For every text, mail programs make no link of it, and no line
+ * of it looks like a line of the server.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -16,7 +16,7 @@ const TO = 'reader@home.test'
 
 type Name = keyof typeof fromOthers | keyof typeof own
 
-/** Every letter, with one text in the place of all names and messages and one of all addresses. */
+/** Every letter, with one text for all names and messages and one for all addresses. */
 const LETTERS: Readonly<Record<Name, (text: string, address: string) => Message>> = {
   codeMessage: () =>
     own.codeMessage({ to: TO, code: 'ABCD-EFGH', minutes: 15, publicUrl: PUBLIC_URL }),
@@ -95,14 +95,14 @@ const LETTERS: Readonly<Record<Name, (text: string, address: string) => Message>
     }),
 }
 
-/** What mail programs make links of: schemes, hosts, and addresses. */
+/** Texts that mail programs turn into links: schemes, hosts, and addresses. */
 const LINKS = /[a-z][a-z0-9+.-]*:[^\s"]|www\.\S|[^\s@]@[a-z0-9]|[^\s.]\.[a-z0-9]|\/\/\S/giu
 
-/** What of a mail looks like a link and is none of the server's own. */
+/** Returns the parts of a mail that look like links and are not the server’s own. */
 const linksIn = ({ text }: Message): string[] =>
   text.replaceAll(LINK, '').replaceAll(PUBLIC_URL, '').match(LINKS) ?? []
 
-/** The lines that a reader takes for the server's. */
+/** Returns the number of lines that a reader attributes to the server. */
 const ownLines = ({ text }: Message): number =>
   text.split('\n').filter((line) => !/^(?: {4}\||>) /.test(line)).length
 
@@ -140,7 +140,7 @@ const PIECES = [
   '\ud800',
 ]
 
-/** Texts made of these pieces, the same at each run. */
+/** Returns texts made of these pieces, the same in each run. */
 function* texts(count: number): Generator<string> {
   let seed = 20
   const next = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below
@@ -162,7 +162,7 @@ describe('what others wrote, in every letter', () => {
 
     it(`${name}: nothing that a mail program makes a link of`, () => {
       const address = 'x/y@home.test'
-      // The operator reads feedback as it was written.
+      // The operator gets feedback unchanged.
       for (const text of name === 'feedbackMessage' ? ['Ada'] : texts(300)) {
         const mail = letter(text, address)
         assert.deepEqual(linksIn(mail), [], JSON.stringify(text))

@@ -1,4 +1,4 @@
-/** Outgoing mail through real relays on loopback: good ones, bad ones, and none. */
+/** Outgoing mail through real relays on loopback: working ones, faulty ones, and none. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -23,7 +23,10 @@ const ENCODED = Buffer.from(`\0ada\0${PASSWORD}`).toString('base64')
 
 const mailBy = (smtp: string) => openMail({ place: { smtp }, from: FROM, now: () => 0 })
 
-/** A relay on loopback, without TLS. Answers its port, and what it was given. */
+/**
+ * Starts a relay on loopback, without TLS. Returns its port and the mails and logins that it
+ * received.
+ */
 async function relay(t: TestContext, options: SMTPServerOptions = {}) {
   const given: { from: string; to: string[]; letter: Letter; secure: boolean }[] = []
   const logins: unknown[] = []
@@ -51,14 +54,14 @@ async function relay(t: TestContext, options: SMTPServerOptions = {}) {
     },
     ...options,
   })
-  // A client that goes away in the middle is what some tests are about.
+  // Some tests are about a client that disconnects in the middle.
   server.on('error', () => undefined)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
   t.after(() => new Promise<void>((resolve) => server.close(() => resolve())))
   return { port: (server.server.address() as AddressInfo).port, given, logins }
 }
 
-/** That a mail is not sent, and what of it a caller and the log are told. */
+/** Checks that a mail is not sent, the error of the caller, and the cause for the log. */
 async function refused(sent: Promise<unknown>, code: string, words: RegExp): Promise<void> {
   const error = await sent.then(
     () => assert.fail('it was sent'),
@@ -69,7 +72,7 @@ async function refused(sent: Promise<unknown>, code: string, words: RegExp): Pro
   assert.match(error.message, words)
   assert.doesNotMatch(error.message, /127\.0\.0\.1|\d{3}/)
   const { cause } = error
-  // A line: an error would bring its stack.
+  // A line of text: an error would include its stack.
   assert.ok(typeof cause === 'string' && cause !== '')
   for (const secret of [PASSWORD, ENCODED]) assert.ok(!`${error.message} ${cause}`.includes(secret))
 }

@@ -1,4 +1,4 @@
-/** Outgoing mail: what it says, and into a folder. Through a relay: see mail-relay.test.ts. */
+/** Outgoing mail: its text, and delivery into a folder. For relays see mail-relay.test.ts. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'

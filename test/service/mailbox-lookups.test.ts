@@ -1,4 +1,7 @@
-/** Look-ups by mailbox: who is found, and how many there may be; on both engines. */
+/**
+ * Look-ups by mailbox: which accounts they find, and how many an account may make; on both
+ * engines.
+ */
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
 import { newId } from '../../src/crypto/encoding/id.ts'

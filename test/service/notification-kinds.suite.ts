@@ -1,4 +1,4 @@
-/** Every kind of notification, fired once from its real cause through the routes. For every engine. */
+/** Every kind of notification, caused once by real calls of the routes. For every engine. */
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { after, before, describe, test } from 'node:test'
@@ -46,7 +46,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
 
     const toldTo = ({ account }: By): Promise<Notification[]> =>
       every((query) => account.notifications.list(query))
-    /** The one notification of a kind, once it is there. */
+    /** Returns the only notification of a kind, once it is there. */
     async function told(to: By, kind: Kind): Promise<Notification> {
       for (;;) {
         const found = (await toldTo(to)).filter((one) => one.kind === kind)
@@ -59,14 +59,14 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
     const follow = (token: string) =>
       place.subject.service.open.confirmationPages.confirm({ token, body: {} }, ANYBODY)
 
-    /** A connection of somebody's, with somebody else invited to it. */
+    /** Connects a host, who invites a guest. */
     async function invited() {
       const [host, guest] = [await person('Host'), await person('Guest')]
       const { id } = await connect(host, 'Club')
       const invitation = await invite(host, id, guest)
       return { host, guest, connection: id, invitation: invitation.id }
     }
-    /** The same, and two others who are in it. */
+    /** Connects a host with two others, who are members. */
     async function club() {
       const [host, guest, other] = [await person('Host'), await person('Guest'), await person()]
       const { id } = await connect(host, 'Club')
@@ -74,7 +74,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
       await takeIn(host, id, guest)
       return { host, guest, other, connection: id }
     }
-    /** An account with a further device, and with what comes of it. */
+    /** Enrols an account with a further, approved device. */
     async function further() {
       const owner = await person()
       const newcomer = await join(
@@ -84,7 +84,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
       await approve(owner, newcomer)
       return { owner, newcomer }
     }
-    /** An account whose devices were all replaced; `again` is the one that came in their place. */
+    /** Resets an account, which replaces all its devices; `again` is the new one. */
     async function reset() {
       const { server } = place.subject
       const [owner, follower] = [await person(), await person()]
@@ -93,7 +93,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
       return { follower, again: place.inside(await resetOf(server, owner.id, code)) }
     }
 
-    /** The cause of each kind. Answers who is told. */
+    /** The cause of each kind. Returns the account that is notified. */
     const CAUSES: Readonly<Record<Kind, () => Promise<By>>> = {
       invitation_received: async () => (await invited()).guest,
       invitation_approved: async () => {
@@ -245,7 +245,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
 
     const kindsTo = async (to: By) => (await toldTo(to)).map(({ kind }) => kind)
 
-    /** What ends an invitation, and what its receiver is left with. */
+    /** The ends of an invitation, and the notifications that its receiver keeps. */
     const ENDS: [
       name: string,
       end: (of: Awaited<ReturnType<typeof invited>>) => Promise<unknown>,

@@ -1,4 +1,7 @@
-/** Notifications: which event tells whom of what, and reading and deleting them. For every engine. */
+/**
+ * Notifications: which event notifies which account of what, and reading and deleting them. For
+ * every engine.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
@@ -27,7 +30,7 @@ import {
 
 type Told = Pick<Notification, 'kind' | 'title' | 'data'>
 
-/** All that an account was told, oldest first. */
+/** Returns all notifications of an account, oldest first. */
 async function toldTo({ account }: { account: Account }): Promise<Told[]> {
   const { items } = await account.notifications.list({ limit: 200 })
   return items.toReversed().map(({ kind, title, data }) => ({ kind, title, data }))
@@ -42,7 +45,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       clubs.inside(await enrol(clubs.server, display))
     const resident = async (display: string): Promise<Person> =>
       clubs.inside(await enrolByMail(clubs.server, newAddress(), display))
-    /** Have an account told something, of a kind that says which. */
+    /** Notifies an account with this title and kind. */
     const tell = (to: Person, title: string, kind: NotificationKind = 'export_ready') =>
       clubs.hand.db
         .transaction()
@@ -309,7 +312,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       }
     })
 
-    /** More than an account keeps of a kind. */
+    /** Inserts more notifications than an account keeps of a kind. */
     async function fill({ id: account_id }: Person, kind = 'export_ready') {
       const said = { kind, body: 'x', data: '{}', read_at: null, created_at: 0 }
       const rows = Array.from({ length: 1000 }, (_, i) => ({

@@ -1,6 +1,7 @@
 /**
- * Every list of an account, followed to its end over ten thousand rows while rows come and go: what was there all the time is shown
- * once, in order, and nothing twice.
+ * Every list of an account, followed to its end over ten thousand rows. Rows are added and
+ * deleted meanwhile. The pages have each row that exists throughout once, in order, and no row
+ * twice.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -15,7 +16,7 @@ import { type Person, connect, enrol } from './person.ts'
 import { type LocalSubject, openSubject } from './subject.ts'
 
 const MANY = 10_000
-/** So many rows go in at once: SQLite takes 32,766 values. */
+/** Rows in one insert: SQLite accepts 32,766 values. */
 const AT_ONCE = 500
 const T0 = Date.UTC(2026, 0, 1)
 
@@ -25,13 +26,13 @@ type Shown = Readonly<Record<string, unknown>>
 
 interface Listed {
   readonly prefix: string
-  /** The rows of one item, by table, in the order in which they go in. */
+  /** Returns the rows of one item, by table, in the order of insertion. */
   readonly rows: (id: string, own: string, i: number) => Partial<Record<Table, Row>>
-  /** The table and column whose row, deleted, takes the item away. */
+  /** The table and column of the row that the test deletes to remove the item. */
   readonly key: readonly [Table, string]
-  /** What the item is known by on the wire, where it is not `id`. */
+  /** The member of the answer that identifies the item, where it is not `id`. */
   readonly shownAs?: string
-  /** Some have their row in another table and are known by an account of their own there. */
+  /** The table and column of items stored elsewhere, which the list names by their account. */
   readonly else?: readonly [Table, string]
 }
 
@@ -171,7 +172,7 @@ const LISTS: Readonly<Record<string, Listed>> = {
       },
     }),
   },
-  // Every other one is a mailbox that was invited.
+  // Every other item is an invited mailbox.
   orgMembers: {
     prefix: 'mem_',
     key: ['organisation_invites', 'id'],
@@ -248,9 +249,9 @@ const LISTS: Readonly<Record<string, Listed>> = {
   },
 }
 
-/** Lists that no other row of this server makes longer, and where it says so. */
+/** Lists that rows of this server do not extend, and where they are tested. */
 const ELSEWHERE = new Set([
-  // Both directions whole, without pages.
+  // Both directions in full, without pages.
   'invitations',
   // Of the daemon: test/auth.
   'apiTokens',
@@ -291,7 +292,7 @@ function suite(name: string, { newPlace }: Engine): void {
     await subject.close()
   })
 
-  /** New rows, newest last; answers their ids. */
+  /** Inserts new rows, newest last; returns their ids. */
   async function add(listed: Listed, count: number): Promise<string[]> {
     const ids: string[] = []
     for (let first = 0; first < count; first += AT_ONCE) {
@@ -333,7 +334,7 @@ function suite(name: string, { newPlace }: Engine): void {
         const page = await list({ limit: 200, ...(cursor === undefined ? {} : { cursor }) })
         shown.push(...page.items.map((item) => idIn(item, listed)))
         cursor = page.next_cursor
-        // Newer rows come; one that was shown goes, and one that was not yet.
+        // Newer rows are added; one row that a page had is deleted, and one that no page had yet.
         await add(listed, 3)
         const unseen = ids[Math.floor((ids.length - shown.length) / 2)]
         for (const id of [shown.find((one) => !own.has(one) && !gone.has(one)), unseen])
@@ -362,13 +363,13 @@ type List = (page: { limit?: number; cursor?: string }) => Promise<{
   next_cursor: string | null
 }>
 
-/** The id of the row that an item is. */
+/** Returns the id of an item’s row. */
 function idIn(item: Shown, { shownAs = 'id', else: other, prefix }: Listed): string {
   const id = String(item[shownAs])
   return other === undefined ? id : prefix + id.slice(prefix.length)
 }
 
-/** What a list shows before anything is added. */
+/** Returns the ids in a list before rows are added. */
 async function everyId(list: List, listed: Listed): Promise<string[]> {
   const { items, next_cursor } = await list({ limit: 200 })
   assert.equal(next_cursor, null)

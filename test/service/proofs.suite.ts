@@ -1,6 +1,7 @@
 /**
- * Proofs of possession as a server judges them (RFC 9449), in one replica and the next; and what of sign-in only a hand in
- * the database, a second server or a header shows. For every engine.
+ * Proofs of possession as a server checks them, in one replica and the next (RFC 9449). Includes
+ * parts of sign-in that only direct access to the database, a second server or a header shows.
+ * For every engine.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -30,7 +31,9 @@ const PATH = '/api/v1/context'
 const GET = { method: 'GET', path: PATH }
 const RENEWAL = { method: 'POST', path: '/device/v1/session' }
 
-/** Rejects with 401 and this challenge; answers the header fields. */
+/**
+ * Checks that a call is rejected with 401 and this challenge; returns the other header fields.
+ */
 async function challenged(error: string, call: Promise<unknown>) {
   const thrown = await call.then(
     () => assert.fail('it was not refused'),
@@ -59,7 +62,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       await hand.close()
       await subject.close()
     })
-    /** Each case has a session that has not run out. */
+    /** Gives each case a session that has not expired. */
     const signIn = async () => {
       ada = await enrol(subject.server)
       token = ada.enrolment.session.access_token
@@ -159,7 +162,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
 
     test('a jti of any characters is one', async () => {
       await signIn()
-      // What the key's own library writes is short; RFC 9449 section 4.2 allows any text.
+      // The product’s own library writes short values; RFC 9449 section 4.2 allows any text.
       const { signJwt } = await import('../../src/crypto/jose/jwt.ts')
       const { hash } = await import('node:crypto')
       const claims = {
@@ -185,7 +188,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       const first = await nonce()
       assert.match(first, /^[\w-]{22}$/)
       assert.equal(await replica.service.nonce(), first)
-      // A proof without the member, whatever the test's own signer adds.
+      // A proof without the member, which the test’s own signer always adds.
       const { signProof } = await import('../../src/crypto/jose/dpop.ts')
       const without = await signProof(
         {
@@ -223,7 +226,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
         .where('id', '=', ada.device)
         .executeTakeFirstOrThrow()
       assert.equal(key, row.auth_kid)
-      // RFC 9449 section 4.3: ath belongs to a token, and none came.
+      // RFC 9449 section 4.3: ath belongs to a token, and this request has none.
       const withAth = await subject.proofOf(ada.keys.auth, { ...RENEWAL, token })
       await challenged('invalid_dpop_proof', visitor(withAth))
     })
@@ -262,7 +265,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       assert.ok((await seen()) > 0)
       subject.clock.ms += 10 * MINUTE
       await ada.account.context.read({})
-      // Nobody waits for it, so it may come a little later.
+      // No request waits for the deletion, so it may happen a little later.
       while ((await seen()) > 1) await new Promise(setImmediate)
     })
 
@@ -378,7 +381,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
         session: laptop.enrolment.session.session_id,
         token: null,
       }
-      // The scope table keeps it out; so does the answer itself.
+      // The scope table rejects the device; so does the answer itself.
       const inside = subject.service.as(session)
       assert.deepEqual(await inside.envelopes.read({ connection }), { envelopes: [] })
       await assert.rejects(

@@ -1,6 +1,7 @@
 /**
- * What the port does not show: the schema and its versions, what is in the database and what must not be, the pages, and the
- * cases that only a hand in the database can bring about. For every engine.
+ * Cases that the port does not show. These are the schema and its versions, the contents of the
+ * database and what must not be in it, the pages, and states that only direct access to the
+ * database can create. For every engine.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -21,13 +22,13 @@ const HOUR = 60 * MINUTE
 const NOBODY = { key: null }
 
 export interface EngineUnderTest {
-  /** How it writes the type of ids. */
+  /** The SQL type of ids. */
   readonly idType: string
-  /** An empty database. */
+  /** Creates an empty database. */
   newPlace(): Promise<Place>
-  /** Run SQL on it without bringing it to any version. */
+  /** Runs SQL on it without migrating it. */
   run(place: Place, statements: readonly string[]): Promise<void>
-  /** The names of its tables, sorted. */
+  /** Returns the names of its tables, sorted. */
   tables(place: Place): Promise<string[]>
 }
 
@@ -148,7 +149,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       await subject.close()
     })
 
-    /** Append the entry that revokes the person's only device. */
+    /** Appends the entry that revokes the person’s only device. */
     async function revoke({ id, device, kid, keys, entry }: Person) {
       const revocation = signJws(
         'keylog+jws',
@@ -271,7 +272,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       const { receipt_key: serverKey, receipt = '' } = file
       const facts = verifyStamp({ ...file, receipt }, { serverKey })
       assert.equal(facts.receipt?.key_status, 'active')
-      // The device that asks again gets the receipt of then.
+      // A device that repeats the request gets the first receipt.
       assert.deepEqual(await ada.account.stamps.create({ body: { stamp } }), { receipt })
     })
 

@@ -1,4 +1,6 @@
-/** How many codes are sent by mail, and what becomes of one that cannot be sent; for every engine. */
+/**
+ * Limits of codes sent by mail, and the handling of a code that cannot be sent; for every engine.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -15,7 +17,7 @@ const MINUTE = 60_000
 const LIFETIME = 15 * MINUTE
 
 export function signInsSuite(name: string, newPlace: () => Promise<Place>): void {
-  /** The rows of a replica; `send` is its mail. */
+  /** Opens the sign-in routes of a replica; `send` delivers its mail. */
   async function opened(t: TestContext, at?: Place) {
     const place = at ?? (await newPlace())
     const { db, close } = await openServiceDatabase(place)
@@ -35,7 +37,9 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       rows(send).create({ body: { email } }, { key: null })
     const codes = async () =>
       (await db.selectFrom('enrolment_codes').select('email').execute()).map(({ email }) => email)
-    /** So many live codes, each to another mailbox; the first ends in ten minutes. */
+    /**
+     * Stores that many valid codes, each for another mailbox; the first expires in ten minutes.
+     */
     const mailed = async (count: number) => {
       const row = (n: number) => ({
         locator: `!${n}`,
@@ -51,7 +55,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
         .values(Array.from({ length: count }, (_, n) => row(n)))
         .execute()
     }
-    /** An account that has proven an address. */
+    /** Stores an account that has proven an address. */
     const enrol = async (address: string) => {
       const account_id = 'acc_ada'
       await db
@@ -73,7 +77,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
     return { place, db, clock, now, sent, ask, codes, mailed, enrol }
   }
 
-  /** Is told to wait for so many seconds. */
+  /** Checks that a call is limited, with this many seconds to wait. */
   const limited = (asked: Promise<unknown>, seconds: number, words: RegExp) =>
     assert.rejects(asked, (error: unknown) => {
       assert.ok(error instanceof AppError, String(error))
@@ -87,7 +91,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
     test('a thousand live ones of all addresses, and none more until the first ends', async (t) => {
       const { db, clock, now, sent, ask, codes, mailed } = await opened(t)
       await mailed(999)
-      // Those of the operator do not count.
+      // Codes of the operator do not count.
       await newEnrolmentCode({ db, now }, null)
       await ask('ada@example.org')
       for (const email of ['bob@example.org', 'ada@example.org'])
@@ -107,7 +111,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
 
     test('also of many asked at once, of two replicas', async (t) => {
       const one = await opened(t)
-      // One SQLite has one server.
+      // One SQLite file has one server.
       const two = one.place.url === null ? one : await opened(t, one.place)
       await one.mailed(990)
       const all = await Promise.allSettled(
@@ -132,7 +136,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
         clock.ms += MINUTE
       }
       await limited(ask('Ada@Example.org'), 600, /to this address: use the newest.* in 10 minutes/)
-      // Whoever reads its mail has a code: a device may go on and ask for it.
+      // The reader of this mailbox has a code: a device may go on and ask the user for it.
       await assert.rejects(ask('ada@example.org'), { details: { state: 'code_sent' } })
       await ask('bob@example.org')
     })
@@ -143,7 +147,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       for (let i = 0; i < 60; i++) told.push(await ask(`ada+${i}@example.org`))
       assert.equal(sent.length, 5)
       assert.equal(new Set(told.map(({ expires_at }) => expires_at)).size, 1)
-      // Neither the mailbox itself, nor what only begins or ends like it.
+      // Neither the mailbox itself counts, nor one that only begins or ends like it.
       for (const other of ['ada@example.org', 'adam+1@example.org', 'ada+1@mail.example.org']) {
         await ask(other)
         assert.equal(sent.at(-1)?.to, other)
@@ -225,7 +229,8 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       })
 
     test('a relay that takes its time keeps nobody from the database', async (t) => {
-      // What waits for itself holds no process: without this one it would end, as if all were well.
+      // A deadlock keeps no process alive: without this timer the process would end as if the
+      // test had passed.
       const awake = setInterval(() => undefined, 1000)
       t.after(() => clearInterval(awake))
       const { ask, codes } = await opened(t)

@@ -1,4 +1,4 @@
-/** Codes by mail on both engines, and what only a database that is full can do to them. */
+/** Codes by mail on both engines, and the errors of a full database. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ describe('on PostgreSQL', () => {
 test('where every name of a code is taken, whoever asks is told to come again', async (t) => {
   const { db, close } = await openServiceDatabase(await newFile())
   t.after(close)
-  // As if each were there already: what would be written is passed over.
+  // As if each code existed already: the insert is ignored.
   await sql`create trigger taken before insert on enrolment_codes begin select raise(ignore); end`.execute(
     db,
   )

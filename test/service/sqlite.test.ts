@@ -25,7 +25,7 @@ after(() => rmSync(folder, { recursive: true }))
 let files = 0
 const newPlace = (): Place => ({ url: null, file: join(folder, `${(files += 1)}.db`) })
 
-/** Hand the database to `use`, without the program. */
+/** Passes the database to `use`, without the program. */
 function plainly<T>({ file }: Place, use: (database: DatabaseSync) => T): T {
   const database = new DatabaseSync(file)
   try {

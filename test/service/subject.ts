@@ -1,6 +1,6 @@
 /**
- * An account server in this process, as the suites want it: every call proves its key and is let in by the scope table, as a
- * request over the wire is.
+ * An account server in this process for the suites. Every call proves its key and passes the
+ * scope table, as a request over the wire does.
  */
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
@@ -17,7 +17,7 @@ import { openService, type AccountServer } from '../../src/service/service.ts'
 import type { Subject } from '../account/subject.ts'
 import { lettersIn } from './letters.ts'
 
-/** Where the database is. */
+/** The address of the database. */
 export interface Place {
   readonly url: string | null
   readonly file: string
@@ -28,7 +28,7 @@ export const PUBLIC_URL = 'https://countersign.test'
 export interface LocalSubject extends Subject {
   readonly service: AccountServer
   readonly mailDir: string
-  /** A good proof for a request; `more` says what a thief would put there instead. */
+  /** Returns a valid proof for a request; `more` replaces values as a thief would. */
   proofOf(
     key: KeyPair,
     of: { method: string; path: string; token?: string },
@@ -39,7 +39,7 @@ export interface LocalSubject extends Subject {
 type Input = Readonly<Record<string, unknown>>
 type Calls = Readonly<Record<string, Readonly<Record<string, (input: Input) => Promise<unknown>>>>>
 
-/** The rows of a table as calls; `answer` says who answers one request. */
+/** Returns the rows of a table as calls; `answer` returns the implementation for one request. */
 function through(
   table: Table,
   answer: (route: Route, path: string) => Promise<object>,
@@ -62,15 +62,15 @@ function through(
 const need = scopeTable(ACCOUNT)
 
 /**
- * @param clock shared by those who should agree on the time
- * @param more what an operator may set up beside
+ * @param clock shared by servers with the same time
+ * @param more further settings of an operator
  */
 export async function openSubject(
   place: Place,
   clock = { ms: Date.UTC(2026, 0, 1) },
   more: Partial<Parameters<typeof openService>[0]> = {},
 ): Promise<LocalSubject> {
-  // Made by the first mail, if there is one.
+  // The first mail creates it.
   const mailDir = join(tmpdir(), `countersign-mail-${randomUUID()}`)
   const service = await openService({
     ...place,

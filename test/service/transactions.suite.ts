@@ -1,4 +1,7 @@
-/** What must not join an act, on both engines: work in the background, and queries that would wait for themselves. */
+/**
+ * Work that must not join an operation, on both engines. This is background work, and queries
+ * that would wait for themselves.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -99,7 +102,8 @@ export function transactionsSuite(name: string, newPlace: () => Promise<Place>):
 
   describe(`db inside db.transaction() of an act: ${name}`, () => {
     test('fails at once, and the act goes on', async (t) => {
-      // What waits for itself holds no process: without this one it would end, as if all were well.
+      // A deadlock keeps no process alive: without this timer the process would end as if the
+      // test had passed.
       const awake = setInterval(() => undefined, 1000)
       t.after(() => clearInterval(awake))
       const { engine, db, write, written } = await opened(t)

@@ -1,4 +1,4 @@
-/** People who connect: what their daemons sign and seal for it, in few lines. */
+/** People who connect: what their daemons sign and seal for a connection, in few lines. */
 import { decodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { signConsent } from '../../../src/crypto/logs/consent.ts'
 import type { Device, KeyLog } from '../../../src/crypto/logs/key-log.ts'
@@ -31,16 +31,16 @@ import {
 
 const AT = 1_767_225_600
 
-/** A device of a person, with the session that it asks under. */
+/** A device of a person, with its session. */
 export type Actor = Pick<Person, 'id' | 'account' | 'device' | 'keys' | 'kid'>
 
-/** What a device knows of a connection. */
+/** A verified view of a connection by one device. */
 export interface Known {
   readonly roster: Roster
   readonly keyLogs: ReadonlyMap<string, KeyLog>
 }
 
-/** What somebody signs next. */
+/** The change that a person signs next. */
 export type Change =
   | { op: 'add'; member: string; role?: Role }
   | { op: 'remove'; member: string }
@@ -50,10 +50,16 @@ export type Change =
   | { op: 'rotate' }
   | { op: 'end' }
 
-/** The secret of an epoch of any connection here; that of the first is the one that `opening` seals. */
+/**
+ * Returns the secret of an epoch, the same for all connections here; `opening` seals that of
+ * epoch 1.
+ */
 export const secretOf = (epoch: number) => new Uint8Array(32).fill(6 + epoch)
 
-/** The roster of a connection as the server shows it, with the key logs of everybody in it and of these. */
+/**
+ * Reads the roster of a connection and its key logs from the server, and verifies them.
+ * @param more further accounts to read key logs of, beside those in the roster
+ */
 export async function knownBy(
   { account }: Pick<Person, 'account'>,
   connection: string,
@@ -73,7 +79,7 @@ export async function signerOf(actor: Actor): Promise<Signer> {
   return { actor: id, device, actorLog: { seq, head }, kid, seed, at: AT }
 }
 
-/** The entry that makes a change after what is known. */
+/** Returns the entry that makes a change after the known roster. */
 export async function entryBy(actor: Actor, known: Known, change: Change): Promise<string> {
   const of = { ...known, ...(await signerOf(actor)) }
   const k = secretOf(known.roster.epoch + 1)
@@ -103,13 +109,16 @@ export async function entryBy(actor: Actor, known: Known, change: Change): Promi
   }
 }
 
-/** What is known after an entry. */
+/** Returns the known roster and key logs after an entry. */
 export const after = ({ roster, keyLogs }: Known, entry: string): Known => ({
   roster: verifyRoster(roster.connection, [...roster.entries, entry], keyLogs),
   keyLogs,
 })
 
-/** The secret of an epoch for one device; `other` says what a hostile device would put there instead. */
+/**
+ * Seals the secret of the roster’s epoch to one device. `other` replaces values as a hostile
+ * device would.
+ */
 export const envelopeFor = (
   { connection, epoch, epochHead }: Roster,
   { id: recipient, seal }: Pick<Device, 'id' | 'seal'>,
@@ -119,7 +128,10 @@ export const envelopeFor = (
   return envelopeTo({ ...of, seal: { publicKey: sealKeyNamed(seal) }, ...other })
 }
 
-/** The secret of the current epoch for every device that may have it, or for those of one account. */
+/**
+ * Seals the secret of the current epoch to every device that may have it, or to those of one
+ * account.
+ */
 export const envelopesFor = ({ roster, keyLogs }: Known, account?: string) =>
   Promise.all(
     recipientsOf(roster, keyLogs)
@@ -127,7 +139,7 @@ export const envelopesFor = ({ roster, keyLogs }: Known, account?: string) =>
       .map(({ device }) => envelopeFor(roster, device)),
   )
 
-/** What a device sends to make a change. */
+/** Returns the request with which a device makes a change. */
 export async function changeBy(actor: Actor, connection: string, change: Change) {
   const known = await knownBy(actor, connection, change.op === 'add' ? [change.member] : [])
   const entry = await entryBy(actor, known, change)
@@ -141,13 +153,13 @@ export async function changeBy(actor: Actor, connection: string, change: Change)
   return { connection, body: { entry, envelopes }, known, next }
 }
 
-/** Make a change. */
+/** Makes a change. */
 export async function make(actor: Actor, connection: string, change: Change) {
   const { body } = await changeBy(actor, connection, change)
   return actor.account.rosters.append({ connection, body })
 }
 
-/** The consent of an account, by the device that was made last of it. */
+/** Returns the consent of an account, signed by the newest device that was made for it. */
 function consentFor(
   to: { connection: string; inviter: string; rosterHead: Uint8Array },
   account: string,
@@ -157,7 +169,10 @@ function consentFor(
   return signConsent({ ...to, account, device, keyLog, at: AT, kid, seed: keys.sign.secret })
 }
 
-/** The consent that a device signs for an invitation; `other` is laid over what the server names. */
+/**
+ * Returns the consent that a device signs for an invitation; `other` replaces values of the
+ * server.
+ */
 export async function consentBy(
   { account, id, device, kid, keys }: Actor,
   invitation: string,
@@ -190,7 +205,7 @@ export async function approved(by: Person, connection: string, person: Person) {
   return approveInvitation(person, { id })
 }
 
-/** The same, and take them in. */
+/** Invites an account, has it approve, and adds it. */
 export async function takeIn(by: Person, connection: string, person: Person, role?: Role) {
   await approved(by, connection, person)
   const member = person.id
@@ -201,7 +216,7 @@ export async function takeIn(by: Person, connection: string, person: Person, rol
   )
 }
 
-/** A connection of people who are all in it: the first, its owner, named it "Club". */
+/** Opens a connection and adds all people. The first is its owner, who named it "Club". */
 export async function connected(server: Server, names: readonly string[]) {
   const people: Person[] = []
   for (const name of names) people.push(await enrol(server, name))

@@ -1,4 +1,7 @@
-/** People who invite each other at an account server in this process, with a hand in its database. */
+/**
+ * People who invite each other at an account server in this process. Tests can access its
+ * database directly.
+ */
 import { openServiceDatabase } from '../database.ts'
 import { connect, enrol, enrolByMail, newAddress, type Person } from '../person.ts'
 import { openSubject, type Place } from '../subject.ts'
@@ -15,10 +18,16 @@ export const received = async ({ account }: Person, connection: string) =>
 export const sent = async ({ account }: Person, connection: string) =>
   (await account.invitations.list({})).sent.filter((one) => one.connection_id === connection)
 
-/** What the suites of connections share. It is there once tests run, so each takes its part in `before`. */
+/**
+ * The shared subject of the suites of connections. It exists once tests run, so each suite reads
+ * it in `before`.
+ */
 export type Clubs = Awaited<ReturnType<typeof openClubs>>
 
-/** An account server on a new database, with people who are in many connections; whoever opens it closes it. Ada and Carl have mailboxes. */
+/**
+ * Opens an account server on a new database, with people who are in many connections. The caller
+ * closes it. Ada and Carl have mailboxes.
+ */
 export async function openClubs(newPlace: () => Promise<Place>) {
   const place = await newPlace()
   const subject = await openSubject(place)
@@ -31,7 +40,7 @@ export async function openClubs(newPlace: () => Promise<Place>) {
   const time = (ms = 0) => new Date(subject.clock.ms + ms).toISOString()
   const letters = async (address: string) =>
     (await server.letters(address)).filter(({ subject: about }) => /invitation/.test(about))
-  /** A person whose session does not end with the clock. */
+  /** Returns a person with a session that the clock does not end. */
   const inside = (person: Person): Person => {
     const { session_id } = person.enrolment.session
     const who = { account: person.id, device: person.device, session: session_id, token: null }
@@ -42,7 +51,7 @@ export async function openClubs(newPlace: () => Promise<Place>) {
   const bob = inside(await enrol(server, 'Bob'))
   const carl = inside(await enrolByMail(server, newAddress(), 'Carl'))
   const owner = inside(await enrol(server, 'Owner'))
-  /** A new connection of Ada's. */
+  /** Opens a new connection of Ada’s and returns its id. */
   const club = async () => (await connect(ada, 'Club')).id
 
   const close = async () => {

@@ -1,4 +1,7 @@
-/** Connections and their members, as far as an account server knows them, with the suites of their invitations. For every engine. */
+/**
+ * Connections and their members as an account server stores them. Includes the suites of
+ * invitations. For every engine.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { serverName } from '../../../src/api/rest/names.ts'

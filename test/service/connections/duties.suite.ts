@@ -1,4 +1,4 @@
-/** What an account server asks devices to do. For every engine. */
+/** The pending work that an account server lists for devices. For every engine. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { readConsent } from '../../../src/crypto/logs/consent.ts'

@@ -1,4 +1,4 @@
-/** External members, the guest codes that are for them, and mailing those. For every engine. */
+/** External members, their guest codes, and mailing these codes. For every engine. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
@@ -20,7 +20,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
   let ada: Person
   let eve: Person
   const time = (ms = 0) => new Date(subject.clock.ms + ms).toISOString()
-  /** A person whose session does not end with the clock. */
+  /** Returns a person with a session that the clock does not end. */
   const inside = (person: Person): Person => {
     const { session_id } = person.enrolment.session
     const who = { account: person.id, device: person.device, session: session_id, token: null }
@@ -362,7 +362,10 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
         ada.account.deviceGuestCodes.send({ id, body: { to: newAddress(), secret: newSecret() } }),
       opened: (id: string) => subject.service.open.guestPages.opened({ id }, VISITOR),
     }
-    /** Whether it is refused, the state after it, and whether its page counts as opened. */
+    /**
+     * The expected results by state and action: whether the server rejects it, the state after
+     * it, and whether the page counts as opened.
+     */
     const TABLE = {
       active: {
         delete: ['done', 'revoked', false],
@@ -389,7 +392,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
           if (state === 'expired') subject.clock.ms += 1000
           assert.equal((await listed(ada, id))?.state, state)
           const act = () => ACTIONS[action as keyof typeof ACTIONS](id)
-          // Twice, which is as once.
+          // A repetition has the same result.
           for (let i = 0; i < 2; i++)
             if (outcome === 'done') await act()
             else await fails(outcome, act(), state)

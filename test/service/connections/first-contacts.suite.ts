@@ -19,7 +19,7 @@ export function firstContactsSuite(
     })
     after(() => rosters.close())
 
-    /** An invitation with a first contact open. */
+    /** Makes an invitation with an open first contact. */
     async function opened() {
       const { server } = rosters
       const [ada, bob, eve] = [await enrol(server), await enrol(server), await enrol(server)]
@@ -122,7 +122,7 @@ export function firstContactsSuite(
         .execute()
       for (const person of [ada, bob]) assert.deepEqual(await messages(person), [])
       await assert.rejects(send(ada, of, 1, 'b'), { code: 'not_found' })
-      // The next one that opens deletes it.
+      // The next first contact that is opened deletes the expired one.
       await opened()
       const left = await rosters.hand.db
         .selectFrom('first_contacts')

@@ -1,4 +1,4 @@
-/** How many mails about invitations an account has sent, on both engines. */
+/** The limit of mails about invitations for an account, on both engines. */
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
 import { newId } from '../../../src/crypto/encoding/id.ts'
@@ -16,7 +16,7 @@ onBothEngines((name, engine) => {
     const { db, close } = await openServiceDatabase(await engine.newPlace())
     t.after(close)
     const clock = { ms: START }
-    /** An account that began so long ago. */
+    /** Creates an account of that age, in milliseconds. */
     async function account(ageMs: number): Promise<string> {
       const id = newId('acc_', clock.ms)
       await db.insertInto('accounts').values({ id, kind: 'person', display_name: 'A' }).execute()

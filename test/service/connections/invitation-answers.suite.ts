@@ -1,4 +1,7 @@
-/** Answers to invitations at an account server: what each leads to, and how long it holds. For every engine. */
+/**
+ * Answers to invitations at an account server: the state that follows each, and how long it
+ * lasts. For every engine.
+ */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -11,7 +14,7 @@ import { isInvalid } from '../../account/subject.ts'
 import { fails } from '../faults.ts'
 import { addressOf, enrolByMail, newAddress, type Person } from '../person.ts'
 
-/** What a person does about an invitation. */
+/** Approves, declines or withdraws an invitation as a person. */
 const answerBy = (person: Person, verb: 'approve' | 'decline' | 'withdraw', id: string) =>
   verb === 'approve' ? approveInvitation(person, { id }) : person.account.invitations[verb]({ id })
 
@@ -22,7 +25,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
   })
 
   describe('an answer', () => {
-    /** An invitation of Ada's to Bob, as far as it has come. */
+    /** Makes an invitation of Ada’s to Carl’s mailbox and brings it to a step. */
     async function invited(step: string) {
       const id = await club()
       const { id: invitation } = await invite(ada, id, await addressOf(carl))
@@ -49,7 +52,9 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
       return { id, invitation }
     }
 
-    /** What comes of each answer: the state that follows, or that the refusal tells. */
+    /**
+     * The result of each answer: the state that follows, or the state that the rejection names.
+     */
     const cases: [step: string, approve: string, decline: string, withdraw: string][] = [
       ['pending', 'approved', 'declined', 'withdrawn'],
       ['expired', '409 expired', '409 expired', '409 expired'],
@@ -76,7 +81,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
           const said = await answer()
           assert.equal(said.state, outcomes[i])
           assert.equal(said.direction, verb === 'withdraw' ? 'sent' : 'received')
-          // Again is as once.
+          // A repetition has the same result.
           assert.deepEqual(await answer(), said)
           const [told] = await sent(ada, id)
           assert.deepEqual({ ...told, direction: said.direction }, said)
@@ -106,7 +111,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
       assert.deepEqual((await sent(ada, id))[0]?.state, 'approved')
     })
 
-    /** Carl, invited by Ada, approves for an entry of a roster. */
+    /** Carl, invited by Ada, approves with a consent for this roster entry. */
     async function approvesFor(id: string, rosterHead: Uint8Array) {
       const { id: invitation } = await invite(ada, id, await addressOf(carl))
       const consent = await consentBy(carl, invitation, { rosterHead })
@@ -154,7 +159,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
         for (const verb of ['approve', 'decline', 'withdraw'] as const)
           await fails('not_found', answerBy(ada, verb, bad))
       assert.deepEqual(await received(bob, connection), [])
-      // Nor of another who has the mailbox once it is answered.
+      // Another account that has the mailbox after the answer cannot approve it, either.
       await approveInvitation(dora, { id })
       await hand.db
         .updateTable('emails')
@@ -187,7 +192,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
         for (const verb of ['approve', 'decline'] as const)
           await fails('invalid_state', answerBy(carl, verb, made.id), 'withdrawn')
         assert.deepEqual(await waiting(id), [])
-        // It might be anybody's mailbox, for all that the sender is told.
+        // The sender gets nothing that distinguishes this mailbox from any other.
         assert.deepEqual((await sent(ada, id))[0], made)
         const listed = await members(ada, id)
         assert.deepEqual(
@@ -199,7 +204,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
         const again = await invite(ada, id, address)
         assert.equal(again.id, made.id)
         assert.equal(Date.parse(again.expires_at) - Date.parse(made.expires_at), 13 * DAY)
-        // A mail goes out, after the answer: none did for the first.
+        // The server sends a mail after the answer; for the first invitation it sent none.
         while ((await letters(address)).length === before) await setImmediate()
         const [anew] = (await carl.account.invitations.pending({})).received
         assert.deepEqual(anew, { ...again, direction: 'received' })

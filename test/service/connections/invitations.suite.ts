@@ -1,4 +1,7 @@
-/** Invitations at an account server: whom, by what, how many, and what is told of them. For every engine. */
+/**
+ * Invitations at an account server: who may be invited and how, how many, and what the sender
+ * learns. For every engine.
+ */
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { before, describe, test } from 'node:test'
@@ -144,7 +147,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       assert.deepEqual([await invite(ada, id, bob), await invite(ada, id, address)], renewed)
       assert.equal((await members(ada, id)).length, 3)
       assert.equal((await letters(address)).length, 1)
-      // Whoever said yes is not asked again.
+      // An account that approved is not asked again.
       const yes = await approveInvitation(bob, { id: made[0]!.id })
       assert.deepEqual(await invite(ada, id, bob), { ...yes, direction: 'sent' })
     })
@@ -182,7 +185,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       const dora = await enrolByMail(server, member, 'Dora')
       await invite(ada, id, carl)
       await takeIn(ada, id, dora)
-      // The invitation by which she came is mailed while nobody waits.
+      // The mail of the invitation that Dora approved is sent in the background.
       await arrived(server, member, /invites/)
       const mails = (await letters(member)).length
       const shown = []
@@ -199,12 +202,12 @@ export function invitationsSuite(clubs: () => Clubs): void {
       }
       assert.deepEqual(shown[1], shown[0])
       assert.deepEqual(shown[2], shown[0])
-      // Whoever is a member already is not asked, and gets no mail about it.
+      // A member gets no invitation and no mail about it.
       await arrived(server, nobody, /invites/)
       assert.equal((await letters(member)).length, mails)
       assert.deepEqual((await dora.account.invitations.pending({})).received, [])
       assert.equal((await received(carl, id)).length, 2)
-      // What one person answers to the one says nothing about the other.
+      // The answer to one invitation reveals nothing about the other.
       const [first] = (await received(carl, id)).filter(({ to }) => to.user_id !== null)
       await approveInvitation(carl, { id: first!.id })
       await make(ada, id, { op: 'add', member: carl.id })
@@ -233,7 +236,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
         again.map(({ state }) => state),
         ['pending', 'pending'],
       )
-      // A mailbox without an answer shows as one more: no owner learns its account.
+      // A mailbox without an answer is listed as a further member: no owner learns its account.
       assert.equal((await members(ada, id)).length, 4)
       const joins = async () =>
         (await owner.account.duties.read({})).joins
@@ -265,11 +268,11 @@ export function invitationsSuite(clubs: () => Clubs): void {
       await eve.account.invitations.withdraw({ id: first!.id })
       await invite(eve, id, bob)
       await fails('invalid_state', invite(eve, id, newAddress()), 'full')
-      // Whoever said yes keeps the place.
+      // An account that approved keeps its place.
       const [theirs] = await received(bob, id)
       await approveInvitation(bob, { id: theirs!.id })
       await fails('invalid_state', invite(eve, id, newAddress()), 'full')
-      // What ran out does not.
+      // An expired invitation does not.
       later(14 * DAY)
       await invite(eve, id, newAddress())
     })
@@ -289,7 +292,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
         assert.equal(error.headers?.['Retry-After'], '1800')
         return true
       })
-      // Nothing of it was kept, so the same may be asked later.
+      // Nothing of the request was stored, so it may be repeated later.
       assert.deepEqual((await eve.account.connections.list({})).items, [])
       later(HOUR / 2)
       await eve.account.rosters.open({ body })

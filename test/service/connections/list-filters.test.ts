@@ -1,6 +1,6 @@
 /**
- * Filters of lists, on both engines: whatever the page size, the pages of a filtered list hold the
- * items of the whole list that meet the filters, in its order.
+ * Filters of lists, on both engines. For every page size, the pages of a filtered list have
+ * exactly the items of the whole list that meet the filters, in its order.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -50,7 +50,7 @@ onBothEngines((engine, of) => {
     let account: Account
     const tags: string[] = []
 
-    /** A time of a row: some share one, some are of another day. */
+    /** Returns the time of a row: some rows share one, others are of another day. */
     const at = (i: number) => NOW - Math.floor(i / 3) * 2.3 * DAY
     const one = <T>(values: readonly T[], i: number): T => values[(i * 7 + 3) % values.length]!
 
@@ -156,7 +156,7 @@ onBothEngines((engine, of) => {
 
     let other: Person
 
-    /** One of each kind that the table may hold, in both directions. */
+    /** Adds an invitation of each kind that the table may have, in both directions. */
     async function invitations() {
       const { db } = town.hand
       const connection_id = newId('con_', NOW)
@@ -197,7 +197,7 @@ onBothEngines((engine, of) => {
       for (let i = ROWS; i > 0; i--) await rows(i)
       await invitations()
       const times = Array.from({ length: ROWS }, (_, i) => at(ROWS - i))
-      // The id of an entry begins with its time, as a device makes it. One is a moment before midnight.
+      // The id of an entry begins with its time, as on a device. One is a moment before midnight.
       const midnight = Date.parse(day(12))
       const checks = [...times, midnight - 1, midnight].sort((a, b) => a - b)
       const items = checks.map((ms) => {
@@ -242,7 +242,7 @@ onBothEngines((engine, of) => {
     for (const [group, filtersOf] of Object.entries(lists))
       test(group, async () => {
         const list = (account as unknown as Record<string, { list: List }>)[group]!.list
-        // A reading stores the ends of invitations that expired, which adds notifications.
+        // Reading a list stores that invitations expired, which adds notifications.
         await every((query) => list(query))
         const all = await every((query) => list(query))
         assert(all.length >= ROWS / 4, `${all.length} rows`)
@@ -283,7 +283,7 @@ onBothEngines((engine, of) => {
       })
 
     test('invitations, in both directions', async () => {
-      // Stores the end of those that the clock has ended.
+      // Stores that invitations expired.
       await account.notifications.list({})
       const all = await account.invitations.list({})
       const states = ['pending', 'approved', 'declined', 'withdrawn', 'expired'] as const

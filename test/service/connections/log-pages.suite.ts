@@ -1,4 +1,4 @@
-/** Logs of several pages, as an account server answers them. On every engine, and over HTTP. */
+/** Logs of several pages, as an account server returns them. On every engine, and over HTTP. */
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
@@ -27,7 +27,7 @@ export function logPagesSuite(name: string, open: Open): void {
       return server
     }
 
-    /** Renews the sealing key so many times, and answers the log. */
+    /** Renews the sealing key that many times and returns the log. */
     async function grown(person: Person, times: number): Promise<readonly string[]> {
       for (let i = 0; i < times; i++) await renewSealing(person)
       return (await logOf(person)).entries

@@ -1,4 +1,4 @@
-/** What new connections and their invitations take from presets. For every engine. */
+/** The values that new connections and their invitations get from presets. For every engine. */
 import { approveInvitation } from './connecting.ts'
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-/** What the suites of presets do. */
+/** Shared helpers of the suites of presets. */
 import type { Preset } from '../../../src/api/rest/presets.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import type { Clubs } from './connections-subject.ts'
@@ -10,18 +10,18 @@ export const NOBODYS = newId('pre_', 0)
 export type Wanted = Parameters<Person['account']['presets']['create']>[0]['body']
 type Opened = Parameters<Person['account']['rosters']['open']>[0]['body']
 
-/** Make a preset, called "Family" unless told. */
+/** Creates a preset, named "Family" by default. */
 export const create = (by: Person, more: Partial<Wanted> = {}): Promise<Preset> =>
   by.account.presets.create({ body: { name: 'Family', ...more } })
 
-/** Make a tag with a name of its own; answers its id. */
+/** Creates a tag with a unique name and returns its id. */
 export const newTag = async ({ account }: Person): Promise<string> =>
   (await account.tags.create({ body: { name: newId('', Date.now()) } })).id
 
-/** Somebody without presets, whose session does not end with the clock. */
+/** Enrols a person without presets, with a session that the clock does not end. */
 export const newcomer = async ({ server, inside }: Clubs): Promise<Person> =>
   inside(await enrol(server))
 
-/** Open a connection. */
+/** Opens a connection. */
 export const open = async (by: Person, more: Partial<Pick<Opened, 'preset_id' | 'invite'>> = {}) =>
   by.account.rosters.open({ body: { ...(await opening(by, 'Bank')), ...more } })

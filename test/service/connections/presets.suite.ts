@@ -1,4 +1,4 @@
-/** Presets, and the one that is the default, for every engine. */
+/** Presets and the default preset, for every engine. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { every } from '../../../src/api/cursor.ts'

@@ -1,4 +1,4 @@
-/** The connections that replace a forked one, at an account server. For every engine. */
+/** Connections that replace a forked one, at an account server. For every engine. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { newId } from '../../../src/crypto/encoding/id.ts'
@@ -17,7 +17,7 @@ export function replacementsSuite(rosters: () => Rosters): void {
     invite: invite.map(({ id: user_id }) => ({ user_id })),
   })
 
-  /** Two entries at the newest place of a connection. */
+  /** Returns two entries for the newest position of a connection’s roster. */
   async function forkOf(by: Person, id: string): Promise<[string, string]> {
     const known = await knownBy(by, id)
     const one = await entryBy(by, known, { op: 'rotate' })
@@ -39,7 +39,7 @@ export function replacementsSuite(rosters: () => Rosters): void {
         [{ entry: body.entry, fork: body.fork }],
       )
       for (const other of [ada, carl, dora]) assert.deepEqual(await hints(other), [])
-      // Its members get the fork with the roster.
+      // Members get the fork with the roster.
       const { fork } = await ada.account.rosters.read({ connection: made.id })
       assert.deepEqual(fork, body.fork)
       assert(!('fork' in (await ada.account.rosters.read({ connection: id }))))

@@ -1,4 +1,6 @@
-/** The envelopes that an account server keeps for the devices of a connection. For every engine. */
+/**
+ * The envelopes that an account server stores for the devices of a connection. For every engine.
+ */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
@@ -32,7 +34,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
   })
 
   describe('envelopes', () => {
-    /** Ada and Bob, who has a second device without an envelope. */
+    /** Connects Ada and Bob, who has a second device without an envelope. */
     async function further({ isApproved = true } = {}) {
       const email = newAddress()
       const ada = await enrol(server, 'Ada')
@@ -60,15 +62,15 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       assert.deepEqual(await add(ada, [envelope]), { stored: 1 })
       assert.deepEqual(await envelopesOf(laptop, id), [envelope])
       assert.equal(await unsealed(ada, id), undefined)
-      // Whoever it is for is to fetch it, and nobody else.
+      // The connection is updated for the account of the envelope alone, which has to fetch it.
       assert.ok((await read(bob, id)).updated_at > seen.bob)
       assert.equal((await read(ada, id)).updated_at, seen.ada)
-      // The first stays.
+      // The first envelope stays.
       const another = await envelopeFor(known.roster, to)
       assert.deepEqual(await add(bob, [another]), { stored: 0 })
       assert.deepEqual(await add(ada, [envelope]), { stored: 0 })
       assert.deepEqual(await envelopesOf(laptop, id), [envelope])
-      // The next epoch brings a good one, whatever that was.
+      // The next epoch brings a valid envelope, also if the first was not.
       await make(bob, id, { op: 'rotate' })
       assert.equal(readEnvelope((await envelopesOf(laptop, id))[0]!).epoch, 2)
     })
@@ -76,7 +78,8 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
     test('none is kept for a device before it posted its check of the key log', async () => {
       const { id, ada, bob, laptop } = await further({ isApproved: false })
       assert.equal(await unsealed(ada, id), undefined)
-      // The key log names it, so other devices seal to it; they cannot tell how far it is.
+      // The key log names the device, so other devices seal to it: they cannot see that it has
+      // not posted its check.
       await make(ada, id, { op: 'rotate' })
       const { roster, keyLogs } = await knownBy(ada, id)
       const to = signerAt(keyLogs.get(bob.id)!, laptop.device, 1)
@@ -130,7 +133,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
         await isInvalid('envelopes', reason, add(envelopes), what)
       await isInvalid('envelopes', '', add([]), 'none')
       assert.deepEqual(await kept(id), before)
-      // Decided on what was true then.
+      // The envelopes were valid for the epoch before this rotation.
       await make(bob, id, { op: 'rotate' })
       const { entries } = await ada.account.rosters.read({ connection: id })
       await tooLate(add([good]), headOf(entries.at(-1)!))
@@ -165,7 +168,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       })
       await ada.account.envelopes.add(await sealed())
       assert.equal(await unsealed(ada, id), undefined)
-      // No device deletes those of another.
+      // A device cannot delete the envelopes of another.
       await ada.account.envelopes.delete({ connection: id, epoch: roster.epoch + 1 })
       await laptop.account.envelopes.delete({ connection: id, epoch: roster.epoch })
       assert.deepEqual(await envelopesOf(laptop, id), [])

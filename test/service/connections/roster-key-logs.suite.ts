@@ -1,4 +1,4 @@
-/** What the key logs of members mean for their connections at an account server. For every engine. */
+/** Effects of members’ key logs on their connections at an account server. For every engine. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { signerAt } from '../../../src/crypto/logs/key-log.ts'
@@ -78,7 +78,7 @@ export function rosterKeyLogsSuite(rosters: () => Rosters): void {
 
     for (const [what, ending] of endings)
       test(`${what} and what is written in the same connections meanwhile wait for each other`, async () => {
-        // It begins at once, or when so many were answered.
+        // The ending starts at once, or after this many answers.
         for (const answered of [0, 1, 4]) {
           const [ada, bob] = [await enrol(server), await enrol(server)]
           const laptop = await join(server, await server.newEnrolmentCode(ada.id))
@@ -121,7 +121,7 @@ export function rosterKeyLogsSuite(rosters: () => Rosters): void {
       const known = await knownBy(ada, id)
       const to = signerAt(known.keyLogs.get(bob.id)!, again.device, 1)
       const envelopes = [await envelopeFor(known.roster, to)]
-      // Whoever made the entry knew no such device.
+      // The roster entry refers to a key log without this device.
       await assert.rejects(ada.account.envelopes.add({ connection: id, body: { envelopes } }), {
         code: 'conflict',
       })

@@ -1,4 +1,4 @@
-/** How much an account may put into a roster, which every member reads. For every engine. */
+/** Limits of what an account may add to a roster, which every member reads. For every engine. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { ed25519 } from '@noble/curves/ed25519.js'
@@ -12,7 +12,7 @@ import { isInvalid, type Rosters } from './rosters-subject.ts'
 const MOST = 1000
 const DAY = 24 * 3_600_000
 
-/** A JWS with white space at the end of its payload, signed by a device. */
+/** Returns a JWS, signed by a device, with white space at the end of its payload. */
 function padded(jws: string, { keys }: Pick<Actor, 'keys'>, spaces: number): string {
   const [header, payload] = jws.split('.')
   const text = Buffer.from(payload!, 'base64url').toString()
@@ -27,7 +27,7 @@ export function rosterLimitsSuite(rosters: () => Rosters): void {
     ;({ server, subject, hand } = rosters())
   })
 
-  /** An account has put so many entries into a roster today. */
+  /** Records that an account has appended that many roster entries today. */
   async function spent({ id: account_id }: Person, connection: string, times: number) {
     const at = subject.clock.ms
     const about = connection.slice('con_'.length)

@@ -1,4 +1,7 @@
-/** What an account server does not add to a roster, and whom it takes no entry of. For every engine. */
+/**
+ * Entries that an account server does not append to a roster, and accounts that may not append
+ * any. For every engine.
+ */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
@@ -50,7 +53,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       const [eve] = other.people
       const known = await knownBy(ada, id, [eve.id])
       const signer = await signerOf(ada)
-      /** As a device signs it that keeps to no rule. */
+      /** Returns an entry as a device signs it that follows no rule. */
       const forged = (more: Record<string, unknown>) =>
         signJws(
           'roster+jws',
@@ -107,7 +110,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
         })
         await isInvalid('entry', reason, append, what)
       }
-      // Only owners.
+      // Only owners may remove members.
       const removal = signJws(
         'roster+jws',
         carl.kid,
@@ -151,7 +154,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       await make(carl, id, { op: 'leave' })
       await make(bob, id, { op: 'rotate' })
       await refused()
-      // Nor does an old answer count again.
+      // An old answer does not count again, either.
       const [old] = (await carl.account.invitations.list({})).received
       await fails('invalid_state', approveInvitation(carl, old!), 'approved')
       await refused()
@@ -285,7 +288,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
         const { envelopes } = rotation
         await fails('not_found', account.envelopes.add({ connection: id, body: { envelopes } }))
       }
-      // Another's entry is no proof of anything.
+      // An entry that another account made proves nothing.
       const { entries } = await ada.account.rosters.read({ connection: id })
       const body = { entry: entries.at(-2)!, envelopes: [] }
       await fails('not_found', eve.account.rosters.append({ connection: id, body }))

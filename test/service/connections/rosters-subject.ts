@@ -1,4 +1,7 @@
-/** Rosters at an account server in this process, with a hand in its database; and how it refuses an entry. */
+/**
+ * Rosters at an account server in this process, and helpers for rejected entries. Tests can
+ * access its database directly.
+ */
 import assert from 'node:assert/strict'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { hashOf } from '../../../src/crypto/jose/jws.ts'
@@ -8,10 +11,13 @@ import type { Fault } from '../faults.ts'
 import { additionBy, approve, join, mailedCode, type Person } from '../person.ts'
 import { openSubject, type Place } from '../subject.ts'
 
-/** The head after an entry, as the wire has it. */
+/** Returns the head after an entry, base64url. */
 export const headOf = (entry: string) => encodeBase64url(hashOf(entry))
 
-/** Rejects because another entry was first, and says which. */
+/**
+ * Checks that a call is rejected because another entry was first, and that the error names the
+ * head.
+ */
 export const tooLate = (promise: Promise<unknown>, head: string) =>
   assert.rejects(promise, (error: Fault) => {
     assert.equal(error.code, 'conflict', error.message)
@@ -19,7 +25,7 @@ export const tooLate = (promise: Promise<unknown>, head: string) =>
     return true
   })
 
-/** Rejects because of this member of the body, for this reason. */
+/** Checks that a call is rejected because of this member of the body, for this reason. */
 export const isInvalid = (path: string, reason: string, promise: Promise<unknown>, what: string) =>
   assert.rejects(promise, (error: Fault) => {
     assert.equal(error.code, 'validation_failed', `${what}: ${error.message}`)
@@ -29,7 +35,7 @@ export const isInvalid = (path: string, reason: string, promise: Promise<unknown
     return true
   })
 
-/** What a JWS says, unverified. */
+/** Returns the payload of a JWS, unverified. */
 export const payloadOf = (jws: string) =>
   JSON.parse(Buffer.from(jws.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>
 
@@ -39,17 +45,20 @@ export const envelopesOf = async ({ account }: Pick<Actor, 'account'>, connectio
 export const unsealed = async ({ account }: Pick<Person, 'account'>, id: string) =>
   (await account.duties.read({})).unsealed.find(({ connection }) => connection === id)?.devices
 
-/** What the suites of rosters share. It is there once tests run, so each takes its part in `before`. */
+/**
+ * The shared subject of the suites of rosters. It exists once tests run, so each suite reads it
+ * in `before`.
+ */
 export type Rosters = Awaited<ReturnType<typeof openRosters>>
 
-/** An account server on a new database; whoever opens it closes it. */
+/** Opens an account server on a new database. The caller closes it. */
 export async function openRosters(newPlace: () => Promise<Place>) {
   const place = await newPlace()
   const subject = await openSubject(place)
   const { server } = subject
   const hand = await openServiceDatabase(place)
 
-  /** All that is kept of a connection. */
+  /** Returns all rows of a connection. */
   async function kept(id: string) {
     const of = { lists: [] as unknown[] }
     const tables = ['memberships', 'roster_entries', 'envelopes', 'invitations'] as const
@@ -64,7 +73,10 @@ export async function openRosters(newPlace: () => Promise<Place>) {
     return of
   }
 
-  /** The account of a device as the answers see it: a device that waits may ask for less over the wire. */
+  /**
+   * Returns the account of a device without the scope check of the wire. That check allows a
+   * waiting device less.
+   */
   const insideOf = ({
     id: account,
     device,
@@ -74,7 +86,7 @@ export async function openRosters(newPlace: () => Promise<Place>) {
     return subject.service.as({ account, device, session, token: null })
   }
 
-  /** A second device of somebody who has a mailbox, approved, or only named in the key log. */
+  /** Enrols a second device of a person with a mailbox, approved or only named in the key log. */
   async function laptopOf(person: Person, email: string, { isApproved = true } = {}) {
     const laptop = await join(server, await mailedCode(server, email))
     if (isApproved) await approve(person, laptop)

@@ -1,4 +1,7 @@
-/** How rosters grow at an account server, one entry after the other, with the suites of all that goes with it. For every engine. */
+/**
+ * How rosters grow at an account server, entry by entry, with the suites that belong to it. For
+ * every engine.
+ */
 import { signConsent } from '../../../src/crypto/logs/consent.ts'
 import { thumbprint } from '../../../src/crypto/jose/jwk.ts'
 import { hashOf } from '../../../src/crypto/jose/jws.ts'
@@ -87,7 +90,8 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
           const append = () => by.account.rosters.append({ connection: id, body })
           assert.deepEqual(await append(), place)
           const now = await kept(id)
-          // The answer was lost: also of who is no member any more.
+          // The device repeats the request because the answer was lost; this also works for a
+          // former member.
           assert.deepEqual(await append(), place)
           assert.deepEqual(await kept(id), now)
 
@@ -111,7 +115,7 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
               envelopes.map((envelope) => readEnvelope(envelope).epoch),
               [then.epoch],
             )
-            // The clock stood still, and every device sees that something changed.
+            // The clock stood still, and every device sees a change nevertheless.
             const seen = before.get(person)
             if (seen !== undefined) assert.ok((await read(person, id)).updated_at > seen)
           }
@@ -139,7 +143,8 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
 
       test('of several at once one wins, and the others are told where the roster is', async () => {
         const { id, people } = await connected(server, ['Ada', 'Bob', 'Carl'])
-        // Two programs on one file wait for each other by standing still, which two in one process must not.
+        // Two processes on one SQLite file wait for each other synchronously, which two servers
+        // in one process must not do.
         const replica = place.url === null ? subject : await openSubject(place, subject.clock)
         for (let round = 0; round < 4; round++) {
           const wanted = await Promise.all(
@@ -302,7 +307,8 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
         await append(entry)
         taken.push(entry)
       }
-      // The next ones by hand: what is judged is the two hundredth and the one after.
+      // The next entries are inserted directly: the test is about the two hundredth and the one
+      // after it.
       const first = taken.length
       for (const maker of makers.slice(3, 198)) taken.push(addition(maker))
       await db

@@ -1,4 +1,4 @@
-/** Signed names at an account server: what it takes, hands on, and refuses. For every engine. */
+/** Signed names at an account server: what it accepts, returns and rejects. For every engine. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { signProfile } from '../../../src/crypto/logs/profile.ts'

@@ -1,4 +1,7 @@
-/** Which connections have which tags: for the account alone, wherever it sees them. For every engine. */
+/**
+ * The tags of connections: visible to the account alone, wherever it lists connections. For every
+ * engine.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { every } from '../../../src/api/cursor.ts'

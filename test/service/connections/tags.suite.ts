@@ -125,7 +125,7 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
       )
       subject.clock.ms += 1000
       await create(newName(), bob)
-      // The one that the cursor names, and the next.
+      // The tag that the cursor names, and the next.
       for (const id of made.slice(2, 4)) await tags.delete({ id })
       const second = await tags.list({ limit: 3, cursor: first.next_cursor! })
       assert.deepEqual(

@@ -1,4 +1,4 @@
-/** Whom people follow, for every engine. */
+/** Trust cards: the people that an account follows, for every engine. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
@@ -27,7 +27,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** Rejects with this code, and these members beside it; answers the error. */
+/** Checks that a call is rejected with this code and these details; returns the error. */
 export async function fails(code: Code, promise: Promise<unknown>, details: object = {}) {
   const error = await promise.then(
     () => assert.fail(`no ${code}`),
@@ -39,14 +39,14 @@ export async function fails(code: Code, promise: Promise<unknown>, details: obje
   return error
 }
 
-/** An id of that time, whatever others were made before. */
+/** Returns an id of that time in Unix milliseconds, independent of the ids made before. */
 function idAt(at: number): string {
   const bytes = randomBytes(16)
   bytes.writeUIntBE(at, 0, 6)
   return formatId('ver_', bytes)
 }
 
-/** An entry of the verification log, in which these people were verified. */
+/** Returns an entry of the verification log in which these people were verified. */
 const verification = (at: number, members: readonly string[], more: Partial<LogEntry> = {}) => ({
   id: idAt(at),
   at: new Date(at).toISOString(),
@@ -73,7 +73,9 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
     })
     after(() => subject.close())
 
-    /** The same person, whose session does not end while the test lets time go by. */
+    /**
+     * Returns the same person with a session that does not end when the test advances the clock.
+     */
     function lasting(person: Person): Person {
       const { id: account, device, enrolment } = person
       const session = { account, device, session: enrolment.session.session_id, token: null }
@@ -81,7 +83,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
     }
     const newPerson = async (called: string) => lasting(await enrol(subject.server, called))
 
-    /** Somebody with a mailbox, and others without. */
+    /** Enrols Ada, a person with a mailbox, and others without one. */
     async function people(...names: string[]) {
       ada = await newPerson('Ada')
       const address = newAddress()
@@ -156,7 +158,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       subject.clock.ms += 10 * MINUTE
       const { headers } = await fails('rate_limited', byMail(ada, address))
       assert.deepEqual(headers, { 'Retry-After': String(50 * 60) })
-      // By account nobody learns of a mailbox, and others have tries of their own.
+      // Following by account reveals no mailbox, and other accounts have attempts of their own.
       await fails('not_found', follow(ada, newId('acc_', 1)))
       assert.equal((await byMail(await enrol(subject.server), address)).user_id, bob.id)
       subject.clock.ms = at + HOUR
@@ -178,7 +180,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       const ids = others.map(({ id }) => id)
       await follow(ada, ids[0] as string)
       subject.clock.ms += 1
-      // At the same moment: then by account.
+      // At the same moment: these are sorted by account.
       for (const id of ids.slice(1, 4)) await follow(ada, id)
       subject.clock.ms += 1
       await follow(ada, ids[4] as string)
@@ -296,7 +298,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       const status = async () => (await card(ada, bob.id)).key_status
       await reset(paper)
       assert.equal(await status(), 'unchanged')
-      // A thief, and the owner who undoes it.
+      // A thief resets the account, and its owner reverses that.
       await reset()
       assert.equal(await status(), 'changed_unverified')
       await reset(paper)

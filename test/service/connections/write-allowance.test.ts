@@ -1,4 +1,4 @@
-/** How many writes an account may make in a minute, on both engines and over replicas. */
+/** The limit of writes of an account in a minute, on both engines and across replicas. */
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
 import { AppError } from '../../../src/errors.ts'

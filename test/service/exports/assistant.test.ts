@@ -1,4 +1,7 @@
-/** The client of the assistant against a real server: right answers, wrong ones, none, and what becomes of the key. */
+/**
+ * The client of the assistant against a real server. The server answers correctly, wrongly, or
+ * not at all; an unsafe key is never sent, and no key appears in errors or logs.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -44,7 +47,7 @@ before(() => {
 })
 after(() => rmSync(folder, { recursive: true }))
 
-/** A client of an endpoint that does this. */
+/** Opens a client of an endpoint that answers with `speak`. */
 async function open(
   t: TestContext,
   speak?: Speaker,
@@ -64,7 +67,10 @@ const all = async (body: AsyncIterable<Uint8Array>) => {
   return Buffer.concat(chunks).toString()
 }
 
-/** Rejects with this code, and neither caller nor log learns key, question or what was answered. */
+/**
+ * Checks that a call is rejected with this code. Neither the error nor the log may have the key,
+ * the question or the answer.
+ */
 const fails = (promise: Promise<unknown>, code: Code, inLog: RegExp) =>
   assert.rejects(promise, (error: unknown) => {
     assert(error instanceof AppError, inspect(error))

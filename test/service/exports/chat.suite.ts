@@ -52,7 +52,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       by.account.chat.turn({
         body: { message, ...(conversation_id === undefined ? {} : { conversation_id }) },
       })
-    /** A turn that is heard to its end. */
+    /** Runs a turn and reads its answer to the end. */
     const heard = async (...of: Parameters<typeof turn>) => {
       const content = await turn(...of)
       return { ...idsOf(content), text: await textOf(content) }
@@ -169,7 +169,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
     for (const [what, last, isWhole] of ends)
       test(`an answer without a length that ends with ${what} is ${isWhole ? 'whole' : 'broken off'}`, async () => {
         endpoint.speak = (res) => {
-          // So that nothing tells its end but the connection's.
+          // The answer then ends only with the connection.
           res.useChunkedEncodingByDefault = false
           res.shouldKeepAlive = false
           begins(res).end(delta('Hal') + last)

@@ -1,4 +1,7 @@
-/** A server that is killed in the middle of an export, or closed: the next one builds it from the start. */
+/**
+ * A server is killed or closed during an export. The next server builds the export from the
+ * start.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

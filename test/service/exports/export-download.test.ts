@@ -1,4 +1,4 @@
-/** The file of an export as it is fetched: over HTTP, by whoever has the link. */
+/** The file of an export, fetched over HTTP by a client that has the link. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
@@ -18,7 +18,7 @@ import { exportRow } from './exports-subject.ts'
 const PIECE = 256 * 1024
 const PIECES = 40
 
-/** An export of ten megabytes, and the link to its file. */
+/** Stores an export of ten megabytes and returns the link to its file. */
 async function linkOn(server: TestServer, { id, held }: Device): Promise<URL> {
   const at = Date.now()
   const row = exportRow(id, at, {
@@ -47,7 +47,7 @@ async function arranged(t: TestContext) {
   return { server, ada, url: await linkOn(server, ada) }
 }
 
-/** Ask for a file; the answer is not read yet. */
+/** Requests a file; returns before the body is read. */
 async function answerTo(url: URL, headers: Record<string, string> = {}, method = 'GET') {
   const req = request(url, { method, headers })
   req.on('error', () => undefined)

@@ -1,6 +1,7 @@
 /**
- * A child process that builds an export of many entries, says so in the middle, and then stands still until it is killed.
- * Arguments: the database file. Out: one line, the id of the account and that of the export.
+ * A child process that builds an export of many entries and blocks in the middle until it is
+ * killed. Argument: the database file. Output, before it blocks: one line with the id of the
+ * account and that of the export.
  */
 import { writeSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'

@@ -1,4 +1,7 @@
-/** Who builds an export, and what becomes of one whose builder fails, stops or is gone; for every engine. */
+/**
+ * Which server builds an export. The cases include builders that fail, stop or die. For every
+ * engine.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -17,7 +20,7 @@ import { openSubject, type LocalSubject, type Place } from '../subject.ts'
 
 const LEASE_MS = 30_000
 
-/** A door that opens when the test says so. */
+/** Returns a gate that the test opens. */
 function newGate() {
   let open!: () => void
   const opened = new Promise<void>((resolve) => (open = resolve))
@@ -34,7 +37,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
 
   const own = (): Account =>
     subject.service.as({ account: ada.id, device: null, session: null, token: null })
-  /** A builder of another server, which reads the verification log as `list` says. */
+  /** Starts a builder of another server, which reads the verification log with `list`. */
   const another = (
     list: Account['verificationLog']['list'],
     { log = () => undefined, isAway = () => false }: { log?: Log; isAway?: () => boolean } = {},
@@ -56,7 +59,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
     }
     return { wake: () => exporter.wake(), idle: () => background.idle(), stop }
   }
-  /** Ask for an export that nobody builds yet. */
+  /** Queues an export that no server builds yet. */
   const queue = async () => {
     await own().exports.clear({})
     const row = exportRow(ada.id, subject.clock.ms, {})
@@ -195,7 +198,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
         },
         { log: (level, event, of) => told.push([level, event, of]) },
       )
-      // The server's own builder, woken by its timer, may take one first.
+      // The server’s own builder, started by its timer, may take one first.
       while (told.length === 0) {
         id = await queue()
         failing.wake()
@@ -282,7 +285,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
     test('a server that starts takes up what was left, without being asked', async () => {
       const id = await queue()
       const next = await openSubject(place, subject.clock)
-      // Any call: it is what opens the database.
+      // Any call will do: it opens the database.
       await next.service
         .as({ account: ada.id, device: null, session: null, token: null })
         .tags.list({})

@@ -1,4 +1,4 @@
-/** Exports as the tests wait for them and read them. */
+/** Helpers that request, await and read exports. */
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import type { Account } from '../../../src/api/port.ts'
@@ -13,11 +13,11 @@ import { unzip } from './unzip.ts'
 
 type Exports = Pick<Account, 'exports'>
 
-/** The newest export of an account. */
+/** Returns the newest export of an account. */
 export const newest = async ({ exports }: Exports): Promise<Export> =>
   (await exports.list({ limit: 1 })).items[0] ?? assert.fail('there is no export')
 
-/** The newest export, once it is in this state, or fails. */
+/** Returns the newest export once it is in this state. Fails if the export failed. */
 export async function until(account: Exports, state: Export['state']): Promise<Export> {
   for (;;) {
     const one = await newest(account)
@@ -27,7 +27,7 @@ export async function until(account: Exports, state: Export['state']): Promise<E
   }
 }
 
-/** Ask for an export and wait for it. */
+/** Requests an export and returns it when it is ready. */
 export async function exported(account: Exports): Promise<Export> {
   const { id } = await account.exports.create({})
   const ready = await until(account, 'ready')
@@ -35,7 +35,7 @@ export async function exported(account: Exports): Promise<Export> {
   return ready
 }
 
-/** What a link says. */
+/** The parts of a download link. */
 export interface Link {
   readonly id: string
   readonly expires: string
@@ -58,14 +58,14 @@ export function partsOf(url: string): Link {
 export const fetchFile = (service: Pick<AccountServer, 'open'>, link: Link): Promise<Content> =>
   service.open.exportFiles.read(link, { key: null })
 
-/** The bytes of a file. */
+/** Returns the bytes of a file. */
 export async function bytesOf({ body }: Content): Promise<Buffer> {
   const pieces: Uint8Array[] = []
   for await (const piece of body as AsyncIterable<Uint8Array>) pieces.push(piece)
   return Buffer.concat(pieces)
 }
 
-/** The files of the newest export, by name. */
+/** Returns the files of the newest export, by name. */
 export async function filesOf(
   service: Pick<AccountServer, 'open'>,
   account: Exports,
@@ -76,7 +76,7 @@ export async function filesOf(
   return unzip(bytes)
 }
 
-/** Look into the database of a server, beside it. */
+/** Runs queries on the database of a server, while the server runs. */
 export async function beside<T>(
   place: Place,
   use: (db: ServiceDatabase['db']) => Promise<T>,
@@ -89,7 +89,7 @@ export async function beside<T>(
   }
 }
 
-/** How many pieces of files there are. */
+/** Returns the number of stored parts of files. */
 export const partsIn = (place: Place): Promise<number> =>
   beside(place, async (db) => {
     const { count } = await db
@@ -99,7 +99,7 @@ export const partsIn = (place: Place): Promise<number> =>
     return count
   })
 
-/** An export as another server, or another time, left it. */
+/** Returns the row of an export as another server, or an earlier time, left it. */
 export const exportRow = (
   account: string,
   at: number,

@@ -31,7 +31,7 @@ const HOUR_MS = 3_600_000
 const LINK_MS = 300_000
 const WEEK_MS = 7 * 24 * HOUR_MS
 
-/** Another character in the place of one. */
+/** Returns the text with another character at one position. */
 const changed = (text: string, at: number) =>
   text.slice(0, at) + (text[at] === '1' ? '2' : '1') + text.slice(at + 1)
 
@@ -46,17 +46,17 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
     ada = await enrolByMail(subject.server, newAddress(), 'Ada')
     bob = await enrol(subject.server, 'Bob')
   }
-  /** What a caller without a device is answered; its session does not end when the clock is set. */
+  /** Returns the account of a caller without a device; the clock does not end its session. */
   const own = ({ id }: Person): Account =>
     subject.service.as({ account: id, device: null, session: null, token: null })
-  /** Put an export of Ada's there as another server left it, in the place of all that she has. */
+  /** Replaces all exports of Ada’s with rows as another server left them. */
   const left = async (...more: Parameters<typeof exportRow>[2][]) => {
     await own(ada).exports.clear({})
     const rows = more.map((values) => exportRow(ada.id, subject.clock.ms, values))
     await beside(place, (db) => db.insertInto('exports').values(rows).execute())
     return rows.map(({ id }) => id)
   }
-  /** By a builder whose lease runs. */
+  /** Values of an export that another server builds, with a lease that has not expired. */
   const building = () => ({
     state: 'building' as const,
     builder: 'another',
@@ -433,7 +433,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         await downloads.end({ id: token_id })
         await downloads.end({ id: token_id })
         await fails('not_found', fetchFile(subject.service, link))
-        // Of a request that was on its way.
+        // A link of a request that was already on its way.
         await fails('not_found', fetchFile(subject.service, await linkFor(token_id)))
         await fetchFile(subject.service, kept)
 
@@ -528,7 +528,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
       await exported(own(ada))
       assert.ok((await partsIn(place)) > 0)
       subject.clock.ms += WEEK_MS
-      // Whoever builds the next clears it away.
+      // The next build deletes it.
       await exported(own(bob))
       const { id } = await newest(own(bob))
       const others = () =>

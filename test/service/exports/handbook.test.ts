@@ -1,4 +1,7 @@
-/** The handbook: how texts are cut, what a question finds, and what none may do. */
+/**
+ * The handbook: how texts are split into sections, and which sections a question finds. Limits
+ * hold for every question.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'

@@ -1,10 +1,13 @@
-/** A ZIP as another program reads it: its files by name, as text, each checked against its CRC-32. */
+/**
+ * Reads a ZIP as another program does: its files by name, as text, each checked against its
+ * CRC-32.
+ */
 import assert from 'node:assert/strict'
 import { text } from 'node:stream/consumers'
 import { crc32 } from 'node:zlib'
 import { type ZipFile, fromBuffer } from 'yauzl'
 
-/** @throws for bytes that are no whole ZIP */
+/** @throws for bytes that are not a complete ZIP */
 export async function unzip(bytes: Uint8Array): Promise<Map<string, string>> {
   const zip = await new Promise<ZipFile>((resolve, reject) =>
     fromBuffer(Buffer.from(bytes), { lazyEntries: true }, (error, file) =>

@@ -1,4 +1,7 @@
-/** What owners answer to requests: the state of each decides, and an approval is kept with its connection or not at all. */
+/**
+ * Owners’ answers to requests at open links. The state of a request decides, and an approval is
+ * stored together with its connection or not at all.
+ */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { OpenLinkRequest } from '../../../src/api/rest/open-links.ts'
@@ -13,7 +16,7 @@ export function openLinkAnswersSuite(links: () => Links): void {
     ;({ ada, bob, server, newPerson, asMachine, asked, link, later } = links())
   })
 
-  /** What a device sends to approve. */
+  /** Returns the body with which a device approves a request. */
   const bodyFor = async (by: Person, { id, requester }: OpenLinkRequest) => ({
     ...(await opening(by, requester.display_name)),
     invite: [{ email: requester.email }],
@@ -52,7 +55,7 @@ export function openLinkAnswersSuite(links: () => Links): void {
         ],
       )
       await arrived(server, email.toLowerCase(), /invites you/)
-      // The connection may end; that it was approved stays known.
+      // The connection may end; the server still has the approval.
       await ada.account.connections.delete({ id: made.id })
       assert.deepEqual(await ada.account.openLinkApprovals.read({ id: request.id }), {
         ...after,
@@ -161,7 +164,7 @@ export function openLinkAnswersSuite(links: () => Links): void {
         expected.unshift((await asked(eve, slug)).requester.email)
       }
       const first = await eve.account.openLinkRequests.list({ limit: 2 })
-      // Comes in while somebody reads on: neither hides nor repeats another.
+      // Confirmed while the pages are read: it neither hides nor repeats another request.
       await follow(await mailed(early))
       const seen = first.items.map(({ requester }) => requester.email)
       for (let cursor = first.next_cursor; cursor !== null;) {

@@ -1,4 +1,7 @@
-/** The link that a form of an open link mails: what following it does, once, and when it has ended. For every engine. */
+/**
+ * The link that the form of an open link mails: its effect, which happens once, and its end. For
+ * every engine.
+ */
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { before, describe, test } from 'node:test'
@@ -103,7 +106,7 @@ export function openLinkConfirmationsSuite(links: () => Links): void {
         statuses.push((await follow(token)).status ?? 200)
       assert.deepEqual(statuses, [200, 404])
       assert.equal((await requests(id)).length, 1)
-      // Once that is answered, they may ask anew.
+      // After the answer the requester may ask again.
       await ada.account.openLinkRequests.decline({ id: (await requests(id))[0]!.id })
       await post(slug, { email })
       while ((await confirmationsTo(email)).length < 3) await setImmediate()
@@ -126,7 +129,7 @@ export function openLinkConfirmationsSuite(links: () => Links): void {
       assert.deepEqual(await look(second), await look('x'))
       assert.equal((await follow(second)).status, 404)
       assert.equal((await requests(id)).length, 1)
-      // Whoever asks next has it cleared away.
+      // The next request deletes the expired one.
       const { slug: other } = await link(ada)
       await post(other, { email: newAddress() })
       while ((await rows(id)).length > 1) await setImmediate()

@@ -1,4 +1,7 @@
-/** The form of an open link: what it refuses, what it takes, and that it tells nothing of mailboxes. For every engine. */
+/**
+ * The form of an open link: which input it rejects and accepts. It reveals nothing about
+ * mailboxes. For every engine.
+ */
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { before, describe, test } from 'node:test'
@@ -190,7 +193,7 @@ export function openLinkPagesSuite(links: () => Links): void {
       assert.equal((await post(slug, { email: newAddress() })).status ?? 200, 200)
     })
 
-    /** The server's time, as what it makes has it. */
+    /** Returns the server’s time, from the newest open link of an owner. */
     const rowTime = async (owner: typeof ada) =>
       Date.parse((await owner.account.openLinks.list({ limit: 1 })).items[0]!.created_at)
     const row = (of: { eve: string; link: string; at: number; i: number }) => ({

@@ -1,4 +1,6 @@
-/** Slugs that are proposed: readable ones, made of names as far as they can be spelled. For every engine. */
+/**
+ * Proposed slugs: readable ones, made of names as far as they can be spelled. For every engine.
+ */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { Links } from './open-links-subject.ts'
@@ -34,7 +36,7 @@ export function openLinkSlugsSuite(links: () => Links): void {
         assert.deepEqual((await eve.account.openLinks.list({})).items, [])
         const made = await link(eve, proposed)
         assert.equal(made.slug, proposed.slug)
-        // Taken now: another one, as free and as readable.
+        // This slug is in use now: the next proposal is another one, also free and readable.
         const next = await eve.account.openLinks.suggest({})
         assert.notEqual(next.slug, made.slug)
         await link(eve, next)

@@ -1,4 +1,7 @@
-/** People with open links at an account server in this process, whoever asks there, and a hand in its database. */
+/**
+ * People with open links at an account server in this process, and visitors of these links. Tests
+ * can access the database directly.
+ */
 import assert from 'node:assert/strict'
 import type { Content } from '../../../src/api/route.ts'
 import type { Place } from '../subject.ts'
@@ -9,19 +12,19 @@ import { PUBLIC_URL, openSubject } from '../subject.ts'
 export const HOUR = 3_600_000
 const NOBODY = { key: null }
 
-/** Text that would do something in a page, a mail or a terminal if anybody let it. */
+/** Text with an effect in a page, a mail or a terminal that does not escape it. */
 export const HOSTILE = '"><img src=x onerror=alert(1)>{{7*7}}%0d%0aBcc: x'
 
-/** What the suites of open links share. It is there once tests run. */
+/** The shared subject of the suites of open links. It exists once tests run. */
 export type Links = Awaited<ReturnType<typeof openLinksSubject>>
 
-/** The text of a page. */
+/** Returns the text of a page. */
 export const textOf = (page: Content): string => {
   assert.equal(page.type, 'text/html; charset=utf-8')
   return page.body as string
 }
 
-/** A server on a new database; whoever opens it closes it. */
+/** Opens a server on a new database. The caller closes it. */
 export async function openLinksSubject(newPlace: () => Promise<Place>) {
   const place = await newPlace()
   const subject = await openSubject(place)
@@ -29,13 +32,13 @@ export async function openLinksSubject(newPlace: () => Promise<Place>) {
   const { openLinkPages, confirmationPages } = service.open
   const hand = await openServiceDatabase(place)
 
-  /** A person whose session does not end with the clock. */
+  /** Returns a person with a session that the clock does not end. */
   const inside = (person: Person): Person => {
     const { session_id } = person.enrolment.session
     const who = { account: person.id, device: person.device, session: session_id, token: null }
     return { ...person, account: service.as(who) }
   }
-  /** The same account as the bearer of a machine account's token sees it. */
+  /** Returns the same account for the bearer of a machine account’s token. */
   const asMachine = ({ id }: Person) =>
     service.as({ account: id, device: null, session: null, token: 'mtk_1' })
 
@@ -51,14 +54,17 @@ export async function openLinksSubject(newPlace: () => Promise<Place>) {
       const [, token] = /https:\/\/countersign\.test\/confirm\/([\w-]{43})\n/.exec(text) ?? []
       return token === undefined ? [] : [token]
     })
-  /** The token that was mailed last; a mail is sent while nobody waits. */
+  /**
+   * Returns the token that was mailed last, once it has arrived; mails are sent in the
+   * background.
+   */
   const mailed = async (address: string) => {
     await arrived(server, address, /\/confirm\//)
     return (await confirmationsTo(address)).at(-1)!
   }
   const look = (token: string) => confirmationPages.read({ token }, NOBODY)
   const follow = (token: string) => confirmationPages.confirm({ token, body: {} }, NOBODY)
-  /** Somebody asks at a link and confirms; answers the request as its owner sees it. */
+  /** Sends a request at a link and confirms it; returns the request as its owner sees it. */
   const asked = async (owner: Person, slug: string, email = newAddress(), message = '') => {
     await post(slug, { email, message })
     assert.equal((await follow(await mailed(email.toLowerCase()))).status ?? 200, 200)
@@ -67,13 +73,13 @@ export async function openLinksSubject(newPlace: () => Promise<Place>) {
     return request
   }
   const link = (owner: Person, body = {}) => owner.account.openLinks.create({ body })
-  /** Somebody who has nothing yet. */
+  /** Enrols a person who has nothing yet. */
   const newPerson = async (name = 'Ada Lovelace') => inside(await enrol(server, name))
   const rows = (id: string) =>
     hand.db.selectFrom('open_link_requests').selectAll().where('open_link_id', '=', id).execute()
 
   const ada = await newPerson()
-  /** The same with a mailbox. */
+  /** Enrols a person with a mailbox. */
   const newReader = async (name: string) => inside(await enrolByMail(server, newAddress(), name))
   const bob = await newReader('Bob')
   return {

@@ -1,4 +1,4 @@
-/** Open links: their slugs, their states, whose they are. For every engine. */
+/** Open links: their slugs, states and owners. For every engine. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'

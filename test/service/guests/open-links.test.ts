@@ -1,4 +1,4 @@
-/** Open links and what comes of them, on both engines. */
+/** Open links, their requests and their answers, on both engines. */
 import { after, before, describe } from 'node:test'
 import { onBothEngines } from '../engines.ts'
 import { openLinkAnswersSuite } from './open-link-answers.suite.ts'

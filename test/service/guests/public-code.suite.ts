@@ -1,4 +1,7 @@
-/** The public code at the account server: whose words are whose, as long as their owners want that known. For every engine. */
+/**
+ * The public code at the account server: look-ups of the account that words belong to. They find
+ * an account as long as its owner allows it. For every engine.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
@@ -25,10 +28,10 @@ import type { Engine } from '../engines.ts'
 const MINUTE = 60_000
 
 let secrets = 0
-/** A secret that no other test has. */
+/** Returns a secret that no other test has. */
 const newSecret = () => new Uint8Array(32).fill((secrets += 1))
 
-/** The words of a public code as its owner says them. */
+/** Returns the words of a public code as its owner reads them aloud. */
 const wordsOf = (account: string, k: Uint8Array, window: number) => {
   const subject = parseId('acc_', account)
   const key = codeKey({ label: LABEL.public, key: k, subject, epoch: 1, head: ZERO_HEAD })
@@ -59,7 +62,10 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
     const windowNow = () => windowOf(subject.clock.ms)
     const ask = ({ account }: Person, words: readonly number[]) =>
       account.lookups.create({ body: { words: [...words] } })
-    /** Who is found by words that one says in this window, by somebody who has asked nothing yet. */
+    /**
+     * Returns the accounts found by the words of this window, for a new account without earlier
+     * look-ups.
+     */
     async function found(account: string, k: Uint8Array, window = windowNow()) {
       const { accounts } = await ask(await enrol(subject.server), wordsOf(account, k, window))
       return accounts.map(({ profile }) => profile.id)
@@ -88,7 +94,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       assert.equal((await switchTo(bob, false)).public_code, false)
       assert.deepEqual(await ask(eve, words), { accounts: [], stamps: [], echo: false })
       assert.equal((await bob.account.publicCode.read({})).k, null)
-      // What was forgotten does not come back by itself.
+      // A deleted secret does not come back by itself.
       await fails('invalid_state', switchTo(bob, true), { state: 'not_shared' })
     })
 
@@ -106,7 +112,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       subject.clock.ms += MINUTE
       assert.deepEqual(await found(bob.id, k, now + 2), [bob.id])
       assert.deepEqual(await found(bob.id, k, now - 1), [])
-      // A clock that jumps, both ways.
+      // The clock jumps forward and back.
       subject.clock.ms += 999 * MINUTE
       assert.deepEqual(await found(bob.id, k), [bob.id])
       subject.clock.ms -= 999 * MINUTE
@@ -184,7 +190,10 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       }
     })
 
-    /** The words that a device of Bob's knows, after what somebody does with his devices. */
+    /**
+     * Operations on Bob’s devices that end the public code. A device that has its secret is
+     * revoked or lost.
+     */
     const fates: [what: string, act: (bob: Person, laptop: Newcomer) => Promise<Person>][] = [
       [
         'a device that another revokes',
@@ -219,7 +228,8 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
         const secret = async () => (await left.account.publicCode.read({})).k
         assert.deepEqual((await ask(eve, words)).accounts, [])
         assert.deepEqual([await isOn(), await secret()], [false, null])
-        // A new secret does not switch it on by itself, and then has nothing to do with the one before.
+        // A new secret does not switch the code on by itself, and its words have nothing to do
+        // with the previous ones.
         await fails('invalid_state', switchTo(left, true), { state: 'not_shared' })
         const other = newSecret()
         await share(left, other)
@@ -282,7 +292,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       assert.equal((await machine.preferences.read({})).public_code, false)
       await share(bob, newSecret())
       await switchTo(bob, true)
-      // To end it takes no secret.
+      // Switching it off needs no secret.
       const off = await machine.preferences.update({ body: { public_code: false } })
       assert.equal(off.public_code, false)
     })

@@ -1,4 +1,4 @@
-/** The organisation in which a caller acts, for every engine. */
+/** The active organisation of a caller, for every engine. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
@@ -46,7 +46,7 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
   const listed = async ({ account }: { account: Account }) =>
     (await account.sessions.list({})).items.map((one) => one.active_organisation_id)
 
-  /** A membership as somebody who manages the organisation would make it. */
+  /** Stores a membership as a manager of the organisation would create it. */
   async function member({ id }: Person, organisation: string, of: Partial<Membership> = {}) {
     const row = { role: 'member', state: 'active', ...of } as const
     await hand.db
@@ -64,7 +64,7 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
       .execute()
   }
 
-  /** A person with two devices. */
+  /** Enrols a person with two devices. */
   async function twoDevices() {
     const email = newAddress()
     const ada = await enrolByMail(subject.server, email)
@@ -168,7 +168,10 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
     })
 
     describe('a machine account', () => {
-      /** A machine of an organisation, as the bearer of its token and as its device. */
+      /**
+       * Creates a machine account of an organisation; returns the bearer of its token and its
+       * device.
+       */
       async function machine() {
         const owner = await enrol(subject.server)
         const { id } = await create(owner)

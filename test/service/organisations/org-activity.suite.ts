@@ -1,4 +1,4 @@
-/** What acts leave in the activity of an organisation, how it is listed and summed up, on any engine. */
+/** The activities recorded in an organisation: their list and their counts, on any engine. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
@@ -53,7 +53,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       mail: { send: async () => undefined },
       publicUrl: () => 'https://countersign.test',
     })
-    /** Things that happened in an organisation. */
+    /** Records activities of an organisation. */
     const happened = (
       organisation: string,
       activities: Parameters<typeof noteActivities>[2],
@@ -63,7 +63,10 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         .transaction()
         .execute((trx) => noteActivities(trx, organisation, activities, at, post()))
 
-    /** The counts of an organisation, and the same counted anew from its activities. */
+    /**
+     * Returns the stored counts of an organisation, and the same counted again from its
+     * activities.
+     */
     async function counts(organisation: string) {
       const { db } = town.hand
       const rowsOf = async (
@@ -113,7 +116,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         readonly target: string | null
         readonly data?: OrgActivity['data']
       }
-      /** Each answers what should stand there, newest first. */
+      /** Each returns the expected activities, newest first. */
       const ACTS: Readonly<
         Record<string, (person: Person, organisation: string) => Promise<Told[]>>
       > = {
@@ -137,7 +140,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
             entryOf('echo'),
           ]
           const [good, bad] = items as [LogEntry, LogEntry]
-          // The same once more, and another entry under an id that is taken.
+          // The same entry once more, and another entry under an id that is in use.
           assert.equal((await push(person, [...items, { ...good, outcome: 'echo' }])).accepted, 4)
           assert.equal(
             (await push(person, [...items, { ...bad, outcome: 'verified' }])).accepted,
@@ -406,7 +409,10 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         }
         for (const [what, act] of Object.entries(ACTS))
           test(`who ${what}: nobody waits for each other`, async () => {
-            /** Of a refusal because the account is gone it is not that somebody else was in the way. */
+            /**
+             * Error codes of failed transactions. A rejection because the account is deleted does
+             * not count: no other transaction caused it.
+             */
             const refused: string[] = []
             const heard = (error: unknown) => {
               const { code } = error as { code: string }

@@ -1,4 +1,4 @@
-/** Activity of organisations and the figures made of it, on both engines. */
+/** Activities of organisations and the figures computed from them, on both engines. */
 import { onBothEngines } from '../engines.ts'
 import { orgActivitySuite } from './org-activity.suite.ts'
 import { orgAnalyticsSuite } from './org-analytics.suite.ts'

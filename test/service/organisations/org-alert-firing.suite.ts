@@ -32,7 +32,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     })
     after(() => town.close())
 
-    /** A new organisation of the owner's, with an alert. */
+    /** Creates a new organisation of the owner’s, with an alert. */
     async function newAlert(of: Partial<Rule> = {}) {
       const { account } = owner
       const { id: organisation } = await account.organisations.create({ body: { name: 'Acme' } })
@@ -57,12 +57,12 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     const within = <T>(work: (trx: Transaction<Schema>) => Promise<T>) =>
       town.hand.db.transaction().execute(work)
 
-    /** Something happens so many times, and whoever waits for it hears of it. */
+    /** Records that many activities and sends the alerts that they fire. */
     async function happen(organisation: string, at: number, count = 1, event: OrgEvent = 'stamp') {
       await within((trx) => noteActivities(trx, organisation, activities(event, count), at, post()))
       await background.idle()
     }
-    /** It happened, and nobody heard. */
+    /** Inserts activities without evaluating alerts. */
     async function happened(organisation_id: string, times: readonly number[], event = 'stamp') {
       if (times.length === 0) return
       const { db } = town.hand
@@ -133,7 +133,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       })
 
     test('any history, window and threshold: as counted one by one', async () => {
-      // Numbers that look random and are the same in each run.
+      // Pseudo-random numbers, the same in each run.
       let state = 7
       const any = (most: number) => {
         state = (state * 48_271) % 2_147_483_647
@@ -219,7 +219,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
 
     test('an alert on alerts that are made hears of the next', async () => {
       const { organisation, alert } = await newAlert({ event: 'alert_created', threshold: 1 })
-      // Its own was the first.
+      // The first activity was its own creation.
       const [first] = await firedOf(organisation)
       assert.equal(first?.target, alert)
       const { items } = await owner.account.orgAlerts.list({})
@@ -260,7 +260,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     })
 
     describe('by mail', () => {
-      /** A member with a mailbox. */
+      /** Adds a member with a mailbox. */
       async function resident(organisation: string) {
         const address = newAddress()
         const person = await enrolByMail(town.subject.server, address)
@@ -401,7 +401,9 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         assert.equal((await firedOf(organisation)).length, 10)
       })
 
-    /** The searches that are made when something happens: the table of each, and its plan on SQLite. */
+    /**
+     * Returns the searches that an activity causes: the table of each, and its plan on SQLite.
+     */
     async function searchesOf(organisation: string, event: OrgEvent) {
       const searches: SelectQueryNode[] = []
       return within(async (trx) => {
@@ -449,7 +451,8 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       const { organisation } = await newAlert({ threshold: 10 })
       const MANY = 50_000
       const { db } = town.hand
-      // Of other events now, and of this one on the same day before the window begins.
+      // Activities of another event now, and of this one on the same day before the window
+      // begins.
       for (const [event, at] of [
         ['verification', NOW],
         ['stamp', NOW - 10 * MINUTE - MANY],

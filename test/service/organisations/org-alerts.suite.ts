@@ -1,4 +1,4 @@
-/** Alerts of an organisation as they are kept, for every engine. */
+/** Alerts of an organisation as they are stored, for every engine. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { every } from '../../../src/api/cursor.ts'
@@ -241,7 +241,7 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
       test(`refused: ${what}`, async () => {
         const before = await all(ada)
         await isInvalid(path, '.', create(of as Partial<Body>))
-        // A change may leave the name out.
+        // A change may omit the name.
         if (what !== 'no name')
           await isInvalid(
             path,

@@ -1,4 +1,7 @@
-/** Figures of an organisation: the dashboard and trends, on any engine, over a short history and a long one. */
+/**
+ * Figures of an organisation: the dashboard and trends. On any engine, over a short history and a
+ * long one.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { newId } from '../../../src/crypto/encoding/id.ts'
@@ -10,7 +13,7 @@ import type { Person } from '../person.ts'
 
 const DAY = 24 * 3_600_000
 const TODAY = Math.floor(NOW / DAY)
-/** In a test file that is to be over soon; bench/organisations.ts has a million. */
+/** The length for a test that ends soon; bench/organisations.ts has a million. */
 const LONG = 100_000
 
 const timeOf = (day: number) => new Date(day * DAY).toISOString()
@@ -24,7 +27,7 @@ export function orgAnalyticsSuite(name: string, engine: Engine): void {
     })
     after(() => town.close())
 
-    /** So many activities, one after the other from a time on, an hour apart. */
+    /** Stores that many activities, an hour apart, from a time on. */
     async function history(
       organisation: string,
       of: Partial<Omit<History, 'organisation'>> & { count: number },
@@ -290,7 +293,7 @@ export function orgAnalyticsSuite(name: string, engine: Engine): void {
         to: (TODAY + 1) * DAY,
         actors: [ada.id, bob.id],
       })
-      // Beside another that must not be counted.
+      // Beside another organisation that must not be counted.
       const eve = await town.owner('Eve')
       await history(eve.organisation, { count: 1000 })
 

@@ -31,7 +31,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
     by.account.orgGroups.addMembers({ id, body: { member_ids: members.map((one) => one.id) } })
   const remove = (id: string, members: readonly { id: string }[], by: Caller = ada) =>
     by.account.orgGroups.removeMembers({ id, body: { member_ids: members.map((one) => one.id) } })
-  /** What was written of the organisation, oldest first. */
+  /** Returns the recorded group activities of the organisation, oldest first. */
   async function written({ organisation }: Owner) {
     const rows = await town.hand.db
       .selectFrom('organisation_activities')
@@ -294,7 +294,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
         made.slice(0, 3),
       )
       await create(newName(), owner)
-      // The one that the cursor names, and the next.
+      // The group that the cursor names, and the next.
       for (const id of made.slice(2, 4)) await orgGroups.delete({ id })
       const second = await orgGroups.list({ limit: 3, cursor: first.next_cursor! })
       assert.deepEqual(
@@ -332,7 +332,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
         const before = await all(ada)
         const { orgGroups } = ada.account
         await fails('validation_failed', orgGroups.create({ body: body as { name: string } }))
-        // A change may leave the name out.
+        // A change may omit the name.
         if ('name' in body)
           await fails(
             'validation_failed',

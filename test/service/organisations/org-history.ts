@@ -1,6 +1,7 @@
 /**
- * Histories of organisations as long as one likes, put into a database at once: the activities by a rule that says what each is, their
- * counts by the database from the activities. What the figures should be follows from the rule alone.
+ * Inserts histories of organisations of any length into a database at once. A rule derives each
+ * activity from its number, and the database counts the activities. The expected figures follow
+ * from the rule alone.
  */
 import type { Kysely } from 'kysely'
 import { OrgEvent } from '../../../src/api/rest/org.ts'
@@ -11,22 +12,24 @@ const DAY = 24 * 3_600_000
 export interface History {
   readonly organisation: string
   readonly count: number
-  /** When the first and the last happened, about; Unix milliseconds. */
+  /** The approximate times of the first and the last activity; Unix milliseconds. */
   readonly from: number
   readonly to: number
-  /** Who did it, in turn, and then nobody. */
+  /** The actors in turn; after them one activity without an actor. */
   readonly actors: readonly string[]
 }
 
 const EVENTS = OrgEvent.options
-/** Shares no factor with the number of events, so that all of them are on every day. */
+/** Coprime to the number of events, so that every event is on every day. */
 const STRIDE = 5
-/** So many are made by one query, or it would take longer than the engine waits for an answer. */
+/**
+ * Activities in one query: with more, it would take longer than the engine waits for an answer.
+ */
 const AT_ONCE = 50_000
 
 const stepOf = ({ from, to, count }: History) => Math.floor((to - from) / count)
 
-/** What the activity of a number is, from 0 on. */
+/** Returns the activity with a number, from 0 on. */
 export function activityAt(history: History, i: number) {
   const { from, actors } = history
   return {
@@ -36,7 +39,7 @@ export function activityAt(history: History, i: number) {
   }
 }
 
-/** Figures of a history, counted one by one; `isIn` says which days count. */
+/** Returns the figures of a history, counted one by one; `isIn` selects the days that count. */
 export function figuresOf(history: History, isIn: (day: number) => boolean) {
   const byEvent = new Map<string, number>()
   const byActor = new Map<string, number>()
@@ -55,7 +58,10 @@ export function figuresOf(history: History, isIn: (day: number) => boolean) {
   return { byEvent, byActor, byDay }
 }
 
-/** The tables of counts: their columns beside the organisation, and what each is of an activity. */
+/**
+ * The tables of counts: their columns beside the organisation, and the value of each for an
+ * activity.
+ */
 const COUNTS = {
   organisation_totals: { event: 'event' },
   organisation_event_days: { day: `cast(at / ${DAY} as integer)`, event: 'event' },
@@ -63,7 +69,7 @@ const COUNTS = {
   organisation_actor_days: { day: `cast(at / ${DAY} as integer)`, actor_id: 'actor_id' },
 } as const
 
-/** Count the activities of a time into the tables. */
+/** Counts the activities of a time span into the tables. */
 async function countIn(
   db: Kysely<Schema>,
   { organisation }: History,
@@ -86,7 +92,7 @@ async function countIn(
   }
 }
 
-/** Put a history into a database. */
+/** Inserts a history into a database. */
 export async function fillHistory(db: Kysely<Schema>, history: History): Promise<void> {
   const { sql } = await import('kysely')
   const { organisation, count, from, actors } = history

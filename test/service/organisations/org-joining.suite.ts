@@ -1,4 +1,4 @@
-/** How an invited mailbox becomes a member, and what tells whoever reads it, for every engine. */
+/** How an invited mailbox becomes a member, and the mail to its reader, for every engine. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { newId } from '../../../src/crypto/encoding/id.ts'
@@ -200,7 +200,7 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
         const bob = await orgs.member(ada, 'owner')
         const further = newAddress()
         await orgs.confirmed(bob, further)
-        // As it is when the server stops between the confirmation and the joining.
+        // The state after a server stopped between the confirmation and the joining.
         const id = newId('mem_', orgs.subject.clock.ms)
         await orgs.hand.db
           .insertInto('organisation_invites')

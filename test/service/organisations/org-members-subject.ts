@@ -1,4 +1,4 @@
-/** An organisation on an account server in this process, with people who come into it in every way. */
+/** An organisation on an account server in this process, with people who join it in every way. */
 import { every } from '../../../src/api/cursor.ts'
 import type { Account } from '../../../src/api/port.ts'
 import type { OrgMember, OrgRole } from '../../../src/api/rest/org.ts'
@@ -8,17 +8,17 @@ import { type Person, newAddress } from '../person.ts'
 
 type By = { readonly account: Account }
 
-/** Have a session act in an organisation. */
+/** Makes an organisation the active one of a session. */
 export const use = ({ account }: By, organisation_id: string | null) =>
   account.context.activeOrg({ body: { organisation_id } })
 export const activeOf = async ({ account }: By) =>
   (await account.context.read({})).active_organisation
-/** All members and invited mailboxes, newest first. */
+/** Returns all members and invited mailboxes, newest first. */
 export const listed = ({ account }: By): Promise<OrgMember[]> =>
   every((query) => account.orgMembers.list(query))
 export const inviteAll = ({ account }: By, invites: { email: string; role?: OrgRole }[]) =>
   account.orgMembers.bulkInvite({ body: { invites } })
-/** Invite one mailbox that may be invited. */
+/** Invites one mailbox that may be invited. */
 export async function invite(by: By, email: string, role: OrgRole = 'member'): Promise<OrgMember> {
   const { invited, skipped } = await inviteAll(by, [{ email, role }])
   if (invited[0] === undefined) throw new Error(`${email}: ${skipped[0]?.reason}`)
@@ -26,15 +26,15 @@ export async function invite(by: By, email: string, role: OrgRole = 'member'): P
 }
 export const activate = ({ account }: By, id: string) => account.orgMembers.activate({ id })
 export const suspend = ({ account }: By, id: string) => account.orgMembers.suspend({ id })
-/** What happened in the organisation, oldest first. */
+/** An activity of the organisation; `events` returns them oldest first. */
 export type Event = { event: string; actor: string | null; target: string | null }
 
-/** A server with one organisation of Ada's; whoever opens it closes it. */
+/** Opens a server with mailboxes and organisations. The caller closes it. */
 export async function openOrganisation(engine: Engine) {
   const mailboxes: Mailboxes = await openMailboxes(engine)
   const { hand, subject } = mailboxes
 
-  /** A person with an organisation in which they act. */
+  /** Enrols a person with an active organisation. */
   async function owner(called = 'Ada', name = 'Acme') {
     const person = await mailboxes.byMail(newAddress(), called)
     const { id: organisation } = await person.account.organisations.create({ body: { name } })
@@ -42,7 +42,7 @@ export async function openOrganisation(engine: Engine) {
     return { ...person, organisation }
   }
 
-  /** Somebody new who came by an invitation, and acts there. */
+  /** Enrols a new person who joins by an invitation and makes the organisation the active one. */
   async function member(
     by: By & { organisation: string },
     role: OrgRole = 'member',
@@ -65,7 +65,7 @@ export async function openOrganisation(engine: Engine) {
     return rows.map(({ event, actor_id: actor, target }) => ({ event, actor, target }))
   }
 
-  /** The session of a person is renewed. */
+  /** Renews the session of a person. */
   const renew = (person: Person) =>
     subject.server.door(person.keys.auth).session.renew({
       body: { refresh_token: person.enrolment.session.refresh_token },

@@ -1,4 +1,7 @@
-/** Members of an organisation: inviting, joining, listing, activating and suspending, for every engine. */
+/**
+ * Members of an organisation: inviting, joining, listing, activating and suspending. For every
+ * engine.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -449,7 +452,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         assert.deepEqual(await toldOf(bob), ['org_suspended', 'org_activated'])
       })
 
-      /** Whether somebody waits for what another one holds. */
+      /** Checks whether a query waits for a lock of another transaction. */
       const isAnybodyWaiting = async () => {
         const { rows } = await sql`select 1 from pg_stat_activity
           where datname = current_database() and wait_event_type = 'Lock'`.execute(orgs.hand.db)

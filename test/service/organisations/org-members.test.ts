@@ -1,4 +1,4 @@
-/** Members of organisations, and what their suspension means, on both engines. */
+/** Members of organisations and the effects of their suspension, on both engines. */
 import { onBothEngines } from '../engines.ts'
 import { orgJoiningSuite } from './org-joining.suite.ts'
 import { orgMembersSuite } from './org-members.suite.ts'

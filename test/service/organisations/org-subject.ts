@@ -1,4 +1,4 @@
-/** An organisation with people in it, over one database, as the suites of its activity want them. */
+/** An organisation with people in it, over one database, for the suites of its activity. */
 import type { Account } from '../../../src/api/port.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { mintMachineToken } from '../../../src/service/devices/machine-tokens.ts'
@@ -11,18 +11,20 @@ import { type LocalSubject, openSubject } from '../subject.ts'
 
 type Membership = Pick<Schema['organisation_members'], 'role' | 'state'>
 
-/** Any day but the first of a week, a month or a year. */
+/** A day that is not the first of a week, a month or a year. */
 export const NOW = Date.UTC(2026, 5, 17, 12)
 
 export interface Town {
   readonly subject: LocalSubject
   readonly hand: ServiceDatabase
   close(): Promise<void>
-  /** A person who owns an organisation and acts in it. */
+  /** Enrols a person who owns an organisation and acts in it. */
   owner(called?: string): Promise<Person & { readonly organisation: string }>
-  /** A person in an organisation, who chose to act in it while that was to be had. */
+  /**
+   * Enrols a person in an organisation, who chose it as the active one while it was available.
+   */
   member(organisation: string, of?: Partial<Membership>, called?: string): Promise<Person>
-  /** A machine account of an organisation, by a token of the scope `full`. */
+  /** Creates a machine account of an organisation, with a token of the scope `full`. */
   machine(owner: Pick<Person, 'account'>, organisation: string): Promise<MachineAccount>
   setState(account: string, state: Membership['state']): Promise<void>
 }
@@ -32,7 +34,7 @@ export interface MachineAccount {
   readonly account: Account
 }
 
-/** @param clock Unix milliseconds, now */
+/** @param clock the current time in Unix milliseconds */
 export async function openTown({ newPlace }: Engine, clock = { ms: NOW }): Promise<Town> {
   const place = await newPlace()
   const subject = await openSubject(place, clock)

@@ -1,4 +1,7 @@
-/** What the suspension of a member means, and whom an organisation keeps, for every engine. */
+/**
+ * The effects of the suspension of a member. An organisation has to keep some members. For every
+ * engine.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
@@ -50,7 +53,10 @@ export function orgSuspensionSuite(name: string, engine: Engine): void {
     })
 
     describe('a machine account', () => {
-      /** One that has signed in as a device, and has a token; both as requests over the wire. */
+      /**
+       * Creates a machine account with a signed-in device and a token; both send requests over
+       * the wire.
+       */
       async function machine(ada: Person & { organisation: string }) {
         const { auth: key } = newDeviceKeys()
         const { machine_id: machine } = await ada.account.machines.create({
@@ -94,7 +100,7 @@ export function orgSuspensionSuite(name: string, engine: Engine): void {
         for (const [what, call] of Object.entries(ask))
           await assert.rejects(
             call({}),
-            // Nothing is wrong with a session: its device is not to sign in anew.
+            // The session is valid: its device need not sign in again.
             { code: ['session', 'renewal'].includes(what) ? 'forbidden' : 'invalid_token' },
             what,
           )
@@ -165,7 +171,7 @@ export function orgSuspensionSuite(name: string, engine: Engine): void {
     })
 
     describe('the assurance of a stamp', () => {
-      /** As its receipt says, and as whoever looks up its words is told. */
+      /** Returns the assurance in the receipt, which a look-up of the words returns as well. */
       async function assurance(by: Person, reader: Person) {
         const { stamp } = stampOf(by)
         const { receipt } = await by.account.stamps.create({ body: { stamp } })

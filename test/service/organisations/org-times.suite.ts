@@ -1,4 +1,7 @@
-/** Activities happen when and where they happened, whenever the server hears of them: their counts and alerts, for every engine. */
+/**
+ * The times of activities, for every engine. Counts and alerts use the moment and the
+ * organisation of an activity, at any delay before the server receives it.
+ */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { SelectQueryNode, type Transaction, sql } from 'kysely'
@@ -73,7 +76,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
         body: { name: 'x', event: 'stamp', threshold: 2, window_minutes: 10, ...rule },
       })
 
-    /** An organisation whose owner has acted in it for long. */
+    /** Enrols an owner who has acted in an organisation for 200 days. */
     async function settled(): Promise<Owner> {
       const owner = await town.owner()
       await town.hand.db
@@ -244,7 +247,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
       })
 
       test('any backlog: as counted one by one', async () => {
-        // Numbers that look random and are the same in each run.
+        // Pseudo-random numbers, the same in each run.
         let state = 11
         const any = (most: number) => {
           state = (state * 48_271) % 2_147_483_647
@@ -258,7 +261,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
           await alertOf(ada, { ...failures, threshold, window_minutes })
           const span = window_minutes * MINUTE * 3
           const times = Array.from({ length: 3 + any(9) }, () => NOW - 1 - any(span))
-          // Whole minutes, so that it is judged at each of them.
+          // Whole minutes, so that the alert is evaluated at each of them.
           const sorted = times.map((at) => at - (at % MINUTE)).toSorted((a, b) => a - b)
           await push(
             ada,
@@ -385,7 +388,10 @@ export function orgTimesSuite(name: string, engine: Engine): void {
       return rows.length
     }
 
-    /** The tables in which is searched when something happens; of activities, from when until when. */
+    /**
+     * Returns the tables that an activity causes searches in; for activities, the time spans
+     * searched.
+     */
     async function searchesOf(organisation: string, at: number) {
       const tables: string[] = []
       const spans: [since: number, until: number][] = []
@@ -407,7 +413,10 @@ export function orgTimesSuite(name: string, engine: Engine): void {
       return { tables, spans }
     }
 
-    /** So many stamps, one every half second, and days that have so many more that they settle nothing. */
+    /**
+     * Inserts that many stamps, one every half second. The counts of the days are so much higher
+     * that they decide nothing.
+     */
     async function fill(organisation: string, count: number, from: number): Promise<void> {
       const { db } = town.hand
       const cells = sql`'act_' || i, cast(${organisation} as text), ${sql.lit(from)} + 500 * i, 'stamp', '{}'`
@@ -451,7 +460,8 @@ export function orgTimesSuite(name: string, engine: Engine): void {
       ])
       assert.deepEqual(spans, [])
 
-      // With the act before and the next one it takes three of the four in the first minute; two of them are in the window.
+      // With the activities before and after, three of the four in the first minute count; two of
+      // them are in the window.
       await note(organisation, stamps(1), since)
       await note(organisation, stamps(1), since - 1)
       await note(organisation, stamps(2), since + 1)
@@ -494,7 +504,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
         enabled: 1 as const,
         created_at: NOW,
       })
-      // The next one is not enough; the one after it is.
+      // One more activity is not enough; the one after it is.
       const rows = AlertEvent.options.map((event) => alert(event, inWindow.get(event)! + 2))
       await town.hand.db.insertInto('organisation_alerts').values(rows).execute()
       const all = AlertEvent.options.map((event): Activity => ({ event, actor: ada.id }))

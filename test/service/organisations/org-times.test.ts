@@ -1,4 +1,4 @@
-/** When activities of organisations happened, and what follows from it, on both engines. */
+/** The times of activities of organisations and their effects, on both engines. */
 import { onBothEngines } from '../engines.ts'
 import { orgTimesSuite } from './org-times.suite.ts'
 
