@@ -1,5 +1,5 @@
 /** The operations that the accounts benchmark measures. */
-import type { Account, Door } from '../src/api/port.ts'
+import type { Account, UnauthenticatedClient } from '../src/api/port.ts'
 import type { TestDaemon } from '../test/daemon.ts'
 import { codeIn, lettersIn } from '../test/service/letters.ts'
 import { furtherOf, newcomerOf } from '../test/service/person.ts'
@@ -10,7 +10,7 @@ export interface Bench {
   readonly size: number
   readonly url: string
   readonly rows: readonly Row[]
-  readonly door: Door
+  readonly door: UnauthenticatedClient
   readonly account: Account
   readonly daemon: TestDaemon
   readonly token: string

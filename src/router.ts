@@ -15,7 +15,7 @@ interface Node<T> {
   readonly methods: Map<string, Leaf<T>>
 }
 
-export interface Found<T> {
+export interface RouteMatch<T> {
   readonly value: T
   /** Created for this look-up: the caller may change it. */
   readonly params: Record<string, string>
@@ -33,7 +33,7 @@ export interface Router<T> {
    * Looks up the segments of a path. Returns the value, the methods that the path has instead, or
    * null for no such path.
    */
-  find(method: string, segments: readonly string[]): Found<T> | WrongMethod | null
+  find(method: string, segments: readonly string[]): RouteMatch<T> | WrongMethod | null
 }
 
 const newNode = <T>(): Node<T> => ({ literals: new Map(), parameter: null, methods: new Map() })
@@ -58,7 +58,7 @@ export function newRouter<T>(): Router<T> {
     node.methods.set(method, { value, names })
   }
 
-  function find(method: string, segments: readonly string[]): Found<T> | WrongMethod | null {
+  function find(method: string, segments: readonly string[]): RouteMatch<T> | WrongMethod | null {
     let node = root
     const values: string[] = []
     for (const segment of segments) {

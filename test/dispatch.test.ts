@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import * as v from 'valibot'
 import { Page } from '../src/api/fields.ts'
 import { type Table } from '../src/api/route.ts'
-import type { Need, Standing } from '../src/auth/scopes.ts'
+import type { Need, AccessLevel } from '../src/auth/scopes.ts'
 import { type Gate, type Request, newDispatch, rowsOf } from '../src/http/dispatch.ts'
 import { AppError } from '../src/errors.ts'
 
@@ -84,8 +84,8 @@ const answers = {
   pages: { read: seen },
 }
 
-type Caller = { scope: Standing }
-const SCOPES: Record<string, Standing> = {
+type Caller = { scope: AccessLevel }
+const SCOPES: Record<string, AccessLevel> = {
   r: 'read',
   w: 'write',
   f: 'full',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { deltaOf, errorEvent, failureOf, outcomeOf } from '../src/api/chat-events.ts'
+import { deltaOf, errorEvent, chatFailure, outcomeOf } from '../src/api/chat-events.ts'
 import { type StreamEvent, isEventStream, newEventReader } from '../src/api/event-stream.ts'
 import { AppError } from '../src/errors.ts'
 import { delta } from './service/endpoint.ts'
@@ -103,12 +103,12 @@ test('the event that ends a stream is read wherever that broke off', () => {
   const expected = { error: 'backend_error', message: 'It broke off.\n"€"' }
   for (const before of ['', delta('a'), 'data: {"cho', 'data: a\r', 'ev', '\n', 'data: a\n']) {
     const last = read(before, errorEvent(told)).at(-1)!
-    assert.deepEqual(failureOf(last), expected, JSON.stringify(before))
+    assert.deepEqual(chatFailure(last), expected, JSON.stringify(before))
     assert.equal(deltaOf(last), '')
   }
-  assert.equal(failureOf(event('{"error":"x","message":"y"}')), null, 'without its name')
+  assert.equal(chatFailure(event('{"error":"x","message":"y"}')), null, 'without its name')
   for (const data of ['{}', 'x', '{"error":{}}'])
-    assert.equal(failureOf(event(data, 'error')), null)
+    assert.equal(chatFailure(event(data, 'error')), null)
 })
 
 test('what is an event stream', () => {

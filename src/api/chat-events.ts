@@ -43,7 +43,7 @@ export function outcomeOf({ data }: StreamEvent): 'whole' | 'failed' | null {
  * Returns the error that ended a stream early, as `errorEvent` writes it; null for every other
  * event.
  */
-export const failureOf = ({ name, data }: StreamEvent): v.InferOutput<typeof Failure> | null =>
+export const chatFailure = ({ name, data }: StreamEvent): v.InferOutput<typeof Failure> | null =>
   name === 'error' ? valueOf(Failure, data) : null
 
 /**

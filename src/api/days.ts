@@ -16,7 +16,13 @@ const NEVER = Date.UTC(9999, 11, 31) + DAY_MS
  * Returns the span of some whole days.
  * @throws AppError `validation_failed` at `from`, if it is after `to`
  */
-export function spanOf({ from, to }: { from?: string | undefined; to?: string | undefined }): Span {
+export function daySpan({
+  from,
+  to,
+}: {
+  from?: string | undefined
+  to?: string | undefined
+}): Span {
   const since = from === undefined ? 0 : Date.parse(from)
   const until = to === undefined ? NEVER : Date.parse(to) + DAY_MS
   if (since < until) return { since, until }

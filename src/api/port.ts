@@ -11,7 +11,7 @@ import type { Site } from './site/index.ts'
 export type Account = Calls<Rest, 'account' | 'both'> & Calls<SignedIn, 'account'>
 
 /** The calls of a device without a session. */
-export type Door = Calls<Entrance, 'account'>
+export type UnauthenticatedClient = Calls<Entrance, 'account'>
 
 /** The caller of an account server. All members are ids. */
 export interface Session {

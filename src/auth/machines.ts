@@ -26,7 +26,7 @@ const noMachine = () => invalidToken('machine token')
 export const isMachineToken = (token: string): boolean => token.startsWith('csm_')
 
 /** Requires a well-formed token, so that a mistyped one causes no request to the server. */
-function demandForm(token: string): void {
+function requireForm(token: string): void {
   try {
     checkToken(token)
   } catch {
@@ -40,7 +40,7 @@ function demandForm(token: string): void {
  *   account server cannot be asked
  */
 export async function machineCaller(token: string, ask: AskServer): Promise<Caller> {
-  demandForm(token)
+  requireForm(token)
   try {
     const { id, scope, account } = await ask(token)
     return { token: id, scope, machine: account }

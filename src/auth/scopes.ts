@@ -19,7 +19,7 @@ export type Scope = 'read' | 'write' | 'full'
 export type Need = 'none' | 'device' | 'session' | 'owner' | Scope
 
 /** The access level of a caller, from its token's scope, its session or the command line. */
-export type Standing = Exclude<Need, 'none'>
+export type AccessLevel = Exclude<Need, 'none'>
 
 /** `**` matches the rest of the path, including an empty one. */
 type Rules = readonly (readonly [pattern: string, need: Need])[]
@@ -111,7 +111,7 @@ export function scopeTable(rules: Rules) {
 export const restNeed = scopeTable(REST)
 
 /** The needs that each access level satisfies. */
-const GRANTS: Readonly<Record<Standing, readonly Need[]>> = {
+const GRANTS: Readonly<Record<AccessLevel, readonly Need[]>> = {
   read: ['read'],
   write: ['read', 'write'],
   full: ['read', 'write', 'full'],
@@ -128,7 +128,7 @@ const RESERVED = {
 } as const
 
 /** Checks whether an access level satisfies what a request needs. */
-export const isGranted = (has: Standing, need: Need): boolean =>
+export const isGranted = (has: AccessLevel, need: Need): boolean =>
   need === 'none' || GRANTS[has].includes(need)
 
 /**
@@ -137,7 +137,7 @@ export const isGranted = (has: Standing, need: Need): boolean =>
  *   required scope; forbidden if no scope would suffice
  */
 export function requireScope(
-  has: Standing,
+  has: AccessLevel,
   need: Exclude<Need, 'none'>,
   method: string,
   path: readonly string[],

@@ -19,13 +19,13 @@ import { AppError } from '../errors.ts'
 import type { Keychain } from '../keychain/backend.ts'
 import type { Act } from '../storage/idempotency.ts'
 import { type TokenRows, tokenEntry } from '../state/tokens.ts'
-import type { Scope, Standing } from './scopes.ts'
+import type { Scope, AccessLevel } from './scopes.ts'
 
 /** The holder of a valid token. */
 export interface Caller {
   /** The id of the token; null for the command line, which no list contains. */
   readonly token: string | null
-  readonly scope: Standing
+  readonly scope: AccessLevel
   /**
    * The account of a machine account's token, which the account server issued.
    *

@@ -23,10 +23,10 @@ const KINDS = {
   alert: { prefix: 'alr_', list: 'org alert list' },
 } as const
 
-export type Kind = keyof typeof KINDS
+export type NamedKind = keyof typeof KINDS
 
 /** Returns the error for an id without a resource of this kind. */
-export const noSuch = (kind: Kind) =>
+export const noSuch = (kind: NamedKind) =>
   new AppError(
     'not_found',
     `There is no ${kind} with this id. "countersignd ${KINDS[kind].list}" shows them.`,
@@ -36,7 +36,7 @@ export const noSuch = (kind: Kind) =>
  * Checks an id that the user gave, before a request is sent.
  * @throws AppError not_found for a text that cannot be an id of this kind
  */
-export function idOf(kind: Kind, text: string): string {
+export function readId(kind: NamedKind, text: string): string {
   if (!isId(KINDS[kind].prefix, text)) throw noSuch(kind)
   return text
 }
@@ -45,8 +45,8 @@ export function idOf(kind: Kind, text: string): string {
  * Runs a function on the resource with an id. Sends no request for a text that cannot be an id.
  * @throws AppError not_found
  */
-export async function byId<T>(kind: Kind, id: string, work: () => Promise<T>): Promise<T> {
-  idOf(kind, id)
+export async function byId<T>(kind: NamedKind, id: string, work: () => Promise<T>): Promise<T> {
+  readId(kind, id)
   try {
     return await work()
   } catch (error) {

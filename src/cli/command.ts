@@ -4,7 +4,7 @@ import type { Local } from '../api/local/index.ts'
 import type { Rest } from '../api/rest/index.ts'
 import type { Calls } from '../api/route.ts'
 import type { Config } from '../config/config.ts'
-import type { Platform } from '../config/values.ts'
+import type { ConfigPlatform } from '../config/values.ts'
 
 /**
  * The calls of the REST table and of the command line’s own table.
@@ -19,7 +19,7 @@ export interface Io {
   readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean }
   readonly env: NodeJS.ProcessEnv
   /** The platform for the defaults of the settings; by default this machine. */
-  readonly machine?: Platform
+  readonly machine?: ConfigPlatform
 }
 
 export interface Invocation {

@@ -6,10 +6,10 @@
 import type { Content } from '../api/route.ts'
 import { requireScope, restNeed, type Scope } from '../auth/scopes.ts'
 import { AppError, EXIT, StartError } from '../errors.ts'
-import type { Ask, Call } from '../api/tools/call.ts'
+import type { Ask, ToolCall } from '../api/tools/call.ts'
 import type { DaemonConnection } from './daemon-connection.ts'
 import { daemonAt } from './lock-owner.ts'
-import { type Place, isForSystem } from './system-instance.ts'
+import { type InstanceFolders, isForSystem } from './system-instance.ts'
 
 /** @param own whether it is the caller’s own daemon, which the caller can start */
 const away = (cause: StartError, own: boolean) =>
@@ -41,7 +41,7 @@ const told = (error: unknown): unknown =>
  * Checks that the scope allows a call. Its message is for the user who started this program.
  * @throws AppError insufficient_scope
  */
-function demand(scope: Scope, { method, segments }: Call): void {
+function demand(scope: Scope, { method, segments }: ToolCall): void {
   const need = restNeed(method, segments)
   if (need === 'none') return
   try {
@@ -85,7 +85,11 @@ export interface AskingDaemon {
  * @param scope the highest scope allowed
  * @param token the token to use, or null for the command line’s own
  */
-export function askingDaemon(place: Place, scope: Scope, token: () => string | null): AskingDaemon {
+export function askingDaemon(
+  place: InstanceFolders,
+  scope: Scope,
+  token: () => string | null,
+): AskingDaemon {
   const open = new Set<DaemonConnection>()
 
   async function connected(): Promise<DaemonConnection> {

@@ -73,7 +73,7 @@ function oneConnection(url: URL): { agent: Agent; socket: Socket } {
   return { agent, socket }
 }
 
-export interface Answer {
+export interface DaemonResponse {
   readonly status: number
   readonly headers: IncomingMessage['headers']
   readonly body: Buffer
@@ -88,7 +88,7 @@ function exchange(
   headers: Record<string, string>,
   timeout: number,
   body?: string,
-): Promise<Answer> {
+): Promise<DaemonResponse> {
   return new Promise((resolve, reject) => {
     const req = httpRequest(url, { method, agent, headers, timeout }, (res) => {
       const { statusCode: status = 0, headers: fields } = res
@@ -107,7 +107,7 @@ function exchange(
   })
 }
 
-function read(route: Route, { status, headers, body, stream }: Answer): unknown {
+function read(route: Route, { status, headers, body, stream }: DaemonResponse): unknown {
   if (status === 204) return undefined
   const isJson = headers['content-type'] === 'application/json'
   if (status < 400)
@@ -122,11 +122,11 @@ function read(route: Route, { status, headers, body, stream }: Answer): unknown 
 }
 
 /** How a client verifies that it is connected to the daemon. */
-export interface Proof {
+export interface DaemonCheck {
   /** Header fields of the greeting. */
   readonly greeting: Readonly<Record<string, string>>
   /** Returns whether the peer is the daemon, by its answer or by the owner of the peer socket. */
-  readonly isProven: (answer: Answer, socket: Socket) => boolean
+  readonly isProven: (answer: DaemonResponse, socket: Socket) => boolean
   /** The token to send, or null. */
   readonly token: string | null
   /** Returns the error for a peer that is not the daemon. */
@@ -139,7 +139,7 @@ export interface Proof {
  */
 export async function connectProven(
   address: string,
-  { greeting, isProven, token, silent: refusal }: Proof,
+  { greeting, isProven, token, silent: refusal }: DaemonCheck,
 ): Promise<Omit<DaemonConnection, 'trusted'>> {
   if (!isOwnAddress(address)) throw refusal()
   const { agent, socket } = oneConnection(new URL(address))
@@ -175,7 +175,7 @@ export function bySecret(
   { address, nonce: run }: Runtime,
   secret: Uint8Array,
   token: string | null,
-): Proof {
+): DaemonCheck {
   const nonce = randomBytes(16).toString('base64url')
   return {
     greeting: { 'Countersign-Nonce': nonce },

@@ -9,7 +9,7 @@ const PAUSE_MS = 100
 /** The daemon’s address, or why no daemon proved itself. */
 export type Answering = { readonly address: string } | { readonly silent: StartError }
 
-export interface Patience {
+export interface HealthPatience {
   /** How long to wait for the daemon, in milliseconds. */
   readonly waitMs: number
   /**
@@ -51,7 +51,7 @@ function isAlive(pid: number): boolean {
  * @returns the result of the last attempt
  */
 async function until<T>(
-  { waitMs, pid }: Patience,
+  { waitMs, pid }: HealthPatience,
   attempt: () => Promise<{ readonly done: boolean; readonly last: T }>,
 ): Promise<T> {
   const end = performance.now() + waitMs
@@ -69,14 +69,14 @@ async function until<T>(
  * @throws StartError if no daemon may be asked: an unsafe folder, or a service that another user
  *   may have planted
  */
-export const answering = (config: Config, patience: Patience): Promise<Answering> =>
+export const answering = (config: Config, patience: HealthPatience): Promise<Answering> =>
   until(patience, async () => {
     const last = await ask(config)
     return { done: 'address' in last, last }
   })
 
 /** Waits for the end of the process; returns at once if there is none. */
-export const ended = async (patience: Patience): Promise<void> =>
+export const ended = async (patience: HealthPatience): Promise<void> =>
   patience.pid === null
     ? undefined
     : until(patience, async () => ({ done: false, last: undefined }))

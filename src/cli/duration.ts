@@ -7,7 +7,7 @@ const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_
  * Returns the seconds of a text such as `90`, `15m`, `30d`.
  * @throws UsageError
  */
-export function seconds(option: string, text: string): number {
+export function parseSeconds(option: string, text: string): number {
   const [, count, unit = 's'] = /^(\d{1,9})([smhdw])?$/.exec(text) ?? []
   if (count === undefined)
     throw new UsageError(

@@ -10,12 +10,12 @@ import { openFolder } from '../storage/folder.ts'
 import { type Lock, lockState } from '../storage/lock.ts'
 import { readRuntime } from '../storage/runtime-file.ts'
 import type { DaemonConnection } from './daemon-connection.ts'
-import { type Place, systemInstance } from './system-instance.ts'
+import { type InstanceFolders, systemInstance } from './system-instance.ts'
 
 const PATIENCE_MS = 3_000
 const PAUSE_MS = 30
 
-export type Holder =
+export type LockOwner =
   | { readonly lock: Lock }
   | { readonly daemon: DaemonConnection }
   /** A process owns the lock and has not proved to be the folder’s daemon; the reason. */
@@ -34,7 +34,7 @@ const noDaemon = () =>
  * Acquires the lock of a state folder, or connects to the daemon that owns it.
  * @param token the token to send to a daemon, or null for the command line’s own
  */
-export async function holderOf(stateDir: string, token: string | null): Promise<Holder> {
+export async function holderOf(stateDir: string, token: string | null): Promise<LockOwner> {
   openFolder(stateDir)
   let waited = 0
   let asked = ''
@@ -62,7 +62,10 @@ export async function holderOf(stateDir: string, token: string | null): Promise<
   }
 }
 
-async function systemDaemon(place: Place, token: string | null): Promise<DaemonConnection | null> {
+async function systemDaemon(
+  place: InstanceFolders,
+  token: string | null,
+): Promise<DaemonConnection | null> {
   const instance = systemInstance(place)
   if (instance === null) return null
   const { connectToSystem } = await import('./system-connection.ts')
@@ -70,7 +73,7 @@ async function systemDaemon(place: Place, token: string | null): Promise<DaemonC
 }
 
 /** As `holderOf`. Connects to the daemon of the whole machine if the command is meant for it. */
-export async function holderAt(place: Place, token: string | null): Promise<Holder> {
+export async function holderAt(place: InstanceFolders, token: string | null): Promise<LockOwner> {
   const daemon = await systemDaemon(place, token)
   return daemon === null ? holderOf(place.stateDir, token) : { daemon }
 }
@@ -81,7 +84,10 @@ export async function holderAt(place: Place, token: string | null): Promise<Hold
  * @param token as for `holderOf`
  * @throws StartError daemonSilent if no daemon proves itself
  */
-export async function daemonAt(place: Place, token: string | null): Promise<DaemonConnection> {
+export async function daemonAt(
+  place: InstanceFolders,
+  token: string | null,
+): Promise<DaemonConnection> {
   const daemon = await systemDaemon(place, token)
   if (daemon !== null) return daemon
   const { connect } = await import('./daemon-connection.ts')

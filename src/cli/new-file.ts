@@ -7,18 +7,18 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { AppError } from '../errors.ts'
 import { syncFolder } from '../keychain/private-file.ts'
-import { demandFolder } from './commands/session/machine-key-file.ts'
+import { requireFolder } from './commands/session/machine-key-file.ts'
 
 /**
  * Checks that a new file can be written.
  * @param option the option that names another file, for the message
  * @throws AppError `conflict` if the name exists; StartError if the folder is not writable
  */
-export function demandNew(path: string, option: string): void {
+export function requireNew(path: string, option: string): void {
   // A link with a missing target counts as existing.
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined)
     throw new AppError('conflict', `${path} is there already: name another file with ${option}.`)
-  demandFolder(path)
+  requireFolder(path)
 }
 
 /** Writes all bytes to the disk. */
@@ -29,7 +29,7 @@ async function fill(file: FileHandle, bytes: AsyncIterable<Uint8Array>): Promise
 
 /**
  * Writes a new file of mode 0600. It has a temporary name until it is complete.
- * @throws the errors of `bytes`, after deleting the file; as `demandNew`
+ * @throws the errors of `bytes`, after deleting the file; as `requireNew`
  */
 export async function writeNew(
   path: string,
@@ -44,7 +44,7 @@ export async function writeNew(
     } finally {
       await file.close()
     }
-    demandNew(path, option)
+    requireNew(path, option)
     await rename(part, path)
     syncFolder(dirname(path))
   } catch (error) {

@@ -1,6 +1,6 @@
 /** Ends a server on request: in order, and within a time limit. */
 import type { Log } from '../log.ts'
-import { type Times, endWhenOverdue } from './watchdog.ts'
+import { type WatchdogTimes, endWhenOverdue } from './watchdog.ts'
 
 /**
  * Longer than an orderly shutdown takes. After it, pending work waits for a reply that will not
@@ -20,7 +20,7 @@ const OVERDUE_MS = LONGEST_MS + 500
  */
 export const askedToStop = (
   overdueMs = OVERDUE_MS,
-  { times, onReady }: { times?: Times; onReady?: () => void } = {},
+  { times, onReady }: { times?: WatchdogTimes; onReady?: () => void } = {},
 ): Promise<void> =>
   new Promise((resolve) => {
     const overdue = endWhenOverdue(overdueMs, times)

@@ -11,7 +11,7 @@ import { restNeed } from '../auth/scopes.ts'
 import type { Outgoing } from '../api/client.ts'
 import { AppError, StartError } from '../errors.ts'
 import { splitTarget } from '../http/path.ts'
-import { readRuntime, readSecret } from '../storage/runtime-file.ts'
+import { readRuntime, readRuntimeSecret } from '../storage/runtime-file.ts'
 import { type DaemonConnection, bySecret, connectProven } from './daemon-connection.ts'
 import type { SystemInstance, SystemState } from './system-instance.ts'
 
@@ -64,7 +64,7 @@ async function asRoot(
 ): Promise<DaemonConnection> {
   const refusal = silent(instance)
   const runtime = readRuntime(dir, check)
-  const secret = readSecret(dir, check)
+  const secret = readRuntimeSecret(dir, check)
   if (runtime === null || secret === null) throw refusal()
   const proof = { ...bySecret(runtime, secret, token), silent: refusal }
   return { ...(await connectProven(runtime.address, proof)), trusted: true }

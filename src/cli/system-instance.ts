@@ -60,7 +60,7 @@ function isThere(path: string): boolean {
  * Checks that root alone decides about a path: root owns its folder and each folder above.
  * @throws StartError stateUnsafe
  */
-function demandRoots(path: string): void {
+function requireRoots(path: string): void {
   const parent = realpathSync(dirname(path))
   for (let at = parent, last = ''; at !== last; at = dirname(at)) {
     last = at
@@ -78,7 +78,7 @@ function demandRoots(path: string): void {
  * @throws StartError stateUnsafe
  */
 function ownerOf(path: string, stat: Stats, me: number): number {
-  demandRoots(path)
+  requireRoots(path)
   if (!stat.isDirectory()) throw unsafe(`${path} is not a folder.`)
   if ((stat.mode & 0o022) !== 0) throw unsafe(`${path} can be written by others than its owner.`)
   if (stat.uid === NOBODY)
@@ -97,7 +97,7 @@ function behind(link: string): string {
   const leads = readlinkSync(link)
   if (leads !== target && leads !== join('private', basename(link)))
     throw unsafe(`${link} leads to ${leads}, not to ${target}.`)
-  demandRoots(target)
+  requireRoots(target)
   return target
 }
 
@@ -108,7 +108,7 @@ function behind(link: string): string {
 function stateOf(path: string, owner: number): SystemState {
   const named = look(path)
   if (named === undefined) throw unsafe(`The state folder ${path} of the service is not there.`)
-  demandRoots(path)
+  requireRoots(path)
   const isLink = named.isSymbolicLink()
   const dir = isLink ? behind(path) : path
   const { uid, mode } = lstatSync(dir)
@@ -127,7 +127,7 @@ function stateOf(path: string, owner: number): SystemState {
 }
 
 /** The folders that decide for which daemon a command is meant. */
-export type Place = Pick<Config, 'stateDir' | 'system'>
+export type InstanceFolders = Pick<Config, 'stateDir' | 'system'>
 
 const self = (): number => process.geteuid?.() ?? NOBODY
 
@@ -137,7 +137,7 @@ const self = (): number => process.geteuid?.() ?? NOBODY
  * caller has no used folder or is root, who administers the service.
  * @param me the caller’s uid
  */
-export const isForSystem = ({ system, stateDir }: Place, me: number = self()): boolean =>
+export const isForSystem = ({ system, stateDir }: InstanceFolders, me: number = self()): boolean =>
   system !== null &&
   (me === ROOT || !isThere(stateDir)) &&
   [system.runtime, ...system.units].some(isThere)
@@ -149,7 +149,7 @@ export const isForSystem = ({ system, stateDir }: Place, me: number = self()): b
  * @throws StartError if the service is installed and not running, or if another user could have
  *   planted the files
  */
-export function systemInstance(place: Place, me: number = self()): SystemInstance | null {
+export function systemInstance(place: InstanceFolders, me: number = self()): SystemInstance | null {
   const { system } = place
   if (system === null || !isForSystem(place, me)) return null
   const folder = look(system.runtime)

@@ -8,7 +8,7 @@ import { constants } from 'node:os'
 import { Worker } from 'node:worker_threads'
 
 /** When the thread starts and how soon it considers the event loop blocked, in milliseconds. */
-export interface Times {
+export interface WatchdogTimes {
   /** The delay of the thread’s start. The start of the program is over by then, so not delayed. */
   readonly settledMs: number
   /**
@@ -17,7 +17,7 @@ export interface Times {
    */
   readonly patienceMs: number
 }
-const TIMES: Times = { settledMs: 2_000, patienceMs: 2_000 }
+const TIMES: WatchdogTimes = { settledMs: 2_000, patienceMs: 2_000 }
 
 /** Indices into the numbers that both threads share. */
 const TURNS = 0
@@ -127,7 +127,7 @@ function signalPipes(): (readonly [reading: string, writing: string])[] {
  */
 export function endWhenOverdue(
   longestMs: number,
-  { settledMs, patienceMs }: Times = TIMES,
+  { settledMs, patienceMs }: WatchdogTimes = TIMES,
 ): { asked(): void; ready: Promise<void> } {
   const cells = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
   const shared = new Int32Array(cells)

@@ -8,8 +8,8 @@ import {
   type Env,
   LOOPBACK,
   NO_NAMES,
-  type Platform,
-  fault,
+  type ConfigPlatform,
+  configFault,
   file,
   hostIn,
   isLoopback,
@@ -62,7 +62,7 @@ export function backend(env: Env): { environment: string; backendUrl: string | n
     const [, which] = ENVIRONMENT_URL.exec(name) ?? []
     const url = which === undefined ? null : origin(env, name)
     if (which === 'EMBEDDED' && url !== null)
-      throw fault(`${name} has no meaning: embedded is the account server inside the daemon.`)
+      throw configFault(`${name} has no meaning: embedded is the account server inside the daemon.`)
     if (which !== undefined && url !== null) urls.set(which, url)
   }
   const environment = read(env, 'SVC_ENV') ?? 'embedded'
@@ -85,12 +85,18 @@ const ADDRESS = /^[^\s@<>()[\]\\,;:"]{1,64}@[^\s@<>()\\,;:"]{1,255}$/
 
 export function mail(
   env: Env,
-  { os, publicUrl, stateDir: folder }: { os: Platform; publicUrl: string | null; stateDir: string },
+  {
+    os,
+    publicUrl,
+    stateDir: folder,
+  }: { os: ConfigPlatform; publicUrl: string | null; stateDir: string },
 ): MailConfig {
   const smtpUrl = read(env, 'SVC_SMTP_URL')
   const dir = file(env, 'SVC_MAIL_DIR', os)
   if (smtpUrl !== null && dir !== null)
-    throw fault('SVC_MAIL_DIR and SVC_SMTP_URL are both set: mail goes to files or to a relay.')
+    throw configFault(
+      'SVC_MAIL_DIR and SVC_SMTP_URL are both set: mail goes to files or to a relay.',
+    )
   if (smtpUrl !== null) relayOf(smtpUrl)
   const from = read(env, 'SVC_MAIL_FROM') ?? `countersign@${mailHost(publicUrl)}`
   if (!ADDRESS.test(from))

@@ -6,8 +6,8 @@
  */
 import {
   type Env,
-  type Platform,
-  fault,
+  type ConfigPlatform,
+  configFault,
   hostIn,
   isThisMachine,
   pathOn,
@@ -28,13 +28,15 @@ export interface AssistantConfig {
  * Returns the endpoint; null if there is none.
  * @throws StartError
  */
-export function assistant(env: Env, os: Platform): AssistantConfig | null {
+export function assistant(env: Env, os: ConfigPlatform): AssistantConfig | null {
   const url = baseUrl(env)
   const of = { keyFile: keyFile(env, os), model: model(env) }
   if (url !== null) return Object.freeze({ url, ...of })
   for (const name of ['SVC_ASSISTANT_KEY_FILE', 'SVC_ASSISTANT_MODEL'])
     if (read(env, name) !== null)
-      throw fault(`${name} has no meaning without SVC_ASSISTANT_URL: set that too, or unset it.`)
+      throw configFault(
+        `${name} has no meaning without SVC_ASSISTANT_URL: set that too, or unset it.`,
+      )
   return null
 }
 
@@ -42,7 +44,7 @@ function baseUrl(env: Env): string | null {
   const value = read(env, 'SVC_ASSISTANT_URL')
   if (value === null) return null
   const refused = (what: string) =>
-    fault(`SVC_ASSISTANT_URL ${what} (Its value may hold a key and is not shown.)`)
+    configFault(`SVC_ASSISTANT_URL ${what} (Its value may hold a key and is not shown.)`)
   const url = URL.parse(value)
   if (url === null) throw refused('must be a URL, as in https://host/v1.')
   const near = url.protocol === 'http:' && isThisMachine(hostIn(value))
@@ -56,11 +58,11 @@ function baseUrl(env: Env): string | null {
   return url.href.replace(/\/+$/, '')
 }
 
-function keyFile(env: Env, os: Platform): string | null {
+function keyFile(env: Env, os: ConfigPlatform): string | null {
   const value = read(env, 'SVC_ASSISTANT_KEY_FILE')
   const path = pathOn(os)
   if (value === null || path.isAbsolute(value)) return value && path.resolve(value)
-  throw fault(
+  throw configFault(
     'SVC_ASSISTANT_KEY_FILE must be the absolute path of a file that holds the key. (Its value may be the key itself and is not shown.)',
   )
 }

@@ -11,13 +11,13 @@ import {
   type Env,
   LOOPBACK,
   NO_NAMES,
-  type Platform,
+  type ConfigPlatform,
   type SystemPlaces,
   absolute,
-  fault,
+  configFault,
   file,
   isLoopback,
-  oneOf,
+  oneOfValues,
   origin,
   pathOn,
   port,
@@ -26,7 +26,7 @@ import {
 } from './values.ts'
 import { StartError } from '../errors.ts'
 
-const HERE: Platform = { platform: process.platform, homedir }
+const HERE: ConfigPlatform = { platform: process.platform, homedir }
 
 /** The paths that systemd assigns to a service with these names. */
 export const SYSTEM: SystemPlaces = Object.freeze({
@@ -131,7 +131,7 @@ type Attempt = <T>(read: () => T) => T
  * Reads and checks every variable.
  * @throws StartError that names the variable, its value and the allowed values
  */
-export function readConfig(env: Env, os: Platform = HERE): Config {
+export function readConfig(env: Env, os: ConfigPlatform = HERE): Config {
   return Object.freeze(readAll(env, os, (read) => read()))
 }
 
@@ -141,7 +141,7 @@ export function readConfig(env: Env, os: Platform = HERE): Config {
  */
 export function surveyConfig(
   env: Env,
-  os: Platform = HERE,
+  os: ConfigPlatform = HERE,
 ): { readonly config: Partial<Config>; readonly faults: readonly StartError[] } {
   const faults: StartError[] = []
   const config = readAll(env, os, <T>(read: () => T) => {
@@ -158,7 +158,7 @@ export function surveyConfig(
   return { config: Object.fromEntries(known) as Partial<Config>, faults }
 }
 
-function readAll(env: Env, os: Platform, attempt: Attempt): Config {
+function readAll(env: Env, os: ConfigPlatform, attempt: Attempt): Config {
   for (const fault of unknownNames(env))
     attempt(() => {
       throw fault
@@ -179,10 +179,10 @@ function readAll(env: Env, os: Platform, attempt: Attempt): Config {
     databaseUrl: attempt(() => databaseUrl(env)),
     mail: attempt(() => mail(env, { os, publicUrl, stateDir: folder })),
     assistant: attempt(() => assistant(env, os)),
-    keychain: attempt(() => oneOf(env, 'SVC_KEYCHAIN', KEYCHAINS, 'auto')),
+    keychain: attempt(() => oneOfValues(env, 'SVC_KEYCHAIN', KEYCHAINS, 'auto')),
     credentialsDir: read(env, 'CREDENTIALS_DIRECTORY'),
     tokenUsers: attempt(() => tokenUsers(env)),
-    logLevel: attempt(() => oneOf(env, 'SVC_LOG_LEVEL', LOG_LEVELS, 'info')),
+    logLevel: attempt(() => oneOfValues(env, 'SVC_LOG_LEVEL', LOG_LEVELS, 'info')),
     token: read(env, 'SVC_TOKEN'),
     tokenFile: read(env, 'SVC_TOKEN_FILE'),
   }
@@ -198,7 +198,7 @@ function* unknownNames(env: Env): Generator<StartError> {
     if (ENVIRONMENT_URL.test(name)) continue
     const meant = nearest(name)
     const remedy = meant === null ? 'Unset it.' : `Did you mean ${meant}?`
-    yield fault(`${JSON.stringify(name)} is not the name of a setting. ${remedy}`)
+    yield configFault(`${JSON.stringify(name)} is not the name of a setting. ${remedy}`)
   }
 }
 
@@ -231,7 +231,7 @@ function apiBind(env: Env): string {
   )
 }
 
-function stateDir(env: Env, os: Platform): string {
+function stateDir(env: Env, os: ConfigPlatform): string {
   const path = pathOn(os)
   const named = read(env, 'SVC_STATE_DIR')
   if (named !== null) return absolute('SVC_STATE_DIR', named, path)
@@ -241,21 +241,21 @@ function stateDir(env: Env, os: Platform): string {
 }
 
 /** Returns a folder that the service manager made for the daemon. */
-function ofManager(env: Env, name: string, os: Platform): string | null {
+function ofManager(env: Env, name: string, os: ConfigPlatform): string | null {
   const given = read(env, name)
   if (given === null || os.platform === 'win32') return null
   // systemd separates several folders with colons if the unit names several; the first is ours.
   return absolute(name, given.split(':', 1).join(), pathOn(os))
 }
 
-const runtimeDir = (env: Env, os: Platform) => ofManager(env, 'RUNTIME_DIRECTORY', os)
+const runtimeDir = (env: Env, os: ConfigPlatform) => ofManager(env, 'RUNTIME_DIRECTORY', os)
 
-function systemPlaces(env: Env, os: Platform): SystemPlaces | null {
+function systemPlaces(env: Env, os: ConfigPlatform): SystemPlaces | null {
   const named = read(env, 'SVC_STATE_DIR') ?? read(env, 'STATE_DIRECTORY')
   return os.platform === 'linux' && named === null ? (os.system ?? SYSTEM) : null
 }
 
-function platformFolder(env: Env, os: Platform): string {
+function platformFolder(env: Env, os: ConfigPlatform): string {
   if (os.platform === 'win32') {
     return read(env, 'LOCALAPPDATA') ?? win32.join(home(os), 'AppData', 'Local')
   }
@@ -266,14 +266,14 @@ function platformFolder(env: Env, os: Platform): string {
   return xdg !== null && posix.isAbsolute(xdg) ? xdg : posix.join(home(os), '.local', 'state')
 }
 
-function home(os: Platform): string {
+function home(os: ConfigPlatform): string {
   try {
     const folder = os.homedir()
     if (folder !== '') return folder
   } catch {
     // No HOME, and no entry in the user database: a container's user.
   }
-  throw fault(
+  throw configFault(
     'This user has no home folder, where the state would be kept: set SVC_STATE_DIR to an absolute path of your own.',
   )
 }
@@ -281,7 +281,7 @@ function home(os: Platform): string {
 function databaseUrl(env: Env): string | null {
   const value = read(env, 'SVC_DATABASE_URL')
   if (value === null || /^postgres(ql)?:\/\/./.test(value)) return value
-  throw fault(
+  throw configFault(
     'SVC_DATABASE_URL must be a postgres:// or postgresql:// URL (its value may hold a password and is not shown). ' +
       'Leave it unset to use SQLite in the state folder.',
   )

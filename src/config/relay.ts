@@ -3,7 +3,7 @@
  * any part of it.
  */
 import { isIP } from 'node:net'
-import { fault, hostIn, isThisMachine } from './values.ts'
+import { configFault, hostIn, isThisMachine } from './values.ts'
 
 export interface Relay {
   readonly host: string
@@ -18,7 +18,7 @@ export interface Relay {
 }
 
 const wrong = (what: string) =>
-  fault(`SVC_SMTP_URL ${what} (Its value may hold a password and is not shown.)`)
+  configFault(`SVC_SMTP_URL ${what} (Its value may hold a password and is not shown.)`)
 
 const malformed = () =>
   wrong(

@@ -3,7 +3,7 @@ import { isIPv4 } from 'node:net'
 import { posix, win32 } from 'node:path'
 import { StartError } from '../errors.ts'
 
-export interface Platform {
+export interface ConfigPlatform {
   readonly platform: NodeJS.Platform
   /** Throws if the user has neither a home folder nor an entry in the user database. */
   readonly homedir: () => string
@@ -30,12 +30,12 @@ export type Env = NodeJS.ProcessEnv
 export const read = (env: Env, name: string): string | null => env[name] || null
 
 /** Returns an error that prevents the start. The message must hold no secret. */
-export const fault = (message: string): StartError => new StartError('configuration', message)
+export const configFault = (message: string): StartError => new StartError('configuration', message)
 
 /** Returns the error for a value that is not allowed. `allowed` describes the allowed values. */
 // Quoted as JSON, so that a control character in the environment cannot forge a line of the log.
 export const wrong = (name: string, value: string, allowed: string): StartError =>
-  fault(`${name} is ${JSON.stringify(value)}: ${allowed}`)
+  configFault(`${name} is ${JSON.stringify(value)}: ${allowed}`)
 
 /** Whether a literal address is a loopback address. */
 export const isLoopback = (address: string): boolean =>
@@ -64,7 +64,7 @@ export function port(env: Env, name: string, byDefault: number): number {
  * Returns one of the allowed words.
  * @throws StartError
  */
-export function oneOf<const T extends string>(
+export function oneOfValues<const T extends string>(
   env: Env,
   name: string,
   allowed: readonly T[],
@@ -78,13 +78,13 @@ export function oneOf<const T extends string>(
 }
 
 /** Returns the path functions of a platform. */
-export const pathOn = (os: Platform) => (os.platform === 'win32' ? win32 : posix)
+export const pathOn = (os: ConfigPlatform) => (os.platform === 'win32' ? win32 : posix)
 
 /**
  * Returns an absolute path; null if the variable is not set.
  * @throws StartError
  */
-export function file(env: Env, name: string, os: Platform): string | null {
+export function file(env: Env, name: string, os: ConfigPlatform): string | null {
   const value = read(env, name)
   return value === null ? null : absolute(name, value, pathOn(os))
 }

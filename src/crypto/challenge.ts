@@ -8,7 +8,7 @@ import { indicesOf } from './code.ts'
 import { requireLength, u64be } from './encoding/hash-input.ts'
 import { KEPT_WORDS, keepKey, newKeptHmac } from './kept-hmac.ts'
 import type { Purpose } from './purpose.ts'
-import { demand } from './refusal.ts'
+import { requireThat } from './refusal.ts'
 import { firstIndices } from './words.ts'
 
 /** Separates these codes from the codes for all listeners, with messages that begin with 0x01. */
@@ -51,7 +51,7 @@ export function challengeReader(kc: Uint8Array): (of: Challenge) => number[] {
     requireLength(speaker, 16, 'a speaker')
     requireLength(listener, 16, 'a listener')
     const isWord = Number.isInteger(challenge) && challenge >= 0 && challenge < CHALLENGES
-    demand(isWord, 'bad_value', `no word has the index ${challenge}`)
+    requireThat(isWord, 'bad_value', `no word has the index ${challenge}`)
     write(u64be(window), WINDOW)
     write(speaker, SPEAKER)
     write(listener, LISTENER)

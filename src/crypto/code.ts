@@ -6,7 +6,7 @@ import { hkdf } from '@noble/hashes/hkdf.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { type Label, labelled, requireLength, u32be } from './encoding/hash-input.ts'
 import { KEPT_WORDS, keepKey, newKeptHmac } from './kept-hmac.ts'
-import { demand } from './refusal.ts'
+import { requireThat } from './refusal.ts'
 
 export const LABEL = {
   connection: 'countersign/v2/code',
@@ -72,7 +72,11 @@ export function codeUnder(
   speakers: Uint8Array,
   from: number,
 ): number {
-  demand(Number.isSafeInteger(window) && window >= 0, 'bad_value', 'a window is a whole number')
+  requireThat(
+    Number.isSafeInteger(window) && window >= 0,
+    'bad_value',
+    'a window is a whole number',
+  )
   const { message } = mac
   message.setUint32(1, Math.floor(window / 2 ** 32))
   message.setUint32(5, window % 2 ** 32)
@@ -103,7 +107,7 @@ export function codeReader(
   const kept = new Uint32Array(KEPT_WORDS)
   keepKey(kc, kept, 0)
   return (window, speaker) => {
-    demand(speaker.length === SPEAKER, 'bad_length', 'a speaker is 16 bytes')
+    requireThat(speaker.length === SPEAKER, 'bad_length', 'a speaker is 16 bytes')
     return indicesOf(codeUnder(kept, 0, window, speaker, 0))
   }
 }

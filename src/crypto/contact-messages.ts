@@ -10,7 +10,7 @@ import type { CpaceReply } from './cpace-session.ts'
 import { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'
 import { parseJson, type JsonObject } from './encoding/json.ts'
 import { base64url, payload, text } from './logs/payload.ts'
-import { demand, type Reason } from './refusal.ts'
+import { requireThat, type Reason } from './refusal.ts'
 
 /** The lengths of ADa and ADb in bytes. */
 const INVITEE_AD = 56
@@ -21,12 +21,12 @@ const FAILURES = ['ad_mismatch', 'cpace_abort', 'tag_mismatch'] as const
 export type Failure = (typeof FAILURES)[number]
 
 /** Returns the failure that a side sends to the other for a refusal of its own. */
-export const failureOf = (reason: Reason): Failure =>
+export const contactFailure = (reason: Reason): Failure =>
   FAILURES.find((one) => one === reason) ?? 'cpace_abort'
 
 const failure = (value: Parameters<typeof text>[0]): Failure => {
   const found = FAILURES.find((one) => one === text(value))
-  demand(found !== undefined, 'bad_value', 'no failure of a first contact')
+  requireThat(found !== undefined, 'bad_value', 'no failure of a first contact')
   return found
 }
 

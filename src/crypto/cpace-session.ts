@@ -11,11 +11,11 @@ import {
   scalarMult,
   scalarMultVerify,
   sessionKey,
-  tagOf,
+  cpaceTag,
   type CpaceInput,
   type CpaceMessage,
 } from './cpace.ts'
-import { demand } from './refusal.ts'
+import { requireThat } from './refusal.ts'
 
 export type CpaceReply = CpaceMessage & { readonly tag: Uint8Array }
 
@@ -65,8 +65,8 @@ export function initiate(
       const k = scalarMultVerify(scalar, reply.share)
       const isk = sessionKey(input.sid, k, message, reply)
       const key = macKey(input.sid, isk)
-      requireTag(reply.tag, tagOf(key, reply))
-      return { tag: tagOf(key, message), isk }
+      requireTag(reply.tag, cpaceTag(key, reply))
+      return { tag: cpaceTag(key, message), isk }
     },
   }
 }
@@ -92,10 +92,10 @@ export function respond(
   const key = macKey(input.sid, isk)
   const end = once()
   return {
-    reply: { ...own, tag: tagOf(key, own) },
+    reply: { ...own, tag: cpaceTag(key, own) },
     finish(tag) {
       end()
-      requireTag(tag, tagOf(key, message))
+      requireTag(tag, cpaceTag(key, message))
       return { isk }
     },
   }
@@ -105,17 +105,17 @@ export function respond(
 function once(): () => void {
   let ended = false
   return () => {
-    demand(!ended, 'cpace_abort', 'this run has ended; begin another one')
+    requireThat(!ended, 'cpace_abort', 'this run has ended; begin another one')
     ended = true
   }
 }
 
 function requireAd(received: Uint8Array, expected: Uint8Array): void {
   const same = equalBytes(received, expected)
-  demand(same, 'ad_mismatch', 'the other side names another log than the one verified here')
+  requireThat(same, 'ad_mismatch', 'the other side names another log than the one verified here')
 }
 
 /** Compares in constant time, so that timing does not reveal how much of a guess is right. */
 function requireTag(received: Uint8Array, expected: Uint8Array): void {
-  demand(equalBytes(received, expected), 'tag_mismatch', 'the tag does not verify')
+  requireThat(equalBytes(received, expected), 'tag_mismatch', 'the tag does not verify')
 }

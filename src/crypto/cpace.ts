@@ -105,7 +105,7 @@ export const macKey = (sid: Uint8Array, isk: Uint8Array): Uint8Array =>
 /**
  * Returns the tag, 64 bytes of HMAC-SHA-512, with which a side confirms the message that it sent.
  */
-export const tagOf = (key: Uint8Array, { share, ad }: CpaceMessage): Uint8Array =>
+export const cpaceTag = (key: Uint8Array, { share, ad }: CpaceMessage): Uint8Array =>
   hmac(sha512, key, lengthValueConcat(share, ad))
 
 function decodeElement(share: Uint8Array): Element {

@@ -9,7 +9,7 @@ import { concatBytes } from '@noble/hashes/utils.js'
 import { publicKeyBytes, type DevicePublicKeys } from './device-public-keys.ts'
 import { requireLength, labelled, u64be, type Label } from './encoding/hash-input.ts'
 import { parseId, PREFIX } from './encoding/id.ts'
-import { demand } from './refusal.ts'
+import { requireThat } from './refusal.ts'
 import { firstIndices, wordsAt } from './words.ts'
 
 /** The number of words that each device displays. */
@@ -29,7 +29,7 @@ export type Reveal = Newcomer & {
 }
 
 /** O's answer to a commitment. N binds to the first one that it receives. */
-export type Answer = {
+export type ApprovalAnswer = {
   /** nO, 32 bytes */
   readonly nonce: Uint8Array
   /** The newest entry of the key log that O verified, and its hash, 32 bytes. */
@@ -52,7 +52,7 @@ export function commitmentTo({ nonce, ...newcomer }: Reveal): Uint8Array {
  */
 export function checkReveal(commitment: Uint8Array, reveal: Reveal): void {
   const same = equalBytes(commitment, commitmentTo(reveal))
-  demand(same, 'commitment_mismatch', 'the device revealed other keys than it committed to')
+  requireThat(same, 'commitment_mismatch', 'the device revealed other keys than it committed to')
 }
 
 /**
@@ -60,7 +60,7 @@ export function checkReveal(commitment: Uint8Array, reveal: Reveal): void {
  * changed a part of it.
  * @throws Refusal `bad_length`, `bad_value`, and as `parseId`
  */
-export function transcriptOf({ nonce, ...newcomer }: Reveal, answer: Answer): Uint8Array {
+export function transcriptOf({ nonce, ...newcomer }: Reveal, answer: ApprovalAnswer): Uint8Array {
   requireLength(nonce, 32, 'a nonce')
   requireLength(answer.nonce, 32, 'a nonce')
   requireLength(answer.head, 32, 'a head')

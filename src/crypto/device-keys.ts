@@ -12,14 +12,14 @@ import type { SealKeyPair } from './seal-key.ts'
 /** `secret` is the Ed25519 seed (RFC 8032), 32 bytes. */
 export type KeyPair = { readonly secret: Uint8Array; readonly jwk: PublicJwk }
 
-export type DeviceKeys = {
+export type DeviceKeyPairs = {
   readonly sign: KeyPair
   readonly seal: SealKeyPair
   readonly auth: KeyPair
 }
 
 /** Returns three new key pairs. */
-export async function newDeviceKeys(): Promise<DeviceKeys> {
+export async function newDeviceKeys(): Promise<DeviceKeyPairs> {
   const { newSealKey } = await import('./seal-key.ts')
   const seal = await newSealKey()
   return { sign: signingKeyFrom(randomBytes(32)), seal, auth: signingKeyFrom(randomBytes(32)) }
@@ -35,7 +35,7 @@ export function signingKeyFrom(secret: Uint8Array): KeyPair {
 }
 
 /** Returns the public halves of a device's keys. */
-export const publicKeys = ({ sign, seal, auth }: DeviceKeys): LoggedKeys => ({
+export const publicKeys = ({ sign, seal, auth }: DeviceKeyPairs): LoggedKeys => ({
   sign: sign.jwk,
   seal: sealKeyId(seal.publicKey),
   auth: auth.jwk,

@@ -5,14 +5,14 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { PREFIX } from './encoding/id.ts'
 import { parseJson } from './encoding/json.ts'
-import { base64url, epochNumber, id, integer, payload, type Kind } from './logs/payload.ts'
-import { demand } from './refusal.ts'
+import { base64url, epochNumber, id, integer, payload, type MemberKind } from './logs/payload.ts'
+import { requireThat } from './refusal.ts'
 
 /** The only suite. */
 export const SUITE = 1
 
-const suite: Kind<typeof SUITE> = (value) => {
-  demand(integer(value) === SUITE, 'unknown_suite', `suite is ${SUITE}`)
+const suite: MemberKind<typeof SUITE> = (value) => {
+  requireThat(integer(value) === SUITE, 'unknown_suite', `suite is ${SUITE}`)
   return SUITE
 }
 

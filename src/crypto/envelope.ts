@@ -8,7 +8,7 @@ import { readEnvelope, SUITE, type EnvelopeHead } from './envelope-form.ts'
 import { requireLength, labelled, u32be } from './encoding/hash-input.ts'
 import { parseId, PREFIX } from './encoding/id.ts'
 import { keyCommitment } from './key-commitment.ts'
-import { demand } from './refusal.ts'
+import { requireThat } from './refusal.ts'
 import { failedAs, hpkeSuite1, sealTo } from './seal-key.ts'
 
 /** An epoch as in a verified roster. */
@@ -61,14 +61,22 @@ export async function openEnvelope(
   keys: ReadonlyMap<string, Uint8Array>,
 ): Promise<Uint8Array> {
   const envelope = readEnvelope(text)
-  demand(envelope.connection === newest.connection, 'wrong_connection', 'of another connection')
-  demand(envelope.epoch >= newest.epoch, 'old_epoch', 'sealed for an older epoch')
-  demand(envelope.epoch === newest.epoch, 'unknown_epoch', 'sealed for an epoch not opened here')
+  requireThat(
+    envelope.connection === newest.connection,
+    'wrong_connection',
+    'of another connection',
+  )
+  requireThat(envelope.epoch >= newest.epoch, 'old_epoch', 'sealed for an older epoch')
+  requireThat(
+    envelope.epoch === newest.epoch,
+    'unknown_epoch',
+    'sealed for an epoch not opened here',
+  )
   const sameHead = envelope.epoch_head === encodeBase64url(newest.epochHead)
-  demand(sameHead, 'wrong_epoch_head', 'the epoch was opened by another entry')
-  demand(envelope.recipient === recipient, 'wrong_recipient', 'sealed to another device')
+  requireThat(sameHead, 'wrong_epoch_head', 'the epoch was opened by another entry')
+  requireThat(envelope.recipient === recipient, 'wrong_recipient', 'sealed to another device')
   const secret = keys.get(envelope.recipient_kid)
-  demand(secret !== undefined, 'wrong_recipient_kid', 'sealed to a key that is not held here')
+  requireThat(secret !== undefined, 'wrong_recipient_kid', 'sealed to a key that is not held here')
 
   const hpke = hpkeSuite1()
   const [enc, ct] = [decodeBase64url(envelope.enc), decodeBase64url(envelope.ct)]
@@ -77,7 +85,7 @@ export async function openEnvelope(
     .then((key) => hpke.Open(key, enc, ct, { info: envelopeInfo(envelope) }))
     .catch(failedAs('open_failed', 'the envelope does not open'))
   const committed = keyCommitment(newest.connection, newest.epoch, k) === newest.kCommit
-  demand(committed, 'k_commit_mismatch', 'not the K that the epoch was opened with')
+  requireThat(committed, 'k_commit_mismatch', 'not the K that the epoch was opened with')
   return k
 }
 

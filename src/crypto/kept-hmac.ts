@@ -4,7 +4,7 @@
  * stored, sixteen words per key, so a MAC costs two blocks and allocates nothing.
  */
 import { _SHA256 } from '@noble/hashes/sha2.js'
-import { demand } from './refusal.ts'
+import { requireThat } from './refusal.ts'
 
 /** The number of 32-bit words of a stored key. */
 export const KEPT_WORDS = 16
@@ -76,7 +76,7 @@ function blocksOf(length: number): DataView<ArrayBuffer> {
  * @throws Refusal `bad_length`
  */
 export function keepKey(key: Uint8Array, kept: Uint32Array, at: number): void {
-  demand(key.length === 32, 'bad_length', 'a key that is kept is 32 bytes')
+  requireThat(key.length === 32, 'bad_length', 'a key that is kept is 32 bytes')
   keepHalf(key, 0x36, kept, at)
   keepHalf(key, 0x5c, kept, at + HALF)
   for (let i = 0; i < BLOCK; i++) keyBlock.setUint8(i, 0)
@@ -96,7 +96,7 @@ function keepHalf(key: Uint8Array, pad: number, kept: Uint32Array, at: number): 
  * @throws Refusal `bad_length`
  */
 export function newKeptHmac(length: number) {
-  demand(length <= MOST, 'bad_length', `a message here is at most ${MOST} bytes`)
+  requireThat(length <= MOST, 'bad_length', `a message here is at most ${MOST} bytes`)
   const inner = blocksOf(length)
   const second = inner.byteLength > BLOCK ? new DataView(inner.buffer, BLOCK) : null
   const outer = blocksOf(32)

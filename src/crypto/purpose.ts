@@ -4,7 +4,7 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import { demand } from './refusal.ts'
+import { requireThat } from './refusal.ts'
 
 /** In code points, after normalisation. */
 const LONGEST = 64
@@ -26,7 +26,7 @@ export const purposeOf = (shown: string): Purpose => ({ shown, sha256: sha256(ut
  * @throws Refusal `lone_surrogate`; `too_long` for more than 64 code points after that
  */
 export function readPurpose(typed: string): Purpose {
-  demand(typed.isWellFormed(), 'lone_surrogate', 'half a surrogate pair')
+  requireThat(typed.isWellFormed(), 'lone_surrogate', 'half a surrogate pair')
   const shown = typed
     .normalize('NFKC')
     .toLowerCase()
@@ -34,6 +34,6 @@ export function readPurpose(typed: string): Purpose {
     .replace(/[^\p{L}\p{Nd}]/gu, '')
   const { length } = Array.from(shown)
   const fits = length <= LONGEST
-  demand(fits, 'too_long', `${length} letters and digits; a purpose has at most ${LONGEST}`)
+  requireThat(fits, 'too_long', `${length} letters and digits; a purpose has at most ${LONGEST}`)
   return purposeOf(shown)
 }

@@ -4,10 +4,10 @@
  */
 import { type Device, type KeyLog, generationRoot, isLinked } from './logs/key-log.ts'
 import type { Roster } from './logs/roster-log.ts'
-import type { KeyLogs, Member } from './logs/roster-ops.ts'
+import type { KeyLogs, RosterMember } from './logs/roster-ops.ts'
 
 /** Whether the newest generation of a member's log may sign for its seat. */
-function isSeated({ account, generation }: Member, keyLogs: KeyLogs): boolean {
+function isSeated({ account, generation }: RosterMember, keyLogs: KeyLogs): boolean {
   const log = keyLogs.get(account)
   return log === undefined || isLinked(log, generation, log.generation)
 }
@@ -50,7 +50,7 @@ function lastRevocation(log: KeyLog): number {
  * A member who suspends a connection, and the revocation that the epoch does not cover, by its
  * seq.
  */
-export type Holder = { readonly account: string; readonly revocation: number }
+export type SecretHolder = { readonly account: string; readonly revocation: number }
 
 /**
  * Returns the members with a revoked device that may hold K. Their newest log has a `revoke` or
@@ -58,7 +58,7 @@ export type Holder = { readonly account: string; readonly revocation: number }
  * thief can sign out a stolen device and keep K. Members who left since the epoch began count
  * too.
  */
-export const holdersOf = ({ members, leavers }: Roster, keyLogs: KeyLogs): Holder[] =>
+export const holdersOf = ({ members, leavers }: Roster, keyLogs: KeyLogs): SecretHolder[] =>
   [...members, ...leavers].flatMap(({ account, coveredSeq }) => {
     const log = keyLogs.get(account)
     const revocation = log === undefined ? -1 : lastRevocation(log)

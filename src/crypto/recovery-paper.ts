@@ -9,7 +9,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { type KeyPair, signingKeyFrom } from './device-keys.ts'
 import { requireLength, labelled } from './encoding/hash-input.ts'
-import { demand } from './refusal.ts'
+import { requireThat } from './refusal.ts'
 import { bytesOf, firstIndices, parseWords, wordsAt } from './words.ts'
 
 /** The number of words on a paper. */
@@ -39,7 +39,7 @@ export function paperWords(seed: Uint8Array): string[] {
 export function parsePaper(typed: string): Uint8Array {
   const { indices } = parseWords(typed, PAPER_WORDS)
   const message = 'the words do not fit together; a word or their order is wrong'
-  demand(fits(indices), 'recovery_checksum', message)
+  requireThat(fits(indices), 'recovery_checksum', message)
   return bytesOf(indices).slice(0, SEED)
 }
 

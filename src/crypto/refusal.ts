@@ -195,6 +195,6 @@ export async function onRefusalLater<T>(
 }
 
 /** Throws a `Refusal` unless the rule holds. */
-export function demand(holds: boolean, reason: Reason, message: string): asserts holds {
+export function requireThat(holds: boolean, reason: Reason, message: string): asserts holds {
   if (!holds) throw new Refusal(reason, message)
 }

@@ -11,7 +11,7 @@ import {
   NotSupportedError,
 } from 'hpke'
 import { sealKeyId } from './device-public-keys.ts'
-import { demand, Refusal } from './refusal.ts'
+import { requireThat, Refusal } from './refusal.ts'
 
 /** The length of a public key in bytes. */
 const PUBLIC = 1216
@@ -59,8 +59,8 @@ export async function sealTo(
   info: Uint8Array,
 ): Promise<{ enc: Uint8Array; ct: Uint8Array }> {
   const named = sealKeyId(publicKey) === kid
-  demand(named, 'hash_mismatch', 'the sealing key is not the one that the key log names')
-  demand(publicKey.length === PUBLIC, 'not_sealable', `a sealing key is ${PUBLIC} bytes`)
+  requireThat(named, 'hash_mismatch', 'the sealing key is not the one that the key log names')
+  requireThat(publicKey.length === PUBLIC, 'not_sealable', `a sealing key is ${PUBLIC} bytes`)
   const hpke = hpkeSuite1()
   const { encapsulatedSecret, ciphertext } = await hpke
     .DeserializePublicKey(publicKey)

@@ -7,7 +7,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from './encoding/base64url.ts'
 import { PREFIX } from './encoding/id.ts'
 import { jwkBytes, thumbprint, type PublicJwk } from './jose/jwk.ts'
-import { finish, lastPlace } from './logs/chain.ts'
+import { runToEnd, lastPlace } from './logs/chain.ts'
 import { hashOf, parseJws } from './jose/jws.ts'
 import { signJws, verifyJws } from './jose/jws-signature.ts'
 import {
@@ -30,7 +30,7 @@ import {
   record,
   text,
 } from './logs/payload.ts'
-import { demand } from './refusal.ts'
+import { requireThat } from './refusal.ts'
 import { firstIndices, wordsAt } from './words.ts'
 
 const assurance = oneOf(['device', 'verified_email', 'organisation'])
@@ -57,7 +57,11 @@ function readStamp(...from: Parameters<typeof stampForm>): StampPayload {
   const stamp = stampForm(...from)
   const { source, offset_ms } = stamp.clock
   const fits = source === 'server' || offset_ms === 0
-  demand(fits, 'bad_value', `clock: the offset is 0 where the source is local, not ${offset_ms}`)
+  requireThat(
+    fits,
+    'bad_value',
+    `clock: the offset is 0 where the source is local, not ${offset_ms}`,
+  )
   return stamp
 }
 
@@ -166,7 +170,7 @@ export function stampFragment(jws: string): string {
  *   shows that it was active
  */
 export const verifyStamp = (file: StampFile, given?: StampChecks): StampFacts =>
-  finish(verifyingStamp(file, given))
+  runToEnd(verifyingStamp(file, given))
 
 /**
  * Like `verifyStamp`, but yields as `verifyingKeyLog` does, since a file may hold a long key log.
@@ -182,7 +186,7 @@ export function* verifyingStamp(
   const keyLog = yield* verifyingKeyLog(stamp.iss, entries, lastPlace(remembered))
   const head = keyLog.heads[stamp.key_log.seq]
   const same = head !== undefined && encodeBase64url(head) === stamp.key_log.head
-  demand(same, 'key_log_mismatch', 'the key log given is not the one the stamp names')
+  requireThat(same, 'key_log_mismatch', 'the key log given is not the one the stamp names')
   const device = signerAt(keyLog, stamp.dev, stamp.key_log.seq)
   verifySignedBy(device, jws)
   if (given.content !== undefined) checkContent(stamp, given.content)
@@ -193,10 +197,10 @@ export function* verifyingStamp(
       : verifyReceipt(file.receipt, file.stamp, stamp.jti, given.serverKey)
   // Before the status of the key: the account server relies on that as the last fault of a stamp.
   const isModest = stamp.assurance === 'device'
-  demand(isModest, 'assurance_claimed', 'only a receipt says more than that a device signed')
+  requireThat(isModest, 'assurance_claimed', 'only a receipt says more than that a device signed')
   // A receipt with a revoked key decides too, since a truncated log would hide the revocation.
   const keyStatus = receipt?.key_status ?? (device.revokedAt === null ? 'active' : 'revoked')
-  demand(keyStatus === 'active', 'revoked_key', 'the key is revoked, and no receipt is older')
+  requireThat(keyStatus === 'active', 'revoked_key', 'the key is revoked, and no receipt is older')
 
   return {
     payload: stamp,
@@ -213,17 +217,17 @@ export function* verifyingStamp(
 
 function checkContent(stamp: StampPayload, content: Uint8Array): void {
   const same = encodeBase64url(sha256(content)) === stamp.sha256
-  demand(same, 'digest_mismatch', 'not the content that was stamped')
+  requireThat(same, 'digest_mismatch', 'not the content that was stamped')
   const fits = stamp.len === null || stamp.len === content.length
-  demand(fits, 'len_mismatch', 'the stamp names another length')
+  requireThat(fits, 'len_mismatch', 'the stamp names another length')
 }
 
 function verifyReceipt(text: string, stamp: string, jti: string, key: PublicJwk): ReceiptPayload {
   const jws = parseJws(text, 'receipt+jws')
   const receipt = readReceipt(jws.payload)
-  demand(jws.kid === thumbprint(key), 'unknown_signer', 'not a receipt of the pinned server')
+  requireThat(jws.kid === thumbprint(key), 'unknown_signer', 'not a receipt of the pinned server')
   verifyJws(jws, jwkBytes(key))
   const same = receipt.jti === jti && receipt.stamp_sha256 === stampFragment(stamp)
-  demand(same, 'receipt_mismatch', 'a receipt for another stamp')
+  requireThat(same, 'receipt_mismatch', 'a receipt for another stamp')
   return receipt
 }

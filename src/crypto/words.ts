@@ -3,8 +3,8 @@
  * spacing and punctuation, but no misspelt word: it reports an unknown word with similar ones and
  * never corrects it.
  */
-import { quoted } from './encoding/quoted.ts'
-import { demand, Refusal } from './refusal.ts'
+import { inMessage } from './encoding/quoted.ts'
+import { requireThat, Refusal } from './refusal.ts'
 import { nearestWords } from './suggest.ts'
 import { WORDLIST } from './wordlist.ts'
 
@@ -50,7 +50,7 @@ export function wordsIn(input: string): number[] {
     const ends = decodeRun(run, indices)
     if (ends.at(-1) !== run.length) {
       const suggestions = nearestWords(run, ends, theList().words, wordEnd)
-      throw new Refusal('unknown_word', `not a word of the list: ${quoted(run)}`, {
+      throw new Refusal('unknown_word', `not a word of the list: ${inMessage(run)}`, {
         word: run,
         suggestions,
       })
@@ -79,7 +79,7 @@ export const isWord = (text: string): boolean => theList().index.has(text)
 export function wordsAt(indices: readonly number[]): string[] {
   return indices.map((index) => {
     const word = theList().words[index]
-    demand(word !== undefined, 'bad_value', `no word has the index ${index}`)
+    requireThat(word !== undefined, 'bad_value', `no word has the index ${index}`)
     return word
   })
 }
@@ -89,7 +89,7 @@ export function wordsAt(indices: readonly number[]): string[] {
  * @throws Refusal `length` if `bytes` holds fewer than 12 × `count` bits
  */
 export function firstIndices(bytes: Uint8Array, count: number): number[] {
-  demand(bytes.length * 8 >= count * 12, 'length', `${count} words need ${count * 12} bits`)
+  requireThat(bytes.length * 8 >= count * 12, 'length', `${count} words need ${count * 12} bits`)
   return Array.from({ length: count }, (_, i) => {
     const at = (i * 3) >> 1
     const pair = (bytes[at]! << 8) | bytes[at + 1]!
@@ -99,7 +99,7 @@ export function firstIndices(bytes: Uint8Array, count: number): number[] {
 
 /** Returns the bytes of 12-bit indices, an even number of them: the inverse of `firstIndices`. */
 export function bytesOf(indices: readonly number[]): Uint8Array {
-  demand(indices.length % 2 === 0, 'length', 'an odd number of words ends inside a byte')
+  requireThat(indices.length % 2 === 0, 'length', 'an odd number of words ends inside a byte')
   const bytes = new Uint8Array((indices.length * 12) / 8)
   indices.forEach((index, i) => {
     const at = (i * 3) >> 1

@@ -21,7 +21,7 @@ export function announce({ stateDir, runtimeDir }: Folders, runtime: Runtime, lo
 }
 
 /** Removes what `announce` published. */
-export function withdraw({ stateDir, runtimeDir }: Folders): void {
+export function withdrawAnnouncement({ stateDir, runtimeDir }: Folders): void {
   if (runtimeDir !== null) unpublish(runtimeDir)
   removeRuntime(stateDir)
 }

@@ -1,9 +1,9 @@
 /** The account server of a daemon, embedded or remote. No other module depends on which it is. */
-import type { Door } from '../api/port.ts'
+import type { UnauthenticatedClient } from '../api/port.ts'
 import type { AskServer } from '../auth/machines.ts'
 import type { ServerClock } from '../device/codes/clock.ts'
 import type { Identity } from '../device/identity/identity.ts'
-import type { SeatAccount } from '../device/session/each-call.ts'
+import type { SessionAccount } from '../device/session/each-call.ts'
 import type { Keychain } from '../keychain/backend.ts'
 import type { State } from '../state/state.ts'
 
@@ -13,13 +13,13 @@ export interface Backend {
   /** The origin at which users sign in; null for the embedded account server. */
   readonly server: string | null
   /** The calls of a device that has no session yet. */
-  readonly door: Door
+  readonly door: UnauthenticatedClient
   readonly clock: ServerClock
   /**
    * Returns the account of a device.
    * @param again renews a rejected session if that needs no user interaction
    */
-  accountOf(identity: Identity, again: () => Promise<unknown>): SeatAccount
+  accountOf(identity: Identity, again: () => Promise<unknown>): SessionAccount
   /** Checks once that the server and its database respond. Throws AppError if they do not. */
   readonly ready: () => Promise<unknown>
   /** Looks up the account of a machine account's token. */

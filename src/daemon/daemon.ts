@@ -12,21 +12,21 @@ import { restNeed } from '../auth/scopes.ts'
 import { newTokenLinks } from '../auth/token-links.ts'
 import { type Caller, openTokens } from '../auth/tokens.ts'
 import type { Config } from '../config/config.ts'
-import { announce, withdraw } from './announcement.ts'
+import { announce, withdrawAnnouncement } from './announcement.ts'
 import { listenForApi } from './api-listener.ts'
 import { type Backend } from './backend.ts'
 import { openBackend } from './open-backend.ts'
 import type { Backups } from './backup.ts'
-import { demandSameServer } from './folder.ts'
+import { requireSameServer } from './folder.ts'
 import { bootId } from './boot.ts'
-import { type Trigger, newSchedule } from './schedule.ts'
+import { type Trigger, newSyncSchedule } from './schedule.ts'
 import { newTurn } from './turn.ts'
 import { isAsked } from '../device/identity/account-deletion-mark.ts'
 import { openDevice } from '../device/device.ts'
 import { newReachability } from '../device/sync/reachability.ts'
 import { ownNames } from '../device/system-names.ts'
 import { openIdentity } from '../device/identity/identity.ts'
-import { type Seat, openSeat } from '../device/session/session.ts'
+import { type DeviceSession, openSeat } from '../device/session/session.ts'
 import { type SignInFlow, newSignIn } from '../device/session/sign-in.ts'
 import { embeddedGone } from '../device/identity/refusals.ts'
 import { machineUptime } from '../device/codes/uptime.ts'
@@ -80,7 +80,7 @@ export interface Daemon {
 
 interface Opened extends Daemon {
   readonly backend: Backend
-  readonly seat: Seat
+  readonly seat: DeviceSession
   readonly signIn: SignInFlow
   readonly secret: Uint8Array
   readonly nonce: string
@@ -126,7 +126,7 @@ export async function openDaemon(
       choice: config.keychain,
       credentialsDir: config.credentialsDir,
     })
-    demandSameServer(config, openIdentity(state, keychain))
+    requireSameServer(config, openIdentity(state, keychain))
     const now = Date.now
     const backend = await openBackend({ config, keychain, now, log })
     closers.push(() => backend.close())
@@ -260,14 +260,14 @@ export async function serve(
   const daemon = await openDaemon(config, log, lock)
   const { audit, backend, seat } = daemon
   const credentialsDir = backend.server === null ? null : config.credentialsDir
-  const schedule = newSchedule(newTurn({ ...daemon, credentialsDir }))
+  const schedule = newSyncSchedule(newTurn({ ...daemon, credentialsDir }))
   const listeners: Pick<Listening, 'close'>[] = []
   let flushing: NodeJS.Timeout | undefined
   let hasStarted = false
   const close = async () => {
     schedule.stop()
     clearInterval(flushing)
-    withdraw(config)
+    withdrawAnnouncement(config)
     await Promise.all(listeners.map((listener) => listener.close(GRACE_MS)))
     backend.stop()
     await seat.device()?.sync.idle()

@@ -17,7 +17,7 @@ type Folder = Pick<Config, 'stateDir' | 'backendUrl' | 'databaseUrl'>
  * database of its embedded account.
  * @throws StartError configuration, or failed if the database is missing
  */
-export function demandSameServer(
+export function requireSameServer(
   folder: Folder,
   held: Pick<Identity, 'account' | 'server'> | null,
 ): void {
@@ -25,11 +25,11 @@ export function demandSameServer(
   const { stateDir, backendUrl } = folder
   if (held.server !== backendUrl)
     throw new StartError('configuration', otherServer(stateDir, held, backendUrl))
-  if (backendUrl === null) demandAccount(folder)
+  if (backendUrl === null) requireAccount(folder)
 }
 
 // Without the file, the account server would create a new database, which lacks this device.
-function demandAccount({ stateDir, databaseUrl }: Folder): void {
+function requireAccount({ stateDir, databaseUrl }: Folder): void {
   const path = join(stateDir, 'account.db')
   if (databaseUrl === null && !existsSync(path)) throw lost(path)
 }

@@ -50,7 +50,7 @@ const MOST_NAMED = 3
  * Checks that a folder is new, empty, or contains only an interrupted restore.
  * @throws StartError `failed` if it does not
  */
-export function demandEmpty(dir: string): void {
+export function requireEmpty(dir: string): void {
   const found = contentsOf(dir)
   if (found.length === 0 || isRestoring(dir)) return
   const named = found.slice(0, MOST_NAMED).join(', ') + (found.length > MOST_NAMED ? ', …' : '')
@@ -93,7 +93,7 @@ function told(error: unknown, path: string, dir: string): unknown {
   return new StartError('failed', `Nothing was restored: ${what} (${code}).`, error)
 }
 
-async function demandKnown(contents: Contents, path: string): Promise<void> {
+async function requireKnown(contents: Contents, path: string): Promise<void> {
   const { NEWEST_VERSION } = await import('../service/db/migrations.ts')
   const { state_version: state, account_version: account, written_by: by } = contents
   if (state < FIRST_READ) throw ofProtocol1(path, state)
@@ -148,9 +148,9 @@ async function fill(
     mkdirSync(staging, { mode: 0o700 })
     for await (const { name, bytes } of files) await writeWhole(join(staging, name), bytes)
     // Loaded at use, because they load the elliptic curves.
-    const { demandWhole } = await import('./whole-backup.ts')
+    const { requireCompleteBackup: requireWhole } = await import('./whole-backup.ts')
     const { changeRestored } = await import('./sealed-secrets.ts')
-    const sealed = await demandWhole(staging, contents, path)
+    const sealed = await requireWhole(staging, contents, path)
     changeRestored(join(staging, 'state.db'), sealed.lost_secrets)
     keychain = await openKeychain({ stateDir: staging, choice, credentialsDir })
     for (const [name, secret] of Object.entries(contents.secrets)) {
@@ -200,15 +200,15 @@ async function holding<T>(dir: string, work: () => Promise<T>): Promise<T> {
  */
 export async function restore(where: Where, path: string, passphrase: string): Promise<Restored> {
   const { stateDir: dir } = where
-  demandEmpty(dir)
+  requireEmpty(dir)
   const source = createReadStream(path)
   try {
     const { header, rest } = await readHeader(source, path)
     const key = await keyOf(header, passphrase)
     const { contents, files } = await contentsFrom(openStream(key, rest), path)
-    await demandKnown(contents, path)
+    await requireKnown(contents, path)
     const filled = await holding(dir, async () => {
-      demandEmpty(dir)
+      requireEmpty(dir)
       if (isRestoring(dir)) await clear(dir)
       return fill(where, contents, files(), path)
     })

@@ -18,7 +18,7 @@ const JITTER = 0.1
 
 export type Trigger = SyncReport['trigger']
 
-export interface Schedule {
+export interface SyncSchedule {
   /** Plans the first run: soon, but so that the first answer does not wait for it. */
   start(): void
   /**
@@ -60,10 +60,10 @@ const afterMs = (ms: number, act: () => void): (() => void) => {
  * Creates the schedule.
  * @param work does one run, does not throw, and returns whether the run succeeded
  */
-export function newSchedule(
+export function newSyncSchedule(
   work: (trigger: Trigger) => Promise<boolean>,
   { after = afterMs, random = Math.random } = {},
-): Schedule {
+): SyncSchedule {
   let failures = 0
   let followed = Infinity
   let runs = false

@@ -2,7 +2,7 @@
  * The scheduled run of a daemon: a sync, and before it the sign-in of a machine account by its
  * key.
  */
-import type { Seat } from '../device/session/session.ts'
+import type { DeviceSession } from '../device/session/session.ts'
 import type { SignInFlow } from '../device/session/sign-in.ts'
 import type { Log } from '../log.ts'
 import { machineKeyIn } from './credential.ts'
@@ -17,7 +17,7 @@ import type { Trigger } from './schedule.ts'
  */
 export function newTurn(of: {
   credentialsDir: string | null
-  seat: Pick<Seat, 'identity' | 'device'>
+  seat: Pick<DeviceSession, 'identity' | 'device'>
   signIn: Pick<SignInFlow, 'machine'>
   log: Log
 }): (trigger: Trigger) => Promise<boolean> {

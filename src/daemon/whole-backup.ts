@@ -7,7 +7,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { thumbprint } from '../crypto/jose/jwk.ts'
-import { quoted } from '../crypto/encoding/quoted.ts'
+import { inMessage } from '../crypto/encoding/quoted.ts'
 import { readFacts } from '../device/identity/identity.ts'
 import { readKeys } from '../device/identity/own-keys.ts'
 import { secretNames } from '../device/identity/secret-names.ts'
@@ -90,7 +90,7 @@ async function sound<T>(
     // file.
     const object = differing(objectsOf(db), objectsBy(statements))
     if (object !== undefined)
-      throw new Broken(`its ${file} differs from version ${version} in ${quoted(object)}`)
+      throw new Broken(`its ${file} differs from version ${version} in ${inMessage(object)}`)
     demand(valueOf(db, 'pragma integrity_check(1)') === 'ok', `its ${file} is damaged`)
     demand(valueOf(db, query) === version, `its ${file} is not of version ${version}`)
     return await work(db)
@@ -113,7 +113,7 @@ const keychainOf = (secrets: Contents['secrets']): Keychain => ({
  * Checks that the keys belong to the device, and that the vault key belongs to the sealed
  * secrets.
  */
-async function demandSecrets(
+async function requireSecrets(
   db: DatabaseSync,
   { account, server, secrets }: Contents,
 ): Promise<SealedSecrets> {
@@ -157,7 +157,7 @@ async function demandSecrets(
  * @throws StartError failed if a file is damaged or missing, or if no sealed secret opens;
  * AppError and errors of node:fs about the disk
  */
-export async function demandWhole(
+export async function requireCompleteBackup(
   dir: string,
   contents: Contents,
   path: string,
@@ -177,7 +177,7 @@ export async function demandWhole(
         query: 'pragma user_version',
         statements: VERSIONS.slice(0, state_version),
       },
-      (db) => demandSecrets(db, contents),
+      (db) => requireSecrets(db, contents),
     )
     if (account_version !== null)
       await sound(

@@ -21,5 +21,5 @@ export interface DeviceContext {
    * stored.
    * @throws AppError not_signed_in once this device has signed out
    */
-  readonly demandSeat: () => void
+  readonly requireSession: () => void
 }

@@ -12,7 +12,7 @@ import type { State } from '../state/state.ts'
 import type { Approver } from './approval/approver.ts'
 import type { Freshness } from './codes/freshness.ts'
 import { type Challenges, newChallenges } from './codes/challenges.ts'
-import { type ClockState, type ServerClock, demandClock, newClockWatch } from './codes/clock.ts'
+import { type ClockState, type ServerClock, requireClock, newClockWatch } from './codes/clock.ts'
 import { openCodes } from './codes/codes.ts'
 import { type FirstContacts, newFirstContacts } from './first-contacts/first-contacts.ts'
 import { newGuesses } from './codes/rate-limit.ts'
@@ -34,7 +34,7 @@ const FRESH_MS = 3_600_000
 const MEASURED_AGAIN_MS = 60_000
 
 /** Facts of this run. */
-export interface Run {
+export interface DaemonFacts {
   readonly startedAt: number
   readonly environment: string
   /** The base URL of the account server. */
@@ -42,7 +42,7 @@ export interface Run {
   readonly keychain: Keychain['backend']
 }
 
-export interface Device extends Run, DeviceContext {
+export interface Device extends DaemonFacts, DeviceContext {
   readonly verifier: Verifier
   readonly challenges: Challenges
   readonly sync: Sync
@@ -61,7 +61,7 @@ export interface Device extends Run, DeviceContext {
    * @param at Unix milliseconds
    * @throws AppError invalid_state
    */
-  demandClock(at: number): void
+  requireClock(at: number): void
   /**
    * Accepts the machine's clock as right at the user's request, where no server measures it.
    * @throws AppError invalid_state if a server does
@@ -103,7 +103,7 @@ export function openDevice(options: {
    */
   boot: string | null
   log: Log
-  run: Run
+  run: DaemonFacts
   /**
    * Schedules a sync while the daemon serves; `timer` where no operation of the user asks for it.
    */
@@ -121,10 +121,10 @@ export function openDevice(options: {
   })
   const vault = openVault(keychain, state.secrets)
   const codes = openCodes(state, vault, identity.account)
-  function demandSeat(): void {
+  function requireSession(): void {
     if (left) throw new AppError('not_signed_in', 'This device signed out meanwhile.')
   }
-  const sync = newSync({ ...options, vault, codes, watch, demandSeat })
+  const sync = newSync({ ...options, vault, codes, watch, requireSession })
 
   let seenState: ClockState = 'steady'
   /** The uptime at the last sync that the clock requested, in milliseconds. */
@@ -162,12 +162,12 @@ export function openDevice(options: {
     freshness,
     guesses: newGuesses({ rows: state.wrongTries, uptime, boot }),
     challenges,
-    demandSeat,
+    requireSession,
   })
   let approver: Promise<Approver> | null = null
   const loadApprover = async (): Promise<Approver> => {
     const { newApprover } = await import('./approval/approver.ts')
-    return newApprover({ identity, state, codes, now, demandSeat })
+    return newApprover({ identity, state, codes, now, requireSession })
   }
   const firstContacts = newFirstContacts({ device: () => device, account, log })
   const device: Device = {
@@ -192,8 +192,8 @@ export function openDevice(options: {
       const synced = picture.lastSyncAt()
       if (synced === null || Math.abs(at - synced) > FRESH_MS) syncSoon('timer')
     },
-    demandSeat,
-    demandClock: (at) => demandClock(clockState(at), clock),
+    requireSession,
+    requireClock: (at) => requireClock(clockState(at), clock),
     acceptClock() {
       if (clock !== 'own')
         throw new AppError(

@@ -1,5 +1,5 @@
 /** Returns a function that runs steps one after another, in the order of the calls. */
-export function newTurns(): <T>(step: () => Promise<T>) => Promise<T> {
+export function newQueue(): <T>(step: () => Promise<T>) => Promise<T> {
   let tail: Promise<unknown> = Promise.resolve()
   return (step) => {
     const turn = tail.then(step)

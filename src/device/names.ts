@@ -5,7 +5,7 @@
  */
 import type { PersonName } from '../api/rest/names.ts'
 import { nameMarks } from '../crypto/encoding/display-names.ts'
-import type { Names } from '../state/names.ts'
+import type { LocalNames } from '../state/names.ts'
 import type { State } from '../state/state.ts'
 import { keyStatusOf } from './key-status.ts'
 
@@ -23,7 +23,7 @@ function isConfirmed({ trust }: State, account: string): boolean {
 function chosen(
   state: State,
   account: string,
-  names: Names,
+  names: LocalNames,
   fromServer: string,
 ): Pick<PersonName, 'display_name' | 'name_source'> {
   const { given, confirmed, self, accepted } = names

@@ -11,7 +11,7 @@ import type { Act } from '../storage/idempotency.ts'
  * 5.7) with the time of the operation; a hash of the operation gives the other bits.
  * @param what distinguishes the objects that one operation creates
  */
-export function idOf(prefix: string, { id, at }: Act, what = ''): string {
+export function operationId(prefix: string, { id, at }: Act, what = ''): string {
   const bytes = createHash('sha256')
     .update(id)
     .update(`${prefix}\0${what}`)

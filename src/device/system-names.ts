@@ -1,13 +1,13 @@
 /** The names of this machine and its user, as the operating system reports them. */
 import { hostname, userInfo } from 'node:os'
 
-export interface Names {
+export interface SystemNames {
   readonly display_name: string
   readonly device_name: string
   readonly platform: 'linux' | 'macos' | 'windows' | 'other'
 }
 
-const PLATFORM: Readonly<Record<string, Names['platform']>> = {
+const PLATFORM: Readonly<Record<string, SystemNames['platform']>> = {
   linux: 'linux',
   darwin: 'macos',
   win32: 'windows',
@@ -26,7 +26,7 @@ function userName(): string {
 }
 
 /** Returns the names. Each is looked up when it is read, because most starts need none. */
-export const ownNames = (): Names => ({
+export const ownNames = (): SystemNames => ({
   get display_name() {
     return userName()
   },

@@ -31,8 +31,8 @@ export const decorated = (connection: Connection, device: Device | null): Connec
  * Stores the name of a connection, which answers to checked words show. The row keeps its time,
  * so that the next sync fetches the other changes.
  */
-function remember({ id, name }: Connection, { state, codes, sync, demandSeat }: Device): void {
-  demandSeat()
+function remember({ id, name }: Connection, { state, codes, sync, requireSession }: Device): void {
+  requireSession()
   sync.changed(id)
   const row = state.connections.get(id)
   if (row === null) return
@@ -77,7 +77,7 @@ async function isGone(id: string, account: Account): Promise<boolean> {
  * can be signed, only deletes it here. Also succeeds if an earlier request did so and its answer
  * was lost.
  */
-export async function leave(
+export async function leaveConnection(
   id: string,
   account: Account,
   device: Device,
@@ -117,7 +117,7 @@ function wordsForAll(
  * Checks that some members are invited, and not more than may have words at once.
  * @throws AppError validation_failed if not
  */
-function demandWordsFor(invite: readonly unknown[]): void {
+function requireWordsFor(invite: readonly unknown[]): void {
   if (invite.length > 0 && invite.length <= MOST_OPEN) return
   const message = `Words are for whom you invite: invite 1 to ${MOST_OPEN} people with them.`
   throw invalid('body', [{ path: 'words', message }])
@@ -147,7 +147,7 @@ export const connections: Handlers['connections'] = {
     // Not part of the operation: envelopes differ each time, and the server recognises a repeated
     // roster entry.
     const { words: asked, ...wanted } = body
-    if (asked) demandWordsFor(wanted.invite)
+    if (asked) requireWordsFor(wanted.invite)
     const account = home.seat.account()
     const made = await openConnection(local, account, wanted, act)
     if (wanted.invite.length > 0) local.syncSoon()
@@ -171,7 +171,7 @@ export const connections: Handlers['connections'] = {
   delete: async ({ id }, context) => {
     const keeper = keeperOf(context)
     if (keeper === null) return context.account.connections.delete({ id })
-    return leave(id, context.account, keeper, 'end')
+    return leaveConnection(id, context.account, keeper, 'end')
   },
 
   code: async ({ id, challenge, purpose, listener }, { account, local }) => {
@@ -182,7 +182,7 @@ export const connections: Handlers['connections'] = {
         ? wordsForAll(local, id, { purpose, listener }, at)
         : wordsForListener(local, id, { challenge, purpose, listener }, at)
     if (code !== null) {
-      local.demandClock(at)
+      local.requireClock(at)
       return code
     }
     const { noWords } = await import('../device/connections/no-words.ts')

@@ -5,19 +5,19 @@ import type { Answers } from '../api/route.ts'
 import { isMachineToken } from '../auth/machines.ts'
 import type { TokenLinks } from '../auth/token-links.ts'
 import type { Caller, Tokens } from '../auth/tokens.ts'
-import type { Device, Run } from '../device/device.ts'
+import type { Device, DaemonFacts } from '../device/device.ts'
 import type { Reachability } from '../device/sync/reachability.ts'
-import type { Seat } from '../device/session/session.ts'
+import type { DeviceSession } from '../device/session/session.ts'
 import type { SignInFlow } from '../device/session/sign-in.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type Act, newAct } from '../storage/idempotency.ts'
-import type { Ask, Call } from '../api/tools/call.ts'
+import type { Ask, ToolCall } from '../api/tools/call.ts'
 import type { Agents } from '../api/agents/index.ts'
 import type { DocsTable } from '../api/docs/index.ts'
 
 /** What answers read of a request beside their input. */
-export interface Asked {
+export interface RequestFacts {
   readonly token: string | null
   readonly accept: string
   readonly idempotencyKey?: string | undefined
@@ -25,16 +25,16 @@ export interface Asked {
 }
 
 /** The daemon, independent of the caller and of a session. */
-export interface Home extends Run {
+export interface Home extends DaemonFacts {
   readonly now: () => number
   readonly tokens: Tokens
   readonly tokenLinks: TokenLinks
-  readonly seat: Seat
+  readonly seat: DeviceSession
   readonly signIn: SignInFlow
   readonly reachability: Pick<Reachability, 'read'>
   readonly log: Log
   /** Calls a row with the credentials of a request. */
-  readonly ask: (asked: Asked, call: Call) => ReturnType<Ask>
+  readonly ask: (asked: RequestFacts, call: ToolCall) => ReturnType<Ask>
 }
 
 export interface Context {
@@ -100,10 +100,10 @@ class RequestContext implements Context {
   readonly caller: Caller | null
   readonly byMachine: boolean
   readonly accept: string
-  private readonly asked: Asked
+  private readonly asked: RequestFacts
   private made: Act | null
 
-  constructor(home: Home, caller: Caller | null, asked: Asked, act: Act | null) {
+  constructor(home: Home, caller: Caller | null, asked: RequestFacts, act: Act | null) {
     const { seat } = home
     const account = caller?.machine ?? seat.account()
     this.home = home
@@ -150,7 +150,7 @@ class RequestContext implements Context {
 export const contextOf = (
   home: Home,
   caller: Caller | null,
-  asked: Asked,
+  asked: RequestFacts,
   act: Act | null,
 ): Context => new RequestContext(home, caller, asked, act)
 

@@ -55,7 +55,7 @@ export const invitations: Handlers['invitations'] = {
   withdraw: async ({ id }, context) => {
     const keeper = keeperOf(context)
     if (keeper === null) return context.account.invitations.withdraw({ id })
-    const { withdraw } = await import('../device/connections/invites.ts')
+    const { withdrawInvite: withdraw } = await import('../device/connections/invites.ts')
     const withdrawn = await withdraw(keeper, context.account, id)
     return namedInvitation(withdrawn, keeper, context.account)
   },

@@ -1,6 +1,6 @@
 import { PREFIX, isId } from '../crypto/encoding/id.ts'
 import { AppError } from '../errors.ts'
-import { leave } from './connections.ts'
+import { leaveConnection } from './connections.ts'
 import { type Handlers, keeperOf } from './context.ts'
 import { namedInvitation } from './named.ts'
 
@@ -8,7 +8,7 @@ export const members: Handlers['members'] = {
   add: async ({ id, body }, context) => {
     const keeper = keeperOf(context)
     if (keeper === null) return context.account.members.add({ id, body })
-    const { invite } = await import('../device/connections/invites.ts')
+    const { inviteMembers: invite } = await import('../device/connections/invites.ts')
     const made = await invite(keeper, context.account, id, body)
     keeper.syncSoon()
     return namedInvitation(made, keeper, context.account)
@@ -22,7 +22,7 @@ export const members: Handlers['members'] = {
     const keeper = keeperOf(context)
     const { account } = context
     if (keeper === null) return account.members.remove({ id, mid })
-    if (mid === keeper.identity.account) return leave(id, account, keeper)
+    if (mid === keeper.identity.account) return leaveConnection(id, account, keeper)
     if (isId(PREFIX.account, mid)) {
       const { remove } = await import('../device/connections/members.ts')
       try {

@@ -9,7 +9,7 @@ type Input = Parameters<Account['preferences']['update']>[0]
  * this device stores it afterwards.
  */
 async function switched(device: Device, account: Account, input: Input, on: boolean) {
-  const { keepCode, shareCode } = await import('../device/codes/public-code.ts')
+  const { keepPublicCode: keepCode, shareCode } = await import('../device/codes/public-code.ts')
   const secret = on ? await shareCode(account) : null
   const updated = await account.preferences.update(input)
   keepCode(device, secret)

@@ -5,9 +5,9 @@ import { CONTENT_BYTES } from '../api/rest/stamp.ts'
 import { encodeBase64url } from '../crypto/encoding/base64url.ts'
 import { PREFIX } from '../crypto/encoding/id.ts'
 import { type StampPayload, signStamp, stampFragment, stampWords } from '../crypto/stamp.ts'
-import { idOf } from '../device/operations.ts'
+import { operationId } from '../device/operations.ts'
 import type { Device } from '../device/device.ts'
-import { assuranceIn, demandReceipt } from '../device/identity/receipts.ts'
+import { assuranceIn, requireReceipt } from '../device/identity/receipts.ts'
 import { AppError, type Code } from '../errors.ts'
 import type { StampRow } from '../state/stamps.ts'
 import type { Handlers } from './context.ts'
@@ -55,7 +55,7 @@ async function register(
 ): Promise<string | null | undefined> {
   try {
     const { receipt } = await account.stamps.create({ body: { stamp: made.jws } })
-    demandReceipt(receipt, made, identity.receiptKey)
+    requireReceipt(receipt, made, identity.receiptKey)
     return receipt
   } catch (error) {
     if (!(error instanceof AppError)) throw error
@@ -109,7 +109,7 @@ async function sign(
  * interrupted, or a new one, which is stored before any caller gets it.
  */
 async function keptOrSigned(
-  { state, demandSeat }: Device,
+  { state, requireSession }: Device,
   jti: string,
   at: number,
   signed: () => Promise<string>,
@@ -117,7 +117,7 @@ async function keptOrSigned(
   const kept = state.stamps.get(jti)
   if (kept !== null) return kept
   const row = { id: jti, jws: await signed(), receipt: null, created_at: at }
-  demandSeat()
+  requireSession()
   state.stamps.insert(row)
   return row
 }
@@ -131,11 +131,11 @@ async function receiptOf(
   account: Account,
   { id, jws, receipt: known }: StampRow,
 ): Promise<string | null | undefined> {
-  const { state, demandSeat } = device
+  const { state, requireSession } = device
   if (known !== null) return known
   try {
     const receipt = await register(device, account, { id, jws })
-    demandSeat()
+    requireSession()
     if (receipt === undefined) state.stamps.delete(id)
     else if (receipt !== null) state.stamps.setReceipt(id, receipt)
     return receipt
@@ -152,7 +152,7 @@ export const stamp: Handlers['stamp'] = {
     const said = { media_type: body.media_type ?? null, context: body.context ?? null }
     const { at } = act
     for (let tries = 1; tries <= TRIES; tries++) {
-      const jti = idOf(PREFIX.stamp, act, String(tries))
+      const jti = operationId(PREFIX.stamp, act, String(tries))
       const made = await keptOrSigned(local, jti, at, () => sign(local, jti, digest, said, at))
       const receipt = await receiptOf(local, account, made)
       if (receipt === undefined) continue

@@ -5,8 +5,8 @@ import { copyWarning } from '../device/identity/copied-keys.ts'
 import type { Device } from '../device/device.ts'
 import { readFacts } from '../device/identity/identity.ts'
 import { noticeTexts } from '../device/sync/notices.ts'
-import { isActive } from '../device/codes/public-code.ts'
-import type { Seat } from '../device/session/session.ts'
+import { isPublicCodeActive } from '../device/codes/public-code.ts'
+import type { DeviceSession } from '../device/session/session.ts'
 import { revokedHere } from '../device/identity/refusals.ts'
 import { VERSION } from '../runtime/version.ts'
 import type { Context, Handlers } from './context.ts'
@@ -75,7 +75,7 @@ const without = (authenticated: boolean, summary: string): Found => ({
 })
 
 /** Returns why the account server rejects this device; null if there is no sign of that. */
-function refusalOf(device: Device | null, seat: Pick<Seat, 'refused'>): string | null {
+function refusalOf(device: Device | null, seat: Pick<DeviceSession, 'refused'>): string | null {
   const refused = device?.sync.refused() ?? seat.refused()
   if (refused !== null || device === null) return refused
   return readFacts(device.state)?.revoked ? revokedHere().message : null
@@ -91,7 +91,7 @@ function ofDevice(device: Device, refused: string | null, backend: string): Foun
     authenticated: refused === null,
     // The account server rejects a revoked device like an ended session, with the same error.
     device_registered: refused === null,
-    global_key_active: isActive(device),
+    global_key_active: isPublicCodeActive(device),
     cached_connections: connections,
     last_sync_at: sync.lastGoodAt(),
     notices: noticeTexts(state),

@@ -31,7 +31,7 @@ const later = (a: string | null, b: string | null) => ((a ?? '') > (b ?? '') ? a
 async function decorated(device: Device, card: TrustCard, row: TrustRow): Promise<TrustCard> {
   const { state, identity } = device
   const { user_id: id } = card
-  device.demandSeat()
+  device.requireSession()
   state.names.pin(id, card.display_name)
   const { numberWith } = await keys()
   return {
@@ -50,7 +50,7 @@ async function decorated(device: Device, card: TrustCard, row: TrustRow): Promis
  * Checks that a card is of this account.
  * @throws AppError backend_error if it is of another one
  */
-function demandOf({ user_id }: TrustCard, id: string): void {
+function requireOf({ user_id }: TrustCard, id: string): void {
   if (user_id !== id)
     throw new AppError(
       'backend_error',
@@ -82,7 +82,7 @@ async function refreshOwn(device: Device, account: Account) {
   const { fetchKeyLog, rememberKeyLog } = await import('../device/logs/key-log.ts')
   try {
     const log = await fetchKeyLog(device.state, account, device.identity.account)
-    device.demandSeat()
+    device.requireSession()
     rememberKeyLog(device, log)
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'backend_error')) throw error
@@ -109,8 +109,8 @@ export const trustCards: Handlers['trustCards'] = {
     const { account } = context
     const card = await account.trustCards.create(input)
     if (keeper === null) return card
-    keeper.demandSeat()
-    if ('user_id' in input.body) demandOf(card, input.body.user_id)
+    keeper.requireSession()
+    if ('user_id' in input.body) requireOf(card, input.body.user_id)
     // An account with keys that the user reviewed on this device before is followed with those
     // keys.
     const row = await fresh(keeper, account, card.user_id)
@@ -129,8 +129,8 @@ export const trustCards: Handlers['trustCards'] = {
     const row =
       safety_number === undefined ? null : await toConfirm(keeper, account, id, safety_number)
     const card = await account.trustCards.update({ id, body })
-    keeper.demandSeat()
-    demandOf(card, id)
+    keeper.requireSession()
+    requireOf(card, id)
     if (row !== null) requireSame(keeper, row)
     // Before the keys are fetched again, which may find another recovery.
     if (body.recovery_seen === true) dismissRecovery(keeper, id)

@@ -1,5 +1,5 @@
 import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
-import { spanOf } from '../api/days.ts'
+import { daySpan } from '../api/days.ts'
 import { timeAt } from '../api/fields.ts'
 import { invalid } from '../api/input.ts'
 import type { Account } from '../api/port.ts'
@@ -147,7 +147,7 @@ export const verify: Handlers['verify'] = {
     const at = home.now()
     const answer = knownThere(found, here, at)
     if (keeper !== null) {
-      keeper.demandSeat()
+      keeper.requireSession()
       const by = caller?.token ?? null
       keeper.state.transaction(() => {
         if (answer.found || answer.echo) keeper.verifier.wasNoGuess(by)
@@ -171,7 +171,7 @@ export const verificationLog: Handlers['verificationLog'] = {
     const theirs = await account.verificationLog.list(page)
     if (device === null) return theirs
     const before = readCursor(page.cursor, (id) => isId('ver_', id))
-    const { since, until } = spanOf(page)
+    const { since, until } = daySpan(page)
     const end = firstIdAt('ver_', until)
     const upTo = before !== null && before < end ? before : end
     const ours = device.state.verifications.page(rowsFor(page), upTo, firstIdAt('ver_', since))

@@ -4,7 +4,7 @@ import type { Session, Visitor } from '../api/port.ts'
 import { rest } from '../api/rest/index.ts'
 import type { Table } from '../api/route.ts'
 import { site } from '../api/site/index.ts'
-import { ACCOUNT, type Standing, scopeTable } from '../auth/scopes.ts'
+import { ACCOUNT, type AccessLevel, scopeTable } from '../auth/scopes.ts'
 import type { Config } from '../config/config.ts'
 import { type Dispatch, type Gate, type Request, newDispatch } from './dispatch.ts'
 import { AppError, statusOf } from '../errors.ts'
@@ -29,7 +29,7 @@ const forAccounts = Object.fromEntries(
 /** All rows that an account server answers. */
 export const accountTable: Table = { ...forAccounts, ...signedIn, ...entrance, ...site }
 
-type Caller = Session & { readonly scope: Standing }
+type Caller = Session & { readonly scope: AccessLevel }
 
 const NOBODY: Visitor = { key: null }
 

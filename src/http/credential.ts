@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { tokenDigest } from '../auth/tokens.ts'
 import type { Fields } from './fields.ts'
 
-export interface Credential {
+export interface PresentedToken {
   /** The header field as sent. */
   readonly authorization: string
   readonly scheme: 'Bearer' | 'DPoP'
@@ -14,7 +14,7 @@ export interface Credential {
 
 /** The last credential that a connection sent. */
 const CREDENTIAL = Symbol('credential')
-type Connection = Socket & { [CREDENTIAL]?: Credential }
+type Connection = Socket & { [CREDENTIAL]?: PresentedToken }
 
 const SCHEMES = /^(bearer|dpop) +(.*)$/i
 
@@ -23,7 +23,7 @@ const SCHEMES = /^(bearer|dpop) +(.*)$/i
  * section 7.1). Another scheme counts as no token (RFC 6750 section 3.1). A malformed token is
  * passed on, so that it gets the same error as every wrong token.
  */
-function read(authorization: string, proofs: boolean): Pick<Credential, 'scheme' | 'token'> {
+function read(authorization: string, proofs: boolean): Pick<PresentedToken, 'scheme' | 'token'> {
   // The scheme is case-insensitive (RFC 9110 section 11.1); nearly all clients use this spelling.
   if (authorization.startsWith('Bearer '))
     return { scheme: 'Bearer', token: authorization.slice(7).trim() }
@@ -40,7 +40,7 @@ function read(authorization: string, proofs: boolean): Pick<Credential, 'scheme'
  * @param proofs whether the listener accepts tokens bound to a key; if not, the scheme DPoP
  * counts as no token
  */
-export function credentialOf(socket: Socket, fields: Fields, proofs: boolean): Credential {
+export function credentialOf(socket: Socket, fields: Fields, proofs: boolean): PresentedToken {
   const connection: Connection = socket
   const { authorization = '' } = fields
   let known = connection[CREDENTIAL]

@@ -7,11 +7,11 @@ import { hash } from 'node:crypto'
 import { strictObject } from 'valibot'
 import { invalid, parse } from '../api/input.ts'
 import { type Route, type Table, isOnce } from '../api/route.ts'
-import { type Need, type Standing, isGranted, requireScope } from '../auth/scopes.ts'
+import { type Need, type AccessLevel, isGranted, requireScope } from '../auth/scopes.ts'
 import { redact } from '../crypto/encoding/redact.ts'
 import { AppError, type Code, statusOf, toAppError } from '../errors.ts'
 import { decodeQuery } from './query.ts'
-import { type Found, newRouter } from '../router.ts'
+import { type RouteMatch, newRouter } from '../router.ts'
 import type { Act, Once } from '../storage/idempotency.ts'
 
 export type { Act, Once }
@@ -59,7 +59,7 @@ export interface Request {
 /** A request that carries a token. */
 export type Presented = Request & { readonly token: string }
 
-export interface Answer {
+export interface DispatchResult {
   /** Method and path as in the table. */
   readonly route: string
   readonly status: number
@@ -85,7 +85,7 @@ export interface Outcome {
 }
 
 /** The access control of a table: its scope table, and the callers behind tokens. */
-export interface Gate<Caller extends { readonly scope: Standing }> {
+export interface Gate<Caller extends { readonly scope: AccessLevel }> {
   need(method: string, segments: readonly string[]): Need
   /** @throws AppError 401 for a token that is invalid or presented in the wrong way */
   authenticate(request: Presented): Caller | Promise<Caller>
@@ -136,7 +136,11 @@ function failed(cause: unknown): Came {
   return { status: statusOf(code), error: code, created: undefined }
 }
 
-function succeeded({ status, value, media }: Pick<Answer, 'status' | 'value' | 'media'>): Came {
+function succeeded({
+  status,
+  value,
+  media,
+}: Pick<DispatchResult, 'status' | 'value' | 'media'>): Came {
   const { id, status: own } = (value ?? {}) as { id?: unknown; status?: unknown }
   return {
     // Media carry their own status: a stream, a page, or the rejection of another protocol.
@@ -186,7 +190,7 @@ export const rowsOf = (table: Table): { group: string; name: string; route: Rout
  * @param answerers the answers of every row, by group and name. Callers pass values of the mapped
  * types, so the compiler has checked that none is missing.
  */
-export function newDispatch<Caller extends { readonly scope: Standing }>(
+export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
   table: Table,
   answerers: object,
   gate: Gate<Caller>,
@@ -276,7 +280,7 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
       : answer(input, context)
   }
 
-  function answerOf({ name, route, location, media }: Row, value: unknown): Answer {
+  function answerOf({ name, route, location, media }: Row, value: unknown): DispatchResult {
     const { status = 200, path } = route
     const answer = { route: name, status, value, media }
     return status === 201 && location
@@ -294,7 +298,12 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
   function limitFor(route: Route, params: Record<string, string>, caller: Caller | null): number {
     const called = route.calls?.(params) ?? null
     if (called !== null && caller !== null)
-      requireScope(caller.scope, needOf(called) as Standing, called.method, segmentsOf(called.path))
+      requireScope(
+        caller.scope,
+        needOf(called) as AccessLevel,
+        called.method,
+        segmentsOf(called.path),
+      )
     const may = (other: Pick<Route, 'method' | 'path'>) =>
       caller !== null && isGranted(caller.scope, needOf(other))
     return route.limitOf?.(params, may) ?? route.limit ?? MIB
@@ -303,9 +312,9 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
   /** Validates and answers a request that is authorised. */
   async function answerTo(
     request: Request,
-    { value: row, params }: Found<Row>,
+    { value: row, params }: RouteMatch<Row>,
     caller: Caller | null,
-  ): Promise<Answer> {
+  ): Promise<DispatchResult> {
     const input = inputOf(row, params, request)
     const { route } = row
     if (route.method === 'GET')
@@ -317,7 +326,7 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     if (key === undefined || owner === undefined || gate.once === undefined)
       return answerOf(row, await valueOf(row, input, caller, request, null))
     const fingerprint = fingerprintOf(request, withoutSecret(route, body))
-    let shown: Answer | undefined
+    let shown: DispatchResult | undefined
     const kept = await gate.once({ caller: owner, key, fingerprint }, async (act) => {
       shown = answerOf(row, await valueOf(row, input, caller, request, act))
       return { ...shown, value: withoutSecret(route, shown.value) }
@@ -332,7 +341,7 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
   function record(
     request: Request,
     caller: Caller | null,
-    found: Found<Row> | null,
+    found: RouteMatch<Row> | null,
     came: Came,
   ): void {
     if (gate.record === undefined) return
@@ -349,16 +358,16 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
    * Answers a request.
    * @throws AppError for every failure that the caller should see
    */
-  async function dispatch(request: Request): Promise<Answer> {
+  async function dispatch(request: Request): Promise<DispatchResult> {
     const { method, segments } = request
     let caller: Caller | null = null
-    let found: Found<Row> | null = null
-    let answer: Answer
+    let found: RouteMatch<Row> | null = null
+    let answer: DispatchResult
     try {
       const need = gate.need(method, segments)
       const known = identify(request, need)
       caller = known instanceof Promise ? await known : known
-      if (caller !== null) requireScope(caller.scope, need as Standing, method, segments)
+      if (caller !== null) requireScope(caller.scope, need as AccessLevel, method, segments)
       found = find(request)
       answer = await answerTo(request, found, caller)
     } catch (error) {

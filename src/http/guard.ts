@@ -6,7 +6,7 @@
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../errors.ts'
 import type { Fields } from './fields.ts'
-import { type Target, splitTarget } from './path.ts'
+import { type RequestTarget, splitTarget } from './path.ts'
 
 export interface GuardRules {
   /**
@@ -116,7 +116,7 @@ export function guard(
   req: IncomingMessage,
   fields: Fields,
   rules: GuardRules,
-): Target & { readonly moved: string | null; readonly asksPeer: boolean } {
+): RequestTarget & { readonly moved: string | null; readonly asksPeer: boolean } {
   checkFraming(req, fields)
   const own = checkHost(fields.host as string, rules)
   const url = req.url as string

@@ -6,7 +6,7 @@
 import { redact } from '../crypto/encoding/redact.ts'
 import { AppError } from '../errors.ts'
 
-export interface Target {
+export interface RequestTarget {
   readonly segments: readonly string[]
   /** The query string without its question mark; empty when there is none. */
   readonly query: string
@@ -49,7 +49,7 @@ const LONGEST_QUOTE = 200
  * @throws AppError bad_request if the target is not in origin form or its path is not canonical;
  * no_such_route if it would be canonical without the slash at its end
  */
-export function splitTarget(target: string): Target {
+export function splitTarget(target: string): RequestTarget {
   const mark = target.indexOf('?')
   const path = mark === -1 ? target : target.slice(0, mark)
   const query = mark === -1 ? '' : target.slice(mark + 1)

@@ -7,12 +7,12 @@ import { getSystemErrorMessage } from 'node:util'
 import { StartError } from '../errors.ts'
 
 /** Where to listen: an IPv4 or IPv6 address, never a name, and a port, or 0 for any free port. */
-export interface Place {
+export interface ListenAddress {
   readonly bind: string
   readonly port: number
 }
 
-const notHad = ({ bind, port }: Place, { code, errno, message }: NodeJS.ErrnoException) =>
+const notHad = ({ bind, port }: ListenAddress, { code, errno, message }: NodeJS.ErrnoException) =>
   code === 'EADDRINUSE'
     ? new StartError(
         'portTaken',
@@ -27,7 +27,7 @@ const notHad = ({ bind, port }: Place, { code, errno, message }: NodeJS.ErrnoExc
  * Binds a port. A caller that does not listen on it must close it.
  * @throws StartError if it is taken, or the address cannot be bound
  */
-export function takePort(place: Place): BoundSocket {
+export function takePort(place: ListenAddress): BoundSocket {
   try {
     return new BoundSocket({ host: place.bind, port: place.port })
   } catch (error) {
@@ -39,7 +39,7 @@ export function takePort(place: Place): BoundSocket {
  * Makes a server listen on the port that was bound for it.
  * @throws StartError if another program, which bound it too, listened first
  */
-export const listenOn = (server: Server, taken: BoundSocket, place: Place): Promise<void> =>
+export const listenOn = (server: Server, taken: BoundSocket, place: ListenAddress): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once('error', (error) => reject(notHad(place, error)))
     server.listen(taken, resolve)

@@ -204,7 +204,7 @@ export interface Turns {
 }
 
 /** Orders the requests on each connection of a server. Call this before the server listens. */
-export function newTurns(server: Server): Turns {
+export function newRequestOrder(server: Server): Turns {
   const holding = newBacklog<Connection>(MOST_RESUMED, (socket) => {
     lineOf(socket).isHeld = false
     socket.resume()

@@ -16,10 +16,10 @@ import { credentialOf } from './credential.ts'
 import { fieldsOf } from './fields.ts'
 import { type GuardRules, checkPeer, guard } from './guard.ts'
 import { newLargeBodies } from './large-bodies.ts'
-import { type Place, listenOn, takePort } from './port.ts'
+import { type ListenAddress, listenOn, takePort } from './port.ts'
 import { HEADERS_BYTES, endRaw, refuseRaw } from './raw.ts'
 import { NONE, newRequestId, sendContent, sendJson } from './reply.ts'
-import { newTurns } from './request-order.ts'
+import { newRequestOrder } from './request-order.ts'
 import { newUnread } from './unread-body.ts'
 
 /**
@@ -29,7 +29,7 @@ import { newUnread } from './unread-body.ts'
 const TIMEOUTS = { headers: 10_000, request: 30_000, silence: 120_000, idle: 65_000 }
 const MOST_CONNECTIONS = 2048
 
-export interface ServerOptions extends Place {
+export interface ServerOptions extends ListenAddress {
   readonly dispatch: Dispatch
   readonly log: Log
   /** Returns the rules of the guard for a port. Called when the port is known. */
@@ -139,7 +139,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     // Headers that start to arrive at the end of the idle time still get their own time.
     idleMs: timeouts.idle + timeouts.headers,
   })
-  const turns = newTurns(server)
+  const turns = newRequestOrder(server)
   const countUnread = newUnread()
   const largeBodies = newLargeBodies()
   const memory = newBodyMemory()

@@ -48,7 +48,7 @@ function loadCarried(stateDir: string): Library {
  * Its owner could replace a file that is written there, and this process would run it.
  * @throws StartError stateUnsafe
  */
-function demandOwn(stateDir: string): void {
+function requireOwn(stateDir: string): void {
   if (hasModes && statSync(stateDir).uid !== process.geteuid?.())
     throw new StartError(
       'stateUnsafe',
@@ -63,6 +63,6 @@ function demandOwn(stateDir: string): void {
  *   load, for example on a file system that forbids execution
  */
 export async function loadKeyring(stateDir: string): Promise<Library> {
-  demandOwn(stateDir)
+  requireOwn(stateDir)
   return (library ??= isExecutable ? loadCarried(stateDir) : await import('@napi-rs/keyring'))
 }

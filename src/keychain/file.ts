@@ -16,7 +16,7 @@ import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { AppError, StartError } from '../errors.ts'
 import type { Keychain } from './backend.ts'
 import {
-  fault,
+  fileFault,
   isMissing,
   readChecked,
   readPrivateBytes,
@@ -117,7 +117,9 @@ function sealedFolder(stateDir: string): string {
     if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause
   }
   const stat = lstatSync(path)
-  const found = stat.isDirectory() ? fault(stat, path) : `${path} is not a folder. Move it away.`
+  const found = stat.isDirectory()
+    ? fileFault(stat, path)
+    : `${path} is not a folder. Move it away.`
   if (found !== null) throw new StartError('stateUnsafe', found)
   return path
 }

@@ -32,7 +32,7 @@ const NOFOLLOW = hasModes ? constants.O_NOFOLLOW : 0
 const NONBLOCK = hasModes ? constants.O_NONBLOCK : 0
 
 /** Returns the fault of an opened file with its remedy, or null. */
-export type Check = (stat: Stats, path: string) => string | null
+export type FileCheck = (stat: Stats, path: string) => string | null
 
 /** The suffix of a file that is being written. */
 const TEMPORARY = '.tmp'
@@ -128,7 +128,7 @@ export const readPrivate = (path: string): string | null =>
   readPrivateBytes(path)?.toString('utf8') ?? null
 
 /** Does the same as `readPrivate`, and returns the raw bytes. */
-export const readPrivateBytes = (path: string): Buffer | null => readChecked(path, fault)
+export const readPrivateBytes = (path: string): Buffer | null => readChecked(path, fileFault)
 
 /**
  * Opens a regular file without following links, if `check` finds no fault.
@@ -137,7 +137,7 @@ export const readPrivateBytes = (path: string): Buffer | null => readChecked(pat
  * @throws StartError if it is a link, not a regular file, or has a fault; otherwise what node:fs
  *   throws
  */
-export function openChecked(path: string, flags: number, check: Check = fault): number {
+export function openChecked(path: string, flags: number, check: FileCheck = fileFault): number {
   let file: number
   try {
     file = openSync(path, flags | NOFOLLOW | NONBLOCK, 0o600)
@@ -157,7 +157,7 @@ export function openChecked(path: string, flags: number, check: Check = fault): 
 }
 
 /** Reads a file as `openChecked` opens it, or returns null if there is none. */
-export function readChecked(path: string, check: Check): Buffer | null {
+export function readChecked(path: string, check: FileCheck): Buffer | null {
   let file: number
   try {
     file = openChecked(path, constants.O_RDONLY, check)
@@ -173,7 +173,7 @@ export function readChecked(path: string, check: Check): Buffer | null {
 }
 
 /** Returns the fault in owner or mode of a private file or folder with its remedy, or null. */
-export function fault(stat: Stats, path: string): string | null {
+export function fileFault(stat: Stats, path: string): string | null {
   if (!hasModes) return null
   const me = process.geteuid?.()
   if (stat.uid !== me) {

@@ -1,5 +1,5 @@
 /** The form in which a guest checks the words of the other side. */
-import { checkWords, replaceUnknown, type Speaker, type Verdict } from './check-words.ts'
+import { checkWords, replaceUnknown, type PageSpeaker, type Verdict } from './check-words.ts'
 import { element, make, say } from './element.ts'
 
 export type CheckBox = {
@@ -24,7 +24,7 @@ const KIND: Readonly<Record<Verdict['kind'], 'ok' | 'bad' | 'warn'>> = {
  */
 export function checkBox(of: {
   window: () => Promise<number>
-  wordsOf: (speaker: Speaker, window: number) => Promise<readonly string[]>
+  wordsOf: (speaker: PageSpeaker, window: number) => Promise<readonly string[]>
   accept: (window: number) => boolean
 }): CheckBox {
   const heard = element('heard', HTMLInputElement)

@@ -12,7 +12,7 @@ export type Verdict =
   | { kind: 'count'; found: number }
   | { kind: 'unknown'; word: string; suggestions: readonly string[] }
 
-export type Speaker = 'owner' | 'guest'
+export type PageSpeaker = 'owner' | 'guest'
 
 /**
  * Checks `input` against the words of both sides in the windows before, of and after `window`.
@@ -21,7 +21,7 @@ export type Speaker = 'owner' | 'guest'
 export async function checkWords(
   input: string,
   window: number,
-  wordsOf: (speaker: Speaker, window: number) => Promise<readonly string[]>,
+  wordsOf: (speaker: PageSpeaker, window: number) => Promise<readonly string[]>,
   accept: (window: number) => boolean,
 ): Promise<Verdict> {
   let heard: string
@@ -34,7 +34,7 @@ export async function checkWords(
   }
 
   const windows = [window, window - 1, window + 1]
-  const spokenIn = async (speaker: Speaker) => {
+  const spokenIn = async (speaker: PageSpeaker) => {
     const all = await Promise.all(windows.map((each) => wordsOf(speaker, each)))
     return windows.find((_, i) => all[i]!.join(' ') === heard)
   }

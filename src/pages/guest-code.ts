@@ -33,7 +33,7 @@ export async function importCodeKey(
 }
 
 /** Returns the three words of `speaker` (16 bytes) in `window`. */
-export async function readWords(
+export async function readGuestWords(
   key: CodeKey,
   window: number,
   speaker: Uint8Array,

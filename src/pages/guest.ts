@@ -10,8 +10,8 @@ import { acceptedWindows } from './accepted.ts'
 import { checkBox } from './check-box.ts'
 import { startCountdown } from './countdown.ts'
 import { element, make, say } from './element.ts'
-import { importCodeKey, readWords } from './guest-code.ts'
-import { forget, keep, recall } from './key-store.ts'
+import { importCodeKey, readGuestWords } from './guest-code.ts'
+import { forget, keep, recallKey } from './key-store.ts'
 import { serverClock, TOLERANCE_MS } from './server-clock.ts'
 
 /**
@@ -68,14 +68,14 @@ function run(main: HTMLElement, fragment: string): void {
     wordsOf: (speaker, window) =>
       key === null
         ? Promise.reject(new Error('no key'))
-        : readWords(key, window, speakers[speaker]),
+        : readGuestWords(key, window, speakers[speaker]),
     accept: acceptedWindows(id),
   })
 
   const showWords = async (window: number) => {
     const used = key
     if (used === null) return
-    const said = await readWords(used, window, speakers.guest)
+    const said = await readGuestWords(used, window, speakers.guest)
     if (used !== key || words.dataset['window'] === String(window)) return
     words.dataset['window'] = String(window)
     // A space between, so that they are read and copied as three words.
@@ -115,7 +115,8 @@ function run(main: HTMLElement, fragment: string): void {
       )
       return
     }
-    const found = secret === null ? await recall(id) : await importCodeKey(secret, speakers.guest)
+    const found =
+      secret === null ? await recallKey(id) : await importCodeKey(secret, speakers.guest)
     if (mine !== latest) return
     if (found === null) {
       const link = 'open the full link that you were sent, or scan the QR image again.'
@@ -180,7 +181,7 @@ function run(main: HTMLElement, fragment: string): void {
   // If the user forgot the code in another tab, this tab drops it too.
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState !== 'visible' || key === null || !stored) return
-    void recall(id).then((still) => {
+    void recallKey(id).then((still) => {
       if (still === null) void start(null, false)
     })
   })

@@ -13,7 +13,7 @@ export async function keep(id: string, key: CryptoKey): Promise<boolean> {
 }
 
 /** Returns the key stored for this guest code; null if there is none. */
-export async function recall(id: string): Promise<CryptoKey | null> {
+export async function recallKey(id: string): Promise<CryptoKey | null> {
   const key = await run('readonly', (store) => store.get(id))
   return key instanceof CryptoKey && !key.extractable ? key : null
 }

@@ -9,7 +9,7 @@ import type { Content, Route } from '../api/route.ts'
 import { withoutKeys } from '../crypto/encoding/redact.ts'
 import { AppError, CODES, type Code, type Details, statusOf } from '../errors.ts'
 import { Passing, backendError, timedOut, unavailable } from './faults.ts'
-import type { Answer } from './transport.ts'
+import type { TransportResponse } from './transport.ts'
 
 const LONGEST_MESSAGE = 500
 /**
@@ -60,7 +60,7 @@ const Refused = v.object({
 })
 
 /** Returns the value of a body that is JSON in UTF-8; undefined if it is not. */
-function jsonOf({ headers, body }: Answer): unknown {
+function jsonOf({ headers, body }: TransportResponse): unknown {
   const isJson = /^application\/json *(?:; *charset="?utf-8"? *)?$/i.test(
     headers['content-type'] ?? '',
   )
@@ -76,7 +76,7 @@ function jsonOf({ headers, body }: Answer): unknown {
  * Returns Retry-After in seconds (RFC 9110 section 10.2.3); null if it is missing or not a
  * reasonable number of them.
  */
-function retryAfter({ headers }: Answer): number | null {
+function retryAfter({ headers }: TransportResponse): number | null {
   const text = headers['retry-after'] ?? ''
   return /^\d{1,5}$/.test(text) && Number(text) <= LONGEST_AFTER_S ? Number(text) : null
 }
@@ -88,7 +88,7 @@ const waiting = (afterS: number | null): Record<string, string> =>
  * Returns the error of an answer with the common format, a known code, and the status of that
  * code; else null.
  */
-export function refusalOf(answer: Answer): AppError | null {
+export function answerError(answer: TransportResponse): AppError | null {
   const parsed = v.safeParse(Refused, jsonOf(answer))
   if (!parsed.success) return null
   const { error, message, ...given } = parsed.output
@@ -102,9 +102,9 @@ export function refusalOf(answer: Answer): AppError | null {
 }
 
 /** Returns the error to throw for an answer with a status of 400 or more. */
-function failure(answer: Answer, origin: string): AppError | Passing {
+function failure(answer: TransportResponse, origin: string): AppError | Passing {
   const { status } = answer
-  const refusal = refusalOf(answer)
+  const refusal = answerError(answer)
   if (status < 500 && refusal !== null) return refusal
   // A proxy answers 502 if the server is down. The server itself uses 502, in the common format,
   // for failures of systems behind it.
@@ -136,7 +136,7 @@ function failure(answer: Answer, origin: string): AppError | Passing {
 /** The header fields that are passed on with a content; each carries an id. */
 const BROUGHT = [CONVERSATION_HEADER, TURN_HEADER]
 
-function broughtBy({ headers }: Answer): Record<string, string> {
+function broughtBy({ headers }: TransportResponse): Record<string, string> {
   const found = BROUGHT.map((name) => [name, headers[name.toLowerCase()]] as const)
   return Object.fromEntries(
     found.filter((one): one is [string, string] => /^\w{1,64}$/.test(String(one[1] ?? ''))),
@@ -146,7 +146,7 @@ function broughtBy({ headers }: Answer): Record<string, string> {
 const isObject = (value: unknown) =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function contentOf(answer: Answer, media: readonly string[]): Content | null {
+function contentOf(answer: TransportResponse, media: readonly string[]): Content | null {
   const type = answer.headers['content-type'] ?? ''
   if (!media.includes(type) || answer.headers['content-encoding'] !== undefined) return null
   // The caller parses this JSON and expects an object.
@@ -160,7 +160,7 @@ function contentOf(answer: Answer, media: readonly string[]): Content | null {
  * @throws AppError with the server's error, or backend_* for an answer that does not fit this
  * row; Passing for a transient failure
  */
-export function valueOf(answer: Answer, route: Route, origin: string): unknown {
+export function valueOf(answer: TransportResponse, route: Route, origin: string): unknown {
   const { status } = answer
   if (status >= 400) throw failure(answer, origin)
   const wrong = (what: string) =>

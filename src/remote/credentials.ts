@@ -2,7 +2,7 @@
  * Ways to authenticate a request: none, the possession of a key, a bearer token, or a session
  * that is bound to a key (RFC 9449) and renews itself.
  */
-import type { Door } from '../api/port.ts'
+import type { UnauthenticatedClient } from '../api/port.ts'
 import type { KeyPair } from '../crypto/device-keys.ts'
 import { signProof } from '../crypto/jose/dpop.ts'
 import { AppError, statusOf } from '../errors.ts'
@@ -62,7 +62,7 @@ async function proofHeaders(
   return { DPoP: proof }
 }
 
-export const nobody: Credentials = {
+export const noCredentials: Credentials = {
   token: async () => null,
   headers: async () => ({}),
   refused: () => false,
@@ -71,7 +71,7 @@ export const nobody: Credentials = {
 
 /** Authenticates by a key, before there is a session. */
 export const keyHolder = (state: ProofState, key: () => Promise<KeyPair>): Credentials => ({
-  ...nobody,
+  ...noCredentials,
   headers: async (_, request) => proofHeaders(state, await key(), null, request),
 })
 
@@ -112,7 +112,7 @@ const notSignedIn = (error: AppError) =>
 export function deviceSession(
   state: ProofState,
   session: DeviceSession,
-  renew: Door['session']['renew'],
+  renew: UnauthenticatedClient['session']['renew'],
 ): Credentials {
   let current: { token: string; expiresAt: number } | null = null
   let renewing: Promise<string> | null = null

@@ -6,7 +6,7 @@ import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { AppError } from '../errors.ts'
 import { Passing, backendError, networkFault, timedOut } from './faults.ts'
-import { agentFor, demandCertificate, originOf } from './transport.ts'
+import { agentFor, requireCertificate, originOf } from './transport.ts'
 
 /** The longest time without data, in milliseconds. */
 const SILENCE_MS = 30_000
@@ -30,7 +30,7 @@ const noSuchLink = () =>
  * Checks that an answer is a file of this type.
  * @throws AppError `not_found` or `backend_error`
  */
-function demandFile(
+function requireFile(
   origin: string,
   { statusCode: status, headers }: IncomingMessage,
   type: string,
@@ -56,7 +56,7 @@ export async function download(of: {
 }): Promise<Download> {
   const { url, type, ca, silenceMs = SILENCE_MS } = of
   const { protocol, origin } = originOf(`${URL.parse(url)?.origin}/`)
-  if (ca !== null) demandCertificate(ca)
+  if (ca !== null) requireCertificate(ca)
   const agent = agentFor(new URL(url), ca)
   const request = protocol === 'https:' ? httpsRequest : httpRequest
   let silence: AppError | null = null
@@ -77,7 +77,7 @@ export async function download(of: {
       req.on('error', (cause) => reject(fault(cause, req.socket, false)))
       req.end()
     })
-    demandFile(origin, res, type)
+    requireFile(origin, res, type)
     const length = res.headers['content-length']
     async function* bytes() {
       try {

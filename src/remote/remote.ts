@@ -5,7 +5,7 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import { entrance, signedIn } from '../api/device/index.ts'
-import type { Account, Door } from '../api/port.ts'
+import type { Account, UnauthenticatedClient } from '../api/port.ts'
 import { rest } from '../api/rest/index.ts'
 import { clientOf } from '../api/client.ts'
 import type { KeyPair } from '../crypto/device-keys.ts'
@@ -18,9 +18,9 @@ import {
   bearer,
   deviceSession,
   keyHolder,
-  nobody,
+  noCredentials,
 } from './credentials.ts'
-import { type Ground, newSend } from './send.ts'
+import { type ClientContext, newSend } from './send.ts'
 import { askReady } from './ready.ts'
 import { type Timeouts, openTransport } from './transport.ts'
 
@@ -52,7 +52,7 @@ export type RemoteAccount = Account & {
 
 export interface Remote {
   /** Returns the client without a session; with a key, that of its holder. */
-  door(key?: () => Promise<KeyPair>): Door
+  door(key?: () => Promise<KeyPair>): UnauthenticatedClient
   /**
    * Returns the account of a device's session. Calls throw AppError not_signed_in if the server
    * rejects the session.
@@ -88,7 +88,7 @@ export function openRemote(where: Where): Remote {
   const closing = new AbortController()
   const transport = openTransport(where)
   const state: ProofState = { clock: newServerClock(now), nonce: null }
-  const ground: Ground = {
+  const ground: ClientContext = {
     transport,
     state,
     outage: { known: false },
@@ -98,7 +98,8 @@ export function openRemote(where: Where): Remote {
       }),
   }
 
-  const doorOf = (who: Credentials): Door => clientOf(entrance, newSend(ground, who, null))
+  const doorOf = (who: Credentials): UnauthenticatedClient =>
+    clientOf(entrance, newSend(ground, who, null))
   const accountOf = (who: Credentials): RemoteAccount => {
     const acting = (act: Pick<Act, 'id'> | null): Account =>
       clientOf(ACCOUNT, newSend(ground, who, act), ['account', 'both'])
@@ -106,7 +107,7 @@ export function openRemote(where: Where): Remote {
   }
 
   return {
-    door: (key) => doorOf(key === undefined ? nobody : keyHolder(state, key)),
+    door: (key) => doorOf(key === undefined ? noCredentials : keyHolder(state, key)),
     account(session) {
       const { renew } = doorOf(keyHolder(state, session.key)).session
       return accountOf(deviceSession(state, session, renew))

@@ -13,7 +13,7 @@ const WAITS_MS = [400, 1_000, 2_000]
 /** The longest requested wait, in milliseconds, after which a request is tried again. */
 const LONGEST_AFTER_MS = 5_000
 
-export interface Trying {
+export interface RetryOptions {
   /** Whether a request that the server may have received may be sent again. */
   readonly repeatable: boolean
   /** Resolves after so many milliseconds, or early when the client is closed. */
@@ -37,7 +37,7 @@ export interface Outage {
  */
 export async function persist<T>(
   attempt: (again: boolean) => Promise<T>,
-  { repeatable, wait, outage }: Trying,
+  { repeatable, wait, outage }: RetryOptions,
 ): Promise<T> {
   const waits = outage.known ? [] : WAITS_MS
   let again = false

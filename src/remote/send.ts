@@ -8,13 +8,13 @@ import type { Route } from '../api/route.ts'
 import type { Outgoing } from '../api/client.ts'
 import { AppError } from '../errors.ts'
 import type { Act } from '../storage/idempotency.ts'
-import { refusalOf, valueOf } from './answer.ts'
+import { answerError, valueOf } from './answer.ts'
 import type { Credentials, ProofState } from './credentials.ts'
 import { Passing, backendError, timedOut } from './faults.ts'
 import { type Outage, persist } from './retry.ts'
-import type { Answer, Transport } from './transport.ts'
+import type { TransportResponse, Transport } from './transport.ts'
 
-export interface Ground {
+export interface ClientContext {
   readonly transport: Transport
   readonly state: ProofState
   /** Resolves after so many milliseconds, or early when the client is closed. */
@@ -32,7 +32,7 @@ const NONCE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/
 const MOVED_MS = 30_000
 
 /** Returns whether the server rejects the proof and not the token (RFC 9449 sections 8 and 9). */
-const refusesProof = ({ status, headers }: Answer) =>
+const refusesProof = ({ status, headers }: TransportResponse) =>
   status === 401 &&
   /\berror="(?:use_dpop_nonce|invalid_dpop_proof)"/.test(headers['www-authenticate'] ?? '')
 
@@ -75,13 +75,13 @@ function headersOf(route: Route, content: ReturnType<typeof contentOf>): Record<
  * call
  */
 export function newSend(
-  { transport, state, wait, outage }: Ground,
+  { transport, state, wait, outage }: ClientContext,
   who: Credentials,
   act: Pick<Act, 'id'> | null,
 ) {
   const { origin } = transport
 
-  function learn({ headers, sentAt, answeredAt }: Answer): void {
+  function learn({ headers, sentAt, answeredAt }: TransportResponse): void {
     state.clock.observe(headers.date, sentAt, answeredAt)
     const nonce = headers['dpop-nonce']
     if (typeof nonce === 'string' && NONCE.test(nonce)) state.nonce = nonce
@@ -98,7 +98,7 @@ export function newSend(
     { route, path, query }: Outgoing,
     headers: Record<string, string>,
     body: string | undefined,
-  ): Promise<Answer> {
+  ): Promise<TransportResponse> {
     const { method } = route
     const target = query === '' ? path : `${path}?${query}`
     let mayProve = true
@@ -126,8 +126,8 @@ export function newSend(
   }
 
   /** A rejected proof does not end the session, which may still be valid. */
-  const proofRefused = (answer: Answer) => {
-    const refusal = refusalOf(answer)
+  const proofRefused = (answer: TransportResponse) => {
+    const refusal = answerError(answer)
     return backendError(
       origin,
       `does not take the proof of this device's key${refusal === null ? '.' : `: ${refusal.message}`} Check that SVC_BACKEND_URL is exactly the server's SVC_PUBLIC_URL, and the clocks of both.`,

@@ -54,7 +54,7 @@ export interface Question {
   readonly streams?: boolean
 }
 
-export interface Answer {
+export interface TransportResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
@@ -71,7 +71,7 @@ export interface Answer {
 export interface Transport {
   readonly origin: string
   /** @throws AppError, or Passing for a transient failure */
-  exchange(question: Question): Promise<Answer>
+  exchange(question: Question): Promise<TransportResponse>
   /** Closes every connection. Exchanges in progress fail. */
   close(): void
 }
@@ -102,7 +102,7 @@ export function originOf(base: string): URL {
  * Checks that a PEM holds a certificate.
  * @throws StartError if it does not
  */
-export function demandCertificate(pem: string): void {
+export function requireCertificate(pem: string): void {
   try {
     new X509Certificate(pem)
   } catch (cause) {
@@ -149,7 +149,7 @@ export function openTransport(of: {
   const timeouts = { ...TIMEOUTS, ...of.timeouts }
   const url = originOf(of.base)
   const { origin } = url
-  if (of.ca !== null) demandCertificate(of.ca)
+  if (of.ca !== null) requireCertificate(of.ca)
   // Created at first use: reading several hundred authorities takes longer than a start.
   let agent: HttpAgent | null = null
   const isSecure = url.protocol === 'https:'
@@ -160,7 +160,7 @@ export function openTransport(of: {
   let closed = false
 
   const ask = ({ method, target: path, headers, body, streams = false }: Question) =>
-    new Promise<Answer>((resolve, reject) => {
+    new Promise<TransportResponse>((resolve, reject) => {
       const req = request({
         ...target,
         path,

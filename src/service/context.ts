@@ -12,7 +12,7 @@ import type { ReceiptKey } from './db/receipt-key.ts'
 import type { Schema } from './db/schema.ts'
 import type { SeenOnce } from './db/seen-once.ts'
 
-export interface Ground {
+export interface ServiceContext {
   readonly db: Kysely<Schema>
   readonly receiptKey: () => Promise<ReceiptKey>
   readonly mail: Mail

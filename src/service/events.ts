@@ -287,7 +287,7 @@ export interface Events {
   /**
    * Runs the subscribers of an event, one after the other. Notifications, alerts and activity are
    * the last rows that a transaction locks. So events with such subscribers are published at the
-   * end of a transaction, and those of several organisations in the order of the organisations' ids.
+   * end of a transaction, and those of several organisations in the order of their ids.
    * @param trx a transaction of `transaction`
    */
   readonly publish: (trx: Transaction<Schema>, event: DomainEvent) => Promise<void>

@@ -4,7 +4,14 @@
  * of replicas.
  */
 import { entrance, signedIn } from '../api/device/index.ts'
-import type { Account, Door, Open, Service, Session, Visitor } from '../api/port.ts'
+import type {
+  Account,
+  UnauthenticatedClient,
+  Open,
+  Service,
+  Session,
+  Visitor,
+} from '../api/port.ts'
 import { lazily } from '../api/lazy.ts'
 import { rest } from '../api/rest/index.ts'
 import { site } from '../api/site/index.ts'
@@ -15,7 +22,7 @@ import { newBackground } from './db/background.ts'
 import { bind } from './binding.ts'
 import { openEngine, queriesOver } from './db/database.ts'
 import type { Exporter } from './exports/building.ts'
-import type { Ground } from './context.ts'
+import type { ServiceContext } from './context.ts'
 import { newEvents } from './events.ts'
 import { LOG_PAGES, type PageLimits } from './db/log-pages.ts'
 import { type MailPlace, openMail } from './mail/mail.ts'
@@ -25,7 +32,7 @@ import { lazyReceiptKey } from './db/receipt-key.ts'
 import { newSeenOnce } from './db/seen-once.ts'
 
 /** The access level of a request. */
-export interface Standing {
+export interface SessionLevel {
   /**
    * `session`: an approved device. `device`: a pending one. Else the scope of a machine account's
    * token.
@@ -43,7 +50,10 @@ export interface AccountServer {
    * (RFC 9449), or that of a machine account.
    * @throws AppError `invalid_token` with a challenge
    */
-  readonly authenticate: (of: { token: string; proof: Proof | null }) => Promise<Session & Standing>
+  readonly authenticate: (of: {
+    token: string
+    proof: Proof | null
+  }) => Promise<Session & SessionLevel>
   /**
    * Returns the anonymous caller of a request without a token, by its proof. The proof is
    * recorded as used once it gave access.
@@ -67,7 +77,7 @@ export interface AccountServer {
   /** Returns the account of a session, in this process. */
   as(session: Session): Account
   /** Returns the calls of a device without a session, in this process. */
-  door(visitor: Visitor): Door
+  door(visitor: Visitor): UnauthenticatedClient
   close(): Promise<void>
 }
 
@@ -116,13 +126,13 @@ export async function openService(of: {
    * else.
    */
   const ground = onceMade(makeGround)
-  async function makeGround(): Promise<Ground> {
+  async function makeGround(): Promise<ServiceContext> {
     const db = await queriesOver(engine)
     const receiptKey = lazyReceiptKey(db)
     const seenOnce = newSeenOnce({ db, background, now })
     const told = { publicUrl, version, started, now }
     background.run(() => resumeExports(db))
-    const scrub: Ground['scrub'] = async ({ mailboxes, isLast }) => {
+    const scrub: ServiceContext['scrub'] = async ({ mailboxes, isLast }) => {
       await engine.scrub(db)
       const { forgetLetters } = await import('./mail/outbox.ts')
       await forgetLetters(of.mail, isLast && of.ownsMail === true ? null : mailboxes)
@@ -132,7 +142,7 @@ export async function openService(of: {
       onceMade(async () => (await import('./subscribers.ts')).subscribers(whole)),
     )
     const made = { db, receiptKey, mail, events, operator, assistant, background, seenOnce, scrub }
-    const whole: Ground = { ...made, logPages, ...told }
+    const whole: ServiceContext = { ...made, logPages, ...told }
     return whole
   }
   const closing = new AbortController()
@@ -146,7 +156,7 @@ export async function openService(of: {
   /**
    * Continues the exports that another run of the server, or another replica, left unfinished.
    */
-  async function resumeExports(db: Ground['db']): Promise<void> {
+  async function resumeExports(db: ServiceContext['db']): Promise<void> {
     const left = await db
       .selectFrom('exports')
       .select('id')
@@ -293,7 +303,7 @@ export async function openService(of: {
     // The bound calls have the same groups and names as their types, which TypeScript cannot
     // check.
     as: (who) => bind(inside, answers, who) as Account,
-    door: (visitor) => bind(entrance, open, visitor) as Door,
+    door: (visitor) => bind(entrance, open, visitor) as UnauthenticatedClient,
     close: async () => {
       closing.abort()
       await background.idle()

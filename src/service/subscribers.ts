@@ -13,7 +13,7 @@ import {
   noticesOfExpiry,
   noticesOfWithdrawal,
 } from './connections/notices.ts'
-import type { Ground } from './context.ts'
+import type { ServiceContext } from './context.ts'
 import { letterOfDevice, letterOfRecoveryKey, letterOfReset } from './devices/letters.ts'
 import {
   noticeOfDevice,
@@ -32,7 +32,7 @@ import { lettersOfInvites } from './organisations/letters.ts'
 import { noticeOfMember, noticesOfInvites, noticesOfRoles } from './organisations/notices.ts'
 import { historyOfCard, historyOfChange, historyOfVerifications } from './trust/history.ts'
 
-export const subscribers = (ground: Ground): Subscribers => ({
+export const subscribers = (ground: ServiceContext): Subscribers => ({
   'account.signed_in': [joining(ground)],
   'account.reset': [letterOfReset(ground), noticesOfReset],
   'email.added': [letterOfEmail(ground), noticeOfEmail, joining(ground)],

@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { comparableName } from '../crypto/encoding/display-names.ts'
 import { statement, transaction } from '../storage/sqlite.ts'
 
-export interface Member {
+export interface NamedMember {
   readonly user_id: string
   readonly display_name: string
 }
@@ -20,7 +20,7 @@ export interface ConnectionRow {
   readonly epoch: number
   /** Hash of the roster entry that opened the epoch. */
   readonly head: Uint8Array
-  readonly members: readonly Member[]
+  readonly members: readonly NamedMember[]
   readonly hold: Hold | null
   readonly updated_at: number
 }
@@ -34,7 +34,7 @@ export function connectionRows(db: DatabaseSync) {
   type Stored = Omit<ConnectionRow, 'members'> & { readonly members: string }
   const parsed = (row: Stored): ConnectionRow => ({
     ...row,
-    members: JSON.parse(row.members) as Member[],
+    members: JSON.parse(row.members) as NamedMember[],
   })
   const put = statement(
     db,

@@ -32,8 +32,8 @@ export function openDatabase(dir: string, log?: Log): DatabaseSync {
   const path = join(dir, 'state.db')
   let db: DatabaseSync | undefined
   try {
-    demandRestored(dir)
-    demandNotLost(dir, path)
+    requireRestored(dir)
+    requireNotLost(dir, path)
     prepareFile(path, { fill: migrate, look: (found) => refuseOther(found, path) })
     db = new DatabaseSync(path, { timeout: BUSY_MS, enableForeignKeyConstraints: true })
     db.exec('pragma journal_mode = wal; pragma synchronous = full')
@@ -50,7 +50,7 @@ export function openDatabase(dir: string, log?: Log): DatabaseSync {
 }
 
 // The folder may hold only half of the backup, and a new account in its place would hide that.
-function demandRestored(dir: string): void {
+function requireRestored(dir: string): void {
   if (isRestoring(dir))
     throw new StartError(
       'failed',
@@ -60,7 +60,7 @@ function demandRestored(dir: string): void {
 
 // The keychain is chosen after the database is complete: if it exists without the database, this
 // is not the first start.
-function demandNotLost(dir: string, path: string): void {
+function requireNotLost(dir: string, path: string): void {
   if (!existsSync(path) && existsSync(join(dir, 'keychain.json'))) throw lost(path)
 }
 

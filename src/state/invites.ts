@@ -6,7 +6,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
 
-export interface Invite {
+export interface PendingInvite {
   readonly connection: string
   /** An account id, or a mailbox in lower case. */
   readonly target: string
@@ -31,8 +31,8 @@ export type InviteRows = ReturnType<typeof inviteRows>
 
 /** Returns the statements for the invite rows. */
 export function inviteRows(db: DatabaseSync) {
-  type Stored = Omit<Invite, 'again'> & { readonly again: number }
-  const parsed = (row: Stored): Invite => ({ ...row, again: row.again === 1 })
+  type Stored = Omit<PendingInvite, 'again'> & { readonly again: number }
+  const parsed = (row: Stored): PendingInvite => ({ ...row, again: row.again === 1 })
   const put = statement(
     db,
     `insert into invites (connection, target, invitation, again, seq, until) values (?, ?, ?, ?, ?, ?)
@@ -47,16 +47,16 @@ export function inviteRows(db: DatabaseSync) {
   const dropAgain = statement(db, 'delete from invites where target = ? and again = 1')
   const clear = statement(db, 'delete from invites where connection = ?')
   return {
-    put: ({ connection, target, invitation, again: isAgain, seq, until }: Invite): void => {
+    put: ({ connection, target, invitation, again: isAgain, seq, until }: PendingInvite): void => {
       put.run(connection, target, invitation, isAgain ? 1 : 0, seq, until)
     },
-    get(connection: string, target: string): Invite | null {
+    get(connection: string, target: string): PendingInvite | null {
       const row = get.get(connection, target)
       return row && parsed(row)
     },
-    all: (): Invite[] => all.all().map(parsed),
+    all: (): PendingInvite[] => all.all().map(parsed),
     /** Returns the invites of accounts with new keys that wait for a `confirm`. */
-    again: (): Invite[] => again.all().map(parsed),
+    again: (): PendingInvite[] => again.all().map(parsed),
     delete: (connection: string, target: string): boolean => remove.run(connection, target) > 0,
     /** Deletes the invites that ended at or before a time in Unix milliseconds. */
     dropOld: (now: number): void => {

@@ -10,7 +10,7 @@ import { statement } from '../storage/sqlite.ts'
 export type NameKind = 'accepted' | 'self' | 'confirmed' | 'given'
 
 /** The names of one account. */
-export type Names = Readonly<Partial<Record<NameKind, string>>>
+export type LocalNames = Readonly<Partial<Record<NameKind, string>>>
 
 export type NameRows = ReturnType<typeof nameRows>
 
@@ -50,7 +50,7 @@ export function nameRows(db: DatabaseSync) {
            where connection = connections.id and account = ?2)))) as found`,
   )
 
-  const namesOf = (account: string): Names =>
+  const namesOf = (account: string): LocalNames =>
     Object.fromEntries(of.all(account).map(({ kind, name }) => [kind, name]))
 
   /** Stores a name; null deletes it. */

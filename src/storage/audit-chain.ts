@@ -1,6 +1,6 @@
 /** Verifies an audit log: every line must hold the hash of the line before, across all files. */
 import { join } from 'node:path'
-import { fault as faultOf, readChecked } from '../keychain/private-file.ts'
+import { fileFault as faultOf, readChecked } from '../keychain/private-file.ts'
 import { auditFiles } from './audit-files.ts'
 import { BEGINNING, linkOf, readLine } from './audit-line.ts'
 import type { Check } from './folder.ts'

@@ -5,11 +5,11 @@
 import { lstatSync, mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { StartError } from '../errors.ts'
-import { fault, hasModes, isMissing } from '../keychain/private-file.ts'
+import { fileFault, hasModes, isMissing } from '../keychain/private-file.ts'
 
-export type { Check } from '../keychain/private-file.ts'
+export type { FileCheck as Check } from '../keychain/private-file.ts'
 export {
-  fault,
+  fileFault as fault,
   readChecked,
   readPrivate,
   removeFile,
@@ -29,7 +29,7 @@ export function openFolder(dir: string): void {
   if (!stat.isDirectory()) {
     throw unsafe(`${path} is not a folder. Move it away, or set SVC_STATE_DIR to another place.`)
   }
-  const found = fault(stat, path)
+  const found = fileFault(stat, path)
   if (found !== null) throw unsafe(found)
 }
 

@@ -36,7 +36,7 @@ export interface Keyed {
 export type Once = <A extends object>(of: Keyed, work: (act: Act) => Promise<A>) => Promise<A>
 
 /** How long a response is kept, in milliseconds. */
-export const KEPT_MS = 24 * 3_600_000
+export const OPERATION_KEPT_MS = 24 * 3_600_000
 
 export const inProgress = () =>
   new AppError(
@@ -123,7 +123,7 @@ export function openIdempotency(of: { rows: IdempotencyRows; now: () => number }
   return async (keyed, work) => {
     const at = now()
     const fresh = newAct(at)
-    const known = rows.begin(keyed, fresh, at - KEPT_MS)
+    const known = rows.begin(keyed, fresh, at - OPERATION_KEPT_MS)
     if (known !== null && known.fingerprint !== keyed.fingerprint) throw mismatch()
     if (known !== null && known.answer !== null)
       return JSON.parse(known.answer) as Awaited<ReturnType<typeof work>>

@@ -65,7 +65,7 @@ export function removeRuntime(dir: string): void {
  * the first start.
  */
 export function stateSecret(dir: string): Uint8Array {
-  const kept = readSecret(dir)
+  const kept = readRuntimeSecret(dir)
   if (kept !== null) return kept
   const made = randomBytes(32)
   writeAtomic(secretFile(dir), `${made.toString('hex')}\n`)
@@ -73,7 +73,7 @@ export function stateSecret(dir: string): Uint8Array {
 }
 
 /** Returns the secret; null if it was not created yet. `check` is that of `readRuntime`. */
-export function readSecret(dir: string, check: Check = fault): Uint8Array | null {
+export function readRuntimeSecret(dir: string, check: Check = fault): Uint8Array | null {
   const path = secretFile(dir)
   const text = textOf(path, check)?.trim()
   if (text === undefined) return null

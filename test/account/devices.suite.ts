@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
-import type { DeviceKeys } from '../../src/crypto/device-keys.ts'
+import type { DeviceKeyPairs } from '../../src/crypto/device-keys.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { hashOf } from '../../src/crypto/jose/jws.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
@@ -65,7 +65,10 @@ export function devicesSuite(accounts: () => Accounts): void {
 
     test('list: newest first, each with its state and keys', async () => {
       const { ada, laptop } = await withNewcomer(server)
-      const kids = ({ sign, seal }: DeviceKeys) => [thumbprint(sign.jwk), sealKeyId(seal.publicKey)]
+      const kids = ({ sign, seal }: DeviceKeyPairs) => [
+        thumbprint(sign.jwk),
+        sealKeyId(seal.publicKey),
+      ]
       const of = { platform: 'linux', last_seen_at: time(), created_at: time() } as const
       const expected = [
         {

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import type { DeviceKeys } from '../../src/crypto/device-keys.ts'
+import type { DeviceKeyPairs } from '../../src/crypto/device-keys.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { codeIn } from '../service/letters.ts'
 import {
@@ -163,7 +163,7 @@ export function signInSuite(accounts: () => Accounts): void {
       const ada = await enrolByMail(server, email)
       const code = await mailedCode(server, email)
       const keys = newDeviceKeys()
-      const cases: [string, DeviceKeys][] = [
+      const cases: [string, DeviceKeyPairs][] = [
         ['duplicate_key', { ...keys, auth: keys.sign }],
         ['duplicate_key', { ...keys, seal: ada.keys.seal }],
         ['bad_value', { ...keys, sign: { ...keys.sign, jwk: { ...keys.sign.jwk, x: 'AA' } } }],

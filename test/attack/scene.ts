@@ -4,7 +4,7 @@
  * attack changes or shows something.
  */
 import assert from 'node:assert/strict'
-import type { Standing } from '../../src/auth/scopes.ts'
+import type { AccessLevel } from '../../src/auth/scopes.ts'
 import { newToken } from '../../src/crypto/token.ts'
 import { type Answer, type Question, ask } from '../daemon.ts'
 import { activeOrganisation, newMachine } from '../handlers/people.ts'
@@ -15,7 +15,7 @@ import { type Listener, type Tables, type Target, TABLES, targetsOf } from './ro
 export interface Caller {
   readonly name: string
   /** The access level; null for a caller without access. */
-  readonly standing: Standing | null
+  readonly standing: AccessLevel | null
   /** The error for a caller without access. */
   readonly refusal: 'unauthorized' | 'invalid_token'
   /**
@@ -57,7 +57,7 @@ const bearer = (token: string, scheme = 'Bearer') => [`Authorization: ${scheme} 
 
 const holder = (
   name: string,
-  standing: Standing | null,
+  standing: AccessLevel | null,
   lines: readonly string[],
   refusal: Caller['refusal'] = 'invalid_token',
 ): Caller => ({ name, standing, refusal, lines: async () => lines })
@@ -134,7 +134,7 @@ export async function newScene(
   while ((await request('GET', '/api/v1/status', { token: brief.token })).status === 200);
 
   const prove = prover(accountAddress)
-  const device = (name: string, standing: Standing, held: typeof approved): Caller => ({
+  const device = (name: string, standing: AccessLevel, held: typeof approved): Caller => ({
     name,
     standing,
     refusal: 'invalid_token',

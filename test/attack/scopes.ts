@@ -1,13 +1,13 @@
 /**
  * Every kind of caller at every route, and requests for tokens wider than those of the caller.
  */
-import type { Standing } from '../../src/auth/scopes.ts'
+import type { AccessLevel } from '../../src/auth/scopes.ts'
 import { type Attack, CLOSE, JSON_TYPE, askedBy, isRoute } from './attack.ts'
 import type { Target } from './routes.ts'
 import type { Caller, Scene } from './scene.ts'
 
 /** The needs that each access level satisfies, from the interface’s description. */
-const MAY: Readonly<Record<Standing, readonly Target['need'][]>> = {
+const MAY: Readonly<Record<AccessLevel, readonly Target['need'][]>> = {
   read: ['none', 'read'],
   write: ['none', 'read', 'write'],
   full: ['none', 'read', 'write', 'full'],

@@ -3,7 +3,7 @@
  * weakened.
  */
 import { type Table } from '../../src/api/route.ts'
-import { ACCOUNT, type Need, REST, type Standing, scopeTable } from '../../src/auth/scopes.ts'
+import { ACCOUNT, type Need, REST, type AccessLevel, scopeTable } from '../../src/auth/scopes.ts'
 import { invalidToken } from '../../src/auth/tokens.ts'
 import { type Request, newDispatch } from '../../src/http/dispatch.ts'
 import type { GuardRules } from '../../src/http/guard.ts'
@@ -13,7 +13,7 @@ import { type Listener, type Tables, targetsOf } from './routes.ts'
 import type { Caller, Scene } from './scene.ts'
 
 /** The access level of each token; tokens are the callers’ names. */
-const STANDINGS: Readonly<Record<string, Standing>> = {
+const STANDINGS: Readonly<Record<string, AccessLevel>> = {
   read: 'read',
   write: 'write',
   full: 'full',
@@ -64,7 +64,7 @@ async function listener(which: Listener, table: Table, weak: Weakness) {
     bind: '127.0.0.1',
     port: 0,
     log: () => undefined,
-    dispatch: newDispatch<{ scope: Standing }>(table, answersOf(table), {
+    dispatch: newDispatch<{ scope: AccessLevel }>(table, answersOf(table), {
       need: weak.need ?? scopeTable(which === 'api' ? REST : ACCOUNT),
       authenticate,
       context: () => null,
@@ -90,7 +90,7 @@ export async function standIn(
   const api = await listener('api', tables.api, weak)
   const account = await listener('account', tables.account, weak)
   const at = (one: typeof api) => ({ address: one.address, host: new URL(one.address).host })
-  const holder = (name: string, standing: Standing | null): Caller => ({
+  const holder = (name: string, standing: AccessLevel | null): Caller => ({
     name,
     standing,
     refusal: 'invalid_token',

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, before, describe, it } from 'node:test'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import type { Command } from '../../src/cli/command.ts'
-import { type Place, placesOf } from '../../src/cli/completion/places.ts'
+import { type CompletionPoint, placesOf } from '../../src/cli/completion/places.ts'
 import { usageOf } from '../../src/cli/completion/usage.ts'
 import { EXIT } from '../../src/errors.ts'
 import { exec } from '../e2e/program.ts'
@@ -181,7 +181,7 @@ describe('what a usage line tells', () => {
 })
 
 describe('the places', () => {
-  let places: Place[]
+  let places: CompletionPoint[]
   before(async () => {
     places = await placesOf(COMMANDS)
   })

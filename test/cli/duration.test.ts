@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UsageError } from '../../src/cli/command.ts'
-import { seconds, span } from '../../src/cli/duration.ts'
+import { parseSeconds, span } from '../../src/cli/duration.ts'
 
 const accepted: [text: string, seconds: number, shown: string][] = [
   ['90', 90, '90s'],
@@ -16,14 +16,14 @@ const accepted: [text: string, seconds: number, shown: string][] = [
 ]
 for (const [text, length, shown] of accepted)
   test(`${text} is ${length} seconds`, () => {
-    assert.equal(seconds('expires-in', text), length)
+    assert.equal(parseSeconds('expires-in', text), length)
     assert.equal(span(length), shown)
   })
 
 const refused = ['', 's', '-1s', '1.5h', '1 h', '1y', '1S', '1m30s', '1e3', '١٥m', '123456789012']
 for (const text of [...refused, '1000000000', '123456789012d'])
   test(`"${text}" is no duration`, () => {
-    assert.throws(() => seconds('expires-in', text), {
+    assert.throws(() => parseSeconds('expires-in', text), {
       name: UsageError.name,
       message: `--expires-in takes a duration such as 90s, 15m, 12h, 30d or 2w, not "${text}".`,
     })

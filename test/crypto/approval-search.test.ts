@@ -9,7 +9,7 @@ import { describe, test } from 'node:test'
 import { concatBytes } from '@noble/hashes/utils.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import {
-  type Answer,
+  type ApprovalAnswer,
   type Newcomer,
   type Reveal,
   checkReveal,
@@ -29,7 +29,11 @@ const account = newAccount()
 const device = newDevice().id
 const keysFrom = (draw: () => Uint8Array) => ({ sign: draw(), sealHash: draw(), auth: draw() })
 const newcomer = (draw: () => Uint8Array): Newcomer => ({ account, device, keys: keysFrom(draw) })
-const answerFrom = (draw: () => Uint8Array): Answer => ({ nonce: draw(), seq: 3, head: draw() })
+const answerFrom = (draw: () => Uint8Array): ApprovalAnswer => ({
+  nonce: draw(),
+  seq: 3,
+  head: draw(),
+})
 
 /** Returns the first bits of a transcript, from which the typed words are made. */
 const bitsOf = (transcript: Uint8Array, bits: number) =>

@@ -4,7 +4,7 @@ import { accountIdOf } from '../../src/crypto/account-id.ts'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { signConsent } from '../../src/crypto/logs/consent.ts'
 import { publicKeys, signingKeyFrom } from '../../src/crypto/device-keys.ts'
-import type { DeviceKeys, KeyPair } from '../../src/crypto/device-keys.ts'
+import type { DeviceKeyPairs, KeyPair } from '../../src/crypto/device-keys.ts'
 import { rawKeys } from '../../src/crypto/device-public-keys.ts'
 import { newId, PREFIX } from '../../src/crypto/encoding/id.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
@@ -21,7 +21,7 @@ import { verifyKeyLog, type KeyLog } from '../../src/crypto/logs/key-log.ts'
 import type { Roster, Signer } from '../../src/crypto/logs/roster.ts'
 import { firstOf, newDeviceKeys } from './keys.ts'
 
-export type TestDevice = { id: string; keys: DeviceKeys; kid: string }
+export type TestDevice = { id: string; keys: DeviceKeyPairs; kid: string }
 
 export const newAccount = () => newId(PREFIX.account, Date.now())
 export const newConnection = () => newId(PREFIX.connection, Date.now())
@@ -119,7 +119,7 @@ export function consentTo(
   { connection, head }: Pick<Roster, 'connection' | 'head'>,
   inviter: Pick<Person, 'account'>,
   { account, log }: { account: string; log: Pick<KeyLog, 'seq' | 'heads'> },
-  { id, kid, keys }: Pick<TestDevice, 'id' | 'kid'> & { keys: Pick<DeviceKeys, 'sign'> },
+  { id, kid, keys }: Pick<TestDevice, 'id' | 'kid'> & { keys: Pick<DeviceKeyPairs, 'sign'> },
   seq = log.seq,
 ): string {
   return signConsent({

@@ -9,7 +9,7 @@ import {
   checkReveal,
   commitmentTo,
   transcriptOf,
-  type Answer,
+  type ApprovalAnswer,
   type Reveal,
 } from '../../src/crypto/device-approval.ts'
 import { formatId, parseId, PREFIX } from '../../src/crypto/encoding/id.ts'
@@ -80,7 +80,7 @@ describe('a run', () => {
   const random = (length = 32) => new Uint8Array(randomBytes(length))
   const keys = { sign: random(), sealHash: random(), auth: random() }
   const reveal: Reveal = { account: newAccount(), device: newDevice().id, keys, nonce: random() }
-  const answer: Answer = { nonce: random(), seq: 7, head: random() }
+  const answer: ApprovalAnswer = { nonce: random(), seq: 7, head: random() }
   const otherReveals: [string, Partial<Reveal>][] = [
     ['account', { account: newAccount() }],
     ['device', { device: newDevice().id }],
@@ -89,7 +89,7 @@ describe('a run', () => {
     ['authentication key', { keys: { ...keys, auth: random() } }],
     ['nonce of the new device', { nonce: random() }],
   ]
-  const otherAnswers: [string, Partial<Answer>][] = [
+  const otherAnswers: [string, Partial<ApprovalAnswer>][] = [
     ['nonce of the old device', { nonce: random() }],
     ['place in the log', { seq: 8 }],
     ['head of the log', { head: random() }],

@@ -3,14 +3,14 @@ import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto'
 import { x25519 } from '@noble/curves/ed25519.js'
 import { shake256 } from '@noble/hashes/sha3.js'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
-import { signingKeyFrom, type DeviceKeys } from '../../src/crypto/device-keys.ts'
+import { signingKeyFrom, type DeviceKeyPairs } from '../../src/crypto/device-keys.ts'
 import { addFirst, newSalt } from '../../src/crypto/logs/key-log-entries.ts'
 import type { SealKeyPair } from '../../src/crypto/seal-key.ts'
 
 const random = () => new Uint8Array(randomBytes(32))
 
 /** Makes the same as `newDeviceKeys` of the program, synchronously. */
-export const newDeviceKeys = (): DeviceKeys => ({
+export const newDeviceKeys = (): DeviceKeyPairs => ({
   sign: signingKeyFrom(random()),
   seal: newSealKey(),
   auth: signingKeyFrom(random()),
@@ -47,6 +47,6 @@ export function publicOf(secret: Uint8Array): Uint8Array {
 /** Returns an account that begins with a device: its id, and the first entry of its key log. */
 export const firstOf = (
   device: string,
-  keys: DeviceKeys,
+  keys: DeviceKeyPairs,
   at = 1767225600,
 ): { account: string; entry: string } => addFirst({ salt: newSalt(), device, keys, at })

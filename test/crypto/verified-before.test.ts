@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { decodeBase64url, encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
-import { type Known, lastPlace } from '../../src/crypto/logs/chain.ts'
+import { type KnownPlace, lastPlace } from '../../src/crypto/logs/chain.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
 import { hashOf } from '../../src/crypto/jose/jws.ts'
 import { verifyingKeyLog, verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
@@ -83,7 +83,7 @@ const changes: Record<string, readonly string[]> = {
   'too few entries, one of them forged': good.slice(0, 3).with(1, forged(good[1]!)),
   nothing: [],
 }
-const verdict = (entries: readonly string[], known?: Known) => {
+const verdict = (entries: readonly string[], known?: KnownPlace) => {
   try {
     verifyKeyLog(whole.account, entries, known)
     return null

@@ -1,7 +1,7 @@
 /** The schedule of a daemon’s own syncs. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { newSchedule, pauseAfter } from '../../src/daemon/schedule.ts'
+import { newSyncSchedule, pauseAfter } from '../../src/daemon/schedule.ts'
 
 const MINUTE = 60_000
 
@@ -46,7 +46,7 @@ describe('the pause after an act that another device answers', () => {
 function bench() {
   const waiting: { ms: number; act: () => void }[] = []
   const turns: { trigger: string; end: (good: boolean) => void }[] = []
-  const schedule = newSchedule(
+  const schedule = newSyncSchedule(
     (trigger) => {
       const { promise, resolve } = Promise.withResolvers<boolean>()
       turns.push({ trigger, end: resolve })

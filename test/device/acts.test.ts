@@ -6,7 +6,7 @@ import { publicKeys } from '../../src/crypto/device-keys.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import { addDevice } from '../../src/crypto/logs/key-log-entries.ts'
-import { idOf } from '../../src/device/operations.ts'
+import { operationId } from '../../src/device/operations.ts'
 import { openConnection } from '../../src/device/connections/connections.ts'
 import { keepKeyLog } from '../../src/device/logs/key-log.ts'
 import { readOpening } from '../../src/device/logs/openings.ts'
@@ -23,15 +23,19 @@ const BANK = { name: 'Bank', invite: [] }
 describe('ids of an act', () => {
   it('are the same again, and others for other things and acts', () => {
     const act = actAt(T0)
-    assert.equal(idOf('con_', act), idOf('con_', { ...act }))
-    const others = [idOf('con_', act, '1'), idOf('stm_', act), idOf('con_', actAt(T0))]
-    const bodies = [idOf('con_', act), ...others].map((id) => id.slice(4))
+    assert.equal(operationId('con_', act), operationId('con_', { ...act }))
+    const others = [
+      operationId('con_', act, '1'),
+      operationId('stm_', act),
+      operationId('con_', actAt(T0)),
+    ]
+    const bodies = [operationId('con_', act), ...others].map((id) => id.slice(4))
     assert.equal(new Set(bodies).size, 4)
-    assert(isId('con_', idOf('con_', act)))
+    assert(isId('con_', operationId('con_', act)))
   })
 
   it('sort by the time of the act', () => {
-    const ids = [0, 1, 1000, 10 ** 9].map((ms) => idOf('con_', actAt(T0 + ms)))
+    const ids = [0, 1, 1000, 10 ** 9].map((ms) => operationId('con_', actAt(T0 + ms)))
     assert.deepEqual(ids.toSorted(), ids)
   })
 })
@@ -74,7 +78,7 @@ describe('an act that was cut off', () => {
       },
     })
     await assert.rejects(openConnection(deaf, deaf.account, BANK, act), /no answer/)
-    const id = idOf('con_', act)
+    const id = operationId('con_', act)
     assert.notEqual(readOpening(device.state, id), null)
     const next = device.reopen()
     assert((await next.sync.run('timer')).ok)
@@ -100,7 +104,7 @@ describe('an act that was cut off', () => {
       },
     }
     await assert.rejects(openConnection(device, deaf, BANK, act), /no answer/)
-    const before = await device.account.rosters.read({ connection: idOf('con_', act) })
+    const before = await device.account.rosters.read({ connection: operationId('con_', act) })
     const log = await identity.keyLog()
     const entry = addDevice({
       log,

@@ -140,7 +140,7 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
         clock: () => freshness.clock,
         noted: () => undefined,
       },
-      demandSeat() {
+      requireSession() {
         if (seat.left) throw new AppError('not_signed_in', 'This device signed out meanwhile.')
       },
     })

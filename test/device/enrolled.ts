@@ -4,13 +4,13 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { Account, Door } from '../../src/api/port.ts'
+import type { Account, UnauthenticatedClient } from '../../src/api/port.ts'
 import { openConnection } from '../../src/device/connections/connections.ts'
 import type { ServerClock } from '../../src/device/codes/clock.ts'
 import { openDevice, type Device } from '../../src/device/device.ts'
 import { createGuestCode } from '../../src/device/connections/guests.ts'
 import { enrol } from '../../src/device/session/enrolment.ts'
-import { openSeat, type Seat } from '../../src/device/session/session.ts'
+import { openSeat, type DeviceSession } from '../../src/device/session/session.ts'
 import type { Keychain } from '../../src/keychain/backend.ts'
 import { openService, type AccountServer } from '../../src/service/service.ts'
 import type { Act } from '../../src/storage/idempotency.ts'
@@ -27,7 +27,7 @@ export interface Ground {
   readonly keychain: Keychain
   readonly server: AccountServer
   /** The requests that the server accepts without a session. */
-  readonly door: Door
+  readonly door: UnauthenticatedClient
   /** Returns an enrolment code for one account. */
   readonly codeFor: (account: string) => Promise<string>
   /** The time, how far the wall clock was set since the machine started, and its boot id. */
@@ -64,7 +64,7 @@ export async function newGround(t: TestContext): Promise<Ground> {
 }
 
 export interface Enrolled extends Device {
-  readonly seat: Seat
+  readonly seat: DeviceSession
   readonly store: Keychain
   readonly clock: Ground['clock']
   readonly server: AccountServer

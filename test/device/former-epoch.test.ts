@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { remove, rotateNow } from '../../src/device/connections/members.ts'
 import { dropOldKeys } from '../../src/device/codes/former-keys.ts'
-import { leave } from '../../src/handlers/connections.ts'
+import { leaveConnection } from '../../src/handlers/connections.ts'
 import { verify } from '../../src/handlers/verify.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
 import { type Desk, connected, takenIn, three, worldOf } from './people.ts'
@@ -141,7 +141,7 @@ describe('words of the epoch before a routine rotation', () => {
     const { bob, id } = await rotated(t)
     await bob.sync()
     assert.deepEqual(isKept(bob, id), [true, true])
-    await leave(id, bob.account(), bob.device())
+    await leaveConnection(id, bob.account(), bob.device())
     assert.deepEqual(isKept(bob, id), [false, false])
   })
 })
@@ -157,7 +157,7 @@ describe('no code key is kept', () => {
 
   it('of an epoch in which a member left', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
-    await leave(id, cy.account(), cy.device())
+    await leaveConnection(id, cy.account(), cy.device())
     await ada.sync()
     assert.notEqual(ada.words(id), null)
     world.later()

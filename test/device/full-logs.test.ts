@@ -7,7 +7,7 @@ import { type Signer, leave, rotate } from '../../src/crypto/logs/roster.ts'
 import { rosterFull } from '../../src/device/logs/full-logs.ts'
 import { continueKeyLog } from '../../src/device/logs/key-log.ts'
 import { leaveOrEnd } from '../../src/device/connections/members.ts'
-import type { Known } from '../../src/device/logs/roster-cache.ts'
+import type { KnownRoster } from '../../src/device/logs/roster-cache.ts'
 import { continueRoster, newSecret } from '../../src/device/connections/roster-entries.ts'
 import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import { wayIn } from '../../src/device/session/sign-in-way.ts'
@@ -30,8 +30,8 @@ describe('a full log', () => {
   it('a roster: the connection is to be made anew', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
-    const at = (known: Known) => ({ ...known, roster: { ...known.roster, seq: LAST } })
-    const rotation = (known: Known, signer: Signer) => {
+    const at = (known: KnownRoster) => ({ ...known, roster: { ...known.roster, seq: LAST } })
+    const rotation = (known: KnownRoster, signer: Signer) => {
       const k = newSecret()
       return { entry: rotate({ ...at(known), k, ...signer }), k, to: none }
     }
@@ -42,7 +42,7 @@ describe('a full log', () => {
     )
     // The log is not full for an entry that ends access. This one fails only because it does not
     // follow the previous entry.
-    const leaving = (known: Known, signer: Signer) => {
+    const leaving = (known: KnownRoster, signer: Signer) => {
       const entry = leave({ ...at(known), ...signer })
       return { entry, k: null, to: none }
     }

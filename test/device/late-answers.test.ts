@@ -10,7 +10,7 @@ import { renewSealKey } from '../../src/crypto/logs/key-log-entries.ts'
 import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import { AppError } from '../../src/errors.ts'
 import { fetchKeyLog, fetchNamedLog, pullKeyLog } from '../../src/device/logs/key-log.ts'
-import { rotateNow, takeIn } from '../../src/device/connections/members.ts'
+import { rotateNow, addInvited } from '../../src/device/connections/members.ts'
 import { rememberRoster } from '../../src/device/logs/roster-cache.ts'
 import { rememberedLog } from '../../src/device/identity/key-log-cache.ts'
 import { fetchRoster } from '../../src/device/logs/rosters.ts'
@@ -178,7 +178,7 @@ describe('a device that is revoked while a request is on its way', () => {
         return append(of)
       })(giving),
     )
-    const taking = takeIn(ada.device(), slow, {
+    const taking = addInvited(ada.device(), slow, {
       connection: id,
       member: bob.id,
       target: bob.id,

@@ -3,7 +3,7 @@
  * It stores what they sign, compares and swaps, and checks nothing else. A test can let calls
  * fail before or after they took effect.
  */
-import type { Account, Door } from '../../src/api/port.ts'
+import type { Account, UnauthenticatedClient } from '../../src/api/port.ts'
 import { serverName } from '../../src/api/rest/names.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
 import { hashOf } from '../../src/crypto/jose/jws.ts'
@@ -194,7 +194,7 @@ export function memoryServer() {
         }
       },
     },
-  } as unknown as Door
+  } as unknown as UnauthenticatedClient
 
   const putSealKey = (device: string, key: string) => sealKeys.set(device, key)
 

@@ -9,7 +9,7 @@ import fc from 'fast-check'
 import type { Account } from '../../src/api/port.ts'
 import { openConnection } from '../../src/device/connections/connections.ts'
 import type { Device } from '../../src/device/device.ts'
-import { invite } from '../../src/device/connections/invites.ts'
+import { inviteMembers } from '../../src/device/connections/invites.ts'
 import { leaveOrEnd, remove, rotateNow, setRole } from '../../src/device/connections/members.ts'
 import { AppError } from '../../src/errors.ts'
 import { openState } from '../../src/state/state.ts'
@@ -44,7 +44,7 @@ async function act(
   if (what === 'remove') await remove(on, account, connection, third)
   if (what === 'demote') await setRole(on, account, connection, { member: other, role: 'member' })
   if (what === 'leave') await leaveOrEnd(on, account, connection)
-  if (what === 'add') await invite(on, account, connection, { user_id: fourth })
+  if (what === 'add') await inviteMembers(on, account, connection, { user_id: fourth })
   if (what === 'add' || what === 'sync') await on.sync.run('request')
 }
 
@@ -76,7 +76,7 @@ it(
               act0,
             )
             for (const user_id of [b, c])
-              await invite(ada.device, ada.account, connection, { user_id })
+              await inviteMembers(ada.device, ada.account, connection, { user_id })
             await ada.device.sync.run('request')
             await setRole(ada.device, ada.account, connection, { member: b, role: 'owner' })
             for (const seat of [bob, cy]) await seat.device.sync.run('request')

@@ -20,11 +20,11 @@ import type { SyncReport } from '../../src/api/rest/sync.ts'
 import type { Verification } from '../../src/api/rest/verify.ts'
 import { openConnection } from '../../src/device/connections/connections.ts'
 import { type Device, openDevice } from '../../src/device/device.ts'
-import { invite } from '../../src/device/connections/invites.ts'
+import { inviteMembers } from '../../src/device/connections/invites.ts'
 import { putRecoveryKey, readRecoveryKey } from '../../src/device/trust/recovery-key.ts'
 import { rememberedRoster } from '../../src/device/logs/roster-cache.ts'
 import { revoke } from '../../src/device/session/revocation.ts'
-import { openSeat, type Seat } from '../../src/device/session/session.ts'
+import { openSeat, type DeviceSession } from '../../src/device/session/session.ts'
 import { newSignIn, type SignInFlow } from '../../src/device/session/sign-in.ts'
 import type { Keychain } from '../../src/keychain/backend.ts'
 import { openService } from '../../src/service/service.ts'
@@ -53,7 +53,7 @@ export interface Desk {
   readonly name: string
   readonly state: State
   readonly keychain: Keychain
-  readonly seat: Seat
+  readonly seat: DeviceSession
   readonly flow: SignInFlow
   readonly logged: readonly { readonly event: string; readonly cause: unknown }[]
   /** The ids of the account and the device. */
@@ -107,7 +107,7 @@ export async function newWorld(
     keychain: Keychain
     between: Between
     /** Every start of this device. */
-    starts: Seat[]
+    starts: DeviceSession[]
   }) {
     const { name, state, keychain, between, starts } = of
     const now = () => clock.ms
@@ -180,7 +180,8 @@ export async function newWorld(
             { id: randomBytes(16), at: clock.ms },
           )
         ).id,
-      invite: (connection: string, whom: Invitee) => invite(device(), account(), connection, whom),
+      invite: (connection: string, whom: Invitee) =>
+        inviteMembers(device(), account(), connection, whom),
       async approve() {
         const { received } = await account().invitations.pending({})
         const id = received[0]?.id ?? assert.fail(`nobody invited ${name}`)
@@ -200,7 +201,7 @@ export async function newWorld(
 
   function newDesk(name: string) {
     const state = openState(freshFolder(t))
-    const starts: Seat[] = []
+    const starts: DeviceSession[] = []
     t.after(async () => {
       for (const seat of starts) await seat.device()?.firstContacts.close()
       state.close()

@@ -91,7 +91,7 @@ export async function noDebugger(t: TestContext, executable: string): Promise<vo
 /** Its keychain setting makes it load the addon; no keychain service answers. */
 const UNANSWERED = { SVC_KEYCHAIN: 'os', DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nowhere' }
 
-async function demandUnreached(stage: Stage): Promise<void> {
+async function requireUnreached(stage: Stage): Promise<void> {
   const { code, err } = await stage.run(['status'])
   assert.equal(code, EXIT.keychain, err)
   assert.match(err, /keychain cannot store a secret/)
@@ -115,7 +115,7 @@ export async function plantedModules(t: TestContext, executable: string): Promis
     writeFileSync(join(stage.folder, name), evil)
   }
   Object.assign(stage.env, { NODE_PATH: join(stage.folder, 'node_modules') })
-  await demandUnreached(stage)
+  await requireUnreached(stage)
   Object.assign(stage.env, { SVC_KEYCHAIN: 'file' })
   const made = await stage.run(['connection', 'create', '--name', 'Bank'])
   assert.equal(made.code, 0, made.err)
@@ -130,7 +130,7 @@ export async function plantedAddon(t: TestContext, executable: string): Promise<
   const planted = ['keyring.node', 'keyring.linux-x64-gnu.node', 'countersignd.node']
   for (const name of planted) writeFileSync(join(temporary, name), 'no addon')
   Object.assign(stage.env, { TMPDIR: temporary, TMP: temporary, TEMP: temporary })
-  await demandUnreached(stage)
+  await requireUnreached(stage)
   assert.deepEqual(
     readdirSync(temporary).toSorted(),
     planted.toSorted(),

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { codeKey, codeReader, LABEL, ZERO_HEAD } from '../../src/crypto/code.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
-import { checkWords, replaceUnknown, type Speaker } from '../../src/pages/check-words.ts'
-import { importCodeKey, readWords } from '../../src/pages/guest-code.ts'
+import { checkWords, replaceUnknown, type PageSpeaker } from '../../src/pages/check-words.ts'
+import { importCodeKey, readGuestWords } from '../../src/pages/guest-code.ts'
 import { bytes, readKit, type CodeCase } from '../crypto/kit2.ts'
 
 const { cases } = readKit<CodeCase>('codes.json')
@@ -20,7 +20,7 @@ describe('the code through WebCrypto', () => {
     for (const each of ours) {
       const key = await importCodeKey(bytes(each.key_hex), bytes(each.subject_hex))
       assert.deepEqual(
-        await readWords(key, each.window, bytes(each.speaker_hex)),
+        await readGuestWords(key, each.window, bytes(each.speaker_hex)),
         each.words,
         each.id,
       )
@@ -42,7 +42,7 @@ describe('the code through WebCrypto', () => {
       })
       const key = await importCodeKey(secret!, subject!)
       assert.deepEqual(
-        await readWords(key, window, speaker!),
+        await readGuestWords(key, window, speaker!),
         wordsAt(codeReader(kc)(window, speaker!)),
       )
     }
@@ -59,11 +59,11 @@ describe('the code through WebCrypto', () => {
 })
 
 describe('the judgement of words', () => {
-  const said: Readonly<Record<Speaker, Record<number, string>>> = {
+  const said: Readonly<Record<PageSpeaker, Record<number, string>>> = {
     owner: { 9: 'abacus abdomen abide', 10: 'matador carload recede', 11: 'june acid acorn' },
     guest: { 10: 'thursday retrial cauterize', 9: 'jovial fading frustrate' },
   }
-  const wordsOf = async (speaker: Speaker, window: number) =>
+  const wordsOf = async (speaker: PageSpeaker, window: number) =>
     (said[speaker][window] ?? 'zebra zebra zebra').split(' ')
 
   for (const [input, kind, window] of [

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { actingAccount } from '../../src/service/operations.ts'
 import { emails } from '../../src/service/accounts/emails.ts'
-import type { Ground } from '../../src/service/context.ts'
+import type { ServiceContext } from '../../src/service/context.ts'
 import { newAct } from '../../src/storage/idempotency.ts'
 import { DAY, ENDED, HOUR, LINK, type Mailboxes, openMailboxes } from './emails-subject.ts'
 import type { Engine } from './engines.ts'
@@ -315,7 +315,7 @@ export function emailsSuite(name: string, engine: Engine): void {
           return result
         },
       })
-      const ground = { db, now: () => subject.clock.ms } as unknown as Ground
+      const ground = { db, now: () => subject.clock.ms } as unknown as ServiceContext
       const { session_id: session } = ada.enrolment.session
       const who = { account: ada.id, device: ada.device, session, token: null }
       const { items } = await emails(ground).list({ limit: 50 }, who)

@@ -12,7 +12,7 @@ import { newDeviceKeys } from '../crypto/keys.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
 import { AppError } from '../../src/errors.ts'
 import { newBackground } from '../../src/service/db/background.ts'
-import type { Ground } from '../../src/service/context.ts'
+import type { ServiceContext } from '../../src/service/context.ts'
 import { keyLogs } from '../../src/service/devices/key-logs.ts'
 import { rosters } from '../../src/service/connections/rosters.ts'
 import type { Schema } from '../../src/service/db/schema.ts'
@@ -351,7 +351,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
           publicUrl: () => 'https://countersign.test',
           background: newBackground(() => undefined),
           mail: { send: async () => undefined },
-        }) as unknown as Ground
+        }) as unknown as ServiceContext
       const byAda = groundBut(async () => append(ada, await revocationBy(ada, laptop.device)))
       const appended = keyLogs(byAda).append({ body: { entry: addition } }, sessionOf(laptop))
       await refused('invalid_token', /was revoked/, appended)

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { AppError } from '../../src/errors.ts'
-import type { Ground } from '../../src/service/context.ts'
+import type { ServiceContext } from '../../src/service/context.ts'
 import { accountBehind } from '../../src/service/accounts/mailbox-lookups.ts'
 import { openServiceDatabase } from './database.ts'
 import { onBothEngines } from './engines.ts'
@@ -18,7 +18,7 @@ onBothEngines((name, engine) => {
     const { db, close } = await openServiceDatabase(await engine.newPlace())
     t.after(close)
     const clock = { ms: Date.UTC(2026, 0, 1) }
-    const ground = { db, now: () => clock.ms } as unknown as Ground
+    const ground = { db, now: () => clock.ms } as unknown as ServiceContext
     async function account(address: string): Promise<string> {
       const id = newId('acc_', clock.ms)
       await db.insertInto('accounts').values({ id, kind: 'person', display_name: 'A' }).execute()

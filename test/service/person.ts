@@ -3,9 +3,9 @@
  * of a daemon in few lines.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { Account, Door } from '../../src/api/port.ts'
+import type { Account, UnauthenticatedClient } from '../../src/api/port.ts'
 import { decodeBase64url, encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
-import { publicKeys, type DeviceKeys, type KeyPair } from '../../src/crypto/device-keys.ts'
+import { publicKeys, type DeviceKeyPairs, type KeyPair } from '../../src/crypto/device-keys.ts'
 import { firstOf, newDeviceKeys, newSealKey } from '../crypto/keys.ts'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import { type Epoch, sealEnvelope } from '../../src/crypto/envelope.ts'
@@ -29,12 +29,12 @@ import { codeIn, hasCode, type Letter } from './letters.ts'
 /** An account server as a suite sees it, in this process or over HTTP. */
 export interface Server {
   /** Returns the calls that need no session; with a key, each request proves it. */
-  door(key?: KeyPair): Door
+  door(key?: KeyPair): UnauthenticatedClient
   /**
    * Returns the account of an access token, for the owner of these keys. A call rejects when the
    * token or its proof is invalid.
    */
-  account(of: { access_token: string; keys: Pick<DeviceKeys, 'auth'> }): Account
+  account(of: { access_token: string; keys: Pick<DeviceKeyPairs, 'auth'> }): Account
   newEnrolmentCode(account?: string): Promise<string>
   /** Returns the mails to an address, oldest first. */
   letters(address: string): Promise<readonly Letter[]>
@@ -43,13 +43,13 @@ export interface Server {
 export interface Maker {
   readonly id: string
   readonly device: string
-  readonly keys: DeviceKeys
+  readonly keys: DeviceKeyPairs
   readonly kid: string
   readonly entry: string
 }
 export type Person = Maker & {
   readonly account: Account
-  readonly enrolment: Awaited<ReturnType<Door['enrolment']['create']>>
+  readonly enrolment: Awaited<ReturnType<UnauthenticatedClient['enrolment']['create']>>
 }
 
 const AT = 1_767_225_600
@@ -80,7 +80,7 @@ export function otherFirstOf({ device, keys, entry }: Maker): string {
 }
 
 /** Returns a sealing key as requests carry it, base64url. */
-export const sealKeyOf = ({ seal }: Pick<DeviceKeys, 'seal'>) => encodeBase64url(seal.publicKey)
+export const sealKeyOf = ({ seal }: Pick<DeviceKeyPairs, 'seal'>) => encodeBase64url(seal.publicKey)
 
 /** Returns the request with which the first device enrols. */
 export const enrolmentOf = ({ entry, keys }: Maker, code: string, name = 'Ada') => ({
@@ -140,7 +140,7 @@ export const newAddress = () => `${newId('', Date.now())}@example.org`
 /** A further device of an account, before or after its approval. */
 export interface Newcomer {
   readonly device: string
-  readonly keys: DeviceKeys
+  readonly keys: DeviceKeyPairs
   readonly kid: string
   readonly enrolment: Person['enrolment']
   readonly account: Account

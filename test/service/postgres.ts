@@ -120,7 +120,7 @@ export async function startPostgres(): Promise<Postgres> {
     onError: (error) => said.push(String(error)),
   })
   try {
-    demandWayIn()
+    requireWayIn()
     await linkLibraries(join(folder.path, 'lib'))
     await server.initialise()
     await server.start()
@@ -154,7 +154,7 @@ export async function startPostgres(): Promise<Postgres> {
  * As root, PostgreSQL runs as another user, who must be able to enter the folder of its programs.
  * Throws for a closed folder.
  */
-function demandWayIn(): void {
+function requireWayIn(): void {
   if (process.getuid?.() !== 0) return
   const others = 0o001
   for (let path = import.meta.dirname; path !== dirname(path); path = dirname(path))

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { AppError } from '../../src/errors.ts'
-import type { Ground } from '../../src/service/context.ts'
+import type { ServiceContext } from '../../src/service/context.ts'
 import type { Mail, Message } from '../../src/service/mail/mailer.ts'
 import { newEnrolmentCode } from '../../src/service/devices/enrolment-codes.ts'
 import { signIns } from '../../src/service/devices/sign-ins.ts'
@@ -32,7 +32,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
         now,
         mail: { send },
         publicUrl: () => 'https://a.example',
-      } as unknown as Ground)
+      } as unknown as ServiceContext)
     const ask = (email: string, send?: Mail['send']) =>
       rows(send).create({ body: { email } }, { key: null })
     const codes = async () =>

@@ -7,7 +7,7 @@ import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { entrance, signedIn } from '../../src/api/device/index.ts'
-import type { Account, Door } from '../../src/api/port.ts'
+import type { Account, UnauthenticatedClient } from '../../src/api/port.ts'
 import { rest } from '../../src/api/rest/index.ts'
 import type { Route, Table } from '../../src/api/route.ts'
 import { ACCOUNT, requireScope, scopeTable } from '../../src/auth/scopes.ts'
@@ -104,7 +104,7 @@ export async function openSubject(
         through(entrance, async ({ method }, path) => {
           if (key === undefined) return service.door({ key: null })
           return service.door(await service.visitor(await proofOf(key, { method, path })))
-        }) as unknown as Door,
+        }) as unknown as UnauthenticatedClient,
       account: ({ access_token: token, keys }) =>
         through({ ...rest, ...signedIn }, async ({ method }, path) => {
           const proof = await proofOf(keys.auth, { method, path, token })

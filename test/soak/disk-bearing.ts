@@ -77,7 +77,7 @@ const isBusy = (request: string, answer: Answered): boolean =>
  * Asserts that reads are answered and that each write succeeds or gets the documented error.
  * Returns the rejected requests.
  */
-export async function demandBearing({ address, token }: Stage): Promise<Set<string>> {
+export async function requireBearing({ address, token }: Stage): Promise<Set<string>> {
   const refused = new Set<string>()
   for (const [request, body] of WRITES) {
     const answer = await ask(address, token, request, body())
@@ -92,7 +92,7 @@ export async function demandBearing({ address, token }: Stage): Promise<Set<stri
 }
 
 /** Asserts that everything works, in the same daemon. */
-export async function demandWell({ address, token }: Stage): Promise<void> {
+export async function requireWell({ address, token }: Stage): Promise<void> {
   for (const [request, body] of WRITES) {
     const answer = await ask(address, token, request, body())
     assert(answer.status < 300 || isBusy(request, answer), `${request}: ${refusal(answer)}`)
@@ -102,7 +102,7 @@ export async function demandWell({ address, token }: Stage): Promise<void> {
 }
 
 /** Asserts that an export becomes ready, also after the failure of an earlier one. */
-export async function demandExport({ address, token }: Stage): Promise<void> {
+export async function requireExport({ address, token }: Stage): Promise<void> {
   const call = caller(address, token)
   await call('DELETE /api/v1/exports')
   const { id } = await call('POST /api/v1/exports')

@@ -9,9 +9,9 @@ import { terminal } from '../cli/terminal.ts'
 import { ask } from '../e2e/caller.ts'
 import {
   WRITES,
-  demandBearing,
-  demandExport,
-  demandWell,
+  requireBearing,
+  requireExport,
+  requireWell,
   furnished,
   started,
 } from './disk-bearing.ts'
@@ -19,7 +19,7 @@ import { check } from './ledger.ts'
 import { sized } from './size.ts'
 import { failingDisk, noFailingDisk, noSmallDisk, smallDisk } from './small-disk.ts'
 import { follow } from './trail.ts'
-import { demandWhole, ownerOf } from './whole.ts'
+import { requireWhole, ownerOf } from './whole.ts'
 import type { Writing } from './writers.ts'
 
 const DISK = 8 << 20
@@ -28,13 +28,17 @@ const KIB = 1024
 const MANY = 1500
 
 /** Asserts that another daemon over the same folder has all data and stops normally. */
-async function demandLives(t: TestContext, dir: string, { stage, ledger }: Writing): Promise<void> {
+async function requireLives(
+  t: TestContext,
+  dir: string,
+  { stage, ledger }: Writing,
+): Promise<void> {
   const daemon = await started(t, dir)
   const { address, accountAddress } = daemon
   const next = { ...stage, address, accountAddress, owner: ownerOf(dir) }
-  await demandWell(next)
+  await requireWell(next)
   await check(next, Object.assign(ledger, { locales: ['de'] }))
-  demandWhole(dir)
+  requireWhole(dir)
   assert.equal(await daemon.end('SIGTERM'), 0, daemon.log())
 }
 
@@ -55,7 +59,7 @@ describe('a full disk', { skip: noSmallDisk }, () => {
       disk.free()
       const again = await status(['status'])
       assert.equal(again.code, EXIT.ok, again.err)
-      demandWhole(disk.stateDir)
+      requireWhole(disk.stateDir)
     }
     t.diagnostic(`${rooms.length} starts, ${refused} refused`)
     assert(refused > 0 && refused < rooms.length)
@@ -87,7 +91,7 @@ describe('a full disk', { skip: noSmallDisk }, () => {
         })
         isFull = answer.status === 507 && trail.demand(disk.stateDir, full) > 0
       }
-      for (const request of await demandBearing(stage)) refused.add(request)
+      for (const request of await requireBearing(stage)) refused.add(request)
       // A failed operation is done once when it is repeated.
       const key = `key-${round}`
       const keyed = () =>
@@ -105,9 +109,9 @@ describe('a full disk', { skip: noSmallDisk }, () => {
       ledger.keyed.set(key, null)
       waited += trail.demand(disk.stateDir, full)
       disk.free()
-      await demandWell(stage)
+      await requireWell(stage)
       await check({ ...stage }, Object.assign(ledger, { locales: ['de'] }))
-      demandWhole(disk.stateDir)
+      requireWhole(disk.stateDir)
       assert.equal(trail.demand(disk.stateDir), 0)
     }
     t.diagnostic(`${waited} lines of the audit log waited for room, and followed`)
@@ -122,11 +126,11 @@ describe('a full disk', { skip: noSmallDisk }, () => {
       'external-members',
     ])
       assert(refused.has(`POST /api/v1/${request}`), request)
-    await demandExport(stage)
+    await requireExport(stage)
 
     // The same for a daemon that is killed in this state.
     const full = await fill()
-    await demandBearing(stage)
+    await requireBearing(stage)
     await daemon.end('SIGKILL')
     const unlisted = trail.demand(disk.stateDir, full)
     trail.forget()
@@ -136,7 +140,7 @@ describe('a full disk', { skip: noSmallDisk }, () => {
     const { code, err } = await terminal(disk.stateDir)(['status'])
     if (code !== EXIT.ok) assert.match(err, /^countersignd: .*disk.*full/i)
     disk.free()
-    await demandLives(t, disk.stateDir, of)
+    await requireLives(t, disk.stateDir, of)
     assert.equal(trail.demand(disk.stateDir), 0)
   })
 })
@@ -162,14 +166,14 @@ describe('a disk that can only be read', () => {
       const disk = failingDisk(t)
       const { daemon, of } = await furnished(t, disk.stateDir)
       disk.fail()
-      const refused = await demandBearing(of.stage)
+      const refused = await requireBearing(of.stage)
       assert.equal(refused.size, WRITES.length, [...refused].join())
       assert.equal(await daemon.end('SIGTERM'), 0, daemon.log())
       const { code, err } = await terminal(disk.stateDir)(['status'])
       assert.equal(code, EXIT.failed, err)
       assert.match(err, /^countersignd: .*(read-?only|fails)/)
       disk.repair()
-      await demandLives(t, disk.stateDir, of)
+      await requireLives(t, disk.stateDir, of)
     },
   )
 })

@@ -157,21 +157,21 @@ export function newRunner(town: Town, lanes: number): Runner {
    * Throws if the process has ended. Any running request may be the cause, so the first to notice
    * it keeps all of them.
    */
-  function demandLife(): void {
+  function requireLife(): void {
     if (!town.daemon.ended()) return
     fallen ??= `the daemon ended. Under way: ${[...running].join('\n')}\nLog: ${town.daemon.log.slice(-5).join('\n')}`
     throw new Fault('crash', fallen)
   }
 
   async function watched<T>(bytes: Buffer, act: () => Promise<T>): Promise<T> {
-    demandLife()
+    requireLife()
     const text = shown(bytes)
     running.add(text)
     sent++
     try {
       return await act()
     } catch (error) {
-      demandLife()
+      requireLife()
       if (error instanceof Fault) throw new Fault(error.kind, `${error.message}\n  to ${text}`)
       const kind = error instanceof Hang ? 'hang' : 'form'
       throw new Fault(kind, `${(error as Error).message}\n  to ${text}`)
@@ -187,7 +187,7 @@ export function newRunner(town: Town, lanes: number): Runner {
       const error = await watched(bytes, async () => {
         const reply = await (open[at][lane] as Wire).ask(bytes, isHead)
         if (reply === null) {
-          demandLife()
+          requireLife()
           count(name, 'closed')
           return ''
         }
@@ -222,7 +222,7 @@ export function newRunner(town: Town, lanes: number): Runner {
       } else bytes = mutate(Buffer.concat([head, body]), mutations)
       await watched(bytes, async () => {
         const answered = await sendAll(town.port(at), bytes, LIMIT_MS)
-        demandLife()
+        requireLife()
         const replies = repliesTo(bytes, answered)
         for (const reply of replies) count('bytes', `${reply.status} ${judge(reply, null)}`.trim())
         if (replies.length === 0) count('bytes', 'closed')

@@ -14,7 +14,7 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 import { chance } from './chance.ts'
 import { type Stage, check, newLedger } from './ledger.ts'
 import { sized } from './size.ts'
-import { demandSound, demandWhole, ownerOf } from './whole.ts'
+import { requireSound, requireWhole, ownerOf } from './whole.ts'
 import { writeUntil } from './writers.ts'
 
 /**
@@ -84,8 +84,8 @@ test('kill -9 of an account server and of a daemon at it, under write load', asy
     assert.deepEqual([sync.ok, sync.error], [true, null])
     await check(stage, ledger)
     ledger.locales = [(await caller(stage.address, token)('GET /api/v1/preferences')).locale]
-    demandWhole(dir)
-    demandSound(join(serverDir, 'account.db'))
+    requireWhole(dir)
+    requireSound(join(serverDir, 'account.db'))
   }
   for (const child of [running.daemon, running.server])
     assert.equal(await child.end('SIGTERM'), 0, child.log())

@@ -17,7 +17,7 @@ import { type Chance, chance } from './chance.ts'
 import { type Ledger, type Stage, check, newLedger } from './ledger.ts'
 import { sized } from './size.ts'
 import { type Trail, follow } from './trail.ts'
-import { demandWhole, orphans, ownerOf } from './whole.ts'
+import { requireWhole, orphans, ownerOf } from './whole.ts'
 import { AT_ONCE, writeUntil } from './writers.ts'
 
 /** The number of kills of one state folder. */
@@ -37,14 +37,14 @@ const stageOf = ({ address, accountAddress, stateDir }: Running, token: string):
 })
 
 /** Asserts that the daemon has synced and has all data whole. */
-async function demandAll(daemon: Running, token: string, ledger: Ledger): Promise<Stage> {
+async function requireAll(daemon: Running, token: string, ledger: Ledger): Promise<Stage> {
   const stage = stageOf(daemon, token)
   const { last_sync: sync } = await caller(stage.address, token)('POST /api/v1/sync')
   assert.deepEqual([sync.ok, sync.error], [true, null])
   await check(stage, ledger)
   const { locale } = await caller(stage.address, token)('GET /api/v1/preferences')
   ledger.locales = [locale]
-  demandWhole(daemon.stateDir)
+  requireWhole(daemon.stateDir)
   return stage
 }
 
@@ -91,7 +91,7 @@ async function live(t: TestContext, dice: Chance, trail: Trail, kills: number) {
     unlisted += trail.demand(dir)
     trail.forget()
     daemon = await started(t, dir)
-    await demandAll(daemon, token, ledger)
+    await requireAll(daemon, token, ledger)
     left = Math.max(left, orphans(dir).length)
   }
   // The secret of an operation that never completed is not kept for ever.
@@ -164,7 +164,7 @@ test('kill -9 during the very first start', async (t) => {
     }
     const daemon = await started(t, dir)
     const { token } = await newToken(daemon.address)
-    await demandAll(daemon, token, newLedger())
+    await requireAll(daemon, token, newLedger())
     const { user } = await caller(daemon.address, token)('GET /api/v1/context')
     assert.match(user.id, /^acc_/)
     assert.equal(await daemon.end('SIGTERM'), 0, daemon.log())

@@ -28,7 +28,7 @@ const column = (db: DatabaseSync, sql: string): string[] =>
     .all()
     .map((row) => String(Object.values(row)[0]))
 
-export function demandSound(path: string): void {
+export function requireSound(path: string): void {
   asked(path, (db) => {
     assert.deepEqual(column(db, 'pragma integrity_check'), ['ok'], path)
     assert.deepEqual(db.prepare('pragma foreign_key_check').all(), [], path)
@@ -51,7 +51,7 @@ const sealed = (stateDir: string): string[] =>
   )
 
 /** Throws unless the folder of a daemon with the file keychain is whole. */
-export function demandWhole(stateDir: string): void {
+export function requireWhole(stateDir: string): void {
   const files = readdirSync(stateDir, { recursive: true, encoding: 'utf8' })
   // A mail is written after its answer, under another name until it is complete.
   assert.deepEqual(
@@ -59,7 +59,7 @@ export function demandWhole(stateDir: string): void {
     [],
   )
   for (const name of ['state.db', 'account.db'])
-    if (files.includes(name)) demandSound(join(stateDir, name))
+    if (files.includes(name)) requireSound(join(stateDir, name))
   const tokens = asked(join(stateDir, 'state.db'), (db) => column(db, 'select id from tokens'))
   const expected = ['device', 'session', 'vault', ...tokens.map((id) => `token/${id}`)]
   // The vault’s key is created with the first secret.

@@ -4,7 +4,14 @@ import type { Rest } from '../rest/index.ts'
 import { isOnce } from '../route.ts'
 import type { Code } from '../../errors.ts'
 import type { AccountGroups } from './account-rows.ts'
-import { ANYWHERE, BODIES, type ErrorBodies, type Place, byStatus, examplesFrom } from './errors.ts'
+import {
+  ANYWHERE,
+  BODIES,
+  type ErrorBodies,
+  type RowPlace,
+  byStatus,
+  examplesFrom,
+} from './errors.ts'
 
 /** The errors that any request to an account server can get. */
 const ANY = [...ANYWHERE, 'backend_unavailable'] as const
@@ -60,7 +67,7 @@ const OWN: {
   account: { delete: ['invalid_state', 'not_found'] },
 }
 
-function specific({ group, name, route, need }: Place): Code[] {
+function specific({ group, name, route, need }: RowPlace): Code[] {
   const { method, path } = route
   const own = (OWN as Readonly<Record<string, Readonly<Record<string, readonly Code[]>>>>)[group]
   const rules: (readonly [isSo: boolean, ...codes: Code[]])[] = [
@@ -77,7 +84,8 @@ function specific({ group, name, route, need }: Place): Code[] {
 }
 
 /** Returns the codes that a row of an account server may answer to a device, by status. */
-export const deviceCodesOf = (place: Place): Map<string, Code[]> => byStatus(specific(place), ANY)
+export const deviceCodesOf = (place: RowPlace): Map<string, Code[]> =>
+  byStatus(specific(place), ANY)
 
 /**
  * The example bodies of a daemon, with those of errors that an account server words differently.

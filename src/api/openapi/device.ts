@@ -12,7 +12,7 @@ import {
   definitionsOfTable,
   displayNameOf,
   schemasOf,
-  tagOf,
+  groupTag,
 } from './document.ts'
 import { type Folded, type Json } from './json-schema.ts'
 import { accountRows, accountTextOf } from './account-rows.ts'
@@ -127,7 +127,7 @@ export function deviceDocument(need: Folded['need']): Json & { openapi: string }
         'x-displayName': displayNameOf(name),
         description,
       })),
-      ...Object.keys(accountRows).map(tagOf),
+      ...Object.keys(accountRows).map(groupTag),
     ],
     paths,
     components: {

@@ -110,7 +110,7 @@ export function displayNameOf(group: string): string {
 }
 
 /** Returns the tag of a group in a document, with its description. */
-export const tagOf = (group: string) => ({
+export const groupTag = (group: string) => ({
   name: group,
   'x-displayName': displayNameOf(group),
   description: (GROUPS as Readonly<Record<string, string>>)[group] ?? '',
@@ -144,7 +144,7 @@ export function openapiDocument({
     },
     servers: [{ url: server }],
     security: [{ bearer: [] }],
-    tags: Object.keys(table).map(tagOf),
+    tags: Object.keys(table).map(groupTag),
     paths,
     components: {
       securitySchemes,

@@ -105,14 +105,14 @@ const isPage = ({ query, body, media }: Route) =>
   query === undefined && body === undefined && media !== undefined
 
 /** A row with its group, its name, and its need in the scope table. */
-export interface Place {
+export interface RowPlace {
   readonly group: string
   readonly name: string
   readonly route: Route
   readonly need: string
 }
 
-function specific({ group, name, route, need }: Place): DaemonCode[] {
+function specific({ group, name, route, need }: RowPlace): DaemonCode[] {
   const { method, path, by, body } = route
   const inOrganisation = path.startsWith('/api/v1/org/')
   const own = (OWN as Readonly<Record<string, Readonly<Record<string, readonly DaemonCode[]>>>>)[
@@ -161,7 +161,7 @@ export function byStatus(specific: readonly Code[], any: readonly Code[]): Map<s
 }
 
 /** Returns the codes that a row of the daemon may answer, by status. */
-export const codesOf = (place: Place): Map<string, Code[]> => byStatus(specific(place), ANY)
+export const codesOf = (place: RowPlace): Map<string, Code[]> => byStatus(specific(place), ANY)
 
 /** An example body of each error. */
 export const BODIES: Readonly<Record<DaemonCode, Details & { readonly message: string }>> = {

@@ -2,19 +2,19 @@
 import { type Route, pathNames } from '../route.ts'
 import type { Code } from '../../errors.ts'
 import type { Convert, Folded, Json } from './json-schema.ts'
-import type { Place } from './errors.ts'
+import type { RowPlace } from './errors.ts'
 import type { Example } from './examples.ts'
 import { responsesOf } from './responses.ts'
 
 /** The parts of a document that do not follow from the rows of its operations. */
 export interface Wording {
-  readonly describe: (place: Place) => string
+  readonly describe: (place: RowPlace) => string
   /** Returns the security requirement of an operation; undefined for that of the document. */
-  readonly security: (place: Place) => readonly Json[] | undefined
+  readonly security: (place: RowPlace) => readonly Json[] | undefined
   /** Returns the header parameters. */
-  readonly headers: (place: Place) => readonly Json[]
+  readonly headers: (place: RowPlace) => readonly Json[]
   /** Returns the codes that a row may answer, by status. */
-  readonly codes: (place: Place) => Map<string, Code[]>
+  readonly codes: (place: RowPlace) => Map<string, Code[]>
 }
 
 /** Returns the parameters in the path and the query of a row, with the values of an example. */
@@ -45,7 +45,7 @@ function parameters(route: Route, convert: Convert, { params = {}, query = {} }:
 }
 
 function operation(
-  place: Place,
+  place: RowPlace,
   path: string,
   convert: Convert,
   wording: Wording,

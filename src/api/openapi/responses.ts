@@ -2,7 +2,7 @@
 import type { Route } from '../route.ts'
 import type { Code } from '../../errors.ts'
 import type { Convert, Json } from './json-schema.ts'
-import type { ErrorExamples, Place } from './errors.ts'
+import type { ErrorExamples, RowPlace } from './errors.ts'
 import type { Example } from './examples.ts'
 
 /** Returns an error response with an example of each code that it may have. */
@@ -72,7 +72,7 @@ function success(route: Route, convert: Convert, { type, reply }: Example): Json
  * @param codes the codes of its errors, by status
  */
 export const responsesOf = (
-  { route }: Pick<Place, 'route'>,
+  { route }: Pick<RowPlace, 'route'>,
   convert: Convert,
   codes: ReadonlyMap<string, readonly Code[]>,
   example: Example = {},

@@ -9,7 +9,7 @@ import { AppError } from '../../errors.ts'
 import { type Tool, toolsOf } from './tool.ts'
 
 /** A request for a row. */
-export interface Call {
+export interface ToolCall {
   readonly route: Route
   readonly method: string
   readonly segments: readonly string[]
@@ -24,7 +24,7 @@ export interface Call {
  * @returns the answer; with `media`, a `Content`
  * @throws AppError as the row does
  */
-export type Ask = (call: Call) => Promise<{ readonly value: unknown; readonly media: boolean }>
+export type Ask = (call: ToolCall) => Promise<{ readonly value: unknown; readonly media: boolean }>
 
 /** Returns the members of an object schema, or of all alternatives of a union. */
 function membersOf(schema: unknown): string[] {
@@ -99,7 +99,7 @@ const noMembers = (): Record<string, unknown> => Object.create(null) as Record<s
  * Returns the request of a tool with these arguments. If they do not fit, the row rejects them.
  * @throws AppError `validation_failed` if a part of the path is missing
  */
-export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>): Call {
+export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>): ToolCall {
   if (Object.keys(given).length > MOST_ARGUMENTS)
     throw invalid('body', [{ path: '', message: `Give at most ${MOST_ARGUMENTS} arguments.` }])
   if (isDeeper(given, DEEPEST))

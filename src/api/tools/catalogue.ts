@@ -2,7 +2,14 @@
  * Generates the catalogue of the tools (OpenAPI 3.1) from the table, with one operation per tool.
  */
 import type { Route } from '../route.ts'
-import { ADDRESS, FRAME, converter, definitionsOf, schemasOf, tagOf } from '../openapi/document.ts'
+import {
+  ADDRESS,
+  FRAME,
+  converter,
+  definitionsOf,
+  schemasOf,
+  groupTag,
+} from '../openapi/document.ts'
 import { type Folded, type Json } from '../openapi/json-schema.ts'
 import type { Example } from '../openapi/examples.ts'
 import { codesOf, errorExamples } from '../openapi/errors.ts'
@@ -89,7 +96,7 @@ export function toolCatalogue({
     },
     servers: [{ url: server }],
     security: [{ bearer: [] }],
-    tags: [...new Set(tools.map(({ group }) => group))].map(tagOf),
+    tags: [...new Set(tools.map(({ group }) => group))].map(groupTag),
     paths,
     components: {
       securitySchemes,

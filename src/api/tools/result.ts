@@ -2,7 +2,7 @@
 import { isEventStream } from '../event-stream.ts'
 import type { Content } from '../route.ts'
 import type { AppError } from '../../errors.ts'
-import { answerOf, bytesOf } from './streamed.ts'
+import { answerOf, streamedBytes } from './streamed.ts'
 
 type Block = { type: 'text'; text: string } | { type: 'image'; data: string; mimeType: string }
 
@@ -25,7 +25,7 @@ const ofJson = (value: Record<string, unknown>): Result => ({
 async function ofContent(given: Content): Promise<Result> {
   const { type, body } = given
   if (isEventStream(type)) return ofJson(await answerOf(given))
-  const bytes = await bytesOf(body)
+  const bytes = await streamedBytes(body)
   if (isJson(type)) return ofJson(JSON.parse(bytes.toString()) as Record<string, unknown>)
   return type.startsWith('image/') && !isVector(type)
     ? { content: [{ type: 'image', data: bytes.toString('base64'), mimeType: type }] }
@@ -48,7 +48,7 @@ export const resultOf = async ({
 /**
  * Returns the error of a row as the interface reports it, so that a model can correct its call.
  */
-export const refusalOf = (error: AppError): Result => ({
+export const toolError = (error: AppError): Result => ({
   ...ofJson(JSON.parse(JSON.stringify(error)) as Record<string, unknown>),
   isError: true,
 })

@@ -8,7 +8,7 @@ import { type AppError, statusOf, toAppError } from '../../errors.ts'
 import { VERSION } from '../../runtime/version.ts'
 import { type Ask, newCaller } from './call.ts'
 import { listOf } from './list.ts'
-import { refusalOf, resultOf } from './result.ts'
+import { toolError, resultOf } from './result.ts'
 import { ProtocolError, ProtocolErrorCode, Server } from './sdk.ts'
 import { toolsOf } from './tool.ts'
 
@@ -17,7 +17,7 @@ To check somebody on the line, ask for their three words and call verify_words; 
 Ids come from the list tools. An error says in its message what to do; where it names a route or command, the tool for it has a like name, as context_active_org for POST /api/v1/context/active-org.`
 
 /** Called with each failure of this program; its cause is only logged. */
-export type Report = (tool: string, error: AppError) => void
+export type ReportCall = (tool: string, error: AppError) => void
 
 /**
  * Returns a function that creates servers which call rows by `ask`.
@@ -27,7 +27,7 @@ export function newServers(table: Table, need: Folded['need']) {
   const names = new Set(toolsOf(table).map(({ name }) => name))
   const call = newCaller(table)
   const tools = listOf(table, need)
-  return (ask: Ask, report: Report) => {
+  return (ask: Ask, report: ReportCall) => {
     const server = new Server(
       { name: 'countersign', title: 'Countersign', version: VERSION },
       { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
@@ -45,7 +45,7 @@ export function newServers(table: Table, need: Folded['need']) {
       } catch (cause) {
         const error = toAppError(cause)
         if (statusOf(error.code) >= 500) report(name, error)
-        if (error.code !== 'internal') return refusalOf(error)
+        if (error.code !== 'internal') return toolError(error)
         throw new ProtocolError(ProtocolErrorCode.InternalError, error.message)
       }
     })

@@ -2,7 +2,7 @@
  * Collects streamed answers into texts of limited length, because a model reads only complete
  * answers.
  */
-import { deltaOf, failureOf } from '../chat-events.ts'
+import { deltaOf, chatFailure } from '../chat-events.ts'
 import { newEventReader } from '../event-stream.ts'
 import { CONVERSATION_HEADER, TURN_HEADER } from '../rest/assistant.ts'
 import type { Content } from '../route.ts'
@@ -28,7 +28,7 @@ async function* bitsOf(body: Content['body']): AsyncGenerator<Uint8Array> {
  * Returns the bytes of a body.
  * @throws AppError payload_too_large
  */
-export async function bytesOf(body: Content['body']): Promise<Buffer> {
+export async function streamedBytes(body: Content['body']): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of bitsOf(body)) {
@@ -51,7 +51,7 @@ export async function answerOf(content: Content): Promise<Record<string, unknown
   let answer = ''
   for await (const bits of bitsOf(content.body))
     for (const event of events(bits)) {
-      const failure = failureOf(event)
+      const failure = chatFailure(event)
       if (failure !== null) {
         const code = CODES.find((one) => one === failure.error) ?? ('backend_error' satisfies Code)
         throw new AppError(code, failure.message)

@@ -1,6 +1,6 @@
 import type { Content } from '../../api/route.ts'
 import type { Command } from '../command.ts'
-import { demandNew, writeNew } from '../new-file.ts'
+import { requireNew, writeNew } from '../new-file.ts'
 import { PASSPHRASE_OPTION, passphraseOf } from '../passphrase.ts'
 
 const ANOTHER = '"countersignd backup FILE"'
@@ -37,7 +37,7 @@ Not in it: outgoing mail, and an account database in PostgreSQL, which you dump 
   async run(invocation) {
     const { args, withApi, print, say } = invocation
     const [path = ''] = args
-    demandNew(path, ANOTHER)
+    requireNew(path, ANOTHER)
     const passphrase = await passphraseOf(invocation, true)
     const { size, database } = await withApi(async (api) => {
       const content = await api.backups.create({ body: { passphrase } })

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { deltaOf, failureOf } from '../../api/chat-events.ts'
+import { deltaOf, chatFailure } from '../../api/chat-events.ts'
 import { newEventReader } from '../../api/event-stream.ts'
 import { CONVERSATION_HEADER, TURN_HEADER } from '../../api/rest/assistant.ts'
 import type { Content } from '../../api/route.ts'
@@ -25,7 +25,7 @@ async function* textOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> 
   const events = newEventReader()
   for await (const bytes of body)
     for (const event of events(bytes)) {
-      const failure = failureOf(event)
+      const failure = chatFailure(event)
       if (failure !== null) {
         const code = CODES.find((one) => one === failure.error) ?? ('backend_error' satisfies Code)
         throw new AppError(code, shownText(failure.message))

@@ -15,8 +15,8 @@ import { configuration } from '../doctor/configuration.ts'
 import { daemon } from '../doctor/daemon.ts'
 import { databases, databasesApart } from '../doctor/databases.ts'
 import { files } from '../doctor/files.ts'
-import { type Finding, type FindingState, fail, said, warn } from '../doctor/finding.ts'
-import { type Check, type Ground } from '../doctor/check.ts'
+import { type Finding, type FindingState, fail, messageOf, warn } from '../doctor/finding.ts'
+import { type DoctorCheck, type DoctorContext } from '../doctor/check.ts'
 import { holdingOf } from '../doctor/lock-owner.ts'
 import { keychain, keychainApart } from '../doctor/keychain.ts'
 import { assistant, mail } from '../doctor/mail.ts'
@@ -30,7 +30,7 @@ import { isForSystem } from '../system-instance.ts'
 import { shown } from '../table.ts'
 
 /** In the order of the report. */
-const CHECKS: readonly Check[] = [
+const CHECKS: readonly DoctorCheck[] = [
   configuration,
   program(),
   files,
@@ -47,9 +47,11 @@ const CHECKS: readonly Check[] = [
 ]
 
 /** The checks for a user who cannot read the state of the daemon of the whole machine. */
-const FROM_OUTSIDE: readonly Check[] = [configuration, program(), system]
+const FROM_OUTSIDE: readonly DoctorCheck[] = [configuration, program(), system]
 
-const checksOf = ({ config: { stateDir, system: places } }: Ground): readonly Check[] =>
+const checksOf = ({
+  config: { stateDir, system: places },
+}: DoctorContext): readonly DoctorCheck[] =>
   stateDir !== undefined && places !== undefined && isForSystem({ stateDir, system: places })
     ? FROM_OUTSIDE
     : CHECKS
@@ -68,7 +70,7 @@ function once<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value
 }
 
-function groundOf({ env, machine }: Io, now = Date.now): Ground {
+function groundOf({ env, machine }: Io, now = Date.now): DoctorContext {
   const { config, faults } = surveyConfig(env, machine)
   const { stateDir, backendUrl } = config
   return {
@@ -83,7 +85,10 @@ function groundOf({ env, machine }: Io, now = Date.now): Ground {
   }
 }
 
-async function outcome({ name, run }: Check, ground: Ground): Promise<readonly Finding[]> {
+async function outcome(
+  { name, run }: DoctorCheck,
+  ground: DoctorContext,
+): Promise<readonly Finding[]> {
   let late: NodeJS.Timeout | undefined
   const tooLate = new Promise<Finding[]>((resolve) => {
     const gaveUp = warn(name, 'gave no answer in time', 'countersignd doctor')
@@ -96,7 +101,7 @@ async function outcome({ name, run }: Check, ground: Ground): Promise<readonly F
     return [
       fail(
         name,
-        `could not be looked at: ${said(error)}`,
+        `could not be looked at: ${messageOf(error)}`,
         'Correct that, then: countersignd doctor',
       ),
     ]
@@ -115,7 +120,10 @@ function linesOf(findings: readonly Finding[], { stdout, env }: Io): string[] {
   })
 }
 
-type Look = (stateDir: string, ground: Ground) => readonly Finding[] | Promise<readonly Finding[]>
+type Look = (
+  stateDir: string,
+  ground: DoctorContext,
+) => readonly Finding[] | Promise<readonly Finding[]>
 
 /** The checks that run in a subprocess. */
 const APART: Readonly<Record<Part, Look>> = {
@@ -125,7 +133,7 @@ const APART: Readonly<Record<Part, Look>> = {
 }
 
 /** Runs the checks of a subprocess and writes their findings. */
-async function lookApart(parts: string, ground: Ground, { stdout }: Io): Promise<void> {
+async function lookApart(parts: string, ground: DoctorContext, { stdout }: Io): Promise<void> {
   const { stateDir } = ground.config
   stdout.write('\n')
   for (const part of parts.split(',')) {

@@ -6,7 +6,7 @@ import { type Download, download } from '../../remote/download.ts'
 import { readAuthority } from '../../remote/authority.ts'
 import { byId } from '../by-id.ts'
 import { type Api, type Command, type Invocation, UsageError } from '../command.ts'
-import { demandNew, writeNew } from '../new-file.ts'
+import { requireNew, writeNew } from '../new-file.ts'
 import { newProgressBar } from '../progress-bar.ts'
 import { table } from '../table.ts'
 
@@ -57,7 +57,7 @@ const fileOf = (option: string | boolean | undefined, day: string): string =>
  * Checks that a link leads to the file of the export, even if the account server returns another.
  * @throws AppError backend_error
  */
-function demandLink(url: string, id: string): void {
+function requireLink(url: string, id: string): void {
   if (URL.parse(url)?.pathname.endsWith(`/exports/${id}`) === true) return
   throw new AppError('backend_error', 'The account server gives a link to something else.')
 }
@@ -87,7 +87,7 @@ async function fetched(
   { id, size_bytes: size }: Pick<Export, 'id' | 'size_bytes'>,
   { url, path }: { url: string; path: string },
 ): Promise<void> {
-  demandLink(url, id)
+  requireLink(url, id)
   const bar = newProgressBar({ ...io, quiet: json }, 'Downloading')
   const ca = readAuthority(config().caFile)
   try {
@@ -133,7 +133,7 @@ What only your devices know is not in it: secrets, private keys, and the names a
     if (word !== undefined && word !== 'create')
       throw new UsageError(`"export" wants one of: list, download, delete, create, or nothing.`)
     const path = fileOf(options['output'], new Date().toISOString())
-    demandNew(path, OUTPUT)
+    requireNew(path, OUTPUT)
     const bar = newProgressBar({ ...io, quiet: json }, 'Exporting  ')
     const { ready, url } = await withApi(async (api) => {
       try {
@@ -187,7 +187,7 @@ Downloads a finished export.
     )
     if (one === undefined) throw new AppError('not_found', 'The export was deleted meanwhile.')
     const path = fileOf(options['output'], one.finished_at ?? one.created_at)
-    demandNew(path, OUTPUT)
+    requireNew(path, OUTPUT)
     await fetched(invocation, one, { url, path })
     print({ ...one, file: path }, path)
     say(`Wrote ${one.size_bytes} bytes.`)

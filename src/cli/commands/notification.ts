@@ -11,7 +11,7 @@ const MOST = 200
  * Checks ids before a request is sent.
  * @throws AppError `not_found` for a text that cannot be an id
  */
-function demandIds(ids: readonly string[]): string[] {
+function requireIds(ids: readonly string[]): string[] {
   for (const id of ids) if (!isId('ntf_', id)) throw noSuch('notification')
   return [...ids]
 }
@@ -45,7 +45,7 @@ export const notificationRead: Command = {
   help: 'Marks notifications as read: those that are named, or all.',
   args: [0, MOST],
   async run({ args, withApi, print, say }) {
-    const body = args.length === 0 ? {} : { ids: demandIds(args) }
+    const body = args.length === 0 ? {} : { ids: requireIds(args) }
     const answer = await withApi((api) => api.notifications.read({ body }))
     print(answer, [])
     say(`Marked ${counted(answer.read)} as read.`)
@@ -64,7 +64,7 @@ Deletes notifications.
     const all = options['all'] === true
     if (all === args.length > 0)
       throw new UsageError('Give the ids of notifications, or --all to delete all of them.')
-    const named = all ? {} : { id: demandIds(args) }
+    const named = all ? {} : { id: requireIds(args) }
     const answer = await withApi((api) => api.notifications.delete(named))
     print(answer, [])
     say(`Deleted ${counted(answer.deleted)}.`)

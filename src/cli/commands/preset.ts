@@ -1,8 +1,8 @@
 import { every } from '../../api/cursor.ts'
 import type { Preset } from '../../api/rest/presets.ts'
-import { byId, idOf } from '../by-id.ts'
+import { byId, readId } from '../by-id.ts'
 import { type Command, type Invocation, UsageError } from '../command.ts'
-import { seconds, span } from '../duration.ts'
+import { parseSeconds, span } from '../duration.ts'
 import { brief, shown, table } from '../table.ts'
 
 const lineOf = ({ id, name }: Pick<Preset, 'id' | 'name'>) => `${id}  ${shown(name)}`
@@ -73,7 +73,7 @@ function changesOf(options: Invocation['options']) {
       throw new UsageError(`Give either --${some} or --${none}, not both.`)
   return {
     ...(name === undefined ? {} : { name: String(name) }),
-    ...(tags === undefined ? {} : { tag_ids: tags.map((tag) => idOf('tag', tag)) }),
+    ...(tags === undefined ? {} : { tag_ids: tags.map((tag) => readId('tag', tag)) }),
     ...(options['no-tags'] === true ? { tag_ids: [] } : {}),
     ...(favorite === undefined ? {} : { favorite: true }),
     ...(options['no-favorite'] === true ? { favorite: false } : {}),
@@ -81,7 +81,7 @@ function changesOf(options: Invocation['options']) {
     ...(options['no-message'] === true ? { invite_message: null } : {}),
     ...(lifetime === undefined
       ? {}
-      : { invitation_expires_in: seconds('expires-in', String(lifetime)) }),
+      : { invitation_expires_in: parseSeconds('expires-in', String(lifetime)) }),
     ...(options['no-expires-in'] === true ? { invitation_expires_in: null } : {}),
   }
 }

@@ -65,8 +65,8 @@ A backup of which some sealed secrets are damaged is restored without them: a wa
     const { args, io, config, print, say } = invocation
     const [path = ''] = args
     const settings = config()
-    const { demandEmpty, restore } = await import('../../daemon/restore.ts')
-    demandEmpty(settings.stateDir)
+    const { requireEmpty, restore } = await import('../../daemon/restore.ts')
+    requireEmpty(settings.stateDir)
     const passphrase = await passphraseOf(invocation, false)
     const restored = await restore(settings, path, passphrase)
     const { created_at: at, account } = restored

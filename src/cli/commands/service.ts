@@ -1,15 +1,20 @@
 /** The commands that install, remove, check and print the service of the daemon. */
 import { EXIT, StartError } from '../../errors.ts'
 import { type Command, type Invocation, UsageError } from '../command.ts'
-import { type Scope, type ServicePlatform, type Wanted, placeOf } from '../service/definition.ts'
+import {
+  type ServiceScope,
+  type ServicePlatform,
+  type ServiceSettings,
+  unitPath,
+} from '../service/definition.ts'
 import { SCOPES, definitionOf, platformOf, scopeOf } from '../service/definitions.ts'
-import { type Plan, bytesOf, install } from '../service/install.ts'
+import { type Plan, encoded, install } from '../service/install.ts'
 import { type Machine, thisMachine } from '../service/machine.ts'
-import { demandOwnPlace } from '../service/own-place.ts'
+import { requireOwnPlace } from '../service/own-place.ts'
 import { SEALING_KEY, makeSealingKey } from '../service/sealing-key.ts'
 import { askedThere, stateDirOf } from '../service/state-dir.ts'
 import { linesOf, reportOf } from '../service/status.ts'
-import { type Purge, demandGone, purgeAll, uninstall } from '../service/uninstall.ts'
+import { type Purge, requireGone, purgeAll, uninstall } from '../service/uninstall.ts'
 
 const SCOPE_HELP = `  --user     the service of this user, which runs while the user is logged in; the default
   --system   the service of the whole machine, which runs from boot on as a user of its own; the default for root`
@@ -27,7 +32,7 @@ const HOMES: Readonly<Record<ServicePlatform, string>> = {
 interface Asked {
   readonly machine: Machine
   readonly platform: ServicePlatform
-  readonly wanted: Wanted
+  readonly wanted: ServiceSettings
 }
 
 function asked(invocation: Invocation, machineOf: MachineOf): Asked {
@@ -46,11 +51,11 @@ function asked(invocation: Invocation, machineOf: MachineOf): Asked {
   return {
     machine,
     platform,
-    wanted: isCopied ? { ...wanted, program: [placeOf(platform, wanted)] } : wanted,
+    wanted: isCopied ? { ...wanted, program: [unitPath(platform, wanted)] } : wanted,
   }
 }
 
-function demandRoot({ uid }: Machine, scope: Scope, verb: string): void {
+function requireRoot({ uid }: Machine, scope: ServiceScope, verb: string): void {
   if (scope === 'system' && uid !== null && uid !== 0)
     throw new StartError(
       'failed',
@@ -67,8 +72,8 @@ function planOf({ machine, platform, wanted }: Asked): Plan {
       'The service of the whole machine runs the one executable, and this is Node with the program beside it, which others may ' +
         'be able to change. Build it with "npm run build:exe", and let root run that file: dist/countersignd-… service install --system',
     )
-  const place = placeOf(platform, wanted)
-  if (isSystem && platform !== 'win32') demandOwnPlace(machine, place)
+  const place = unitPath(platform, wanted)
+  if (isSystem && platform !== 'win32') requireOwnPlace(machine, place)
   const [from] = self.words
   return {
     definition: definitionOf(platform, wanted),
@@ -103,14 +108,14 @@ ${SCOPE_HELP}`,
       async run(invocation) {
         const request = asked(invocation, machineOf)
         const { machine, platform, wanted } = request
-        demandRoot(machine, wanted.scope, 'install')
+        requireRoot(machine, wanted.scope, 'install')
         const planned = planOf(request)
         const { definition } = planned
         const plan = definition.startWaits
           ? planned
           : {
               ...planned,
-              definition: await askedThere(machine, platform, definition, bytesOf(definition.file)),
+              definition: await askedThere(machine, platform, definition, encoded(definition.file)),
               former: await askedThere(machine, platform, definition),
             }
         const { wasThere } = await install(machine, plan)
@@ -141,7 +146,7 @@ ${SCOPE_HELP}
       async run(invocation) {
         const { machine, platform, wanted } = asked(invocation, machineOf)
         const { options, print, say } = invocation
-        demandRoot(machine, wanted.scope, 'uninstall')
+        requireRoot(machine, wanted.scope, 'uninstall')
         const isPurge = options['purge'] === true
         if (isPurge && options['yes'] !== true)
           throw new UsageError(
@@ -158,7 +163,7 @@ ${SCOPE_HELP}
           say(`The state folder of the service is removed: ${stateDir}`)
           await purgeAll(machine, { stateDir, keeps, unit: definition.file.path }, purge, say)
         }
-        demandGone(left)
+        requireGone(left)
         const own = [stateDir, keeps].filter((path) => path !== null)
         const removed = [definition.file.path, ...(program === null ? [] : [program])]
         const staying = isPurge ? own.filter((path) => machine.look(path) !== null) : own
@@ -205,7 +210,7 @@ ${SCOPE_HELP}
         const { file, start } = definitionOf(platform, wanted)
         const content = file.content.replace(/^\ufeff/, '').replaceAll('\r\n', '\n')
         const [program] = wanted.program
-        const isCopied = program === placeOf(platform, wanted)
+        const isCopied = program === unitPath(platform, wanted)
         const key = platform === 'linux' && wanted.scope === 'system' ? SEALING_KEY : null
         const commands = start.map((words) => words.map(quoted).join(' '))
         invocation.print({ path: file.path, content, program, key, commands }, content.trimEnd())

@@ -2,7 +2,7 @@ import { timeAt } from '../../api/fields.ts'
 import { type PublicJwk, thumbprint } from '../../crypto/jose/jwk.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
 import { isLinked, type KeyLog } from '../../crypto/logs/key-log.ts'
-import { demand, Refusal } from '../../crypto/refusal.ts'
+import { requireThat, Refusal } from '../../crypto/refusal.ts'
 import { type StampFacts, type StampFile, verifyingStamp } from '../../crypto/stamp.ts'
 import { EXIT } from '../../errors.ts'
 import { inSlices } from '../../slices.ts'
@@ -69,7 +69,7 @@ function signerOf(
   root: string | null,
 ): Signer {
   if (root !== null) {
-    demand(root === hex(hash), 'other_root', `the root of this stamp is ${hex(hash)}`)
+    requireThat(root === hex(hash), 'other_root', `the root of this stamp is ${hex(hash)}`)
     return 'root'
   }
   if (keyLog(iss).length === 0) return 'unknown'

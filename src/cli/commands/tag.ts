@@ -90,7 +90,7 @@ export const tagDelete: Command = {
  * Checks the ids of a tag and a connection before a request is sent.
  * @throws AppError not_found
  */
-function demandIds(tag: string, connection: string): void {
+function requireIds(tag: string, connection: string): void {
   if (!isId('tag_', tag)) throw noSuch('tag')
   if (!isId(PREFIX.connection, connection)) throw noSuch('connection')
 }
@@ -100,7 +100,7 @@ export const tagAssign: Command = {
   help: 'Gives a connection a tag. One that has it already keeps it.',
   args: [2, 2],
   async run({ args: [id = '', cid = ''], withApi, print, say }) {
-    demandIds(id, cid)
+    requireIds(id, cid)
     const connection = await withApi((api) => api.tags.assign({ id, cid }))
     print(connection, [])
     say(`"${shown(connection.name)}" has ${id}.`)
@@ -112,7 +112,7 @@ export const tagUnassign: Command = {
   help: 'Takes a tag from a connection.',
   args: [2, 2],
   async run({ args: [id = '', cid = ''], withApi, print, say }) {
-    demandIds(id, cid)
+    requireIds(id, cid)
     await withApi((api) => api.tags.unassign({ id, cid }))
     print({ id, connection_id: cid, state: 'unassigned' }, [])
     say(`${cid} has ${id} no more.`)

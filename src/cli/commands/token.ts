@@ -1,7 +1,7 @@
 import { byId } from '../by-id.ts'
 import type { Command } from '../command.ts'
 import { UsageError } from '../command.ts'
-import { seconds } from '../duration.ts'
+import { parseSeconds } from '../duration.ts'
 import { every } from '../../api/cursor.ts'
 import { table } from '../table.ts'
 
@@ -55,7 +55,9 @@ Creates an API token and prints it, this once. It works whether or not the daemo
       name: String(name),
       scope,
       ...(label === undefined ? {} : { label: String(label) }),
-      ...(lifetime === undefined ? {} : { expires_in: seconds('expires-in', String(lifetime)) }),
+      ...(lifetime === undefined
+        ? {}
+        : { expires_in: parseSeconds('expires-in', String(lifetime)) }),
     }
     const made = await withApi((api) => api.apiTokens.create({ body }))
     print(made, made.token)

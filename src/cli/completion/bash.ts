@@ -2,7 +2,7 @@
  * Completion for bash 3.2 (the version in macOS) and later. Does not need the package
  * bash-completion.
  */
-import { type Place, quotedForShell as quoted, valuesIn } from './places.ts'
+import { type CompletionPoint, quotedForShell as quoted, valuesIn } from './places.ts'
 
 const branch = (patterns: readonly string[], action: string) =>
   `    ${patterns.map(quoted).join(' | ')}) ${action} ;;`
@@ -20,12 +20,12 @@ function branches(cases: readonly (readonly [pattern: string, action: string])[]
     .join('\n')
 }
 
-const next = ({ next: of }: Place) =>
+const next = ({ next: of }: CompletionPoint) =>
   of.length === 0 ? '' : ` next=${quoted(of.map(({ word }) => word).join(' '))}`
 const words = (list: readonly string[]) => `words=${quoted(list.join(' '))}`
 
 /** Returns a script to be sourced. */
-export function bashScript(places: readonly Place[]): string {
+export function bashScript(places: readonly CompletionPoint[]): string {
   const paths = places.map(({ path }) => path).filter((path) => path !== '')
   const values = valuesIn(places).map(({ path, name, value }) => {
     const action = value === 'file' ? 'files=1' : value === 'other' ? ':' : words(value)

@@ -1,5 +1,5 @@
 /** Completion for fish. */
-import type { Place } from './places.ts'
+import type { CompletionPoint } from './places.ts'
 import type { Option } from './usage.ts'
 
 /** Returns a text in single quotes for fish, where a backslash escapes the next character. */
@@ -15,7 +15,7 @@ function ofOption(path: string, { name, value }: Option): string {
   return value === 'other' ? `${long} -x` : `${long} -x -a ${quoted(value.join(' '))}`
 }
 
-const ofPlace = ({ path, next, options, words, file }: Place): string[] => [
+const ofPlace = ({ path, next, options, words, file }: CompletionPoint): string[] => [
   ...next.map(({ word, summary }) => `${begin(path, 'right_at')} -a ${word} -d ${quoted(summary)}`),
   ...(words.length === 0 ? [] : [`${begin(path)} -a ${quoted(words.join(' '))}`]),
   ...(file ? [`${begin(path)} -F`] : []),
@@ -23,7 +23,7 @@ const ofPlace = ({ path, next, options, words, file }: Place): string[] => [
 ]
 
 /** Returns a script to be sourced. */
-export function fishScript(places: readonly Place[]): string {
+export function fishScript(places: readonly CompletionPoint[]): string {
   const paths = places.map(({ path }) => path).filter((path) => path !== '')
   return `# Completion of countersignd for fish. For this shell: countersignd completion fish | source
 

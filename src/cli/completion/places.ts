@@ -2,16 +2,16 @@
 import type { Command } from '../command.ts'
 import { type Option, usageOf } from './usage.ts'
 
-export interface Next {
+export interface NextWord {
   readonly word: string
   readonly summary: string
 }
 
 /** The position after the words of a command or of a group. The first one is before any word. */
-export interface Place {
+export interface CompletionPoint {
   readonly path: string
   /** The words that continue the name of a command. */
-  readonly next: readonly Next[]
+  readonly next: readonly NextWord[]
   readonly options: readonly Option[]
   /** The words accepted as an argument. */
   readonly words: readonly string[]
@@ -28,7 +28,7 @@ interface Listed {
 export type Commands = Readonly<Record<string, Listed>>
 
 const HELP: Option = { name: '--help', value: null }
-const BEFORE_ALL: Place = {
+const BEFORE_ALL: CompletionPoint = {
   path: '',
   next: [{ word: 'help', summary: 'Show all commands' }],
   options: [HELP, { name: '--version', value: null }],
@@ -42,7 +42,7 @@ const pathsTo = (name: string): string[] => {
   return words.map((_, i) => words.slice(0, i + 1).join(' '))
 }
 
-function nextOf(path: string, names: ReadonlyMap<string, string>): Next[] {
+function nextOf(path: string, names: ReadonlyMap<string, string>): NextWord[] {
   const begin = path === '' ? '' : `${path} `
   const words = [...names.keys()]
     .filter((name) => name.startsWith(begin) && name !== path)
@@ -57,10 +57,10 @@ function nextOf(path: string, names: ReadonlyMap<string, string>): Next[] {
  * Loads every command and returns the positions.
  * @param commands the command table
  */
-export async function placesOf(commands: Commands): Promise<Place[]> {
+export async function placesOf(commands: Commands): Promise<CompletionPoint[]> {
   const names = new Map(Object.entries(commands).map(([name, { summary }]) => [name, summary]))
   const paths = new Set([...names.keys()].flatMap(pathsTo))
-  const below = [...paths].map(async (path): Promise<Place> => {
+  const below = [...paths].map(async (path): Promise<CompletionPoint> => {
     const next = nextOf(path, names)
     const listed = commands[path]
     if (listed === undefined) return { path, next, options: [HELP], words: [], file: false }
@@ -71,7 +71,7 @@ export async function placesOf(commands: Commands): Promise<Place[]> {
 }
 
 /** Returns the options that take a value, each with the path of its position. */
-export const valuesIn = (places: readonly Place[]) =>
+export const valuesIn = (places: readonly CompletionPoint[]) =>
   places.flatMap(({ path, options }) =>
     options.flatMap(({ name, value }) => (value === null ? [] : [{ path, name, value }])),
   )

@@ -1,5 +1,5 @@
 /** Completion for PowerShell. If it returns nothing, PowerShell completes file names. */
-import { type Place, valuesIn } from './places.ts'
+import { type CompletionPoint, valuesIn } from './places.ts'
 
 /**
  * Returns a text in single quotes for PowerShell, which also accepts typographic ones as quotes.
@@ -13,7 +13,7 @@ const table = (name: string, entries: readonly string[]) =>
   `    $${name} = @{\n${entries.join('\n')}\n    }`
 
 /** Returns a script for the profile. */
-export function powershellScript(places: readonly Place[]): string {
+export function powershellScript(places: readonly CompletionPoint[]): string {
   const values = valuesIn(places).map(({ path, name, value }) =>
     entry(`${path} ${name}`, typeof value === 'string' ? [] : value),
   )

@@ -2,14 +2,14 @@
  * Completion for zsh: sourced after compinit, or stored as `_countersignd` in a folder of
  * `fpath`.
  */
-import { type Place, quotedForShell as quoted, valuesIn } from './places.ts'
+import { type CompletionPoint, quotedForShell as quoted, valuesIn } from './places.ts'
 
 const list = (name: string, items: readonly string[]) => `${name}=(${items.map(quoted).join(' ')})`
 
 /** Returns a word and its description in the format of `_describe`. */
 const described = (word: string, summary: string) => `${word}:${summary}`
 
-function ofPlace({ path, next, options, words, file }: Place): string {
+function ofPlace({ path, next, options, words, file }: CompletionPoint): string {
   const steps = [
     ...(next.length === 0
       ? []
@@ -30,7 +30,7 @@ function ofPlace({ path, next, options, words, file }: Place): string {
 }
 
 /** Returns a script to be sourced. */
-export function zshScript(places: readonly Place[]): string {
+export function zshScript(places: readonly CompletionPoint[]): string {
   const values = valuesIn(places).map(({ path, name, value }) => {
     const action = value === 'file' ? 'files=1' : value === 'other' ? ':' : list('values', value)
     return `    ${quoted(`${path} ${name}`)}) ${action} ;;`

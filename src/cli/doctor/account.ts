@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Refusal } from '../../crypto/refusal.ts'
 import { machineKeyIn } from '../../daemon/credential.ts'
-import { demandSameServer } from '../../daemon/folder.ts'
-import { type Finding, fail, ok, said, spanOf, warn, shellWord } from './finding.ts'
-import { type Check, type Ground } from './check.ts'
+import { requireSameServer } from '../../daemon/folder.ts'
+import { type Finding, fail, ok, messageOf, durationText, warn, shellWord } from './finding.ts'
+import { type DoctorCheck, type DoctorContext } from './check.ts'
 
 const NAME = 'account'
 const SYNC = 'sync'
@@ -17,7 +17,7 @@ const NO_PAPER =
 /** Age of the last sync in milliseconds beyond which `verify` is inconclusive (`sync_stale`). */
 const STALE_MS = 7 * 86_400_000
 
-function nobody({ config }: Ground): Finding {
+function nobody({ config }: DoctorContext): Finding {
   if (config.backendUrl === null)
     return ok(NAME, 'none yet: the first start makes the embedded one, which needs no sign-in')
   try {
@@ -30,7 +30,7 @@ function nobody({ config }: Ground): Finding {
   } catch (error) {
     return fail(
       NAME,
-      said(error),
+      messageOf(error),
       'Give the file to the service as it was made: LoadCredential=countersign-machine-key:PATH',
     )
   }
@@ -44,15 +44,15 @@ function remedyFor(server: string | null, configured: string | null): string {
     : `export SVC_BACKEND_URL=${shellWord(server)}`
 }
 
-function signedIn({ config, memory: { identity } }: Ground): Finding {
+function signedIn({ config, memory: { identity } }: DoctorContext): Finding {
   if (identity === null) throw new TypeError('nobody is signed in')
   const { account, device, server, approved } = identity
   const { stateDir, backendUrl, databaseUrl } = config
   if (stateDir !== undefined && backendUrl !== undefined && databaseUrl !== undefined)
     try {
-      demandSameServer({ stateDir, backendUrl, databaseUrl }, { account, server })
+      requireSameServer({ stateDir, backendUrl, databaseUrl }, { account, server })
     } catch (error) {
-      return fail(NAME, said(error), remedyFor(server, backendUrl))
+      return fail(NAME, messageOf(error), remedyFor(server, backendUrl))
     }
   if (!approved)
     return warn(
@@ -64,15 +64,15 @@ function signedIn({ config, memory: { identity } }: Ground): Finding {
 }
 
 /** Returns a failure if a sync found another copy of this device’s keys in use. */
-const copied = ({ memory: { identity, copyWarning } }: Ground): Finding[] =>
+const copied = ({ memory: { identity, copyWarning } }: DoctorContext): Finding[] =>
   identity === null || copyWarning === null
     ? []
     : [fail(NAME, copyWarning, `countersignd device revoke ${identity.device} (on another device)`)]
 
-function synced({ memory, config: { backendUrl }, now }: Ground): Finding {
+function synced({ memory, config: { backendUrl }, now }: DoctorContext): Finding {
   const { lastSync, lastGoodSync } = memory
   const age = lastGoodSync === null ? null : now() - Date.parse(lastGoodSync)
-  const when = age === null ? 'never yet' : `${spanOf(age)} ago`
+  const when = age === null ? 'never yet' : `${durationText(age)} ago`
   // The embedded account is never stale: its data is on this device.
   if (backendUrl !== null && (age === null || age > STALE_MS))
     return warn(
@@ -83,7 +83,7 @@ function synced({ memory, config: { backendUrl }, now }: Ground): Finding {
   if (lastSync !== null && !lastSync.ok)
     return warn(
       SYNC,
-      `the last one failed: ${said(lastSync.error ?? 'it does not say why')} (the last that went well: ${when})`,
+      `the last one failed: ${messageOf(lastSync.error ?? 'it does not say why')} (the last that went well: ${when})`,
       'countersignd sync',
     )
   return ok(SYNC, `the last that went well: ${when}`)
@@ -93,7 +93,9 @@ function synced({ memory, config: { backendUrl }, now }: Ground): Finding {
  * Reports whether a recovery key is in force.
  * Returns nothing for a key log that does not verify: the notices of a sync report its errors.
  */
-async function recovery({ memory: { identity, keyLog, notices } }: Ground): Promise<Finding[]> {
+async function recovery({
+  memory: { identity, keyLog, notices },
+}: DoctorContext): Promise<Finding[]> {
   if (identity === null || !identity.approved || keyLog.length === 0) return []
   if (notices.some(({ about }) => about === RECOVERY)) return []
   const { lastPlace } = await import('../../crypto/logs/chain.ts')
@@ -107,10 +109,10 @@ async function recovery({ memory: { identity, keyLog, notices } }: Ground): Prom
   }
 }
 
-const noticed = ({ memory: { notices } }: Ground): Finding[] =>
+const noticed = ({ memory: { notices } }: DoctorContext): Finding[] =>
   notices.map(({ about, found, remedy }) => warn(about, found, remedy))
 
-export const account: Check = {
+export const account: DoctorCheck = {
   name: NAME,
   async run(ground) {
     const { memory, config } = ground

@@ -1,8 +1,8 @@
 /** Checks that each line of the audit log follows from the line before it. */
 import { verifyAudit } from '../../storage/audit-chain.ts'
 import { auditFiles } from '../../storage/audit-files.ts'
-import { type Finding, fail, ok, said, warn } from './finding.ts'
-import { type Check } from './check.ts'
+import { type Finding, fail, ok, messageOf, warn } from './finding.ts'
+import { type DoctorCheck } from './check.ts'
 
 const NAME = 'audit log'
 
@@ -27,11 +27,11 @@ export function auditApart(stateDir: string): Finding[] {
       ),
     ]
   } catch (error) {
-    return [fail(NAME, `cannot be read: ${said(error)}`, 'countersignd audit verify')]
+    return [fail(NAME, `cannot be read: ${messageOf(error)}`, 'countersignd audit verify')]
   }
 }
 
-export const audit: Check = {
+export const audit: DoctorCheck = {
   name: NAME,
   async run({ config: { stateDir }, apart, holding }) {
     if (stateDir === undefined) return []

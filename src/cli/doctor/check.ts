@@ -7,7 +7,7 @@ import type { ServerLook } from './server-answer.ts'
 import type { Finding } from './finding.ts'
 
 /** The input of every check. A value that several checks need is read once, at its first use. */
-export interface Ground {
+export interface DoctorContext {
   readonly env: NodeJS.ProcessEnv
   /** The settings that could be read from the environment. An invalid setting is absent. */
   readonly config: Partial<Config>
@@ -21,8 +21,8 @@ export interface Ground {
   readonly server: (() => Promise<ServerLook>) | null
 }
 
-export interface Check {
+export interface DoctorCheck {
   /** The name of the report line for an error that the check itself throws. */
   readonly name: string
-  readonly run: (ground: Ground) => readonly Finding[] | Promise<readonly Finding[]>
+  readonly run: (ground: DoctorContext) => readonly Finding[] | Promise<readonly Finding[]>
 }

@@ -3,8 +3,8 @@
  * Codes change with each minute of the clock.
  */
 import { PERIOD_S, windowOf } from '../../crypto/code.ts'
-import { type Finding, fail, ok, spanOf, warn } from './finding.ts'
-import { type Check, type Ground } from './check.ts'
+import { type Finding, fail, ok, durationText, warn } from './finding.ts'
+import { type DoctorCheck, type DoctorContext } from './check.ts'
 
 const NAME = 'clock'
 
@@ -17,20 +17,20 @@ const NOTABLE_MS = 5000
 
 const SET = 'Have it set by the network: timedatectl set-ntp true'
 
-function wentBack({ memory, now }: Ground): Finding[] {
+function wentBack({ memory, now }: DoctorContext): Finding[] {
   const ahead = memory.highestWindow - windowOf(now())
   // A contact with a fast clock makes the next window the highest.
   if (ahead <= 1) return []
   return [
     fail(
       NAME,
-      `it has gone back: words were checked here ${spanOf(ahead * PERIOD_S * 1000)} later than it shows, and nothing verifies until then`,
+      `it has gone back: words were checked here ${durationText(ahead * PERIOD_S * 1000)} later than it shows, and nothing verifies until then`,
       SET,
     ),
   ]
 }
 
-async function offset({ config, server }: Ground): Promise<Finding[]> {
+async function offset({ config, server }: DoctorContext): Promise<Finding[]> {
   if (config.backendUrl === undefined) return []
   if (server === null) return [ok(NAME, 'the account server is in this process, and has the same')]
   const { offsetMs } = await server()
@@ -46,13 +46,13 @@ async function offset({ config, server }: Ground): Promise<Finding[]> {
   const found =
     off < 1000
       ? 'less than a second off the account server’s'
-      : `${spanOf(off)} ${offsetMs > 0 ? 'behind' : 'ahead of'} the account server’s`
+      : `${durationText(off)} ${offsetMs > 0 ? 'behind' : 'ahead of'} the account server’s`
   if (off > MOST_MS)
     return [fail(NAME, `${found}: beyond ${MOST_MS / 1000} seconds nothing verifies`, SET)]
   return [off > NOTABLE_MS ? warn(NAME, found, SET) : ok(NAME, found)]
 }
 
-export const clock: Check = {
+export const clock: DoctorCheck = {
   name: NAME,
   run: async (ground) => [...(await offset(ground)), ...wentBack(ground)],
 }

@@ -2,26 +2,26 @@
 import { peerCheck } from '../../auth/peer.ts'
 import { StartError } from '../../errors.ts'
 import { readAuthority } from '../../remote/authority.ts'
-import { demandCertificate } from '../../remote/transport.ts'
+import { requireCertificate } from '../../remote/transport.ts'
 import { chosenToken } from '../api.ts'
 import { type Finding, fail, ok } from './finding.ts'
-import { type Check, type Ground } from './check.ts'
+import { type DoctorCheck, type DoctorContext } from './check.ts'
 
 const NAME = 'configuration'
 
 /** Yields the validations that otherwise run only when a setting is used. */
-function* usedLater({ config }: Ground): Generator<() => unknown> {
+function* usedLater({ config }: DoctorContext): Generator<() => unknown> {
   const { tokenUsers, caFile, token, tokenFile } = config
   if (tokenUsers !== undefined) yield () => peerCheck(tokenUsers)
   if (caFile != null)
     yield () => {
       const pem = readAuthority(caFile)
-      if (pem !== null) demandCertificate(pem)
+      if (pem !== null) requireCertificate(pem)
     }
   if (token === null && tokenFile != null) yield () => chosenToken({ token, tokenFile })
 }
 
-function faultsOf(ground: Ground): StartError[] {
+function faultsOf(ground: DoctorContext): StartError[] {
   const faults = [...ground.faults]
   for (const use of usedLater(ground))
     try {
@@ -33,7 +33,7 @@ function faultsOf(ground: Ground): StartError[] {
   return faults
 }
 
-function inForce({ config, env }: Ground): string {
+function inForce({ config, env }: DoctorContext): string {
   const { stateDir, bind, port, accountBind, accountPort, backendUrl, environment } = config
   const count = Object.keys(env).filter((name) => name.startsWith('SVC_') && env[name]).length
   const said = [
@@ -49,7 +49,7 @@ function inForce({ config, env }: Ground): string {
   return `${count} SVC_ ${count === 1 ? 'variable' : 'variables'} set; ${said.filter((it) => it !== null).join(', ')}`
 }
 
-export const configuration: Check = {
+export const configuration: DoctorCheck = {
   name: NAME,
   run(ground) {
     const faults: Finding[] = faultsOf(ground).map((fault) =>

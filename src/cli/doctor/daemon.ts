@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { hostsOf } from '../../http/hosts.ts'
 import { VERSION } from '../../runtime/version.ts'
-import { type Finding, fail, ok, spanOf, warn } from './finding.ts'
-import { type Check, type Ground } from './check.ts'
+import { type Finding, fail, ok, durationText, warn } from './finding.ts'
+import { type DoctorCheck, type DoctorContext } from './check.ts'
 import { greet, healthIn, type Holding } from './lock-owner.ts'
 import { processName } from './listeners.ts'
 
@@ -28,7 +28,7 @@ const who = (pid: number | null) =>
  * Returns version and address of an account server that runs without a daemon, or null.
  * It locks its folder as a daemon does, but writes no `runtime.json`.
  */
-async function serverAlone({ config }: Ground): Promise<string | null> {
+async function serverAlone({ config }: DoctorContext): Promise<string | null> {
   const { accountBind, accountPort } = config
   if (accountBind === undefined || !accountPort) return null
   const [host] = hostsOf(accountBind, accountPort).values()
@@ -53,10 +53,10 @@ function silent(holding: Extract<Holding, { state: 'silent' }>): Finding {
     : fail(NAME, found, `Look at its log, or end it: kill ${pid}; if it stays: kill -9 ${pid}`)
 }
 
-function running(ground: Ground, holding: Extract<Holding, { state: 'proven' }>): Finding[] {
+function running(ground: DoctorContext, holding: Extract<Holding, { state: 'proven' }>): Finding[] {
   const { address, pid, version, uptimeS } = holding
   const { bind, port } = ground.config
-  const up = `process ${pid} at ${address}, for ${spanOf(uptimeS * 1000)}`
+  const up = `process ${pid} at ${address}, for ${durationText(uptimeS * 1000)}`
   const found =
     version === VERSION
       ? ok(NAME, `${up}, version ${version}; it proved to be this folder’s`)
@@ -78,7 +78,7 @@ function running(ground: Ground, holding: Extract<Holding, { state: 'proven' }>)
   ]
 }
 
-export const daemon: Check = {
+export const daemon: DoctorCheck = {
   name: NAME,
   async run(ground) {
     const holding = await ground.holding()

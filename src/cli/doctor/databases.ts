@@ -9,8 +9,8 @@ import { FIRST_READ as FIRST_READ_SCHEMA, NEWEST_VERSION } from '../../service/d
 import { SMALLEST, damaged, isDamage, lost, ofProtocol1 } from '../../storage/database-file.ts'
 import { isResult } from '../../storage/sqlite.ts'
 import { FIRST_READ, VERSIONS } from '../../state/versions.ts'
-import { type Finding, fail, ok, quoted, said, sizeOf, warn } from './finding.ts'
-import { type Check } from './check.ts'
+import { type Finding, fail, ok, shellQuoted, messageOf, sizeOf, warn } from './finding.ts'
+import { type DoctorCheck } from './check.ts'
 import { isWithoutIndex, openReadOnly } from '../../storage/read-only.ts'
 
 interface Kind {
@@ -47,7 +47,8 @@ function judged(db: DatabaseSync, path: string, { file, oldest, newest, version 
     )
   const [row] = db.prepare('pragma quick_check(1)').all()
   const answer = String(Object.values(row ?? {})[0])
-  if (answer !== 'ok') return fail(file, damaged(path, new Error(said(answer))).message, RESTORE)
+  if (answer !== 'ok')
+    return fail(file, damaged(path, new Error(messageOf(answer))).message, RESTORE)
   const older = number < newest ? ', which the next start brings up to date' : ''
   return ok(file, `whole, version ${number} of ${newest}${older}, ${sizeOf(statSync(path).size)}`)
 }
@@ -83,7 +84,7 @@ function lookThrough(stateDir: string, kind: Kind): Finding[] {
     return [
       fail(
         name,
-        `${path} cannot be read: ${said(error)}`,
+        `${path} cannot be read: ${messageOf(error)}`,
         'Look after its permissions and the disk.',
       ),
     ]
@@ -99,7 +100,7 @@ const isLost = (stateDir: string, path: string) =>
   existsSync(`${path}-wal`) ||
   (path.endsWith('state.db') && existsSync(join(stateDir, 'keychain.json')))
 
-export const databases: readonly Check[] = KINDS.map(({ file }) => ({
+export const databases: readonly DoctorCheck[] = KINDS.map(({ file }) => ({
   name: file,
   run: async ({ config: { stateDir }, apart }) => {
     if (stateDir === undefined) return []
@@ -111,7 +112,7 @@ export const databases: readonly Check[] = KINDS.map(({ file }) => ({
         warn(
           file,
           'too large, or the disk too slow, to be looked through in a few seconds',
-          `Stop countersignd, then: sqlite3 ${quoted(path)} 'pragma quick_check'`,
+          `Stop countersignd, then: sqlite3 ${shellQuoted(path)} 'pragma quick_check'`,
         ),
       ]
     )

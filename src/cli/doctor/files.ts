@@ -12,9 +12,9 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { fault, hasModes, isMissing } from '../../keychain/private-file.ts'
-import { type Finding, fail, ok, quoted, said, sizeOf, warn } from './finding.ts'
-import { type Check } from './check.ts'
+import { fileFault, hasModes, isMissing } from '../../keychain/private-file.ts'
+import { type Finding, fail, ok, shellQuoted, messageOf, sizeOf, warn } from './finding.ts'
+import { type DoctorCheck } from './check.ts'
 
 const FOLDER = 'state folder'
 const FILES = 'files'
@@ -85,24 +85,28 @@ function missing(dir: string): Finding[] {
 /** Returns the fault of the folder itself, or null. */
 function folderFault(dir: string, stat: Stats): Finding | null {
   if (stat.isSymbolicLink())
-    return fail(FOLDER, `${dir} is a link`, `export SVC_STATE_DIR="$(readlink -f ${quoted(dir)})"`)
+    return fail(
+      FOLDER,
+      `${dir} is a link`,
+      `export SVC_STATE_DIR="$(readlink -f ${shellQuoted(dir)})"`,
+    )
   if (!stat.isDirectory())
     return fail(
       FOLDER,
       `${dir} is not a folder`,
       'Move it away, or set SVC_STATE_DIR to another place.',
     )
-  const found = fault(stat, dir)
+  const found = fileFault(stat, dir)
   if (found === null) return null
   const isOpen = stat.uid === process.geteuid?.()
   return fail(
     FOLDER,
     found,
     isOpen
-      ? `chmod 700 ${quoted(dir)}`
+      ? `chmod 700 ${shellQuoted(dir)}`
       : isOfService(dir)
         ? 'It is that of a service, which must keep it: unset SVC_STATE_DIR, and root reaches the service of this machine.'
-        : `Run as its owner, or, where it is to be yours: chown -R "$(id -u)" ${quoted(dir)}`,
+        : `Run as its owner, or, where it is to be yours: chown -R "$(id -u)" ${shellQuoted(dir)}`,
   )
 }
 
@@ -120,16 +124,20 @@ function* entriesBelow(dir: string): Generator<{ path: string; stat: Stats }> {
 
 function entryFault(path: string, stat: Stats, now: number): Finding | null {
   if (stat.isSymbolicLink())
-    return fail(FILES, `${path} is a link`, `Replace it by the file itself, or: rm ${quoted(path)}`)
+    return fail(
+      FILES,
+      `${path} is a link`,
+      `Replace it by the file itself, or: rm ${shellQuoted(path)}`,
+    )
   if (!stat.isFile() && !stat.isDirectory())
-    return fail(FILES, `${path} is neither a file nor a folder`, `rm ${quoted(path)}`)
-  const found = fault(stat, path)
+    return fail(FILES, `${path} is neither a file nor a folder`, `rm ${shellQuoted(path)}`)
+  const found = fileFault(stat, path)
   if (found !== null && stat.uid !== process.geteuid?.())
-    return fail(FILES, found, `chown "$(id -u)" ${quoted(path)}`)
+    return fail(FILES, found, `chown "$(id -u)" ${shellQuoted(path)}`)
   if (found !== null)
-    return fail(FILES, found, `chmod ${stat.isDirectory() ? '700' : '600'} ${quoted(path)}`)
+    return fail(FILES, found, `chmod ${stat.isDirectory() ? '700' : '600'} ${shellQuoted(path)}`)
   if (path.endsWith('.tmp') && now - stat.mtimeMs > STRAY_MS)
-    return warn(FILES, `${path} was left by a write that did not end`, `rm ${quoted(path)}`)
+    return warn(FILES, `${path} was left by a write that did not end`, `rm ${shellQuoted(path)}`)
   return null
 }
 
@@ -150,7 +158,7 @@ function contents(dir: string, now: number): Finding[] {
   const say = rest.some(({ state }) => state === 'fail') ? fail : warn
   return [
     ...found.slice(0, MOST_NAMED),
-    say(FILES, `${more} more like these`, `chmod -R go= ${quoted(dir)}`),
+    say(FILES, `${more} more like these`, `chmod -R go= ${shellQuoted(dir)}`),
   ]
 }
 
@@ -179,7 +187,7 @@ function parents(dir: string): Finding[] {
         fail(
           FOLDER,
           `${path}, above it, can be written by every user, who can put another folder in its place`,
-          `chmod o-w ${quoted(path)}`,
+          `chmod o-w ${shellQuoted(path)}`,
         ),
       )
     else if (open !== 0 && gid !== 0)
@@ -187,7 +195,7 @@ function parents(dir: string): Finding[] {
         warn(
           FOLDER,
           `${path}, above it, can be written by group ${gid}, whose members can put another folder in its place`,
-          `chmod g-w ${quoted(path)}`,
+          `chmod g-w ${shellQuoted(path)}`,
         ),
       )
   }
@@ -212,10 +220,13 @@ function room(path: string): Finding[] {
   if (free < NONE_LEFT)
     return [
       ...away,
-      fail('disk', found, `Make room: nothing can be stored. See: df -h ${quoted(path)}`),
+      fail('disk', found, `Make room: nothing can be stored. See: df -h ${shellQuoted(path)}`),
     ]
   if (free < SCARCE)
-    return [...away, warn('disk', found, `Make room before it is full. See: df -h ${quoted(path)}`)]
+    return [
+      ...away,
+      warn('disk', found, `Make room before it is full. See: df -h ${shellQuoted(path)}`),
+    ]
   return [...away, ok('disk', found)]
 }
 
@@ -228,13 +239,17 @@ function each(name: string, looks: readonly (() => readonly Finding[])[]): Findi
       return of()
     } catch (error) {
       return [
-        fail(name, `cannot be looked at: ${said(error)}`, 'Look at it as the user whose it is.'),
+        fail(
+          name,
+          `cannot be looked at: ${messageOf(error)}`,
+          'Look at it as the user whose it is.',
+        ),
       ]
     }
   })
 }
 
-export const files: Check = {
+export const files: DoctorCheck = {
   name: FOLDER,
   run({ config, now }) {
     if (config.stateDir === undefined) return []

@@ -27,15 +27,15 @@ export const fail = (name: string, found: string, remedy: string): Finding =>
   finding('fail', name, found, remedy)
 
 /** Returns the message of a thrown value in one line. */
-export const said = (error: unknown): string =>
+export const messageOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, ' ')
 
 /** Returns a text as one word for a shell. Quotes it only if it contains special characters. */
 export const shellWord = (text: string): string =>
-  /^[\w.:/[\]-]+$/.test(text) ? text : quoted(text)
+  /^[\w.:/[\]-]+$/.test(text) ? text : shellQuoted(text)
 
 /** Returns a text in single quotes, for a shell command that the user copies. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+export const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const
 
@@ -47,7 +47,7 @@ export function sizeOf(bytes: number): string {
 }
 
 /** Returns a time span in its longest unit. */
-export function spanOf(ms: number): string {
+export function durationText(ms: number): string {
   const seconds = Math.round(Math.abs(ms) / 1000)
   const [length, unit] =
     seconds < 120

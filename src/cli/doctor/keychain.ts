@@ -9,8 +9,8 @@ import { AppError, StartError } from '../../errors.ts'
 import { readKeychain } from '../../keychain/keychain.ts'
 import { whyUnreachable } from '../../keychain/os.ts'
 import { readPrivate } from '../../storage/folder.ts'
-import { type Finding, fail, ok, said } from './finding.ts'
-import { type Check, type Ground } from './check.ts'
+import { type Finding, fail, ok, messageOf } from './finding.ts'
+import { type DoctorCheck, type DoctorContext } from './check.ts'
 
 const NAME = 'keychain'
 /** The keychain entry of an enrolled device’s keys, as in `device/identity/own-keys.ts`. */
@@ -53,7 +53,7 @@ function recordedIn(stateDir: string): string {
  * Opens the recorded keychain and reads the keys of the device if there is one.
  * The subprocess calls it, because a keychain may hang.
  */
-export async function keychainApart({ config, memory }: Ground): Promise<Finding[]> {
+export async function keychainApart({ config, memory }: DoctorContext): Promise<Finding[]> {
   const { stateDir, credentialsDir = null, keychain: choice = 'auto' } = config
   if (stateDir === undefined) return []
   const hasDevice = memory.identity !== null
@@ -68,7 +68,7 @@ export async function keychainApart({ config, memory }: Ground): Promise<Finding
       return [fail(NAME, `${place}: it holds no keys of this device`, RESTORE)]
     return [ok(NAME, `${place}${hasDevice ? '; the keys of this device are there' : ''}`)]
   } catch (error) {
-    return [fail(NAME, said(error), remedyFor(error, recordedIn(stateDir), choice))]
+    return [fail(NAME, messageOf(error), remedyFor(error, recordedIn(stateDir), choice))]
   }
 }
 
@@ -84,9 +84,9 @@ function unrecorded({ keychain }: Partial<Config>): Finding {
   return ok(NAME, `none is recorded yet: the first start would take ${first}`)
 }
 
-export const keychain: Check = {
+export const keychain: DoctorCheck = {
   name: NAME,
-  async run({ config, apart }: Ground) {
+  async run({ config, apart }: DoctorContext) {
     const { stateDir } = config
     if (stateDir === undefined) return []
     const record = join(stateDir, 'keychain.json')

@@ -15,7 +15,7 @@ import { readPrivate } from '../../storage/folder.ts'
 import { type Runtime, isOwnAddress, readRuntime } from '../../storage/runtime-file.ts'
 import { isDamage } from '../../storage/database-file.ts'
 import { isResult } from '../../storage/sqlite.ts'
-import { quoted, said } from './finding.ts'
+import { shellQuoted, messageOf } from './finding.ts'
 
 /** The list of all file locks on Linux. */
 const LOCKS = '/proc/locks'
@@ -145,7 +145,7 @@ async function proven(stateDir: string, runtime: Runtime): Promise<Holding | str
     if (health === null) return `it answers at ${address}, and not with its health`
     return { state: 'proven', pid, address, version: health.version, uptimeS: health.uptime_s }
   } catch (error) {
-    return `at ${address}: ${said(error)}`
+    return `at ${address}: ${messageOf(error)}`
   }
 }
 
@@ -170,8 +170,8 @@ export async function holdingOf(stateDir: string | undefined): Promise<Holding> 
     return typeof told === 'string' ? { state: 'silent', pid, runtime, why: told } : told
   } catch (error) {
     const remedy = isDamage(error)
-      ? `Stop any countersignd, then: rm ${quoted(join(stateDir, 'lock.db'))} (it holds no data)`
+      ? `Stop any countersignd, then: rm ${shellQuoted(join(stateDir, 'lock.db'))} (it holds no data)`
       : AGAIN
-    return { state: 'unknown', why: said(error), remedy }
+    return { state: 'unknown', why: messageOf(error), remedy }
   }
 }

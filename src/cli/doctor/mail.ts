@@ -6,8 +6,8 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { relayOf } from '../../config/relay.ts'
 import { readPrivate } from '../../storage/folder.ts'
-import { type Finding, fail, ok, quoted, said } from './finding.ts'
-import { type Check } from './check.ts'
+import { type Finding, fail, ok, shellQuoted, messageOf } from './finding.ts'
+import { type DoctorCheck } from './check.ts'
 import { isTaken } from './listeners.ts'
 
 const NAME = 'mail'
@@ -24,7 +24,7 @@ function folder(dir: string): Finding {
     return fail(
       NAME,
       `${there} cannot be written (${(error as NodeJS.ErrnoException).code}), so no mail can`,
-      `chmod u+rwx ${quoted(there)}, or set SVC_MAIL_DIR to another folder.`,
+      `chmod u+rwx ${shellQuoted(there)}, or set SVC_MAIL_DIR to another folder.`,
     )
   }
 }
@@ -40,7 +40,7 @@ async function relay(url: string): Promise<Finding> {
       )
 }
 
-export const mail: Check = {
+export const mail: DoctorCheck = {
   name: NAME,
   async run({ config }) {
     if (config.backendUrl !== null || config.mail === undefined) return []
@@ -50,7 +50,7 @@ export const mail: Check = {
 }
 
 /** Reads the key file as each question to the assistant does. Shows neither key nor address. */
-export const assistant: Check = {
+export const assistant: DoctorCheck = {
   name: 'assistant',
   run({ config }) {
     if (config.backendUrl !== null || config.assistant == null) return []
@@ -78,7 +78,11 @@ export const assistant: Check = {
           ]
     } catch (error) {
       return [
-        fail(name, said(error), 'Make it a file of this user: chmod 600 "$SVC_ASSISTANT_KEY_FILE"'),
+        fail(
+          name,
+          messageOf(error),
+          'Make it a file of this user: chmod 600 "$SVC_ASSISTANT_KEY_FILE"',
+        ),
       ]
     }
   },

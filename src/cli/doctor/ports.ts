@@ -4,7 +4,7 @@
  */
 import { urlOf } from '../../http/hosts.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
-import { type Check, type Ground } from './check.ts'
+import { type DoctorCheck, type DoctorContext } from './check.ts'
 import { greet, healthIn, type Holding } from './lock-owner.ts'
 import { type Listener, isTaken, listenerOn } from './listeners.ts'
 
@@ -95,7 +95,7 @@ function actual(holding: Holding, configured: readonly Port[]): Port[] {
   return [{ name: 'API port', bind, port, setting: 'SVC_HTTP_PORT' }]
 }
 
-function configured({ config }: Ground): Port[] {
+function configured({ config }: DoctorContext): Port[] {
   const { bind, port, accountBind, accountPort, backendUrl } = config
   const api = { name: 'API port', bind, port, setting: 'SVC_HTTP_PORT' }
   const account = {
@@ -110,7 +110,7 @@ function configured({ config }: Ground): Port[] {
   )
 }
 
-export const ports: Check = {
+export const ports: DoctorCheck = {
   name: 'ports',
   async run(ground) {
     const holding = await ground.holding()

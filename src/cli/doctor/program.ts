@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs'
 import { versionLine } from '../version-line.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
-import { type Check, type Ground } from './check.ts'
+import { type DoctorCheck, type DoctorContext } from './check.ts'
 
 /** The listing with the owner of each connection. The check of the token route depends on it. */
 const LISTING = '/proc/self/net/tcp'
 
-function peers({ config }: Ground, platform: NodeJS.Platform): Finding {
+function peers({ config }: DoctorContext, platform: NodeJS.Platform): Finding {
   const name = 'token route'
   const { tokenUsers } = config
   if (platform !== 'linux')
@@ -35,7 +35,7 @@ function peers({ config }: Ground, platform: NodeJS.Platform): Finding {
   )
 }
 
-export const program = (platform: NodeJS.Platform = process.platform): Check => ({
+export const program = (platform: NodeJS.Platform = process.platform): DoctorCheck => ({
   name: 'program',
   run(ground) {
     const { NODE_OPTIONS } = ground.env

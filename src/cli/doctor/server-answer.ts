@@ -8,8 +8,8 @@ import { valueOf } from '../../remote/answer.ts'
 import { readAuthority } from '../../remote/authority.ts'
 import { newServerClock } from '../../remote/clock.ts'
 import { Passing } from '../../remote/faults.ts'
-import { type Answer, type Transport, openTransport } from '../../remote/transport.ts'
-import { said } from './finding.ts'
+import { type TransportResponse, type Transport, openTransport } from '../../remote/transport.ts'
+import { messageOf } from './finding.ts'
 
 const TIMEOUTS = { connectMs: 3000, answerMs: 4000 }
 
@@ -32,7 +32,10 @@ export async function lookAtServer(
 ): Promise<ServerLook> {
   const measured = newServerClock(now)
   let transport: Transport | null = null
-  const ask = async (at: Transport, route: Route): Promise<[value: unknown, answer: Answer]> => {
+  const ask = async (
+    at: Transport,
+    route: Route,
+  ): Promise<[value: unknown, answer: TransportResponse]> => {
     const headers = { Accept: 'application/json', 'Accept-Encoding': 'identity' }
     const answer = await at.exchange({
       method: route.method,
@@ -66,7 +69,7 @@ export async function lookAtServer(
     }
   } catch (error) {
     const told = error instanceof Passing ? error.error : error
-    const why = told instanceof AppError ? told.message : said(told)
+    const why = told instanceof AppError ? told.message : messageOf(told)
     return { reached: false, why, offsetMs: measured.offsetMs() }
   } finally {
     transport?.close()

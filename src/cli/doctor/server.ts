@@ -1,6 +1,6 @@
 /** Checks that the account server answers and reports the configured URL as its public one. */
 import { fail, ok, shellWord } from './finding.ts'
-import { type Check, type Ground } from './check.ts'
+import { type DoctorCheck, type DoctorContext } from './check.ts'
 
 const NAME = 'account server'
 
@@ -9,9 +9,9 @@ const NAME = 'account server'
  */
 const seen = (url: string) => `Try it by hand: curl -sS ${url}/health`
 
-export const server: Check = {
+export const server: DoctorCheck = {
   name: NAME,
-  async run({ config, server: asked, holding }: Ground) {
+  async run({ config, server: asked, holding }: DoctorContext) {
     const { backendUrl: url } = config
     if (url === undefined) return []
     if (url === null || asked === null) {

@@ -2,12 +2,12 @@
 import { VERSION } from '../../runtime/version.ts'
 import { connectToSystem } from '../system-connection.ts'
 import { systemInstance } from '../system-instance.ts'
-import { fail, ok, said, warn } from './finding.ts'
-import { type Check } from './check.ts'
+import { fail, ok, messageOf, warn } from './finding.ts'
+import { type DoctorCheck } from './check.ts'
 
 const NAME = 'daemon'
 
-export const system: Check = {
+export const system: DoctorCheck = {
   name: NAME,
   async run({ config }) {
     const { stateDir, system: places } = config
@@ -30,7 +30,7 @@ export const system: Check = {
             ),
       ]
     } catch (error) {
-      return [fail(NAME, said(error), 'systemctl status countersignd')]
+      return [fail(NAME, messageOf(error), 'systemctl status countersignd')]
     }
   },
 }

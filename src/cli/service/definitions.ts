@@ -4,16 +4,16 @@ import { type Invocation, UsageError } from '../command.ts'
 import {
   type Definition,
   PLATFORMS,
-  type Scope,
+  type ServiceScope,
   type ServicePlatform,
-  type Wanted,
+  type ServiceSettings,
 } from './definition.ts'
 import { launchd } from './launchd.ts'
 import type { Machine } from './machine.ts'
 import { systemd } from './systemd.ts'
 import { taskScheduler } from './task-scheduler.ts'
 
-const MAKERS: Readonly<Record<ServicePlatform, (wanted: Wanted) => Definition>> = {
+const MAKERS: Readonly<Record<ServicePlatform, (wanted: ServiceSettings) => Definition>> = {
   linux: systemd,
   darwin: launchd,
   win32: taskScheduler,
@@ -26,7 +26,7 @@ const isServicePlatform = (name: string): name is ServicePlatform =>
 export const SCOPES = { user: { type: 'boolean' }, system: { type: 'boolean' } } as const
 
 /** Returns the requested scope. The default is `system` for root and `user` for other users. */
-export function scopeOf({ options }: Pick<Invocation, 'options'>, { uid }: Machine): Scope {
+export function scopeOf({ options }: Pick<Invocation, 'options'>, { uid }: Machine): ServiceScope {
   const { user, system } = options
   if (user === true && system === true)
     throw new UsageError('--user and --system exclude each other: the service is one of the two.')
@@ -52,5 +52,5 @@ export function platformOf(
 }
 
 /** Returns the definition for a system. */
-export const definitionOf = (platform: ServicePlatform, wanted: Wanted): Definition =>
+export const definitionOf = (platform: ServicePlatform, wanted: ServiceSettings): Definition =>
   MAKERS[platform](wanted)

@@ -4,7 +4,7 @@
  * new installation is removed, and an upgrade is rolled back.
  */
 import { StartError, isFullDisk } from '../../errors.ts'
-import { type Definition, type ServiceFile, type Words, waiting } from './definition.ts'
+import { type Definition, type ServiceFile, type CommandWords, waiting } from './definition.ts'
 import { type Former, forgetProgram, keepProgram, keptOf, putBack, startAgain } from './previous.ts'
 import type { Machine, Ran } from './machine.ts'
 
@@ -22,10 +22,10 @@ export interface Plan {
 }
 
 /** Returns the bytes of a file as written to the disk. */
-export const bytesOf = ({ content, encoding }: ServiceFile): Buffer =>
+export const encoded = ({ content, encoding }: ServiceFile): Buffer =>
   Buffer.from(content, encoding)
 
-const shown = (words: Words) => words.join(' ')
+const shown = (words: CommandWords) => words.join(' ')
 
 /** Returns the exit code and the last eight lines of a command’s output, for diagnosis. */
 const saidBy = ({ code, out, err }: Ran) =>
@@ -37,7 +37,7 @@ const saidBy = ({ code, out, err }: Ran) =>
  * Runs a command.
  * @throws StartError with the command, its output and the remedy, if the command fails
  */
-async function demand(machine: Machine, words: Words, remedy: string): Promise<void> {
+async function demand(machine: Machine, words: CommandWords, remedy: string): Promise<void> {
   const ran = await machine.run(words)
   if (ran.code !== 0)
     throw new StartError('failed', `"${shown(words)}" failed ${saidBy(ran)}\n${remedy}`)
@@ -130,7 +130,7 @@ export async function install(machine: Machine, plan: Plan): Promise<{ wasThere:
     if (wasThere) for (const words of definition.before) await machine.run(words)
     if (copy !== null) step(copy.to, () => machine.copy(copy.from, copy.to, 0o755))
     if (copy !== null && kept !== null) former = { ...former, program: { place: copy.to, kept } }
-    step(file.path, () => machine.write(file.path, bytesOf(file), file.mode))
+    step(file.path, () => machine.write(file.path, encoded(file), file.mode))
     written = true
     if (content !== null)
       former = { ...former, file: { path: file.path, content, mode: seen?.mode ?? file.mode } }

@@ -3,7 +3,12 @@
  * The agent runs while its user is logged in. The daemon runs from boot on as the user
  * `_countersign`, which must exist: launchd does not create it.
  */
-import { type Definition, type Standing, type Wanted, type Words } from './definition.ts'
+import {
+  type Definition,
+  type ServiceState,
+  type ServiceSettings,
+  type CommandWords,
+} from './definition.ts'
 import { escaped } from './xml.ts'
 
 const LABEL = 'org.countersign.countersignd'
@@ -26,7 +31,7 @@ const integer = (key: string, value: number) => property(key, `<integer>${value}
 const dictionary = (key: string, inner: string, value: string) =>
   property(key, `<dict>\n    <key>${inner}</key>\n    ${value}\n  </dict>`)
 
-function plist({ scope, program }: Wanted, log: string): string {
+function plist({ scope, program }: ServiceSettings, log: string): string {
   const isSystem = scope === 'system'
   const properties = [
     string('Label', LABEL),
@@ -57,19 +62,25 @@ ${properties.join('')}</dict>
 `
 }
 
-function standing({ code, out }: { readonly code: number | null; readonly out: string }): Standing {
+function standing({
+  code,
+  out,
+}: {
+  readonly code: number | null
+  readonly out: string
+}): ServiceState {
   // Loaded means enabled: `launchctl print` fails for a service that was booted out.
   return { enabled: code === 0, running: /^\s*state = running$/m.test(out), since: null }
 }
 
 /** Returns the command that creates a folder owned by the daemon’s user, mode 0700. */
-const folder = (path: string): Words => [
+const folder = (path: string): CommandWords => [
   ...(['install', '-d', '-m', '0700', '-o', USER, '-g', USER] as const),
   path,
 ]
 
 /** Returns the property list of a scope, and the commands of launchctl(1). */
-export function launchd(wanted: Wanted): Definition {
+export function launchd(wanted: ServiceSettings): Definition {
   const { scope, home, uid, program } = wanted
   const isSystem = scope === 'system'
   const domain = isSystem ? 'system' : `gui/${uid ?? 0}`
@@ -77,7 +88,7 @@ export function launchd(wanted: Wanted): Definition {
   const path = isSystem
     ? `/Library/LaunchDaemons/${LABEL}.plist`
     : `${home}/Library/LaunchAgents/${LABEL}.plist`
-  const ask: Words = [...program, 'health']
+  const ask: CommandWords = [...program, 'health']
   return {
     name: LABEL,
     file: { path, content: plist(wanted, log), mode: 0o644, encoding: 'utf8' },

@@ -25,7 +25,7 @@ import { homedir } from 'node:os'
 import { dirname } from 'node:path'
 import { isExecutable, ownCommand } from '../../runtime/executable.ts'
 import { hasModes, isMissing } from '../../keychain/private-file.ts'
-import type { Words } from './definition.ts'
+import type { CommandWords } from './definition.ts'
 
 export interface Ran {
   /** null if the program could not be started, or a signal ended it. */
@@ -48,7 +48,7 @@ export interface Machine {
   readonly home: string
   readonly env: NodeJS.ProcessEnv
   /** This program: whether it is a single executable, and the words that start it. */
-  readonly self: { readonly isExecutable: boolean; readonly words: Words }
+  readonly self: { readonly isExecutable: boolean; readonly words: CommandWords }
   /** Returns the entry at an absolute path, without following a link; null if there is none. */
   look(path: string): Seen | null
   /** Returns the content of a regular file; null if there is none. */
@@ -64,7 +64,7 @@ export interface Machine {
   /** Removes an empty folder. Returns whether the folder no longer exists. */
   removeFolder(path: string): boolean
   /** Runs a program to its end, without a shell. */
-  run(words: Words, env?: NodeJS.ProcessEnv): Promise<Ran>
+  run(words: CommandWords, env?: NodeJS.ProcessEnv): Promise<Ran>
 }
 
 /** Time limit of a command in milliseconds. A start of the service may wait ninety seconds. */

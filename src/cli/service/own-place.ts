@@ -13,7 +13,7 @@ const waysTo = (path: string): string[] =>
  * Checks the file of a program, if it exists, and every folder above it.
  * @throws StartError stateUnsafe with the command that corrects the owner or mode
  */
-export function demandOwnPlace(machine: Pick<Machine, 'look'>, path: string): void {
+export function requireOwnPlace(machine: Pick<Machine, 'look'>, path: string): void {
   for (const step of waysTo(path)) {
     const seen = machine.look(step)
     if (seen === null) return

@@ -5,7 +5,7 @@
  */
 import { readConfig } from '../../config/config.ts'
 import { StartError } from '../../errors.ts'
-import type { Definition, ServicePlatform, Words } from './definition.ts'
+import type { Definition, ServicePlatform, CommandWords } from './definition.ts'
 import { fromEnvironmentFile } from './environment-file.ts'
 import { fromPropertyList } from './property-list.ts'
 import type { Machine } from './machine.ts'
@@ -35,7 +35,7 @@ function contentOf(machine: Machine, path: string): Uint8Array {
  * Rejects drop-ins that set a folder.
  * @throws StartError configuration
  */
-function demandNoDropIn(machine: Machine, { file, settings }: Definition): void {
+function requireNoDropIn(machine: Machine, { file, settings }: Definition): void {
   for (const name of machine.list(`${file.path}.d`)) {
     const path = `${file.path}.d/${name}`
     if (
@@ -52,7 +52,7 @@ function demandNoDropIn(machine: Machine, { file, settings }: Definition): void 
 
 /** Returns the variables that the user’s systemd passes to each of its services. */
 async function environmentOfManager(machine: Machine, { demands }: Definition) {
-  const words: Words = ['systemctl', '--user', 'show-environment']
+  const words: CommandWords = ['systemctl', '--user', 'show-environment']
   const { code, out } = await machine.run(words)
   if (code !== 0) throw new StartError('failed', demands[0]?.remedy ?? words.join(' '))
   // systemctl quotes special values as $'…'. The parser of lines rejects those.
@@ -76,7 +76,7 @@ async function environmentOf(
   if (platform === 'win32') return machine.env
   if (platform === 'darwin')
     return fromPropertyList(list ?? contentOf(machine, file.path), file.path)
-  demandNoDropIn(machine, definition)
+  requireNoDropIn(machine, definition)
   const of = stateDir === null ? await environmentOfManager(machine, definition) : {}
   return { ...of, ...fromEnvironmentFile(contentOf(machine, settings), NAMES, settings) }
 }

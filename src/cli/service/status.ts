@@ -1,17 +1,17 @@
 /**
  * The status of the service: the state that its manager reports, and whether the daemon answers.
  */
-import type { Definition, Standing } from './definition.ts'
+import type { Definition, ServiceState } from './definition.ts'
 import type { Machine } from './machine.ts'
 
-export interface Report extends Standing {
+export interface ServiceReport extends ServiceState {
   /** The file that defines the service; null if it is not installed. */
   readonly installed: string | null
   readonly healthy: boolean
 }
 
 /** Queries the manager, and also the daemon if the manager reports that it runs. */
-export async function reportOf(machine: Machine, definition: Definition): Promise<Report> {
+export async function reportOf(machine: Machine, definition: Definition): Promise<ServiceReport> {
   const { file, ask, health } = definition
   const isThere = machine.look(file.path) !== null
   const standing = definition.standing(await machine.run(ask))
@@ -22,7 +22,7 @@ export async function reportOf(machine: Machine, definition: Definition): Promis
 const yes = (is: boolean) => (is ? 'yes' : 'no')
 
 /** Returns the report as lines of text. */
-export function linesOf({ installed, enabled, running, since, healthy }: Report): string[] {
+export function linesOf({ installed, enabled, running, since, healthy }: ServiceReport): string[] {
   if (installed === null && !running)
     return ['The service is not installed: countersignd service install']
   return [

@@ -7,7 +7,13 @@
  */
 import { SYSTEM } from '../../config/config.ts'
 import { StartError } from '../../errors.ts'
-import { type Definition, type Standing, TITLE, type Wanted, type Words } from './definition.ts'
+import {
+  type Definition,
+  type ServiceState,
+  TITLE,
+  type ServiceSettings,
+  type CommandWords,
+} from './definition.ts'
 
 const UNIT = 'countersignd.service'
 
@@ -93,7 +99,7 @@ LoadCredential=countersign-machine-key`
  */
 const FINAL = '2 3 6 7 12'
 
-const unit = (wanted: Wanted) => {
+const unit = (wanted: ServiceSettings) => {
   const isSystem = wanted.scope === 'system'
   // For the user unit code 8 is not final: the keychain may belong to a session that the user
   // unlocks a little later.
@@ -138,7 +144,7 @@ function instant(text = ''): string | null {
   return date === undefined ? null : `${date}T${time}Z`
 }
 
-function standing({ out }: { readonly out: string }): Standing {
+function standing({ out }: { readonly out: string }): ServiceState {
   const said = new Map(out.split('\n').map((line) => line.split(/=(.*)/) as [string, string]))
   const running = said.get('ActiveState') === 'active'
   return {
@@ -149,14 +155,14 @@ function standing({ out }: { readonly out: string }): Standing {
 }
 
 /** Returns the unit of a scope, and the commands of systemctl(1). */
-export function systemd(wanted: Wanted): Definition {
+export function systemd(wanted: ServiceSettings): Definition {
   const { scope, home, env, program } = wanted
   const isSystem = scope === 'system'
   const settings = env['XDG_CONFIG_HOME']?.startsWith('/')
     ? env['XDG_CONFIG_HOME']
     : `${home}/.config`
   const keeps = isSystem ? SYSTEM_SETTINGS : `${settings}/countersign`
-  const systemctl = (...words: string[]): Words =>
+  const systemctl = (...words: string[]): CommandWords =>
     isSystem ? ['systemctl', ...words] : ['systemctl', '--user', ...words]
   return {
     name: UNIT,

@@ -7,11 +7,11 @@
 import { win32 } from 'node:path'
 import {
   type Definition,
-  type Standing,
+  type ServiceState,
   TITLE,
-  type Wanted,
-  type Words,
-  placeOf,
+  type ServiceSettings,
+  type CommandWords,
+  unitPath,
 } from './definition.ts'
 import { escaped } from './xml.ts'
 
@@ -25,10 +25,10 @@ export function argument(text: string): string {
   return `"${text.replace(/(\\*)"/g, '$1$1\\"').replace(/\\+$/, '$&$&')}"`
 }
 
-const userOf = ({ env }: Wanted) =>
+const userOf = ({ env }: ServiceSettings) =>
   `${env['USERDOMAIN'] ?? env['COMPUTERNAME'] ?? '.'}\\${env['USERNAME'] ?? 'user'}`
 
-function task(wanted: Wanted): string {
+function task(wanted: ServiceSettings): string {
   const isSystem = wanted.scope === 'system'
   const user = escaped(userOf(wanted))
   const [program, ...words] = [...wanted.program, 'serve']
@@ -97,7 +97,13 @@ ${
  * Parses the state that `Get-ScheduledTask` prints, which is English in every language; that of
  * schtasks is not.
  */
-function standing({ code, out }: { readonly code: number | null; readonly out: string }): Standing {
+function standing({
+  code,
+  out,
+}: {
+  readonly code: number | null
+  readonly out: string
+}): ServiceState {
   const state = out.trim()
   const isThere = code === 0
   return {
@@ -108,13 +114,16 @@ function standing({ code, out }: { readonly code: number | null; readonly out: s
 }
 
 /** Returns the task of a scope, and the commands of schtasks. */
-export function taskScheduler(wanted: Wanted): Definition {
+export function taskScheduler(wanted: ServiceSettings): Definition {
   const { scope, env, program } = wanted
   const isSystem = scope === 'system'
-  const path = win32.join(win32.dirname(placeOf('win32', wanted)), 'countersignd.task.xml')
+  const path = win32.join(win32.dirname(unitPath('win32', wanted)), 'countersignd.task.xml')
   const windows = env['SystemRoot'] ?? 'C:\\Windows'
   // An absolute path, because Windows searches for a bare name in the current folder first.
-  const schtasks = (...words: string[]): Words => [`${windows}\\System32\\schtasks.exe`, ...words]
+  const schtasks = (...words: string[]): CommandWords => [
+    `${windows}\\System32\\schtasks.exe`,
+    ...words,
+  ]
   const stateDir = isSystem
     ? `${windows}\\ServiceProfiles\\LocalService\\AppData\\Local\\countersign`
     : null

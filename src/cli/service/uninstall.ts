@@ -3,7 +3,7 @@
  * them.
  */
 import { StartError } from '../../errors.ts'
-import { type Wanted, type ServicePlatform, placeOf } from './definition.ts'
+import { type ServiceSettings, type ServicePlatform, unitPath } from './definition.ts'
 import { definitionOf } from './definitions.ts'
 import { takeAway } from './install.ts'
 import { keptOf } from './previous.ts'
@@ -28,9 +28,9 @@ export interface Gone {
 export async function uninstall(
   machine: Machine,
   platform: ServicePlatform,
-  wanted: Wanted,
+  wanted: ServiceSettings,
 ): Promise<Gone> {
-  const place = placeOf(platform, wanted)
+  const place = unitPath(platform, wanted)
   const definition = definitionOf(platform, { ...wanted, program: [place] })
   const { path, encoding } = definition.file
   const installed = machine.read(path)
@@ -92,7 +92,7 @@ export async function purgeAll(
  * Checks that nothing is left of a removal.
  * @throws StartError with the paths that are left
  */
-export function demandGone(left: readonly string[]): void {
+export function requireGone(left: readonly string[]): void {
   if (left.length > 0)
     throw new StartError('failed', `These are left, remove them yourself: ${left.join(', ')}`)
 }

@@ -3,7 +3,7 @@
  * fixed-length parts, so that no two derivations ever hash the same string.
  */
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import { demand } from '../refusal.ts'
+import { requireThat } from '../refusal.ts'
 
 /** The form of every label of protocol 2. */
 export type Label = `countersign/v2/${string}`
@@ -18,7 +18,7 @@ export const labelled = (label: Label, ...parts: Uint8Array[]): Uint8Array =>
  */
 export function u32be(value: number): Uint8Array {
   const fits = Number.isInteger(value) && value >= 0 && value < 2 ** 32
-  demand(fits, 'bad_value', 'an epoch is a whole number below 2^32')
+  requireThat(fits, 'bad_value', 'an epoch is a whole number below 2^32')
   const bytes = new Uint8Array(4)
   new DataView(bytes.buffer).setUint32(0, value)
   return bytes
@@ -29,7 +29,7 @@ export function u32be(value: number): Uint8Array {
  * @throws Refusal `bad_value` unless it is an integer from 0 to 2^53 − 1
  */
 export function u64be(value: number): Uint8Array {
-  demand(Number.isSafeInteger(value) && value >= 0, 'bad_value', `not a count: ${value}`)
+  requireThat(Number.isSafeInteger(value) && value >= 0, 'bad_value', `not a count: ${value}`)
   const bytes = new Uint8Array(8)
   new DataView(bytes.buffer).setBigUint64(0, BigInt(value))
   return bytes
@@ -40,5 +40,9 @@ export function u64be(value: number): Uint8Array {
  * @throws Refusal `bad_length`
  */
 export function requireLength(bytes: Uint8Array, length: number, what: string): void {
-  demand(bytes.length === length, 'bad_length', `${what} is ${length} bytes, not ${bytes.length}`)
+  requireThat(
+    bytes.length === length,
+    'bad_length',
+    `${what} is ${length} bytes, not ${bytes.length}`,
+  )
 }

@@ -4,7 +4,7 @@
  * bytes are a valid id.
  */
 import { randomBytes } from '@noble/hashes/utils.js'
-import { demand } from '../refusal.ts'
+import { requireThat } from '../refusal.ts'
 
 /** The prefixes of the ids that enter signatures and key derivations. */
 export const PREFIX = {
@@ -24,7 +24,7 @@ const BODY = 26
  * @throws Refusal `length` for other byte counts
  */
 export function formatId(prefix: string, bytes: Uint8Array): string {
-  demand(bytes.length === 16, 'length', 'an id is 16 bytes')
+  requireThat(bytes.length === 16, 'length', 'an id is 16 bytes')
   let text = ''
   // 26 characters hold 130 bits; the two spare ones come first and are zero, as in a ULID.
   let held = 0
@@ -46,18 +46,18 @@ export function formatId(prefix: string, bytes: Uint8Array): string {
  *   character above 7 would need more than 128 bits)
  */
 export function parseId(prefix: string, text: string): Uint8Array {
-  demand(text.startsWith(prefix), 'prefix', `an id here begins with ${prefix}`)
+  requireThat(text.startsWith(prefix), 'prefix', `an id here begins with ${prefix}`)
   const body = text.slice(prefix.length)
-  demand(body.length === BODY, 'length', `an id has ${BODY} characters after ${prefix}`)
-  demand(!/[A-Z]/.test(body), 'upper_case', 'an id is lower case')
+  requireThat(body.length === BODY, 'length', `an id has ${BODY} characters after ${prefix}`)
+  requireThat(!/[A-Z]/.test(body), 'upper_case', 'an id is lower case')
   const bytes = new Uint8Array(16)
   let held = 0
   let bits = -2
   let at = 0
   for (let i = 0; i < BODY; i++) {
     const value = ALPHABET.indexOf(body.charAt(i))
-    demand(value >= 0, 'alphabet', 'an id is written in Crockford base32')
-    demand(i > 0 || value < 8, 'overflow', 'the first character of an id is at most 7')
+    requireThat(value >= 0, 'alphabet', 'an id is written in Crockford base32')
+    requireThat(i > 0 || value < 8, 'overflow', 'the first character of an id is at most 7')
     held = ((held << 5) | value) & 0xfff
     bits += 5
     if (bits >= 8) {

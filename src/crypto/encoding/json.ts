@@ -4,7 +4,7 @@
  * spelling of a number, and two readers that differ there read two different entries under one
  * signature.
  */
-import { quoted } from './quoted.ts'
+import { inMessage } from './quoted.ts'
 import { Refusal } from '../refusal.ts'
 
 export type Json = null | boolean | number | string | Json[] | JsonObject
@@ -88,7 +88,8 @@ export function parseJson(bytes: Uint8Array): JsonObject {
     if (mark('}')) return members
     do {
       const name = string()
-      if (members.has(name)) throw new Refusal('duplicate_member', `two members: ${quoted(name)}`)
+      if (members.has(name))
+        throw new Refusal('duplicate_member', `two members: ${inMessage(name)}`)
       if (!mark(':')) throw badJson()
       members.set(name, value(level + 1))
     } while (mark(','))

@@ -19,5 +19,5 @@ export const printableJson = (value: unknown, indent?: number): string =>
 /**
  * Returns a text quoted for a message: a JSON string of at most 40 characters before escaping.
  */
-export const quoted = (text: string): string =>
+export const inMessage = (text: string): string =>
   printableJson(text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 1).toWellFormed()}…`)

@@ -15,12 +15,12 @@ import {
   newJti,
   optionalClaim,
   parseJwt,
-  seconds,
+  numericDate,
   signJwt,
   verifyJwt,
 } from './jwt.ts'
-import { id, natural, text, type Kind } from '../logs/payload.ts'
-import { demand } from '../refusal.ts'
+import { id, natural, text, type MemberKind } from '../logs/payload.ts'
+import { requireThat } from '../refusal.ts'
 
 /**
  * The latest `exp` by the signer's clock, in seconds from now; a server stores a `jti` little
@@ -50,10 +50,10 @@ export async function signAssertion(
   key: KeyPair,
 ): Promise<string> {
   const { audience, at, lifetimeS = 60 } = of
-  const fits = seconds(lifetimeS) >= 1 && lifetimeS <= LONGEST_S
-  demand(fits, 'bad_value', `an assertion lives 1 to ${LONGEST_S} seconds`)
+  const fits = numericDate(lifetimeS) >= 1 && lifetimeS <= LONGEST_S
+  requireThat(fits, 'bad_value', `an assertion lives 1 to ${LONGEST_S} seconds`)
   const iss = machine(of.machine)
-  const exp = seconds(at) + lifetimeS
+  const exp = numericDate(at) + lifetimeS
   const claims = { iss, sub: iss, aud: audience, iat: at, exp, jti: newJti() }
   return signJwt({ typ: 'JWT', kid: thumbprint(key.jwk) }, claims, key.secret)
 }
@@ -81,19 +81,19 @@ export async function verifyAssertion(
   const jwt = parse(assertion)
   const client = clientOf(jwt)
   const own = client.kid === null || client.kid === thumbprint(publicKey)
-  demand(own, 'kid_mismatch', 'kid is not the key of the machine')
+  requireThat(own, 'kid_mismatch', 'kid is not the key of the machine')
   await verifyJwt(jwt, publicKey) // RFC 7523 section 3, item 9
 
   const here = claim(jwt, 'aud', texts).some((name) => audiences.includes(name)) // item 3
-  demand(here, 'wrong_audience', 'an assertion for another server')
+  requireThat(here, 'wrong_audience', 'an assertion for another server')
   const exp = claim(jwt, 'exp', natural) // item 4
-  demand(now < exp + LEEWAY_S, 'expired', 'the assertion has expired')
+  requireThat(now < exp + LEEWAY_S, 'expired', 'the assertion has expired')
   // By the signer's clock, which may be ahead by the leeway that `iat` allows.
   const latest = now + LONGEST_S + LEEWAY_S
-  demand(exp <= latest, 'expires_too_late', `exp is more than ${LONGEST_S} s ahead`)
+  requireThat(exp <= latest, 'expires_too_late', `exp is more than ${LONGEST_S} s ahead`)
   for (const name of ['nbf', 'iat']) {
     const begins = optionalClaim(jwt, name, natural) ?? 0 // items 5 and 6
-    demand(begins <= now + LEEWAY_S, 'not_yet_valid', `${name} is in the future`)
+    requireThat(begins <= now + LEEWAY_S, 'not_yet_valid', `${name} is in the future`)
   }
   return { machine: client.machine, jti: claim(jwt, 'jti', jti), exp } // item 7
 }
@@ -103,16 +103,18 @@ function parse(assertion: string): Compact {
   // RFC 7519 section 5.1: optional, but no other kind of token may serve as an assertion.
   const { header } = jwt
   const fits = !header.has('typ') || text(header.get('typ')!).toUpperCase() === 'JWT'
-  demand(fits, 'wrong_typ', 'typ is JWT')
+  requireThat(fits, 'wrong_typ', 'typ is JWT')
   return jwt
 }
 
 function clientOf(jwt: Compact): ClaimedClient {
   const kid = jwt.header.has('kid') ? text(jwt.header.get('kid')!) : null
   const sub = claim(jwt, 'sub', machine) // RFC 7523 section 3, item 2B
-  demand(claim(jwt, 'iss', text) === sub, 'sub_mismatch', 'iss and sub are the machine') // item 1
+  // Item 1.
+  requireThat(claim(jwt, 'iss', text) === sub, 'sub_mismatch', 'iss and sub are the machine')
   return { machine: sub, kid }
 }
 
 /** RFC 7519 section 4.1.3: one name or several. */
-const texts: Kind<string[]> = (value: Json) => (Array.isArray(value) ? value : [value]).map(text)
+const texts: MemberKind<string[]> = (value: Json) =>
+  (Array.isArray(value) ? value : [value]).map(text)

@@ -17,19 +17,19 @@ import {
   newJti,
   optionalClaim,
   parseJwt,
-  seconds,
+  numericDate,
   signJwt,
   verifyJwt,
 } from './jwt.ts'
 import { natural, record, text } from '../logs/payload.ts'
-import { demand } from '../refusal.ts'
+import { requireThat } from '../refusal.ts'
 
 const TYP = 'dpop+jwt'
 const readJwk = record({ kty: text, crv: text, x: text })
 /** RFC 7518 section 6, RFC 8037 section 2: members that hold a private or a symmetric key. */
 const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-export type Proof = {
+export type DpopProof = {
   /** RFC 7638 thumbprint of the sender's key: the `jkt` of its access token. */
   thumbprint: string
   jti: string
@@ -50,12 +50,12 @@ export async function signProof(
   key: KeyPair,
 ): Promise<string> {
   const { method, url, at, accessToken, nonce } = request
-  demand(targetOf(url) !== null, 'bad_value', 'not an http or https URL')
+  requireThat(targetOf(url) !== null, 'bad_value', 'not an http or https URL')
   const claims = {
     jti: newJti(),
     htm: method,
     htu: url.replace(/[?#].*/s, ''),
-    iat: seconds(at),
+    iat: numericDate(at),
     ...(accessToken === undefined ? {} : { ath: athOf(accessToken) }),
     ...(nonce === undefined ? {} : { nonce }),
   }
@@ -76,25 +76,27 @@ export async function signProof(
 export async function verifyProof(
   proof: string,
   expected: { method: string; url: string; accessToken: string | null; now: number },
-): Promise<Proof> {
+): Promise<DpopProof> {
   // Section 4.3 check 2, and check 3 with the claims below.
   const jwt = parseJwt(proof, ['typ', 'jwk'])
-  demand(jwt.header.get('typ') === TYP, 'wrong_typ', `typ is ${TYP}`) // check 4
+  requireThat(jwt.header.get('typ') === TYP, 'wrong_typ', `typ is ${TYP}`) // check 4
   const jwk = publicHalf(jwt.header.get('jwk')!) // check 7
   await verifyJwt(jwt, jwk) // check 6; check 5, the algorithm, is in parseJwt
 
-  const found: Proof = {
+  const found: DpopProof = {
     thumbprint: thumbprint(jwk),
     jti: claim(jwt, 'jti', jti),
     iat: claim(jwt, 'iat', natural),
     nonce: optionalClaim(jwt, 'nonce', text), // check 10 is the caller's
   }
   const { method, url, accessToken, now } = expected
-  demand(claim(jwt, 'htm', text) === method, 'wrong_htm', 'a proof for another method') // check 8
+  // Check 8.
+  requireThat(claim(jwt, 'htm', text) === method, 'wrong_htm', 'a proof for another method')
   const target = targetOf(claim(jwt, 'htu', text))
-  demand(target !== null && target === targetOf(url), 'wrong_htu', 'a proof for another URL') // 9
+  // Check 9.
+  requireThat(target !== null && target === targetOf(url), 'wrong_htu', 'a proof for another URL')
   const fresh = Math.abs(found.iat - now) <= LEEWAY_S
-  demand(fresh, 'wrong_iat', `iat is more than ${LEEWAY_S} s from the time here`) // check 11
+  requireThat(fresh, 'wrong_iat', `iat is more than ${LEEWAY_S} s from the time here`) // check 11
   checkAth(optionalClaim(jwt, 'ath', text), accessToken) // check 12
   return found
 }
@@ -104,19 +106,19 @@ export async function verifyProof(
  */
 function checkAth(ath: string | null, accessToken: string | null): void {
   if (accessToken === null) {
-    return demand(ath === null, 'superfluous_ath', 'ath without an access token')
+    return requireThat(ath === null, 'superfluous_ath', 'ath without an access token')
   }
-  demand(ath !== null, 'missing_ath', 'no ath for the access token')
-  demand(ath === athOf(accessToken), 'ath_mismatch', 'a proof for another access token')
+  requireThat(ath !== null, 'missing_ath', 'no ath for the access token')
+  requireThat(ath === athOf(accessToken), 'ath_mismatch', 'a proof for another access token')
 }
 
 /** RFC 9449 section 4.2: base64url SHA-256 over the ASCII access token. */
 const athOf = (accessToken: string) => encodeBase64url(sha256(utf8ToBytes(accessToken)))
 
 function publicHalf(value: Json): PublicJwk {
-  demand(value instanceof Map, 'bad_value', 'jwk is an object')
+  requireThat(value instanceof Map, 'bad_value', 'jwk is an object')
   const secret = PRIVATE.find((name) => value.has(name))
-  demand(secret === undefined, 'private_key', `jwk holds the private member ${secret}`)
+  requireThat(secret === undefined, 'private_key', `jwk holds the private member ${secret}`)
   return readJwk(value) as PublicJwk
 }
 

@@ -5,7 +5,7 @@ import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
-import { demand } from '../refusal.ts'
+import { requireThat } from '../refusal.ts'
 
 /** An Ed25519 key. */
 export type PublicJwk = { kty: 'OKP'; crv: 'Ed25519'; x: string }
@@ -28,7 +28,7 @@ export function publicJwk(bytes: Uint8Array): PublicJwk {
  */
 export function jwkBytes(jwk: PublicJwk): Uint8Array {
   const bytes = jwkForm(jwk)
-  demand(isPrimeOrder(bytes), 'bad_key', 'not a point of the prime-order group')
+  requireThat(isPrimeOrder(bytes), 'bad_key', 'not a point of the prime-order group')
   return bytes
 }
 
@@ -39,13 +39,13 @@ export function jwkBytes(jwk: PublicJwk): Uint8Array {
  */
 export function jwkForm(jwk: PublicJwk): Uint8Array {
   for (const name of ['kty', 'crv', 'x']) {
-    demand(Object.hasOwn(jwk, name), 'missing_member', `a JWK has the member ${name}`)
+    requireThat(Object.hasOwn(jwk, name), 'missing_member', `a JWK has the member ${name}`)
   }
-  demand(Object.keys(jwk).length === 3, 'unknown_member', 'a JWK here is exactly kty, crv, x')
-  demand(jwk.kty === 'OKP' && jwk.crv === 'Ed25519', 'bad_key', 'not an Ed25519 key')
-  demand(typeof jwk.x === 'string', 'bad_value', 'x is base64url')
+  requireThat(Object.keys(jwk).length === 3, 'unknown_member', 'a JWK here is exactly kty, crv, x')
+  requireThat(jwk.kty === 'OKP' && jwk.crv === 'Ed25519', 'bad_key', 'not an Ed25519 key')
+  requireThat(typeof jwk.x === 'string', 'bad_value', 'x is base64url')
   const bytes = decodeBase64url(jwk.x)
-  demand(bytes.length === 32, 'bad_value', 'x is 32 bytes')
+  requireThat(bytes.length === 32, 'bad_value', 'x is 32 bytes')
   return bytes
 }
 

@@ -9,7 +9,7 @@ import { encodeBase64url } from '../encoding/base64url.ts'
 import { isPrimeOrder } from './jwk.ts'
 import type { ParsedJws, Typ } from './jws.ts'
 import { memo } from '../encoding/memo.ts'
-import { demand } from '../refusal.ts'
+import { requireThat } from '../refusal.ts'
 
 /**
  * Signs `payload` as JSON with an Ed25519 seed of 32 bytes; `kid` is the thumbprint of its public
@@ -25,7 +25,7 @@ export function signJws(typ: Typ, kid: string, payload: object, seed: Uint8Array
  * @throws Refusal `bad_length` for another seed
  */
 export function signCompact(header: object, payload: object, seed: Uint8Array): string {
-  demand(seed.length === 32, 'bad_length', 'an Ed25519 seed is 32 bytes')
+  requireThat(seed.length === 32, 'bad_length', 'an Ed25519 seed is 32 bytes')
   const part = (value: object) => encodeBase64url(utf8ToBytes(JSON.stringify(value)))
   const input = `${part(header)}.${part(payload)}`
   return `${input}.${encodeBase64url(ed25519.sign(utf8ToBytes(input), seed))}`
@@ -44,7 +44,7 @@ export function verifyJws(
   publicKey: Uint8Array,
 ): void {
   const good = isSignature(signature, signingInput, publicKey)
-  demand(good, 'bad_signature', 'the signature does not verify')
+  requireThat(good, 'bad_signature', 'the signature does not verify')
 }
 
 /**

@@ -8,7 +8,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { decodeBase64url } from '../encoding/base64url.ts'
 import { parseJson, type JsonObject } from '../encoding/json.ts'
-import { demand } from '../refusal.ts'
+import { requireThat } from '../refusal.ts'
 
 /** `typ` separates the domains: a signature is never valid for two kinds of structure. */
 export type Typ =
@@ -47,7 +47,7 @@ export function parseCompact(text: string): Compact {
   const parts = text.split('.')
   const [header = '', payload = '', signature = ''] = parts
   const whole = parts.length === 3 && header !== '' && payload !== ''
-  demand(whole, 'malformed', 'not a JWS compact')
+  requireThat(whole, 'malformed', 'not a JWS compact')
   return {
     header: parseJson(decodeBase64url(header)),
     payload: parseJson(decodeBase64url(payload)),
@@ -63,14 +63,14 @@ export function hashOf(jws: string): Uint8Array {
 
 function readHeader(header: JsonObject, typ: Typ): string {
   const [alg, found, kid] = ['alg', 'typ', 'kid'].map((name) => {
-    demand(header.has(name), 'missing_header', `no ${name} in the header`)
+    requireThat(header.has(name), 'missing_header', `no ${name} in the header`)
     return header.get(name)
   })
   // RFC 7515 section 4.1.11: no extension is understood, so `crit` or `b64` cannot change
   // anything.
-  demand(header.size === 3, 'extra_header', 'the header is exactly alg, typ, kid')
-  demand(alg === 'Ed25519', 'wrong_alg', 'alg is Ed25519')
-  demand(found === typ, 'wrong_typ', `typ is ${typ}`)
-  demand(typeof kid === 'string', 'bad_value', 'kid is a thumbprint')
+  requireThat(header.size === 3, 'extra_header', 'the header is exactly alg, typ, kid')
+  requireThat(alg === 'Ed25519', 'wrong_alg', 'alg is Ed25519')
+  requireThat(found === typ, 'wrong_typ', `typ is ${typ}`)
+  requireThat(typeof kid === 'string', 'bad_value', 'kid is a thumbprint')
   return kid
 }

@@ -9,9 +9,9 @@ import { encodeBase64url } from '../encoding/base64url.ts'
 import { jwkForm, type PublicJwk } from './jwk.ts'
 import { parseCompact, type Compact } from './jws.ts'
 import { signCompact } from './jws-signature.ts'
-import { text, type Kind } from '../logs/payload.ts'
-import { quoted } from '../encoding/quoted.ts'
-import { demand } from '../refusal.ts'
+import { text, type MemberKind } from '../logs/payload.ts'
+import { inMessage } from '../encoding/quoted.ts'
+import { requireThat } from '../refusal.ts'
 
 /** The largest difference between the clocks of two parties, in seconds. */
 export const LEEWAY_S = 60
@@ -43,14 +43,15 @@ export function parseJwt(
   const parsed = parseCompact(jwt)
   const { header } = parsed
   const wanted = ['alg', ...required]
-  for (const name of wanted) demand(header.has(name), 'missing_header', `no ${name} in the header`)
+  for (const name of wanted)
+    requireThat(header.has(name), 'missing_header', `no ${name} in the header`)
   for (const name of header.keys()) {
     // RFC 7515 section 4.1.11: no extension is understood, so `crit` or `b64` cannot change
     // anything.
     const known = wanted.includes(name) || optional.includes(name)
-    demand(known, 'extra_header', `the header may not hold ${quoted(name)}`)
+    requireThat(known, 'extra_header', `the header may not hold ${inMessage(name)}`)
   }
-  demand(ALGS.includes(header.get('alg')), 'wrong_alg', 'alg is Ed25519')
+  requireThat(ALGS.includes(header.get('alg')), 'wrong_alg', 'alg is Ed25519')
   return parsed
 }
 
@@ -64,16 +65,16 @@ export async function verifyJwt(jwt: Compact, publicKey: PublicJwk): Promise<voi
   // WebCrypto: eight times as fast as noble, import included (8,200 a second, noble 1,000).
   const key = await crypto.subtle.importKey('raw', raw, 'Ed25519', false, ['verify'])
   const valid = await crypto.subtle.verify('Ed25519', key, jwt.signature, jwt.signingInput)
-  demand(valid, 'bad_signature', 'the signature does not verify')
+  requireThat(valid, 'bad_signature', 'the signature does not verify')
 }
 
 /**
  * Returns the value of a claim.
  * @throws Refusal `missing_member`, and as the kind
  */
-export function claim<T>(jwt: Compact, name: string, kind: Kind<T>): T {
+export function claim<T>(jwt: Compact, name: string, kind: MemberKind<T>): T {
   const value = jwt.payload.get(name)
-  demand(value !== undefined, 'missing_member', `no claim ${name}`)
+  requireThat(value !== undefined, 'missing_member', `no claim ${name}`)
   return kind(value)
 }
 
@@ -81,14 +82,14 @@ export function claim<T>(jwt: Compact, name: string, kind: Kind<T>): T {
  * Returns the value of a claim; null if there is none.
  * @throws Refusal as the kind
  */
-export function optionalClaim<T>(jwt: Compact, name: string, kind: Kind<T>): T | null {
+export function optionalClaim<T>(jwt: Compact, name: string, kind: MemberKind<T>): T | null {
   return jwt.payload.has(name) ? claim(jwt, name, kind) : null
 }
 
 /** `jti`, which a verifier stores to reject a second use: 1 to 200 characters. */
-export const jti: Kind<string> = (value) => {
+export const jti: MemberKind<string> = (value) => {
   const { length } = text(value)
-  demand(length >= 1 && length <= 200, 'bad_jti', 'jti has 1 to 200 characters')
+  requireThat(length >= 1 && length <= 200, 'bad_jti', 'jti has 1 to 200 characters')
   return value as string
 }
 
@@ -99,7 +100,7 @@ export const newJti = () => encodeBase64url(randomBytes(16))
  * Checks Unix seconds for a claim and returns them.
  * @throws Refusal `bad_value` unless they are a whole number from 0 on
  */
-export function seconds(at: number): number {
-  demand(Number.isSafeInteger(at) && at >= 0, 'bad_value', 'a time is whole Unix seconds')
+export function numericDate(at: number): number {
+  requireThat(Number.isSafeInteger(at) && at >= 0, 'bad_value', 'a time is whole Unix seconds')
   return at
 }

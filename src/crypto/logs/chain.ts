@@ -5,7 +5,7 @@
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { hashOf } from '../jose/jws.ts'
-import { demand, Refusal, type Reason } from '../refusal.ts'
+import { requireThat, Refusal, type Reason } from '../refusal.ts'
 
 /**
  * The highest place verified before: `head` is the hash of entry `seq`, 32 bytes. Each entry
@@ -13,12 +13,12 @@ import { demand, Refusal, type Reason } from '../refusal.ts'
  * are not verified again. With `heads`, the hash of every entry until then, a fork is recognised
  * as a fork even if the other branch is shorter.
  */
-export type Known = { seq: number; head: Uint8Array; heads?: readonly Uint8Array[] }
+export type KnownPlace = { seq: number; head: Uint8Array; heads?: readonly Uint8Array[] }
 
 /**
  * Returns the place of the last of `entries`, all of them verified before; undefined for none.
  */
-export function lastPlace(entries: readonly string[]): Known | undefined {
+export function lastPlace(entries: readonly string[]): KnownPlace | undefined {
   const last = entries.at(-1)
   return last === undefined ? undefined : { seq: entries.length - 1, head: hashOf(last) }
 }
@@ -41,7 +41,11 @@ const LAST_PLACES = 1_000
  */
 export function requirePlace(seq: number, takesLast: boolean): void {
   const places = takesLast ? PLACES : PLACES - LAST_PLACES
-  demand(seq < places, 'log_full', `the log takes this op at places below ${places}, not ${seq}`)
+  requireThat(
+    seq < places,
+    'log_full',
+    `the log takes this op at places below ${places}, not ${seq}`,
+  )
 }
 
 /**
@@ -49,7 +53,11 @@ export function requirePlace(seq: number, takesLast: boolean): void {
  * @throws Refusal `log_full`
  */
 export const requirePlaces = (entries: readonly string[]): void =>
-  demand(entries.length <= PLACES, 'log_full', `a log has ${PLACES} places, not ${entries.length}`)
+  requireThat(
+    entries.length <= PLACES,
+    'log_full',
+    `a log has ${PLACES} places, not ${entries.length}`,
+  )
 
 export type Rules<E extends { seq: number; prev: string }, S> = {
   /**
@@ -77,7 +85,7 @@ export type Rules<E extends { seq: number; prev: string }, S> = {
 type Followed<S> = { state: S; heads: Uint8Array[] }
 
 /** Runs a verification to its end and returns its result. */
-export function finish<T>(steps: Generator<void, T, void>): T {
+export function runToEnd<T>(steps: Generator<void, T, void>): T {
   for (;;) {
     const step = steps.next()
     if (step.done === true) return step.value
@@ -97,9 +105,9 @@ export function finish<T>(steps: Generator<void, T, void>): T {
 export function* follow<E extends { seq: number; prev: string }, S>(
   entries: readonly string[],
   rules: Rules<E, S>,
-  known?: Known,
+  known?: KnownPlace,
 ): Generator<void, Followed<S>, void> {
-  demand(entries.length > 0, 'empty', 'a log has at least one entry')
+  requireThat(entries.length > 0, 'empty', 'a log has at least one entry')
   requirePlaces(entries)
   const heads: Uint8Array[] = []
   try {
@@ -116,7 +124,7 @@ export function* follow<E extends { seq: number; prev: string }, S>(
 function* walk<E extends { seq: number; prev: string }, S>(
   entries: readonly string[],
   rules: Rules<E, S>,
-  known: Known | undefined,
+  known: KnownPlace | undefined,
   verified: number,
   heads: Uint8Array[],
 ): Generator<void, Followed<S>, void> {
@@ -125,14 +133,22 @@ function* walk<E extends { seq: number; prev: string }, S>(
     try {
       const proven = index <= verified
       const fits = jws.length <= MOST_CHARACTERS
-      demand(fits, 'too_large', `an entry of ${jws.length} characters, above ${MOST_CHARACTERS}`)
+      requireThat(
+        fits,
+        'too_large',
+        `an entry of ${jws.length} characters, above ${MOST_CHARACTERS}`,
+      )
       const entry = rules.read(jws, proven)
       const { seq } = entry
-      demand(seq <= index, 'gap', `entry ${index} is missing`)
+      requireThat(seq <= index, 'gap', `entry ${index} is missing`)
       const isNew = seq === index || entries[seq] !== jws
-      demand(isNew, 'duplicate_entry', `entry ${seq} comes twice`)
+      requireThat(isNew, 'duplicate_entry', `entry ${seq} comes twice`)
       const prev = seq === 0 ? NO_PREV : encodeBase64url(heads[seq - 1]!)
-      demand(entry.prev === prev, 'prev_mismatch', `entry ${seq} does not follow the one before`)
+      requireThat(
+        entry.prev === prev,
+        'prev_mismatch',
+        `entry ${seq} does not follow the one before`,
+      )
       const hash = hashOf(jws)
       if (seq < index) {
         // Only now: an invalid second successor is no fork, and is rejected for its own fault.
@@ -142,7 +158,7 @@ function* walk<E extends { seq: number; prev: string }, S>(
       }
       state = yield* rules.apply(state, entry, hash, proven)
       const same = isAsSeen(hash, seq, known)
-      demand(same, rules.forked, `entry ${seq} was seen before and was another`)
+      requireThat(same, rules.forked, `entry ${seq} was seen before and was another`)
       heads.push(hash)
     } catch (error) {
       if (error instanceof Refusal) error.details.entry = index
@@ -151,7 +167,7 @@ function* walk<E extends { seq: number; prev: string }, S>(
     yield
   }
   const whole = known === undefined || known.seq < heads.length
-  demand(whole, 'rollback', `entry ${known?.seq} was seen before and is missing`)
+  requireThat(whole, 'rollback', `entry ${known?.seq} was seen before and is missing`)
   return { state: state!, heads }
 }
 
@@ -174,7 +190,7 @@ function* stateBefore<E extends { seq: number; prev: string }, S>(
 }
 
 /** Whether the hash of entry `seq` equals the one seen there, if any was. */
-function isAsSeen(hash: Uint8Array, seq: number, known: Known | undefined): boolean {
+function isAsSeen(hash: Uint8Array, seq: number, known: KnownPlace | undefined): boolean {
   const seen = known?.seq === seq ? known.head : known?.heads?.[seq]
   return seen === undefined || encodeBase64url(seen) === encodeBase64url(hash)
 }

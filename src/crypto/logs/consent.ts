@@ -9,7 +9,7 @@ import { parseJws, type ParsedJws } from '../jose/jws.ts'
 import { signJws } from '../jose/jws-signature.ts'
 import { type KeyLog, signerAt, verifySignedBy } from './key-log.ts'
 import { accountId, base64url, id, natural, payload, place } from './payload.ts'
-import { demand, onRefusal, Refusal, type Reason } from '../refusal.ts'
+import { requireThat, onRefusal, Refusal, type Reason } from '../refusal.ts'
 
 const readPayload = payload({
   connection: id(PREFIX.connection),
@@ -88,13 +88,13 @@ export function verifyConsent(
     consent.connection === add.connection &&
     consent.inviter === add.inviter &&
     consent.account === add.account
-  demand(isSame, 'consent_mismatch', 'a consent to another connection, inviter or account')
+  requireThat(isSame, 'consent_mismatch', 'a consent to another connection, inviter or account')
 
   const { seq, head } = consent.key_log
   const known = log.heads[seq]
   const isPlace = known !== undefined && encodeBase64url(known) === head
-  demand(isPlace, 'consent_log', 'key_log is not a place of the key log of the member')
-  demand(seq <= add.memberLog, 'consent_log', 'key_log is later than member_log')
+  requireThat(isPlace, 'consent_log', 'key_log is not a place of the key log of the member')
+  requireThat(seq <= add.memberLog, 'consent_log', 'key_log is later than member_log')
   // A reset revokes every device: a device active at both places is of one generation at both.
   const signer = asReason('consent_log', () => {
     signerAt(log, consent.device, seq)

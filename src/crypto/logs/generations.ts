@@ -8,7 +8,7 @@ import { labelled, u64be } from '../encoding/hash-input.ts'
 import { parseId, PREFIX } from '../encoding/id.ts'
 import { isSignature } from '../jose/jws-signature.ts'
 import type { RecoveryEntry, ResetEntry } from './key-log-form.ts'
-import { demand, Refusal } from '../refusal.ts'
+import { requireThat, Refusal } from '../refusal.ts'
 
 export type Generation = {
   /** The number of its first entry: 0, or a reset. */
@@ -125,12 +125,12 @@ export function* addGeneration(
 ): Generator<void, string | null, void> {
   const next = generations.length + 1
   const most = `a log has at most ${MOST_GENERATIONS} generations`
-  demand(next <= MOST_GENERATIONS, 'log_full', most)
+  requireThat(next <= MOST_GENERATIONS, 'log_full', most)
   const recovery =
     entry.recovery_sig === undefined ? null : yield* vouchingKey(generations, entry, before)
   const isTaken = next <= MOST_GENERATIONS - LAST_GENERATIONS || mayTakeLast(generations, recovery)
   const kept = `${most}, the last ${LAST_GENERATIONS} of them for resets with the recovery key`
-  demand(isTaken, 'log_full', kept)
+  requireThat(isTaken, 'log_full', kept)
   if (recovery !== null) {
     for (const one of generations) {
       if (one.recovery === recovery) one.successor ??= next
@@ -165,11 +165,11 @@ export function replaceRecoveryKey(
   const inForce = keyInForce(generations)
   if (inForce === null) {
     const absent = signature === undefined
-    demand(absent, 'superfluous_member', 'recovery_sig, though no recovery key is in force')
+    requireThat(absent, 'superfluous_member', 'recovery_sig, though no recovery key is in force')
   } else {
     const message = 'the recovery key in force does not vouch for the new one'
-    demand(signature !== undefined, 'missing_recovery_sig', message)
-    demand(proven || isVouchedFor(entry, signature, inForce), 'bad_recovery_sig', message)
+    requireThat(signature !== undefined, 'missing_recovery_sig', message)
+    requireThat(proven || isVouchedFor(entry, signature, inForce), 'bad_recovery_sig', message)
   }
   generations.at(-1)!.recovery = entry.key.x
 }

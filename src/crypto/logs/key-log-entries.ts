@@ -7,7 +7,7 @@ import { ed25519 } from '@noble/curves/ed25519.js'
 import { accountIdOf } from '../account-id.ts'
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { NO_PREV } from './chain.ts'
-import { publicKeys, type DeviceKeys, type KeyPair } from '../device-keys.ts'
+import { publicKeys, type DeviceKeyPairs, type KeyPair } from '../device-keys.ts'
 import { rawKeys, type LoggedKeys } from '../device-public-keys.ts'
 import { recoveryInput, type Vouched } from './generations.ts'
 import { thumbprint } from '../jose/jwk.ts'
@@ -18,7 +18,7 @@ import { verifyKeyLog, type KeyLog } from './key-log.ts'
 /** An active device that signs: its id, the thumbprint and the seed (32 bytes) of its key. */
 export type Signed = { by: string; kid: string; seed: Uint8Array; at: number }
 /** A device that signs for itself. */
-export type SelfSigned = { device: string; keys: DeviceKeys; at: number }
+export type SelfSigned = { device: string; keys: DeviceKeyPairs; at: number }
 /** A recovery key, or `recovery_sig` as that key made it elsewhere (`vouchFor`). */
 export type Recovery = KeyPair | { readonly signature: string }
 

@@ -17,15 +17,15 @@ import {
   record,
   signingJwk,
   verifiedJwk,
-  type Kind,
+  type MemberKind,
 } from './payload.ts'
-import { demand } from '../refusal.ts'
+import { requireThat } from '../refusal.ts'
 
 const NAMES = ['add', 'revoke', 'reset', 'renew', 'recovery'] as const
 export type Op = (typeof NAMES)[number]
 
 /** The optional members, and the whole payload, with public keys read by `jwk`. */
-const optional = (jwk: Kind<PublicJwk>) => ({
+const optional = (jwk: MemberKind<PublicJwk>) => ({
   device: id(PREFIX.device),
   keys: record({ sign: jwk, seal: base64url(32), auth: jwk }),
   salt: base64url(32),
@@ -33,7 +33,7 @@ const optional = (jwk: Kind<PublicJwk>) => ({
   key: jwk,
   recovery_sig: base64url(64),
 })
-const payloadOf = (jwk: Kind<PublicJwk>) =>
+const payloadOf = (jwk: MemberKind<PublicJwk>) =>
   payload(
     {
       account: accountId,
@@ -70,23 +70,23 @@ export type EntryOf<O extends Op> = Common & { op: O; jws: ParsedJws } & Require
 export type FirstEntry = EntryOf<'add'> & { salt: string }
 export type ResetEntry = EntryOf<'reset'> & { recovery_sig?: string }
 export type RecoveryEntry = EntryOf<'recovery'> & { recovery_sig?: string }
-export type Entry =
+export type KeyLogEntry =
   EntryOf<'add'> | EntryOf<'revoke'> | EntryOf<'renew'> | ResetEntry | RecoveryEntry
 
 /**
  * Parses an entry; its signature is not verified yet.
  * @throws Refusal as `parseJws` and payloads; `bad_op`, `log_full`
  */
-export const readEntry = (text: string): Entry => entryOf(text, readPayload)
+export const readKeyLogEntry = (text: string): KeyLogEntry => entryOf(text, readPayload)
 
 /** Like `readEntry`, for an entry that was verified before: its keys are points of the group. */
-export const readVerified = (text: string): Entry => entryOf(text, readVerifiedPayload)
+export const readVerified = (text: string): KeyLogEntry => entryOf(text, readVerifiedPayload)
 
-function entryOf(text: string, read: typeof readPayload): Entry {
+function entryOf(text: string, read: typeof readPayload): KeyLogEntry {
   const jws = parseJws(text, 'keylog+jws')
   const entry = read(jws.payload)
   const { op, seq } = entry
-  demand(seq !== 0 || op === 'add', 'bad_op', 'a log begins with add')
+  requireThat(seq !== 0 || op === 'add', 'bad_op', 'a log begins with add')
   requireKeyLogPlace(op, seq)
   const uses: Optional[] = [...USES[op]]
   if (seq === 0) uses.push('salt')
@@ -94,7 +94,7 @@ function entryOf(text: string, read: typeof readPayload): Entry {
   if (signable) uses.push('recovery_sig')
   exactly(entry, Object.keys(OPTIONAL), uses)
   // `exactly` has checked that the members of the op are there, and no others.
-  return { ...entry, jws } as Entry
+  return { ...entry, jws } as KeyLogEntry
 }
 
 /**

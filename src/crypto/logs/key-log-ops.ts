@@ -6,8 +6,8 @@ import { addGeneration, replaceRecoveryKey, type Generation, type Vouchers } fro
 import { thumbprint } from '../jose/jwk.ts'
 import type { ParsedJws } from '../jose/jws.ts'
 import { verifyJws } from '../jose/jws-signature.ts'
-import type { Entry, EntryOf, FirstEntry, ResetEntry } from './key-log-form.ts'
-import { demand, type Reason } from '../refusal.ts'
+import type { KeyLogEntry, EntryOf, FirstEntry, ResetEntry } from './key-log-form.ts'
+import { requireThat, type Reason } from '../refusal.ts'
 
 type Renewal = { readonly seq: number; readonly seal: string }
 
@@ -29,7 +29,7 @@ export type Device = {
 }
 
 /** The collections only grow, so that entries extend them in place. */
-export type State = {
+export type KeyLogState = {
   /** In order of addition. A revoked device keeps its place. */
   readonly devices: Map<string, Device & { readonly renewals: Renewal[] }>
   /** The ids of the unrevoked ones. */
@@ -52,9 +52,9 @@ export function signerAt<D extends Pick<Device, 'addedAt' | 'revokedAt'>>(
 ): D {
   const found = devices.get(device)
   const named = found !== undefined && found.addedAt <= seq
-  demand(named, 'unknown_signer', 'the log has no such device')
+  requireThat(named, 'unknown_signer', 'the log has no such device')
   const active = found.revokedAt === null || found.revokedAt > seq
-  demand(active, 'revoked_signer', 'the signing device is revoked')
+  requireThat(active, 'revoked_signer', 'the signing device is revoked')
   return found
 }
 
@@ -68,7 +68,7 @@ export function verifySignedBy(
   jws: ParsedJws,
   proven = false,
 ): void {
-  demand(jws.kid === device.kid, 'kid_mismatch', 'kid is not the signing key of the device')
+  requireThat(jws.kid === device.kid, 'kid_mismatch', 'kid is not the signing key of the device')
   if (!proven) verifyJws(jws, decodeBase64url(device.keys.sign.x))
 }
 
@@ -79,12 +79,12 @@ export function verifySignedBy(
  * @param vouchers the recovery keys found then, if they are still available
  * @throws Refusal for the first rule broken: see `verifyKeyLog`
  */
-export function* applyEntry(
-  before: State | undefined,
-  entry: Entry,
+export function* applyKeyLogEntry(
+  before: KeyLogState | undefined,
+  entry: KeyLogEntry,
   hash: Uint8Array,
   { proven, vouchers }: { proven: boolean; vouchers: Vouchers | undefined },
-): Generator<void, State, void> {
+): Generator<void, KeyLogState, void> {
   if (before === undefined) return firstState(entry as FirstEntry, proven)
   if (entry.op === 'reset') verifySelfSigned(entry, 'reset_not_self_signed', proven)
   else verifySignedBy(signerAt(before, entry.by, entry.seq - 1), entry.jws, proven)
@@ -110,13 +110,13 @@ export function* applyEntry(
   return before
 }
 
-function firstState(entry: FirstEntry, proven: boolean): State {
+function firstState(entry: FirstEntry, proven: boolean): KeyLogState {
   verifySelfSigned(entry, 'seq0_not_self_signed', proven)
   const certified = accountIdOf(rawKeys(entry.keys), decodeBase64url(entry.salt))
   const message = `the first keys are those of ${certified}, not those of ${entry.account}`
-  demand(certified === entry.account, 'account_mismatch', message)
+  requireThat(certified === entry.account, 'account_mismatch', message)
   const generations = [{ root: 0, recovery: null, successor: null }]
-  const state: State = {
+  const state: KeyLogState = {
     devices: new Map(),
     active: new Set(),
     generations,
@@ -135,12 +135,12 @@ function verifySelfSigned(
 ): void {
   const kid = thumbprint(entry.keys.sign)
   const own = entry.by === entry.device && entry.jws.kid === kid
-  demand(own, otherwise, 'signed by another device than the one it names')
+  requireThat(own, otherwise, 'signed by another device than the one it names')
   verifySignedBy({ kid, keys: entry.keys }, entry.jws, proven)
 }
 
 function* resetTo(
-  state: State,
+  state: KeyLogState,
   entry: ResetEntry,
   hash: string,
   { proven, vouchers }: { proven: boolean; vouchers: Vouchers | undefined },
@@ -152,8 +152,11 @@ function* resetTo(
   addDevice(state, entry)
 }
 
-function addDevice(state: State, { device: id, keys, seq }: EntryOf<'add'> | ResetEntry): void {
-  demand(!state.devices.has(id), 'duplicate_device', 'a device id occurs once in a log')
+function addDevice(
+  state: KeyLogState,
+  { device: id, keys, seq }: EntryOf<'add'> | ResetEntry,
+): void {
+  requireThat(!state.devices.has(id), 'duplicate_device', 'a device id occurs once in a log')
   for (const key of [keys.sign.x, keys.seal, keys.auth.x]) requireNewKey(state, key)
   state.devices.set(id, {
     id,
@@ -168,33 +171,36 @@ function addDevice(state: State, { device: id, keys, seq }: EntryOf<'add'> | Res
   state.active.add(id)
 }
 
-function revokeDevice(state: State, { device: id, seq }: EntryOf<'revoke'>): void {
+function revokeDevice(state: KeyLogState, { device: id, seq }: EntryOf<'revoke'>): void {
   const device = state.devices.get(id)
-  demand(device !== undefined, 'unknown_device', 'the log has no device to revoke')
-  demand(device.revokedAt === null, 'already_revoked', 'the device is revoked already')
+  requireThat(device !== undefined, 'unknown_device', 'the log has no device to revoke')
+  requireThat(device.revokedAt === null, 'already_revoked', 'the device is revoked already')
   markRevoked(state, id, seq)
 }
 
 /** Walks only the active devices: a log of many resets has many revoked ones. */
-function revokeAll(state: State, seq: number): void {
+function revokeAll(state: KeyLogState, seq: number): void {
   for (const id of state.active) markRevoked(state, id, seq)
 }
 
 /** A map keeps the place of a key that is set again, and so the order of addition. */
-function markRevoked({ devices, active }: State, id: string, seq: number): void {
+function markRevoked({ devices, active }: KeyLogState, id: string, seq: number): void {
   devices.set(id, { ...devices.get(id)!, revokedAt: seq })
   active.delete(id)
 }
 
-function renewSealingKey(state: State, { by, device: id, seal, seq }: EntryOf<'renew'>): void {
-  demand(by === id, 'renew_not_self_signed', 'a device renews its own sealing key only')
+function renewSealingKey(
+  state: KeyLogState,
+  { by, device: id, seal, seq }: EntryOf<'renew'>,
+): void {
+  requireThat(by === id, 'renew_not_self_signed', 'a device renews its own sealing key only')
   requireNewKey(state, seal)
   const device = state.devices.get(id)!
   device.renewals.push({ seq, seal })
   state.devices.set(id, { ...device, seal })
 }
 
-function requireNewKey({ keys }: State, key: string): void {
-  demand(!keys.has(key), 'duplicate_key', 'a public key occurs once in a log')
+function requireNewKey({ keys }: KeyLogState, key: string): void {
+  requireThat(!keys.has(key), 'duplicate_key', 'a public key occurs once in a log')
   keys.add(key)
 }

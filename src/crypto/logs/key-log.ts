@@ -3,11 +3,11 @@
  * verifier can recompute it from the entries alone; a log that breaks a rule is rejected whole.
  * `at` decides nothing.
  */
-import { finish, follow, type Known } from './chain.ts'
+import { runToEnd, follow, type KnownPlace } from './chain.ts'
 import { keyInForce, type Generations, type Vouchers } from './generations.ts'
-import { readEntry, readVerified, type Entry } from './key-log-form.ts'
-import { applyEntry, type Device, type State } from './key-log-ops.ts'
-import { demand, Refusal } from '../refusal.ts'
+import { readKeyLogEntry, readVerified, type KeyLogEntry } from './key-log-form.ts'
+import { applyKeyLogEntry, type Device, type KeyLogState } from './key-log-ops.ts'
+import { requireThat, Refusal } from '../refusal.ts'
 
 export { isLinked, type Generation } from './generations.ts'
 export { signerAt, verifySignedBy, type Device } from './key-log-ops.ts'
@@ -38,7 +38,7 @@ export type KeyLog = {
  * The highest place verified before. `vouchers` saves the search for the recovery keys found
  * then; a `KeyLog` has them.
  */
-export type KnownLog = Known & { readonly vouchers?: Vouchers }
+export type KnownLog = KnownPlace & { readonly vouchers?: Vouchers }
 
 /**
  * Verifies the log of `account`. `entries` are the JWSs in order; `known` is the highest place
@@ -56,7 +56,7 @@ export const verifyKeyLog = (
   account: string,
   entries: readonly string[],
   known?: KnownLog,
-): KeyLog => finish(verifyingKeyLog(account, entries, known))
+): KeyLog => runToEnd(verifyingKeyLog(account, entries, known))
 
 /**
  * Like `verifyKeyLog`, but yields after each entry and each recovery key tried. A log of unknown
@@ -67,15 +67,19 @@ export function* verifyingKeyLog(
   entries: readonly string[],
   known?: KnownLog,
 ): Generator<void, KeyLog, void> {
-  const read = (text: string, proven: boolean): Entry => {
-    const entry = proven ? readVerified(text) : readEntry(text)
-    demand(entry.account === account, 'wrong_account', 'an entry of another account')
+  const read = (text: string, proven: boolean): KeyLogEntry => {
+    const entry = proven ? readVerified(text) : readKeyLogEntry(text)
+    requireThat(entry.account === account, 'wrong_account', 'an entry of another account')
     return entry
   }
-  const apply = (before: State | undefined, entry: Entry, hash: Uint8Array, proven: boolean) =>
-    applyEntry(before, entry, hash, { proven, vouchers: known?.vouchers })
+  const apply = (
+    before: KeyLogState | undefined,
+    entry: KeyLogEntry,
+    hash: Uint8Array,
+    proven: boolean,
+  ) => applyKeyLogEntry(before, entry, hash, { proven, vouchers: known?.vouchers })
   const rules = { read, apply, forked: 'key_log_forked' } as const
-  const { state, heads } = yield* follow<Entry, State>(entries, rules, known)
+  const { state, heads } = yield* follow<KeyLogEntry, KeyLogState>(entries, rules, known)
   const { devices, generations, vouchers } = state
   return {
     account,

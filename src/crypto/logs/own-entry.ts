@@ -1,7 +1,7 @@
 /** A new device's check of the entry that added it (section 3). */
 import { sameKeys, type LoggedKeys } from '../device-public-keys.ts'
 import { generationAt, type Device, type KeyLog } from './key-log.ts'
-import { demand } from '../refusal.ts'
+import { requireThat } from '../refusal.ts'
 
 /**
  * Checks, on a device that asked to be approved, that it was added. `log` is the verified key
@@ -16,12 +16,16 @@ export function checkOwnEntry(
   seen: number,
 ): Device {
   const found = log.devices.get(own.device)
-  demand(found !== undefined, 'not_in_log', 'the key log does not name this device')
-  demand(sameKeys(found.keys, own.keys), 'own_keys_differ', 'the key log names other keys of it')
-  demand(found.addedAt > seen, 'added_before', 'the device was added before it was approved')
+  requireThat(found !== undefined, 'not_in_log', 'the key log does not name this device')
+  requireThat(
+    sameKeys(found.keys, own.keys),
+    'own_keys_differ',
+    'the key log names other keys of it',
+  )
+  requireThat(found.addedAt > seen, 'added_before', 'the device was added before it was approved')
   // In the generation of that head, an entry after it that names a device is an `add`.
   const same = found.generation === generationAt(log, seen)
-  demand(same, 'generation_changed', 'the account was reset before the device was added')
-  demand(found.revokedAt === null, 'not_active', 'the device is revoked already')
+  requireThat(same, 'generation_changed', 'the account was reset before the device was added')
+  requireThat(found.revokedAt === null, 'not_active', 'the device is revoked already')
   return found
 }

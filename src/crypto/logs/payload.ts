@@ -8,19 +8,19 @@ import { isId, PREFIX } from '../encoding/id.ts'
 import { jwkForm, type PublicJwk } from '../jose/jwk.ts'
 import type { Json, JsonObject } from '../encoding/json.ts'
 import { isSigningKey } from '../jose/jws-signature.ts'
-import { quoted } from '../encoding/quoted.ts'
-import { demand, Refusal, type Reason } from '../refusal.ts'
+import { inMessage } from '../encoding/quoted.ts'
+import { requireThat, Refusal, type Reason } from '../refusal.ts'
 
-export type Kind<T> = (value: Json) => T
-type Shape = Record<string, Kind<unknown>>
+export type MemberKind<T> = (value: Json) => T
+type Shape = Record<string, MemberKind<unknown>>
 type Read<R extends Shape, O extends Shape> = Plain<
   { [K in keyof R]: ReturnType<R[K]> } & { [K in keyof O]?: ReturnType<O[K]> }
 >
 /** One flat object, as editors and error messages should display it. */
 type Plain<T> = { [K in keyof T]: T[K] }
 
-const version: Kind<2> = (value) => {
-  demand(value === 2, 'wrong_version', 'v is 2')
+const version: MemberKind<2> = (value) => {
+  requireThat(value === 2, 'wrong_version', 'v is 2')
   return value
 }
 
@@ -49,15 +49,16 @@ export function record<R extends Shape, O extends Shape = Record<never, never>>(
   required: R,
   optional?: O,
 ): (value: Json | JsonObject) => Read<R, O> {
-  const kinds = new Map<string, Kind<unknown>>(Object.entries({ ...required, ...optional }))
+  const kinds = new Map<string, MemberKind<unknown>>(Object.entries({ ...required, ...optional }))
   const wanted = Object.keys(required)
   return (value) => {
-    demand(value instanceof Map, 'bad_value', 'not an object')
+    requireThat(value instanceof Map, 'bad_value', 'not an object')
     for (const name of value.keys()) {
       // The message is built only for a refusal, since logs have many members.
-      if (!kinds.has(name)) throw new Refusal('unknown_member', `unknown member: ${quoted(name)}`)
+      if (!kinds.has(name))
+        throw new Refusal('unknown_member', `unknown member: ${inMessage(name)}`)
     }
-    for (const name of wanted) demand(value.has(name), 'missing_member', `no member ${name}`)
+    for (const name of wanted) requireThat(value.has(name), 'missing_member', `no member ${name}`)
     const read: Record<string, unknown> = {}
     for (const [name, kind] of kinds) {
       const member = value.get(name)
@@ -74,8 +75,8 @@ export function record<R extends Shape, O extends Shape = Record<never, never>>(
 export function exactly(entry: object, optional: readonly string[], wanted: readonly string[]) {
   for (const name of optional) {
     const has = Object.hasOwn(entry, name)
-    demand(has || !wanted.includes(name), 'missing_member', `no member ${name}`)
-    demand(
+    requireThat(has || !wanted.includes(name), 'missing_member', `no member ${name}`)
+    requireThat(
       !has || wanted.includes(name),
       'superfluous_member',
       `${name} does not belong to this op`,
@@ -83,47 +84,47 @@ export function exactly(entry: object, optional: readonly string[], wanted: read
   }
 }
 
-export const text: Kind<string> = (value) => {
-  demand(typeof value === 'string', 'bad_value', 'not a string')
+export const text: MemberKind<string> = (value) => {
+  requireThat(typeof value === 'string', 'bad_value', 'not a string')
   return value
 }
 
 /** −(2^53 − 1) to 2^53 − 1; `parseJson` has rejected all other numbers. */
-export const integer: Kind<number> = (value) => {
-  demand(typeof value === 'number', 'bad_value', 'not a number')
+export const integer: MemberKind<number> = (value) => {
+  requireThat(typeof value === 'number', 'bad_value', 'not a number')
   return value
 }
 
 /** A count or a time in Unix seconds: no sign. */
-export const natural: Kind<number> = (value) => {
-  demand(integer(value) >= 0, 'bad_value', 'negative')
+export const natural: MemberKind<number> = (value) => {
+  requireThat(integer(value) >= 0, 'bad_value', 'negative')
   return value as number
 }
 
 /** An epoch enters derivations as u32be. */
-export const epochNumber: Kind<number> = (value) => {
-  demand(natural(value) < 2 ** 32, 'bad_value', 'an epoch is below 2^32')
+export const epochNumber: MemberKind<number> = (value) => {
+  requireThat(natural(value) < 2 ** 32, 'bad_value', 'an epoch is below 2^32')
   return value as number
 }
 
 export const nullable =
-  <T>(kind: Kind<T>): Kind<T | null> =>
+  <T>(kind: MemberKind<T>): MemberKind<T | null> =>
   (value) =>
     value === null ? null : kind(value)
 
 /** Canonical base64url, of `length` bytes if that is given. */
 export const base64url =
-  (length?: number): Kind<string> =>
+  (length?: number): MemberKind<string> =>
   (value) => {
     const bytes = decodeBase64url(text(value))
-    demand(length === undefined || bytes.length === length, 'bad_value', `not ${length} bytes`)
+    requireThat(length === undefined || bytes.length === length, 'bad_value', `not ${length} bytes`)
     return value as string
   }
 
 export const id =
-  (prefix: string, reason: Reason = 'bad_value'): Kind<string> =>
+  (prefix: string, reason: Reason = 'bad_value'): MemberKind<string> =>
   (value) => {
-    demand(isId(prefix, text(value)), reason, `not an id ${prefix}…`)
+    requireThat(isId(prefix, text(value)), reason, `not an id ${prefix}…`)
     return value as string
   }
 
@@ -131,24 +132,24 @@ export const id =
 export const accountId = id(PREFIX.account, 'not_an_account')
 
 export const oneOf =
-  <const T extends string>(values: readonly T[], reason: Reason = 'bad_value'): Kind<T> =>
+  <const T extends string>(values: readonly T[], reason: Reason = 'bad_value'): MemberKind<T> =>
   (value) => {
     const found = values.find((known) => known === value)
-    demand(found !== undefined, reason, `not one of ${values.join(', ')}`)
+    requireThat(found !== undefined, reason, `not one of ${values.join(', ')}`)
     return found
   }
 
 const jwkMembers = record({ kty: text, crv: text, x: text })
 
 /** A public Ed25519 key: exactly kty, crv, x (see `jwkBytes`). */
-export const signingJwk: Kind<PublicJwk> = (value) => {
+export const signingJwk: MemberKind<PublicJwk> = (value) => {
   const key = jwkMembers(value) as PublicJwk
-  demand(isSigningKey(jwkForm(key)), 'bad_key', 'not a point of the prime-order group')
+  requireThat(isSigningKey(jwkForm(key)), 'bad_key', 'not a point of the prime-order group')
   return key
 }
 
 /** The same in an entry that was verified before, with keys that are points of the group. */
-export const verifiedJwk: Kind<PublicJwk> = (value) => {
+export const verifiedJwk: MemberKind<PublicJwk> = (value) => {
   const key = jwkMembers(value) as PublicJwk
   jwkForm(key)
   return key

@@ -6,16 +6,16 @@ import { PREFIX } from '../encoding/id.ts'
 import { hashOf, parseJws } from '../jose/jws.ts'
 import { signJws } from '../jose/jws-signature.ts'
 import { signerAt, verifySignedBy, type KeyLog } from './key-log.ts'
-import { accountId, id, natural, payload, text, type Kind } from './payload.ts'
-import { demand, Refusal } from '../refusal.ts'
+import { accountId, id, natural, payload, text, type MemberKind } from './payload.ts'
+import { requireThat, Refusal } from '../refusal.ts'
 
 /** Code points of a name. */
 const LONGEST_NAME = 64
 
-const name: Kind<string> = (value) => {
+const name: MemberKind<string> = (value) => {
   const length = Array.from(text(value)).length
   const fits = length >= 1 && length <= LONGEST_NAME
-  demand(fits, 'bad_value', `a name has 1 to ${LONGEST_NAME} characters, not ${length}`)
+  requireThat(fits, 'bad_value', `a name has 1 to ${LONGEST_NAME} characters, not ${length}`)
   return value as string
 }
 
@@ -59,7 +59,7 @@ export const readProfile = (jws: string): Profile =>
 export function verifyProfile(jws: string, log: KeyLog): Profile {
   const parsed = parseJws(jws, 'profile+jws')
   const profile = readPayload(parsed.payload)
-  demand(profile.account === log.account, 'wrong_account', 'a profile of another account')
+  requireThat(profile.account === log.account, 'wrong_account', 'a profile of another account')
   verifySignedBy(signerAt(log, profile.device, log.seq), parsed)
   return profile
 }
@@ -79,7 +79,7 @@ export function replaceProfile(kept: string | null, jws: string, log: KeyLog): P
     before === null ||
     profile.n > before.n ||
     (profile.n === before.n && isBelow(hashOf(jws), hashOf(kept)))
-  demand(isNewer, 'not_newer', `there is a profile ${before?.n} already`)
+  requireThat(isNewer, 'not_newer', `there is a profile ${before?.n} already`)
   return profile
 }
 

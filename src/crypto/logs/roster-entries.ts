@@ -7,8 +7,8 @@ import { NO_PREV } from './chain.ts'
 import { signJws } from '../jose/jws-signature.ts'
 import { keyCommitment } from '../key-commitment.ts'
 import { coveringPlaces } from '../recipients.ts'
-import { demand } from '../refusal.ts'
-import { FORMS, readEntry, type Payload, type Role } from './roster-form.ts'
+import { requireThat } from '../refusal.ts'
+import { FORMS, readRosterEntry, type Payload, type RosterRole } from './roster-form.ts'
 import { verifyRoster, type Roster } from './roster-log.ts'
 import type { KeyLogs } from './roster-ops.ts'
 
@@ -45,7 +45,7 @@ export function openEntry(
   const { connection, k, replaces } = of
   const head = { connection, seq: 0, epoch: 1, prev: NO_PREV, op: 'open' } as const
   const jws = signEntry({ ...head, ...(replaces === undefined ? {} : { replaces }) }, k, of)
-  readEntry(jws)
+  readRosterEntry(jws)
   return jws
 }
 
@@ -57,7 +57,7 @@ export function openEntry(
  * @throws Refusal as `verifyRoster`; `bad_length` for the seed
  */
 export function addMember(
-  of: Before & { member: string; memberLog: Place; role: Role; consent: string } & Signer,
+  of: Before & { member: string; memberLog: Place; role: RosterRole; consent: string } & Signer,
 ): string {
   const { member, memberLog, role, consent } = of
   return nextEntry(of, { op: 'add', member, member_log: onWire(memberLog), role, consent })
@@ -84,7 +84,7 @@ export function confirmMember(
  */
 export function removeMember(of: Before & { member: string; k: Uint8Array } & Signer): string {
   const { member, k } = of
-  demand(member !== of.actor, 'bad_op', 'an owner does not remove itself: leave')
+  requireThat(member !== of.actor, 'bad_op', 'an owner does not remove itself: leave')
   return nextEntry(of, { op: 'remove', member, k })
 }
 
@@ -92,7 +92,7 @@ export function removeMember(of: Before & { member: string; k: Uint8Array } & Si
  * Returns the next entry, with which an owner changes the role of a member.
  * @throws Refusal as `addMember`
  */
-export function changeRole(of: Before & { member: string; role: Role } & Signer): string {
+export function changeRole(of: Before & { member: string; role: RosterRole } & Signer): string {
   const { member, role } = of
   return nextEntry(of, { op: 'role', member, role })
 }

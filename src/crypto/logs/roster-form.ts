@@ -17,11 +17,11 @@ import {
   place,
   record,
   text,
-  type Kind,
+  type MemberKind,
 } from './payload.ts'
-import { demand } from '../refusal.ts'
+import { requireThat } from '../refusal.ts'
 
-export type Role = 'owner' | 'member'
+export type RosterRole = 'owner' | 'member'
 
 const NAMES = ['open', 'add', 'remove', 'role', 'leave', 'rotate', 'confirm', 'end'] as const
 export type OpName = (typeof NAMES)[number]
@@ -35,14 +35,18 @@ const logRow = record({ account: accountId, seq: natural, head: base64url(32) })
 type LogRow = ReturnType<typeof logRow>
 
 /** The text of ids sorts as their raw bytes do. */
-const logRows: Kind<LogRow[]> = (value) => {
+const logRows: MemberKind<LogRow[]> = (value) => {
   const isList = Array.isArray(value) && value.length > 0
-  demand(isList, 'bad_value', 'logs is a list of at least one row, or absent')
+  requireThat(isList, 'bad_value', 'logs is a list of at least one row, or absent')
   const most = MOST_MEMBERS - 1
-  demand(value.length < MOST_MEMBERS, 'too_many_rows', `logs has at most ${most} rows`)
+  requireThat(value.length < MOST_MEMBERS, 'too_many_rows', `logs has at most ${most} rows`)
   const rows = value.map((row) => logRow(row))
   const isSorted = rows.every((row, at) => at === 0 || rows[at - 1]!.account < row.account)
-  demand(isSorted, 'logs_unsorted', 'the rows of logs are sorted by account, each account once')
+  requireThat(
+    isSorted,
+    'logs_unsorted',
+    'the rows of logs are sorted by account, each account once',
+  )
   return rows
 }
 
@@ -72,13 +76,13 @@ const readPayload = payload(
   OPTIONAL,
 )
 export type Payload = ReturnType<typeof readPayload>
-export type Entry = Payload & { readonly jws: ParsedJws }
+export type RosterEntry = Payload & { readonly jws: ParsedJws }
 
 type Form = {
   readonly uses: readonly Optional[]
   /** Members that an entry may have. */
   readonly mayUse?: readonly Optional[]
-  readonly signedBy: Role
+  readonly signedBy: RosterRole
   /** Whether the entry makes a new K. */
   readonly opensEpoch: boolean
   /** Whether the entry may be in the last 1,000 places. */
@@ -137,17 +141,25 @@ export const requireRosterPlace = (op: OpName, seq: number): void =>
  * @throws Refusal as `parseJws` and payloads; `bad_op`, `not_an_account`, `too_many_rows`,
  *   `logs_unsorted`, `missing_k_commit`, `superfluous_k_commit`, `superfluous_member`, `log_full`
  */
-export function readEntry(jws: string): Entry {
+export function readRosterEntry(jws: string): RosterEntry {
   const parsed = parseJws(jws, 'roster+jws')
   const entry = readPayload(parsed.payload)
   const { uses, mayUse = [], opensEpoch } = FORMS[entry.op]
   const commits = entry.k_commit !== undefined
-  demand(commits || !opensEpoch, 'missing_k_commit', 'an entry that opens an epoch commits to K')
-  demand(!commits || opensEpoch, 'superfluous_k_commit', 'only an entry that opens an epoch does')
+  requireThat(
+    commits || !opensEpoch,
+    'missing_k_commit',
+    'an entry that opens an epoch commits to K',
+  )
+  requireThat(
+    !commits || opensEpoch,
+    'superfluous_k_commit',
+    'only an entry that opens an epoch does',
+  )
   const judged = Object.keys(OPTIONAL).filter((name) => !mayUse.some((one) => one === name))
   exactly(entry, judged, uses)
   const isOther = entry.replaces !== entry.connection
-  demand(isOther, 'bad_value', 'a connection does not replace itself')
+  requireThat(isOther, 'bad_value', 'a connection does not replace itself')
   requireRosterPlace(entry.op, entry.seq)
   return { ...entry, jws: parsed }
 }

@@ -3,13 +3,13 @@
  * Verified against the verified key logs of its members.
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
-import { finish, follow, type Known, requirePlaces } from './chain.ts'
+import { runToEnd, follow, type KnownPlace, requirePlaces } from './chain.ts'
 import { hashOf } from '../jose/jws.ts'
-import { demand } from '../refusal.ts'
-import { readEntry, type Entry } from './roster-form.ts'
-import { applyEntry, type KeyLogs, type State } from './roster-ops.ts'
+import { requireThat } from '../refusal.ts'
+import { readRosterEntry, type RosterEntry } from './roster-form.ts'
+import { applyRosterEntry, type KeyLogs, type RosterState } from './roster-ops.ts'
 
-export type Roster = Omit<State, 'exits' | 'places'> & {
+export type Roster = Omit<RosterState, 'exits' | 'places'> & {
   connection: string
   /** The last entry and its hash, 32 bytes. */
   seq: number
@@ -40,27 +40,36 @@ export const verifyRoster = (
   connection: string,
   entries: readonly string[],
   keyLogs: KeyLogs,
-  known?: Known,
-): Roster => finish(verifyingRoster(connection, entries, keyLogs, known))
+  known?: KnownPlace,
+): Roster => runToEnd(verifyingRoster(connection, entries, keyLogs, known))
 
 /** Like `verifyRoster`, but yields after each entry, so that a caller can let other work run. */
 export function* verifyingRoster(
   connection: string,
   entries: readonly string[],
   keyLogs: KeyLogs,
-  known?: Known,
+  known?: KnownPlace,
 ): Generator<void, Roster, void> {
-  const read = (text: string): Entry => {
-    const entry = readEntry(text)
-    demand(entry.connection === connection, 'wrong_connection', 'an entry of another connection')
+  const read = (text: string): RosterEntry => {
+    const entry = readRosterEntry(text)
+    requireThat(
+      entry.connection === connection,
+      'wrong_connection',
+      'an entry of another connection',
+    )
     return entry
   }
   // oxlint-disable-next-line require-yield -- one entry is a short step.
-  function* apply(before: State | undefined, entry: Entry, hash: Uint8Array, proven: boolean) {
-    return applyEntry(before, entry, hash, { keyLogs, proven })
+  function* apply(
+    before: RosterState | undefined,
+    entry: RosterEntry,
+    hash: Uint8Array,
+    proven: boolean,
+  ) {
+    return applyRosterEntry(before, entry, hash, { keyLogs, proven })
   }
   const rules = { read, apply, forked: 'roster_forked' } as const
-  const { state, heads } = yield* follow<Entry, State>(entries, rules, known)
+  const { state, heads } = yield* follow<RosterEntry, RosterState>(entries, rules, known)
   const { exits: _exits, places: _places, ...roster } = state
   return { connection, seq: heads.length - 1, head: heads.at(-1)!, ...roster, entries }
 }
@@ -73,7 +82,7 @@ export function* verifyingRoster(
 export function accountsOf(entries: readonly string[]): string[] {
   requirePlaces(entries)
   const named = entries.flatMap((text) => {
-    const { actor, member } = readEntry(text)
+    const { actor, member } = readRosterEntry(text)
     return member === undefined ? [actor] : [actor, member]
   })
   return [...new Set(named)]
@@ -85,7 +94,7 @@ export function accountsOf(entries: readonly string[]): string[] {
  */
 export function lastConsentOf({ entries }: Roster, account: string, from = 0): string | null {
   for (const text of entries.slice(from).toReversed()) {
-    const { op, member, consent } = readEntry(text)
+    const { op, member, consent } = readRosterEntry(text)
     if (op === 'add' && member === account) return consent!
   }
   return null
@@ -103,7 +112,7 @@ export function unsignedConsentOf(
 ): string | null {
   if (members.every((one) => one.account !== account)) return null
   for (const text of entries.toReversed()) {
-    const { op, actor, device, member, consent } = readEntry(text)
+    const { op, actor, device, member, consent } = readRosterEntry(text)
     if (op === 'add' && member === account) return consent!
     if (actor === account && devices.has(device)) return null
   }
@@ -112,13 +121,13 @@ export function unsignedConsentOf(
 
 /** Returns the number of the entry that opened the current epoch. Of a verified roster. */
 export const openingOf = ({ entries }: Roster): number =>
-  entries.findLastIndex((jws) => readEntry(jws).k_commit !== undefined)
+  entries.findLastIndex((jws) => readRosterEntry(jws).k_commit !== undefined)
 
 /** Returns the account that opened the current epoch. Of a verified roster. */
 export const openerOf = (roster: Roster): string =>
-  readEntry(roster.entries[openingOf(roster)]!).actor
+  readRosterEntry(roster.entries[openingOf(roster)]!).actor
 
-const isExitOf = ({ op, actor, member: named }: Entry, member: string): boolean =>
+const isExitOf = ({ op, actor, member: named }: RosterEntry, member: string): boolean =>
   (op === 'remove' && named === member) || (op === 'leave' && actor === member)
 
 /**
@@ -130,7 +139,7 @@ const isExitOf = ({ op, actor, member: named }: Entry, member: string): boolean 
 export function isFreshHead(entries: readonly string[], account: string, head: string): boolean {
   for (const text of entries.toReversed()) {
     if (encodeBase64url(hashOf(text)) === head) return true
-    if (isExitOf(readEntry(text), account)) return false
+    if (isExitOf(readRosterEntry(text), account)) return false
   }
   return false
 }
@@ -142,6 +151,6 @@ export function isFreshHead(entries: readonly string[], account: string, head: s
 export function goneSince({ entries }: Roster, member: string, seq: number): string[] {
   return entries
     .slice(seq + 1)
-    .map(readEntry)
+    .map(readRosterEntry)
     .flatMap((entry) => (isExitOf(entry, member) ? [entry.device] : []))
 }

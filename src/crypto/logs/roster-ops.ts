@@ -6,13 +6,13 @@ import { encodeBase64url } from '../encoding/base64url.ts'
 import { verifyConsent } from './consent.ts'
 import { generationAt, isLinked, signerAt, verifySignedBy } from './key-log.ts'
 import type { Device, KeyLog } from './key-log.ts'
-import { demand, type Reason } from '../refusal.ts'
+import { requireThat, type Reason } from '../refusal.ts'
 import { FORMS, MOST_MEMBERS } from './roster-form.ts'
-import type { Entry, OpName, Payload, Role } from './roster-form.ts'
+import type { RosterEntry, OpName, Payload, RosterRole } from './roster-form.ts'
 
-export type Member = {
+export type RosterMember = {
   account: string
-  role: Role
+  role: RosterRole
   /** The place in the member's key log below which its next `actor_log` may not go. */
   logSeq: number
   /** The last place of the member's key log that the current epoch covers, see `heldMembers`. */
@@ -31,16 +31,16 @@ export type KeyLogs = ReadonlyMap<string, KeyLog>
 type Exit = { readonly seq: number; readonly logSeq: number }
 
 /** The state of a roster after an entry. */
-export type State = {
+export type RosterState = {
   epoch: number
   /** The hash of the entry that opened the current epoch, 32 bytes. */
   epochHead: Uint8Array
   /** base64url, see `keyCommitment`. */
   kCommit: string
   /** In order of joining. */
-  members: readonly Member[]
+  members: readonly RosterMember[]
   /** The members who left since the epoch began: they have its K. */
-  leavers: readonly Member[]
+  leavers: readonly RosterMember[]
   /**
    * The accounts of rows, in the entry that opened the epoch, that do not fit the log known here.
    */
@@ -66,7 +66,7 @@ type Row = NonNullable<Payload['logs']>[number]
 type Content = Required<Payload>
 /** `proven`: whether the entry was verified before, so that its signatures are good. */
 type By = { readonly keyLogs: KeyLogs; readonly proven: boolean }
-type Change = (before: State, entry: Content, by: By) => Partial<State>
+type Change = (before: RosterState, entry: Content, by: By) => Partial<RosterState>
 
 /** In the previous state, the place of the actor is already that of the entry. */
 const CHANGES: Record<OpName, Change> = {
@@ -83,20 +83,24 @@ const CHANGES: Record<OpName, Change> = {
   end: () => ({ ended: true }),
 }
 
-function add(before: State, entry: Content, { keyLogs, proven }: By): Partial<State> {
+function add(before: RosterState, entry: Content, { keyLogs, proven }: By): Partial<RosterState> {
   const { members, exits, rotationPending, places } = before
   const { connection, actor: inviter, member: account, member_log, role, consent } = entry
-  demand(!rotationPending, 'rotation_pending', 'no member is added while a rotation is pending')
+  requireThat(
+    !rotationPending,
+    'rotation_pending',
+    'no member is added while a rotation is pending',
+  )
   const isNew = members.every((one) => one.account !== account)
-  demand(isNew, 'already_member', 'the account is a member already')
-  demand(members.length < MOST_MEMBERS, 'too_many_members', `at most ${MOST_MEMBERS} members`)
+  requireThat(isNew, 'already_member', 'the account is a member already')
+  requireThat(members.length < MOST_MEMBERS, 'too_many_members', `at most ${MOST_MEMBERS} members`)
   const log = logAt(keyLogs, account, member_log, 'member_log_mismatch')
   const invited = { connection, inviter, account, memberLog: member_log.seq }
   const { roster_head: head } = verifyConsent(consent, invited, log, proven)
   const exit = exits.get(account)
   const isFresh = (places.get(head) ?? -1) >= (exit?.seq ?? 0)
-  demand(isFresh, 'consent_stale', 'given before the account last left, or to another roster')
-  const newcomer: Member = {
+  requireThat(isFresh, 'consent_stale', 'given before the account last left, or to another roster')
+  const newcomer: RosterMember = {
     account,
     role,
     logSeq: Math.max(member_log.seq, exit?.logSeq ?? 0),
@@ -107,13 +111,13 @@ function add(before: State, entry: Content, { keyLogs, proven }: By): Partial<St
 }
 
 /** An owner accepts the keys of a member who replaced all devices. */
-function confirm({ members }: State, entry: Content, { keyLogs }: By): Partial<State> {
+function confirm({ members }: RosterState, entry: Content, { keyLogs }: By): Partial<RosterState> {
   const { actor, member, member_log } = entry
-  demand(member !== actor, 'self_confirm', 'an account does not confirm its own keys')
+  requireThat(member !== actor, 'self_confirm', 'an account does not confirm its own keys')
   const { generation: before, logSeq } = memberOf(members, member)
   const log = logAt(keyLogs, member, member_log, 'member_log_mismatch')
   const generation = generationAt(log, member_log.seq)
-  demand(generation > before, 'no_new_generation', 'the generation holds the seat already')
+  requireThat(generation > before, 'no_new_generation', 'the generation holds the seat already')
   const place = Math.max(logSeq, member_log.seq)
   return { members: changed(members, member, { generation, logSeq: place }) }
 }
@@ -123,46 +127,50 @@ function confirm({ members }: State, entry: Content, { keyLogs }: By): Partial<S
  * 0).
  * @throws Refusal for the first rule broken: see `verifyRoster`
  */
-export function applyEntry(
-  before: State | undefined,
-  entry: Entry,
+export function applyRosterEntry(
+  before: RosterState | undefined,
+  entry: RosterEntry,
   hash: Uint8Array,
   by: By,
-): State {
+): RosterState {
   const { keyLogs } = by
   const { opensEpoch } = FORMS[entry.op]
-  demand((before === undefined) === (entry.op === 'open'), 'bad_op', 'a roster opens once, first')
-  demand(before?.ended !== true, 'ended', 'no entry follows the end of a connection')
+  requireThat(
+    (before === undefined) === (entry.op === 'open'),
+    'bad_op',
+    'a roster opens once, first',
+  )
+  requireThat(before?.ended !== true, 'ended', 'no entry follows the end of a connection')
   requireEpoch(entry, before?.epoch ?? 0)
   const signer = signerOf(entry, by)
   const there = before ?? opened(entry, hash, signer)
   const bound = { ...there, members: seated(there, entry, signer, keyLogs) }
   const actor = memberOf(bound.members, entry.actor)
   const may = FORMS[entry.op].signedBy === 'member' || actor.role === 'owner'
-  demand(may, 'not_owner', 'only an owner signs this')
+  requireThat(may, 'not_owner', 'only an owner signs this')
   requireRowsOf(bound.members, entry)
   // `readEntry` has checked that the members of the op are there.
   const after = { ...bound, ...CHANGES[entry.op](bound, entry as Content, by) }
   const isOwned = after.members.some(({ role }) => role === 'owner')
-  demand(isOwned, 'last_owner', 'no owner would be left')
+  requireThat(isOwned, 'last_owner', 'no owner would be left')
   after.places.set(encodeBase64url(hash), entry.seq)
   return opensEpoch ? { ...after, ...newEpoch(after, entry, hash, keyLogs) } : after
 }
 
-function requireEpoch({ op, epoch }: Entry, before: number): void {
+function requireEpoch({ op, epoch }: RosterEntry, before: number): void {
   const isRaised = op === 'leave' && epoch > before
-  demand(!isRaised, 'leave_opens_epoch', 'a member who leaves opens no epoch')
+  requireThat(!isRaised, 'leave_opens_epoch', 'a member who leaves opens no epoch')
   const expected = before + (FORMS[op].opensEpoch ? 1 : 0)
-  demand(epoch === expected, 'epoch_skip', `the epoch of this entry is ${expected}`)
+  requireThat(epoch === expected, 'epoch_skip', `the epoch of this entry is ${expected}`)
 }
 
 /** Returns the state in which the first entry is signed: its actor owns the connection. */
 function opened(
-  { actor: account, k_commit, actor_log: { seq }, replaces }: Entry,
+  { actor: account, k_commit, actor_log: { seq }, replaces }: RosterEntry,
   hash: Uint8Array,
   { generation }: Device,
-): State {
-  const owner: Member = { account, role: 'owner', logSeq: seq, coveredSeq: seq, generation }
+): RosterState {
+  const owner: RosterMember = { account, role: 'owner', logSeq: seq, coveredSeq: seq, generation }
   return {
     epoch: 0,
     epochHead: hash,
@@ -180,32 +188,36 @@ function opened(
 
 /** Returns the members, with the actor at the place and generation with which it signs. */
 function seated(
-  { members }: State,
-  { actor, actor_log: { seq } }: Entry,
+  { members }: RosterState,
+  { actor, actor_log: { seq } }: RosterEntry,
   { generation }: Device,
   keyLogs: KeyLogs,
-): readonly Member[] {
+): readonly RosterMember[] {
   const seat = memberOf(members, actor)
-  demand(seq >= seat.logSeq, 'actor_log_back', 'actor_log goes back')
+  requireThat(seq >= seat.logSeq, 'actor_log_back', 'actor_log goes back')
   const isSeated = isLinked(keyLogs.get(actor)!, seat.generation, generation)
-  demand(isSeated, 'generation_unconfirmed', 'an owner has not confirmed the reset of this account')
+  requireThat(
+    isSeated,
+    'generation_unconfirmed',
+    'an owner has not confirmed the reset of this account',
+  )
   return changed(members, actor, { logSeq: seq, generation })
 }
 
-function requireRowsOf(members: readonly Member[], { actor, logs = [] }: Entry): void {
+function requireRowsOf(members: readonly RosterMember[], { actor, logs = [] }: RosterEntry): void {
   const isOther = (account: string) =>
     account !== actor && members.some((one) => one.account === account)
   const areOthers = logs.every(({ account }) => isOther(account))
-  demand(areOthers, 'logs_not_member', 'logs names an account that is no other member')
+  requireThat(areOthers, 'logs_not_member', 'logs names an account that is no other member')
 }
 
 /** Returns the changes that an entry makes by opening an epoch. */
 function newEpoch(
-  { epoch, members }: State,
-  entry: Entry,
+  { epoch, members }: RosterState,
+  entry: RosterEntry,
   epochHead: Uint8Array,
   keyLogs: KeyLogs,
-): Partial<State> {
+): Partial<RosterState> {
   return {
     epoch: epoch + 1,
     epochHead,
@@ -223,7 +235,11 @@ function newEpoch(
  * another member it is the row of the entry, if that fits the log known here and does not go
  * back, else the last place named.
  */
-function coveredBy({ logs = [] }: Entry, { account, logSeq }: Member, keyLogs: KeyLogs): number {
+function coveredBy(
+  { logs = [] }: RosterEntry,
+  { account, logSeq }: RosterMember,
+  keyLogs: KeyLogs,
+): number {
   const row = logs.find((one) => one.account === account)
   if (row === undefined || row.seq < logSeq) return logSeq
   return fits(row, keyLogs) ? row.seq : logSeq
@@ -239,7 +255,7 @@ function fits({ account, seq, head }: Row, keyLogs: KeyLogs): boolean {
  * Returns the device that signed an entry, unrevoked at the place of its log that the entry
  * names.
  */
-function signerOf(entry: Entry, { keyLogs, proven }: By): Device {
+function signerOf(entry: RosterEntry, { keyLogs, proven }: By): Device {
   const log = logAt(keyLogs, entry.actor, entry.actor_log, 'actor_log_mismatch')
   const signer = signerAt(log, entry.device, entry.actor_log.seq)
   verifySignedBy(signer, entry.jws, proven)
@@ -256,27 +272,27 @@ function logAt(
   const log = keyLogs.get(account)
   const head = log?.heads[at.seq]
   const isSame = head !== undefined && encodeBase64url(head) === at.head
-  demand(log !== undefined && isSame, otherwise, 'not a place of the key log of that account')
+  requireThat(log !== undefined && isSame, otherwise, 'not a place of the key log of that account')
   return log
 }
 
-function memberOf(members: readonly Member[], account: string): Member {
+function memberOf(members: readonly RosterMember[], account: string): RosterMember {
   const found = members.find((one) => one.account === account)
-  demand(found !== undefined, 'not_member', 'the account is no member')
+  requireThat(found !== undefined, 'not_member', 'the account is no member')
   return found
 }
 
 function changed(
-  members: readonly Member[],
+  members: readonly RosterMember[],
   account: string,
-  change: Partial<Member>,
-): readonly Member[] {
+  change: Partial<RosterMember>,
+): readonly RosterMember[] {
   const found = memberOf(members, account)
   return members.with(members.indexOf(found), { ...found, ...change })
 }
 
 /** Returns the members without one, and records its exit by entry `seq`. */
-function without({ members, exits }: State, account: string, seq: number) {
+function without({ members, exits }: RosterState, account: string, seq: number) {
   const gone = memberOf(members, account)
   exits.set(account, { seq, logSeq: gone.logSeq })
   return { members: members.filter((one) => one !== gone), gone }

@@ -9,7 +9,7 @@ export {
   recipientsOf,
   rotationDue,
   unconfirmedMembers,
-  type Holder,
+  type SecretHolder as Holder,
 } from '../recipients.ts'
 export {
   addMember,
@@ -22,7 +22,11 @@ export {
   rotate,
   type Signer,
 } from './roster-entries.ts'
-export { readEntry, type Entry, type Role } from './roster-form.ts'
+export {
+  readRosterEntry as readEntry,
+  type RosterEntry as Entry,
+  type RosterRole as Role,
+} from './roster-form.ts'
 export {
   accountsOf,
   goneSince,
@@ -35,4 +39,4 @@ export {
   verifyRoster,
   type Roster,
 } from './roster-log.ts'
-export type { KeyLogs, Member } from './roster-ops.ts'
+export type { KeyLogs, RosterMember as Member } from './roster-ops.ts'

@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto'
 import type { Account } from '../../api/port.ts'
 import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import {
-  type Answer,
+  type ApprovalAnswer,
   approvalWords,
   checkReveal,
   transcriptOf,
@@ -17,14 +17,14 @@ import {
 import { type LoggedKeys, rawKeys, sameKeys } from '../../crypto/device-public-keys.ts'
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import { addDevice } from '../../crypto/logs/key-log-entries.ts'
-import { demand } from '../../crypto/refusal.ts'
+import { requireThat } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import { countAttempt, requireAttempt } from './attempts.ts'
 import { ATTEMPT_MS, judgedRelay } from './relay.ts'
 import { requireWords } from './words.ts'
 import type { DeviceContext } from '../context.ts'
-import { newTurns } from '../in-order.ts'
-import { continueKeyLog, fetchKeyLog, judged, rememberKeyLog } from '../logs/key-log.ts'
+import { newQueue } from '../in-order.ts'
+import { continueKeyLog, fetchKeyLog, withLogRefusals, rememberKeyLog } from '../logs/key-log.ts'
 
 /**
  * `waiting`: the new device has sent no commitment. `answered`: its commitment was answered
@@ -72,7 +72,7 @@ interface Open {
   readonly name: string
   /** Unix milliseconds. */
   readonly until: number
-  sent: { readonly commitment: string; readonly answer: Answer } | null
+  sent: { readonly commitment: string; readonly answer: ApprovalAnswer } | null
   ready: {
     readonly keys: LoggedKeys
     readonly shownThere: readonly string[]
@@ -161,11 +161,11 @@ const sentOf = ({ commitment, answer: { nonce, seq, head } }: NonNullable<Open['
  * @param of the device; `now` returns Unix milliseconds
  */
 export function newApprover(
-  of: Pick<DeviceContext, 'identity' | 'state' | 'codes' | 'now' | 'demandSeat'>,
+  of: Pick<DeviceContext, 'identity' | 'state' | 'codes' | 'now' | 'requireSession'>,
 ): Approver {
   const { identity, state, now } = of
   let open: Open | null = null
-  const inTurn = newTurns()
+  const inTurn = newQueue()
 
   /**
    * Returns the open attempt.
@@ -189,8 +189,8 @@ export function newApprover(
     const log = await fetchKeyLog(state, account, identity.account)
     requireActive(log, identity.device)
     const place = placeFor(log, run.device)
-    of.demandSeat()
-    judged(() => rememberKeyLog(of, log))
+    of.requireSession()
+    withLogRefusals(() => rememberKeyLog(of, log))
     countAttempt(state, 'approving', now())
     const nonce = new Uint8Array(randomBytes(32))
     run.sent = { commitment, answer: { nonce, ...place } }
@@ -204,8 +204,8 @@ export function newApprover(
     const { account, device } = reveal
     const keys = reveal.keys as LoggedKeys
     run.ready = judgedRelay(() => {
-      demand(account === identity.account, 'wrong_account', 'a device of another account')
-      demand(device === run.device, 'unknown_device', 'another device than was chosen')
+      requireThat(account === identity.account, 'wrong_account', 'a device of another account')
+      requireThat(device === run.device, 'unknown_device', 'another device than was chosen')
       const nonce = decodeBase64url(reveal.nonce)
       const revealed = { account, device, keys: rawKeys(keys), nonce }
       checkReveal(decodeBase64url(sent.commitment), revealed)
@@ -261,8 +261,8 @@ export function newApprover(
       const at = Math.floor(now() / 1000)
       return addDevice({ log: before, device, ...signed, at })
     })
-    of.demandSeat()
-    judged(() => rememberKeyLog(of, log))
+    of.requireSession()
+    withLogRefusals(() => rememberKeyLog(of, log))
     return { device_name: name, words: ready.shownHere.join(' ') }
   }
 

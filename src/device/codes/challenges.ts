@@ -131,7 +131,7 @@ export function newChallenges(of: {
    * Rejects a draw above the limit. A challenge for any connection counts for each connection.
    * @throws AppError `rate_limited`
    */
-  function demandFew(
+  function requireFew(
     all: readonly ChallengeRow[],
     caller: string | null,
     connection: string | null,
@@ -160,7 +160,7 @@ export function newChallenges(of: {
           throw unknownConnection()
         const at = moment()
         const drawn = recent(at)
-        demandFew(drawn, caller, connection, at)
+        requireFew(drawn, caller, connection, at)
         const isReplaced = (row: ChallengeRow) =>
           row.caller === caller &&
           (connection === null || row.connection === null || row.connection === connection)

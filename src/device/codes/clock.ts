@@ -2,7 +2,7 @@
  * The offset of the account server's clock, and changes of this device's clock since it was
  * measured. Signing and verification on this device depend on both.
  */
-import type { Door } from '../../api/port.ts'
+import type { UnauthenticatedClient } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
 import type { MetaRows } from '../../state/meta.ts'
 import type { Uptime } from './uptime.ts'
@@ -11,7 +11,7 @@ import type { Uptime } from './uptime.ts'
  * The clock of the account server; `own` for an embedded one, which shares the clock of this
  * device.
  */
-export type ServerClock = Door['clock'] | 'own'
+export type ServerClock = UnauthenticatedClient['clock'] | 'own'
 
 /**
  * Measures the server's clock minus this one, in whole milliseconds. The response is assumed to
@@ -20,7 +20,10 @@ export type ServerClock = Door['clock'] | 'own'
  * @param now Unix milliseconds
  * @throws AppError as the clock's row does
  */
-export async function measureOffset(clock: Door['clock'], now: () => number): Promise<number> {
+export async function measureOffset(
+  clock: UnauthenticatedClient['clock'],
+  now: () => number,
+): Promise<number> {
   const sent = now()
   const answer = await clock.read({})
   const received = now()
@@ -68,7 +71,7 @@ export const isWrong = (clock: ClockState): boolean => clock === 'ahead' || cloc
  *   remedy
  * @throws AppError invalid_state
  */
-export function demandClock(clock: ClockState, source: ServerClock): void {
+export function requireClock(clock: ClockState, source: ServerClock): void {
   if (!isWrong(clock)) return
   const what =
     source === 'own'

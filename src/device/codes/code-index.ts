@@ -14,7 +14,7 @@ const STEP = 128
 const MOST_WINDOWS = 4
 
 /** A speaker who has a code in a window. */
-export interface Said {
+export interface SpokenCode {
   /** The id of the connection or guest code. */
   readonly id: string
   /** The 16 bytes of the speaker's id. */
@@ -45,7 +45,7 @@ export interface CodeIndex {
    * Returns the speakers who have this code in one of these windows. Computes missing codes at
    * once.
    */
-  find(code: number, windows: readonly number[]): Said[]
+  find(code: number, windows: readonly number[]): SpokenCode[]
 }
 
 interface Window {

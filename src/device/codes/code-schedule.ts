@@ -33,7 +33,7 @@ export const REAL_PACE: Pace = {
   later: (ms, call) => void setTimeout(call, ms).unref(),
 }
 
-export interface Schedule {
+export interface CodeSchedule {
   /**
    * Works towards a look-up.
    * @param now returns the clock, Unix milliseconds
@@ -48,7 +48,7 @@ export interface Schedule {
  * @param of `work` continues with these windows until `enough` returns true, and returns whether
  *   they are complete; `codes` returns how many a window has
  */
-export function newSchedule({
+export function newCodeSchedule({
   work,
   codes,
   pace,
@@ -56,7 +56,7 @@ export function newSchedule({
   work: (windows: readonly number[], enough: () => boolean) => boolean
   codes: () => number
   pace: Pace
-}): Schedule {
+}): CodeSchedule {
   let waiting: Promise<void> | null = null
   let isAhead = false
   let asked = 0

@@ -12,9 +12,9 @@ import { wordsAt } from '../../crypto/words.ts'
 import type { ConnectionRow } from '../../state/connections.ts'
 import type { GuestRow } from '../../state/guests.ts'
 import type { State } from '../../state/state.ts'
-import { type Said, newCodeIndex } from './code-index.ts'
+import { type SpokenCode, newCodeIndex } from './code-index.ts'
 import { type Tally, newIntake } from './code-intake.ts'
-import { type Pace, REAL_PACE, type Schedule, newSchedule } from './code-schedule.ts'
+import { type Pace, REAL_PACE, type CodeSchedule, newCodeSchedule } from './code-schedule.ts'
 import {
   type Lack,
   type Speaker,
@@ -42,7 +42,7 @@ export interface ConnectionCode extends OwnCode {
 }
 
 /** The challenge that a speaker answers, and its listener. */
-export interface Asked extends Answered {
+export interface AnsweredChallenge extends Answered {
   /** The account id of the listener. */
   readonly listener: string
 }
@@ -63,7 +63,7 @@ export interface FormerHit extends Hit {
 }
 
 /** The speakers who have the words, and how much could be checked. */
-export interface Found extends Tally {
+export interface SpeakerMatches extends Tally {
   readonly hits: Hit[]
 }
 
@@ -92,19 +92,19 @@ export interface Codes {
   /** Like `own`, for a connection, with its id; null for the id of any other subject. */
   toSay(connection: string, now: number): ConnectionCode | null
   /** Like `toSay`, for one listener who gave a challenge. */
-  toListener(connection: string, asked: Asked, now: number): OwnCode | null
+  toListener(connection: string, asked: AnsweredChallenge, now: number): OwnCode | null
   /**
    * Prepares `find`. To be called again after each wait, until it returns null: `find` is fast
    * then.
    */
-  readonly ready: Schedule['ready']
+  readonly ready: CodeSchedule['ready']
   /**
    * Returns the speakers who have these three words, by indices. Right in any case; fast after
    * `ready`.
    */
-  find(indices: readonly number[], now: number): Found
+  find(indices: readonly number[], now: number): SpeakerMatches
   /** Like `find`, for the expected speakers and the own account there alone. Needs no `ready`. */
-  findOf(expected: Expected, indices: readonly number[], now: number): Found
+  findOf(expected: Expected, indices: readonly number[], now: number): SpeakerMatches
   /** Returns the ids of the connections with a stored code key of the previous epoch. */
   former(now: number): string[]
   /** Returns the other members of a connection who have these words in the previous epoch. */
@@ -138,7 +138,7 @@ export function openCodes(
   const spoken = new Map<string, Spoken>()
   const index = newCodeIndex()
   const intake = newIntake({ state, vault, account, index })
-  const schedule = newSchedule({
+  const schedule = newCodeSchedule({
     work: (windows, enough) => intake.work(enough) && index.prepare(windows, enough),
     codes: () => index.codes(),
     pace,
@@ -179,7 +179,7 @@ export function openCodes(
   }
 
   /** Returns the match of a speaker, with names; null for a guest code that has expired. */
-  function hitOf({ id, speaker: bytes, window }: Said, now: number): Hit | null {
+  function hitOf({ id, speaker: bytes, window }: SpokenCode, now: number): Hit | null {
     const subject = readSubject(state, account, id)
     const speaker = subject?.speakers.find((one) => Buffer.from(one.bytes).equals(bytes))
     if (subject === null || speaker === undefined) return null

@@ -3,7 +3,7 @@ import { inQuotes } from '../../api/quotation-marks.ts'
 import { someoneOf } from '../../api/name-text.ts'
 import type { Expectation } from '../../api/rest/verify.ts'
 import { AppError } from '../../errors.ts'
-import type { ConnectionRow, Member } from '../../state/connections.ts'
+import type { ConnectionRow, NamedMember } from '../../state/connections.ts'
 import type { State } from '../../state/state.ts'
 import { type OpenChallenge, unknownConnection } from './challenges.ts'
 import { nameOf } from '../names.ts'
@@ -72,7 +72,7 @@ function anyMember({ connections }: State, id: string): Expected {
 
 function oneMember(state: State, account: string, user: string): Expected {
   const { connections } = state
-  const isExpected = ({ user_id }: Member) => user_id === user
+  const isExpected = ({ user_id }: NamedMember) => user_id === user
   const rows = connections
     .withMember(user)
     .map((id) => connections.get(id))

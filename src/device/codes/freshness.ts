@@ -6,7 +6,7 @@ import type { Match, Reason } from '../../api/rest/verify.ts'
 import { windowOf } from '../../crypto/code.ts'
 import type { State } from '../../state/state.ts'
 import type { ClockState } from './clock.ts'
-import type { Found, Hit } from './codes.ts'
+import type { SpeakerMatches, Hit } from './codes.ts'
 import type { Expected } from './expected.ts'
 
 /** The greatest age of the last good sync for a conclusive match. */
@@ -67,7 +67,7 @@ export function newCertainty({ state, freshness }: { state: State; freshness: Fr
   function reasonsNot(
     at: number,
     clockState: ClockState,
-    { checked, unchecked, lacks, hits }: Found,
+    { checked, unchecked, lacks, hits }: SpeakerMatches,
     expected: Expected | null,
   ): Reason[] {
     const others = hits.filter(isOfOther)

@@ -15,7 +15,7 @@ import type { Vault } from '../identity/vault.ts'
 interface Needs {
   readonly vault: Vault
   readonly identity: Identity
-  readonly demandSeat: () => void
+  readonly requireSession: () => void
 }
 
 /**
@@ -40,8 +40,10 @@ function secretOf(k: string | null): Uint8Array | null {
  * Checks whether the code is active, by what is stored on this device. It is active once the
  * account server has acknowledged it, until a device switches it off.
  */
-export const isActive = ({ vault, identity }: Pick<Needs, 'vault' | 'identity'>): boolean =>
-  vault.has(identity.account)
+export const isPublicCodeActive = ({
+  vault,
+  identity,
+}: Pick<Needs, 'vault' | 'identity'>): boolean => vault.has(identity.account)
 
 const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
   a === null || b === null ? a === b : Buffer.from(a).equals(b)
@@ -50,9 +52,12 @@ const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
  * Stores the secret of the code, or deletes it where the code is not active.
  * @throws AppError not_signed_in
  */
-export function keepCode({ vault, identity, demandSeat }: Needs, secret: Uint8Array | null): void {
+export function keepPublicCode(
+  { vault, identity, requireSession }: Needs,
+  secret: Uint8Array | null,
+): void {
   const { account } = identity
-  demandSeat()
+  requireSession()
   if (secret === null) vault.delete(account)
   else vault.put(account, secret)
 }
@@ -68,10 +73,10 @@ export async function followCode(device: Needs, account: Account): Promise<boole
   const here = () => device.vault.find(device.identity.account)
   const before = here()
   const secret = secretOf((await account.publicCode.read({})).k)
-  const isCurrent = secret === null ? !isActive(device) : isSame(before, secret)
+  const isCurrent = secret === null ? !isPublicCodeActive(device) : isSame(before, secret)
   // A change that the user made meanwhile stays.
-  if (!isCurrent && isSame(before, here())) keepCode(device, secret)
-  return isActive(device)
+  if (!isCurrent && isSame(before, here())) keepPublicCode(device, secret)
+  return isPublicCodeActive(device)
 }
 
 /**

@@ -10,7 +10,7 @@ import { type Searched, searchAnswers } from './answer-search.ts'
 import { type Freshness, isEnded, isOfOther, newCertainty } from './freshness.ts'
 import type { Challenges } from './challenges.ts'
 import { type Pace, REAL_PACE } from './code-schedule.ts'
-import type { Codes, FormerHit, Found, Hit } from './codes.ts'
+import type { Codes, FormerHit, SpeakerMatches, Hit } from './codes.ts'
 import { type Expected, answering, expectedBy } from './expected.ts'
 import { searchFormer } from './former-search.ts'
 import type { Guesses, Trying } from './rate-limit.ts'
@@ -21,7 +21,7 @@ import { summarise } from './verification-summary.ts'
 const REMEMBERED = 2
 
 /** How words are checked. */
-export interface Asked {
+export interface VerifyOptions {
   /** `local` by default. */
   readonly method?: LogEntry['method']
   /** The expected speaker: only their words are checked. */
@@ -41,7 +41,7 @@ export interface Verifier {
   verify(
     words: string | readonly string[],
     caller: string | null,
-    asked?: Asked,
+    asked?: VerifyOptions,
   ): Promise<Verification>
   /** Takes back a wrong attempt: the account server found a match for the words. */
   wasNoGuess(caller: string | null): void
@@ -85,8 +85,8 @@ export function verifyNothing(words: string | readonly string[], at: number): Ve
 
 /**
  * Creates the verifier over the codes.
- * @param options `account` is the own account id; `demandSeat` throws when this device has signed
- *   out; `pace` is how a search through all connections yields to other work
+ * @param options `account` is the own account id; `requireSession` throws when this device has
+ *   signed out; `pace` is how a search through all connections yields to other work
  */
 export function newVerifier(options: {
   state: State
@@ -96,10 +96,10 @@ export function newVerifier(options: {
   freshness: Freshness
   guesses: Guesses
   challenges: Challenges
-  demandSeat: () => void
+  requireSession: () => void
   pace?: Pace
 }): Verifier {
-  const { state, codes, account, now, freshness, guesses, challenges, demandSeat } = options
+  const { state, codes, account, now, freshness, guesses, challenges, requireSession } = options
   const { pace = REAL_PACE } = options
   const certainty = newCertainty({ state, freshness })
 
@@ -116,7 +116,7 @@ export function newVerifier(options: {
   async function verify(
     words: string | readonly string[],
     caller: string | null,
-    { method = 'local', expect, challenge }: Asked = {},
+    { method = 'local', expect, challenge }: VerifyOptions = {},
   ): Promise<Verification> {
     const trying = { caller, expected: expect !== undefined || challenge !== undefined }
     const judgeAgain = guesses.check(trying)
@@ -126,7 +126,7 @@ export function newVerifier(options: {
      * caller too.
      */
     function waited(): void {
-      demandSeat()
+      requireSession()
       judgeAgain()
     }
     if (challenge !== undefined) return checkAnswer(indices, trying, challenge, waited)
@@ -166,7 +166,11 @@ export function newVerifier(options: {
     return search
   }
 
-  const findBy = (expected: Expected | null, indices: readonly number[], at: number): Found =>
+  const findBy = (
+    expected: Expected | null,
+    indices: readonly number[],
+    at: number,
+  ): SpeakerMatches =>
     expected === null ? codes.find(indices, at) : codes.findOf(expected, indices, at)
 
   /** Waits until a search over everything is fast. One for an expected speaker needs no index. */
@@ -235,7 +239,7 @@ export function newVerifier(options: {
     trying: Trying,
     method: LogEntry['method'],
     expected: Expected | null,
-    find: (at: number) => Found,
+    find: (at: number) => SpeakerMatches,
     former: (at: number) => readonly FormerHit[] = () => [],
   ): Verification {
     const at = now()

@@ -1,7 +1,7 @@
 /** Own words for one listener and one purpose (protocol, section 2). */
 import type { Code } from '../../api/rest/connections.ts'
 import { invalid } from '../../api/input.ts'
-import type { ConnectionRow, Member } from '../../state/connections.ts'
+import type { ConnectionRow, NamedMember } from '../../state/connections.ts'
 import { typedPurpose } from './challenges.ts'
 import type { State } from '../../state/state.ts'
 import type { Codes } from './codes.ts'
@@ -20,7 +20,7 @@ export interface Heard {
  * Returns the listener.
  * @throws AppError `validation_failed` where there is none, or `given` is not another member
  */
-function listenerIn(row: ConnectionRow, own: string, given: string | undefined): Member {
+function listenerIn(row: ConnectionRow, own: string, given: string | undefined): NamedMember {
   const others = row.members.filter(({ user_id }) => user_id !== own)
   const refused = (message: string) => invalid('query', [{ path: 'listener', message }])
   if (others.length === 0) throw refused('Nobody else is in this connection yet.')

@@ -3,7 +3,7 @@ import type { Account } from '../../api/port.ts'
 import type { Invitation } from '../../api/rest/invitations.ts'
 import { giveConsent } from './consents.ts'
 import type { DeviceContext } from '../context.ts'
-import { recall } from './ignored-connections.ts'
+import { recallConnection } from './ignored-connections.ts'
 import type { Basis } from './listed-invitations.ts'
 
 /**
@@ -22,8 +22,8 @@ export async function approveInvitation(
 ): Promise<Invitation> {
   const approved = await giveConsent(device, account, id, basis)
   const { user_id, display_name } = approved.from
-  device.demandSeat()
-  recall(device.state, approved.connection_id)
+  device.requireSession()
+  recallConnection(device.state, approved.connection_id)
   if (user_id !== null && display_name !== null) device.state.names.pin(user_id, display_name)
   device.syncSoon()
   return approved

@@ -2,7 +2,7 @@
 import type { Account } from '../../api/port.ts'
 import { unconfirmedMembers } from '../../crypto/logs/roster.ts'
 import { newInvite } from './invites.ts'
-import { confirmKeys } from './members.ts'
+import { confirmMemberKeys } from './members.ts'
 import type { Signing } from './roster-entries.ts'
 import { rememberedRoster } from '../logs/roster-cache.ts'
 
@@ -29,6 +29,6 @@ export async function confirmSeats(
     )
   })
   for (const id of mine) state.invites.put(newInvite(device, id, member, true))
-  for (const id of mine) await confirmKeys(device, account, { connection: id, member })
+  for (const id of mine) await confirmMemberKeys(device, account, { connection: id, member })
   return mine.length
 }

@@ -7,30 +7,30 @@ import { PREFIX } from '../../crypto/encoding/id.ts'
 import { openEntry, verifyRoster } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
 import { type Act, isRefusal } from '../../storage/idempotency.ts'
-import { idOf } from '../operations.ts'
+import { operationId } from '../operations.ts'
 import { pullKeyLog } from '../logs/key-log.ts'
 import { keepConnection } from '../logs/connection-record.ts'
 import { newInvite, targetOf } from './invites.ts'
 import { type Opening, dropOpening, keepOpening, readOpening } from '../logs/openings.ts'
 import { isNewest, rememberRoster } from '../logs/roster-cache.ts'
 import { type Signing, ownFirst } from './roster-entries.ts'
-import type { Fork } from '../logs/rosters.ts'
+import type { RosterFork } from '../logs/rosters.ts'
 import { sealedTo } from '../identity/seal-keys.ts'
 
 /** The request of the user. The account server applies `preset_id` and `open_link_request`. */
-export interface Wanted extends Pick<Opening, 'preset_id' | 'open_link_request'> {
+export interface NewConnection extends Pick<Opening, 'preset_id' | 'open_link_request'> {
   readonly name: string
   readonly invite: readonly Invitee[]
   /** The forked connection that this one replaces, and evidence for members who saw no fork. */
   readonly replaces?: string
-  readonly fork?: Fork
+  readonly fork?: RosterFork
 }
 
 /** Makes the first entry, and an envelope for each device of the account. */
 async function newOpening(
   { state, vault, identity }: Signing,
   account: Account,
-  { id: connection, at, replaces, fork, ...wanted }: Wanted & { id: string; at: number },
+  { id: connection, at, replaces, fork, ...wanted }: NewConnection & { id: string; at: number },
 ): Promise<Opening> {
   const k = vault.get(connection) ?? new Uint8Array(randomBytes(32))
   const log = await identity.keyLog()
@@ -61,7 +61,7 @@ async function newOpening(
 export async function openConnection(
   device: Signing,
   account: Account,
-  wanted: Wanted,
+  wanted: NewConnection,
   act: Act,
 ): Promise<Connection> {
   try {
@@ -82,11 +82,11 @@ async function hasGrown(device: Signing, account: Account): Promise<boolean> {
 async function open(
   device: Signing,
   account: Account,
-  wanted: Wanted,
+  wanted: NewConnection,
   act: Act,
 ): Promise<Connection> {
-  const { state, identity, demandSeat } = device
-  const id = idOf(PREFIX.connection, act)
+  const { state, identity, requireSession } = device
+  const id = operationId(PREFIX.connection, act)
   // The answer to an earlier attempt was lost, and a sync has fetched the connection since.
   if (state.connections.get(id) !== null) return account.connections.read({ id })
   const kept = readOpening(state, id)
@@ -108,7 +108,7 @@ async function open(
     }
     throw error
   })
-  demandSeat()
+  requireSession()
   rememberRoster(state, roster)
   // The answer may be late: the next sync fetches all changes since the opening.
   const opened = { ...made, updated_at: made.created_at }

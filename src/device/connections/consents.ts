@@ -34,7 +34,7 @@ const LONGEST_MS = 30 * 24 * 3_600_000
 
 const nameOf = (consent: string) => encodeBase64url(hashOf(consent))
 
-type Approving = Pick<DeviceContext, 'state' | 'identity' | 'now' | 'demandSeat'>
+type Approving = Pick<DeviceContext, 'state' | 'identity' | 'now' | 'requireSession'>
 
 /**
  * Returns the connection, inviter and roster head that the account server wants in a consent.
@@ -69,7 +69,7 @@ export async function giveConsent(
   invitation: string,
   basis: Basis = { reader: null },
 ): Promise<Invitation> {
-  const { state, identity, now, demandSeat } = device
+  const { state, identity, now, requireSession } = device
   const { connection, inviter, roster_head } = await wantedFor(device, account, invitation, basis)
   const log = await identity.keyLog()
   const { sign } = await identity.keys()
@@ -85,12 +85,12 @@ export async function giveConsent(
     kid: identity.kid,
     seed: sign.secret,
   })
-  demandSeat()
+  requireSession()
   state.consents.put({ hash: nameOf(consent), connection, invitation, at })
   const given = await account.consents.give({ body: { invitation, consent } })
   const { connection_id, from } = given
   if (connection_id === connection && from.user_id === inviter) return given
-  demandSeat()
+  requireSession()
   state.consents.withdraw(invitation)
   throw new AppError(
     'backend_error',

@@ -13,12 +13,12 @@ import {
   readEntry,
   verifyRoster,
 } from '../../crypto/logs/roster.ts'
-import { present } from '../logs/deleted-members.ts'
+import { presentMembers } from '../logs/deleted-members.ts'
 import type { DeviceContext } from '../context.ts'
 import { dropFormerKey, keepFormerKey } from '../codes/former-keys.ts'
 import { newestLogs } from '../logs/connection-record.ts'
 import { isDoubted } from '../logs/reviewed-keys.ts'
-import type { Known } from '../logs/roster-cache.ts'
+import type { KnownRoster } from '../logs/roster-cache.ts'
 
 /**
  * Returns the roster before the entry that opened the current epoch, if that was routine.
@@ -27,14 +27,14 @@ import type { Known } from '../logs/roster-cache.ts'
  * covers no revocation that the previous epoch did not, by the newest key logs cached here.
  * Otherwise returns null.
  */
-function beforeRoutine(state: DeviceContext['state'], known: Known): Roster | null {
+function beforeRoutine(state: DeviceContext['state'], known: KnownRoster): Roster | null {
   const { connection, entries, unfit } = known.roster
   const opening = openingOf(known.roster)
   if (readEntry(entries[opening]!).op !== 'rotate' || unfit.length > 0) return null
   const keyLogs = newestLogs(state, known)
   const earlier = entries.slice(0, opening)
   const before = verifyRoster(connection, earlier, keyLogs, lastPlace(earlier))
-  if (isHeld(before, keyLogs) || present(state, before) !== before) return null
+  if (isHeld(before, keyLogs) || presentMembers(state, before) !== before) return null
   return before.members.some((member) => isDoubted(state, member)) ? null : before
 }
 
@@ -47,7 +47,7 @@ function beforeRoutine(state: DeviceContext['state'], known: Known): Roster | nu
  */
 export function keepFormer(
   device: Pick<DeviceContext, 'state' | 'vault' | 'now'>,
-  known: Known,
+  known: KnownRoster,
 ): void {
   const { connection } = known.roster
   const k = device.vault.find(connection)

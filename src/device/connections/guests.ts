@@ -63,7 +63,7 @@ export const isSameGuest = (one: GuestRow, other: GuestRow): boolean =>
  * @param now Unix milliseconds
  */
 export async function createGuestCode(
-  { state, vault, codes, demandSeat }: DeviceContext,
+  { state, vault, codes, requireSession }: DeviceContext,
   account: Account,
   of: { label: string; expiresIn: number; externalMember?: string | null },
   now: number,
@@ -79,7 +79,7 @@ export async function createGuestCode(
     if (error instanceof AppError && statusOf(error.code) < 500) vault.delete(id)
     throw error
   })
-  demandSeat()
+  requireSession()
   // Use the external member only if the account server names the requested one.
   const { external_member: answered } = made
   const external_member = answered?.id === external_member_id ? answered : null

@@ -22,7 +22,7 @@ export const dismiss = (state: Meta, id: string): void =>
   state.meta.set(META, [...new Set([...all(state), id])])
 
 /** Stops ignoring a connection, after the user approved an invitation to it. */
-export function recall(state: Meta, id: string): void {
+export function recallConnection(state: Meta, id: string): void {
   if (dismissed(state).has(id))
     state.meta.set(
       META,

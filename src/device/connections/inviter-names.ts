@@ -8,7 +8,7 @@
 import type { Account } from '../../api/port.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
-import { newTurns } from '../in-order.ts'
+import { newQueue } from '../in-order.ts'
 import type { Remembering } from '../logs/key-log.ts'
 
 /** The maximum number of names fetched for one answer. The next answer fetches others. */
@@ -33,7 +33,7 @@ export function newInviterNames(of: {
 }): InviterNames {
   /** Look-ups of the last 15 minutes by account, including those that are running. */
   const asked = new Map<string, { readonly at: number; readonly end: Promise<void> }>()
-  const lanes = Array.from({ length: AT_ONCE }, () => newTurns())
+  const lanes = Array.from({ length: AT_ONCE }, () => newQueue())
   let count = 0
 
   async function lookUp(account: Account, id: string): Promise<void> {

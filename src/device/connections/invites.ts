@@ -10,10 +10,10 @@ import type { Invitee } from '../../api/rest/connections.ts'
 import type { Invitation } from '../../api/rest/invitations.ts'
 import { LONGEST_INVITATION_S } from '../../api/rest/presets.ts'
 import { isRefusal } from '../../storage/idempotency.ts'
-import type { Invite } from '../../state/invites.ts'
+import type { PendingInvite } from '../../state/invites.ts'
 import type { DeviceContext } from '../context.ts'
 
-type Inviting = Pick<DeviceContext, 'state' | 'now' | 'demandSeat'>
+type Inviting = Pick<DeviceContext, 'state' | 'now' | 'requireSession'>
 
 /**
  * Returns the key under which an invitation is stored: a mailbox in lower case or an account id.
@@ -43,7 +43,7 @@ export const newInvite = (
   connection: string,
   target: string,
   again = false,
-): Invite => ({
+): PendingInvite => ({
   connection,
   target,
   invitation: null,
@@ -59,7 +59,7 @@ export const newInvite = (
  * no account.
  * @throws AppError what the account throws
  */
-export async function invite(
+export async function inviteMembers(
   device: Inviting,
   account: Account,
   connection: string,
@@ -72,7 +72,7 @@ export async function invite(
   invites.put(row)
   try {
     const made = await account.members.add({ id: connection, body: invitee })
-    device.demandSeat()
+    device.requireSession()
     // Stored again, because a sync may have deleted the row for an earlier invitation that is
     // over.
     invites.put({ ...row, invitation: made.id })
@@ -85,7 +85,7 @@ export async function invite(
 
 /** Checks whether a listed invitation is a stored one: by its id, if the row has one. */
 const isOf = (
-  { invitation, connection, target }: Invite,
+  { invitation, connection, target }: PendingInvite,
   { id, connection_id, to }: Invitation,
 ): boolean =>
   invitation === null
@@ -121,15 +121,15 @@ export async function dropEnded({ state, now }: Inviting, account: Account): Pro
  * @param work sends the request
  */
 async function takenBack<T>(
-  { state: { invites }, demandSeat }: Inviting,
-  rows: readonly Invite[],
+  { state: { invites }, requireSession }: Inviting,
+  rows: readonly PendingInvite[],
   work: () => Promise<T>,
 ): Promise<T> {
   for (const { connection, target } of rows) invites.delete(connection, target)
   try {
     return await work()
   } catch (error) {
-    demandSeat()
+    requireSession()
     if (isRefusal(error)) for (const row of rows) invites.put(row)
     throw error
   }
@@ -139,7 +139,7 @@ async function takenBack<T>(
  * Withdraws an invitation.
  * @throws AppError what the account throws
  */
-export async function withdraw(
+export async function withdrawInvite(
   device: Inviting,
   account: Account,
   id: string,

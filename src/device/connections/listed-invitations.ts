@@ -40,7 +40,7 @@ export type Reader = string | null
 /** What an approval is checked against: proven values, or the listed ones of a caller. */
 export type Basis = ConsentTo | { readonly reader: Reader }
 
-type Listing = Pick<DeviceContext, 'state' | 'now' | 'demandSeat'>
+type Listing = Pick<DeviceContext, 'state' | 'now' | 'requireSession'>
 
 export const isSame = (one: ConsentTo, other: ConsentTo): boolean =>
   one.connection === other.connection && one.inviter === other.inviter
@@ -102,7 +102,7 @@ function keep(
  */
 export function rememberListed(device: Listing, listed: readonly Listed[]): void {
   if (listed.length === 0) return
-  device.demandSeat()
+  device.requireSession()
   const { state, now } = device
   const rows = state.listedInvitations
   const at = now()

@@ -28,22 +28,22 @@ import {
 } from '../../crypto/logs/roster.ts'
 import { onRefusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
-import { present } from '../logs/deleted-members.ts'
+import { presentMembers } from '../logs/deleted-members.ts'
 import { newestOf, pullKeyLog } from '../logs/key-log.ts'
 import { frequentHolders, noteHoldUps } from '../logs/hold-ups.ts'
-import { demandLooked } from '../logs/reviewed-keys.ts'
+import { requireLooked } from '../logs/reviewed-keys.ts'
 import {
   type Next,
   type Signing,
   changeRoster,
   changeUnasked,
   continueRoster,
-  demandWhole,
+  requireCompleteLog,
   newSecret,
   readRoster,
 } from './roster-entries.ts'
-import type { Known } from '../logs/roster-cache.ts'
-import { demandKeysOfSeat, seatBefore } from '../logs/replacements.ts'
+import type { KnownRoster } from '../logs/roster-cache.ts'
+import { requireKeysOfSession, seatBefore } from '../logs/replacements.ts'
 import { leftOutError, roleBefore } from '../logs/returned.ts'
 import type { RotationWaits } from '../logs/rotation-waits.ts'
 
@@ -71,7 +71,7 @@ const ownersOf = ({ members }: Roster) => members.filter(({ role }) => role === 
  * Requires that an account is an owner.
  * @throws AppError forbidden
  */
-function demandOwner(roster: Roster, account: string): void {
+function requireOwner(roster: Roster, account: string): void {
   if (memberOf(roster, account)?.role !== 'owner') throw notOwner()
 }
 
@@ -93,10 +93,10 @@ function isOver(device: Signing, roster: Roster, of: { target: string; member: s
  * @param of `target`: the key under which this device stored the invitation, which is deleted
  *   once it was used
  * @returns the number of devices to which the secret was sealed
- * @throws AppError as `continueRoster` and `demandKeysOfSeat` do, and invalid_state for an
+ * @throws AppError as `continueRoster` and `requireKeysOfSession` do, and invalid_state for an
  *   account that left in another history; Refusal for a key log or a consent that breaks a rule
  */
-export async function takeIn(
+export async function addInvited(
   device: Signing,
   account: Account,
   of: { connection: string; member: string; target: string; consent: string },
@@ -105,10 +105,10 @@ export async function takeIn(
   const { invites } = device.state
   const pulled = await pullKeyLog(device, account, member)
   const own = device.identity.account
-  const next = ({ roster, keyLogs }: Known, signer: Signer, holds: boolean): Next | null => {
+  const next = ({ roster, keyLogs }: KnownRoster, signer: Signer, holds: boolean): Next | null => {
     // Fetching the roster may have added entries to the cached key log.
     const log = newestOf(device.state, pulled)
-    demandLooked(device.state, log, false)
+    requireLooked(device.state, log, false)
     const memberLog = { seq: log.seq, head: log.head }
     if (isOver(device, roster, { target, member })) {
       invites.delete(connection, target)
@@ -117,10 +117,10 @@ export async function takeIn(
     const may =
       memberOf(roster, own)?.role === 'owner' &&
       holds &&
-      !present(device.state, roster).rotationPending
+      !presentMembers(device.state, roster).rotationPending
     if (!may || memberOf(roster, member) !== undefined) return null
     const before = seatBefore(device.state, roster, member)
-    if (before !== null) demandKeysOfSeat(device.state, before)
+    if (before !== null) requireKeysOfSession(device.state, before)
     const logs = new Map(keyLogs).set(member, log)
     const had = roleBefore(device.state, roster, member)
     if (had === null && invites.get(connection, target)?.invitation === null) {
@@ -171,7 +171,7 @@ export async function remove(
 ): Promise<void> {
   await changeRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
     if (memberOf(roster, member) === undefined) throw notMember()
-    demandOwner(roster, signer.actor)
+    requireOwner(roster, signer.actor)
     // A removed account returns only by a new invitation.
     device.state.invites.delete(connection, member)
     const k = newSecret()
@@ -190,10 +190,10 @@ export async function setRole(
   { member, role }: { member: string; role: Role },
 ): Promise<Connection> {
   const after = await changeRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
-    const there = present(device.state, roster)
+    const there = presentMembers(device.state, roster)
     const found = memberOf(there, member)
     if (found === undefined) throw notMember()
-    demandOwner(roster, signer.actor)
+    requireOwner(roster, signer.actor)
     if (found.role === role) return null
     if (role === 'member' && ownersOf(there).length === 1) throw lastOwner()
     return { entry: changeRole({ roster, keyLogs, member, role, ...signer }), k: null, to: nobody }
@@ -201,7 +201,7 @@ export async function setRole(
   return after.connection
 }
 
-function rotation({ roster, keyLogs }: Known, signer: Signer): Next {
+function rotation({ roster, keyLogs }: KnownRoster, signer: Signer): Next {
   const k = newSecret()
   return { entry: rotate({ roster, keyLogs, k, ...signer }), k, to: all }
 }
@@ -231,7 +231,7 @@ export async function rotateIfDue(
   waits: RotationWaits,
 ): Promise<number> {
   const { sealed } = await changeUnasked(device, account, connection, (known, signer) => {
-    const there = present(device.state, known.roster)
+    const there = presentMembers(device.state, known.roster)
     const others = holdersOf(there, known.keyLogs)
       .filter((one) => one.account !== signer.actor)
       .map((one) => ({ account: one.account, cause: `revocation ${one.revocation}` as const }))
@@ -281,7 +281,7 @@ export async function rotateRoutinely(
   { connection, epoch }: { connection: string; epoch: number },
 ): Promise<number> {
   const { sealed } = await changeUnasked(device, account, connection, (known, signer) => {
-    const there = present(device.state, known.roster)
+    const there = presentMembers(device.state, known.roster)
     return there.epoch === epoch && !isHeld(there, known.keyLogs) ? rotation(known, signer) : null
   })
   return sealed
@@ -306,7 +306,7 @@ export async function leaveOrEnd(
   connection: string,
   asLastOwner: 'stay' | 'end' = 'stay',
 ): Promise<'left' | 'ended'> {
-  demandWhole(device, connection)
+  requireCompleteLog(device, connection)
   const { roster: newest } = await readRoster(device, account, connection)
   if (memberOf(newest, device.identity.account) === undefined) return 'left'
   if (newest.ended || newest.members.length === 1) {
@@ -316,7 +316,7 @@ export async function leaveOrEnd(
   await continueRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
     const isOwner = memberOf(roster, signer.actor)?.role === 'owner'
     const isLastOf = (those: Roster) => isOwner && ownersOf(those).length === 1
-    if (asLastOwner === 'stay' && isLastOf(present(device.state, roster))) throw lastOwner()
+    if (asLastOwner === 'stay' && isLastOf(presentMembers(device.state, roster))) throw lastOwner()
     const sign = isLastOf(roster) ? endConnection : leave
     return { entry: sign({ roster, keyLogs, ...signer }), k: null, to: nobody }
   })
@@ -331,7 +331,7 @@ export async function leaveOrEnd(
  * @throws AppError forbidden, invalid_state if the member has other keys by now, and as
  *   `continueRoster` does
  */
-export async function confirmKeys(
+export async function confirmMemberKeys(
   device: Signing,
   account: Account,
   { connection, member }: { connection: string; member: string },
@@ -341,7 +341,7 @@ export async function confirmKeys(
   const { sealed } = await changeRoster(device, account, connection, (known, signer) => {
     const { roster } = known
     const log = newestOf(device.state, pulled)
-    demandLooked(device.state, log, true)
+    requireLooked(device.state, log, true)
     const keyLogs = new Map(known.keyLogs).set(member, log)
     const isDue = unconfirmedMembers(roster, keyLogs).includes(member)
     if (!isDue || isOver(device, roster, { target: member, member })) return null

@@ -11,12 +11,12 @@ import type { Account } from '../../api/port.ts'
 import { type Roster, unconfirmedMembers } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
 import type { State } from '../../state/state.ts'
-import { present } from '../logs/deleted-members.ts'
+import { presentMembers } from '../logs/deleted-members.ts'
 import type { DeviceContext } from '../context.ts'
 import { frequentHolders } from '../logs/hold-ups.ts'
 import { isDoubted } from '../logs/reviewed-keys.ts'
 import { nameOf } from '../names.ts'
-import { type Known, rememberedRoster } from '../logs/roster-cache.ts'
+import { type KnownRoster, rememberedRoster } from '../logs/roster-cache.ts'
 import { forkedError } from '../logs/replacements.ts'
 import { cameBack, returnedIn } from '../logs/returned.ts'
 
@@ -28,7 +28,7 @@ const held = (
 ) => new AppError('invalid_state', message, { details: { state } })
 
 /** Returns a hint about members who repeatedly suspend the connection, or an empty string. */
-function heldUpBy({ state, identity, now }: Asking, known: Known | null, id: string): string {
+function heldUpBy({ state, identity, now }: Asking, known: KnownRoster | null, id: string): string {
   const called = namesIn({ state, identity, now }, id)
   const isMine = known !== null && isOwner(known.roster, identity.account)
   return frequentHolders(state, id, now())
@@ -74,7 +74,7 @@ const confirming = ({ trust }: State, account: string): string => {
 }
 
 /** Returns the error for an account with new keys that an owner has to confirm. */
-function ownUnconfirmed(device: Asking, { roster, keyLogs }: Known): AppError {
+function ownUnconfirmed(device: Asking, { roster, keyLogs }: KnownRoster): AppError {
   const { identity } = device
   const called = namesIn(device, roster.connection)
   const unconfirmed = unconfirmedMembers(roster, keyLogs)
@@ -94,7 +94,7 @@ function ownUnconfirmed(device: Asking, { roster, keyLogs }: Known): AppError {
 }
 
 /** Returns the error if an owner or this user has to decide about keys, or null. */
-function decisionDue(device: Asking, known: Known): AppError | null {
+function decisionDue(device: Asking, known: KnownRoster): AppError | null {
   const { state, identity } = device
   const { roster, keyLogs } = known
   const own = identity.account
@@ -123,7 +123,7 @@ async function otherDevices(account: Account): Promise<string[]> {
 }
 
 /** Returns the error that names the devices which can seal the missing secret to this one. */
-async function waiting(device: Asking, account: Account, id: string, known: Known | null) {
+async function waiting(device: Asking, account: Account, id: string, known: KnownRoster | null) {
   const { state, identity } = device
   const called = namesIn(device, id)
   const { name } = await account.connections.read({ id })
@@ -159,7 +159,7 @@ export async function noWords(device: Asking, account: Account, id: string): Pro
   const due =
     known === null
       ? null
-      : decisionDue(device, { ...known, roster: present(device.state, known.roster) })
+      : decisionDue(device, { ...known, roster: presentMembers(device.state, known.roster) })
   if (due !== null) return due
   if (hold === null) return waiting(device, account, id, known)
   return rotationPending(id, heldUpBy(device, known, id))

@@ -13,7 +13,7 @@ import type { ForkedRow } from '../../state/replacements.ts'
 import type { State } from '../../state/state.ts'
 import { openConnection } from './connections.ts'
 import { giveConsent } from './consents.ts'
-import { present } from '../logs/deleted-members.ts'
+import { presentMembers } from '../logs/deleted-members.ts'
 import { dismissed } from './ignored-connections.ts'
 import { pullKeyLog } from '../logs/key-log.ts'
 import { holdRefused, keepRoster } from '../logs/connection-record.ts'
@@ -21,7 +21,7 @@ import { leaveOrEnd } from './members.ts'
 import { keepFork, rememberedRoster } from '../logs/roster-cache.ts'
 import { areAllIn, leftOutOf, mayReplace, ownersOf, replacementsOf } from '../logs/replacements.ts'
 import type { Signing } from './roster-entries.ts'
-import { type Fork, fetchRoster, judgeFork } from '../logs/rosters.ts'
+import { type RosterFork, fetchRoster, judgeFork } from '../logs/rosters.ts'
 
 /** The time between the turns of two owners, so that usually only one opens a replacement. */
 const TURN_MS = 10 * 60_000
@@ -33,7 +33,7 @@ type Hints = Awaited<ReturnType<Account['duties']['read']>>
 export type Hint = NonNullable<Hints['replacements']>[number]
 
 /** Returns two entries for the same place: of the branch kept here, and of the other branch. */
-function evidence({ logs, forks }: State, connection: string): Fork | null {
+function evidence({ logs, forks }: State, connection: string): RosterFork | null {
   const other = forks.read(connection)[0]
   const kept = other && logs.read('roster', connection)[other.seq]
   return kept === undefined ? null : [kept, other!.entry]
@@ -49,7 +49,7 @@ function evidence({ logs, forks }: State, connection: string): Fork | null {
 export async function seesFork(
   device: Signing,
   account: Account,
-  of: { connection: string; opener: string; fork: Fork | null },
+  of: { connection: string; opener: string; fork: RosterFork | null },
 ): Promise<boolean> {
   const { state } = device
   const { connection, opener, fork } = of
@@ -151,7 +151,7 @@ export async function openReplacement(
   const turn = ownersOf(state, branch).indexOf(identity.account)
   if (turn === -1 || Math.abs(now() - seen_at) < turn * TURN_MS) return null
   const isLeftOut = leftOutOf(state, connection)
-  const others = present(state, branch.roster)
+  const others = presentMembers(state, branch.roster)
     .members.map((one) => one.account)
     .filter((one) => one !== identity.account)
   const invite = others.filter((one) => !isLeftOut(one)).map((one) => ({ user_id: one }))

@@ -21,13 +21,13 @@ import {
   verifyRoster,
 } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
-import { present } from '../logs/deleted-members.ts'
+import { presentMembers } from '../logs/deleted-members.ts'
 import type { DeviceContext } from '../context.ts'
 import { keepFormer } from './former-epoch.ts'
 import { rosterFull, unlessFull } from '../logs/full-logs.ts'
 import { holdRefused, keepConnection, keepRoster } from '../logs/connection-record.ts'
 import { isDoubted } from '../logs/reviewed-keys.ts'
-import { type Known, isNewest, rememberRoster } from '../logs/roster-cache.ts'
+import { type KnownRoster, isNewest, rememberRoster } from '../logs/roster-cache.ts'
 import { forkedError } from '../logs/replacements.ts'
 import { returnedIn } from '../logs/returned.ts'
 import { fetchRoster } from '../logs/rosters.ts'
@@ -41,7 +41,7 @@ const ATTEMPTS = 8
 /** The parts of the device context that signing needs. */
 export type Signing = Pick<
   DeviceContext,
-  'state' | 'identity' | 'vault' | 'codes' | 'now' | 'demandSeat'
+  'state' | 'identity' | 'vault' | 'codes' | 'now' | 'requireSession'
 >
 
 /**
@@ -59,7 +59,7 @@ export interface Next {
 export const newSecret = (): Uint8Array => new Uint8Array(randomBytes(32))
 
 /** Returns the signer of the next entry: this device, with its place in its key log. */
-async function signerOf({ identity, now }: Signing, { keyLogs }: Known): Promise<Signer> {
+async function signerOf({ identity, now }: Signing, { keyLogs }: KnownRoster): Promise<Signer> {
   const { account: actor, device, kid } = identity
   const { seq, head } = keyLogs.get(actor) ?? (await identity.keyLog())
   const { sign } = await identity.keys()
@@ -75,10 +75,10 @@ async function signerOf({ identity, now }: Signing, { keyLogs }: Known): Promise
  */
 export function recipientsHere(
   { state, identity }: Pick<Signing, 'state'> & { identity: { account: string } },
-  known: Known,
+  known: KnownRoster,
 ) {
   const { keyLogs } = known
-  const roster = present(state, known.roster)
+  const roster = presentMembers(state, known.roster)
   const doubted = new Set([
     ...roster.members.filter((one) => isDoubted(state, one)).map(({ account }) => account),
     ...returnedIn(state, identity.account, roster),
@@ -90,7 +90,10 @@ export function recipientsHere(
  * Requires that the history of a connection has not forked.
  * @throws AppError invalid_state, as `forkedError` makes it
  */
-export function demandWhole({ state, identity }: Pick<Signing, 'state' | 'identity'>, id: string) {
+export function requireCompleteLog(
+  { state, identity }: Pick<Signing, 'state' | 'identity'>,
+  id: string,
+) {
   if (state.forks.has(id)) throw forkedError(state, identity.account, id)
 }
 
@@ -98,7 +101,7 @@ export function demandWhole({ state, identity }: Pick<Signing, 'state' | 'identi
  * Requires that no owner has ended the connection.
  * @throws AppError as `connectionEnded` makes it
  */
-function demandGoingOn({ roster }: Known): void {
+function requireGoingOn({ roster }: KnownRoster): void {
   if (roster.ended) throw connectionEnded()
 }
 
@@ -107,7 +110,7 @@ function demandGoingOn({ roster }: Known): void {
  * @throws AppError not_found, or invalid_state with `state` changed_unverified
  * @see protocol, section 4
  */
-function demandMember({ roster, keyLogs }: Known, own: string): void {
+function requireMember({ roster, keyLogs }: KnownRoster, own: string): void {
   if (roster.members.every(({ account }) => account !== own))
     throw new AppError('not_found', 'You are no member of this connection any more.')
   if (unconfirmedMembers(roster, keyLogs).includes(own))
@@ -121,9 +124,9 @@ function demandMember({ roster, keyLogs }: Known, own: string): void {
 async function post(
   device: Signing,
   account: Account,
-  { roster, keyLogs: known }: Known,
+  { roster, keyLogs: known }: KnownRoster,
   { entry, k, to, newcomer }: Next,
-): Promise<Known & { sealed: number }> {
+): Promise<KnownRoster & { sealed: number }> {
   const { connection, entries } = roster
   const keyLogs = newcomer === undefined ? known : new Map(known).set(newcomer.account, newcomer)
   const after = verifyRoster(connection, [...entries, entry], keyLogs, lastPlace(entries))
@@ -137,7 +140,7 @@ async function post(
   const envelopes = sealed === null ? [] : await sealedTo(device.state, account, sealed, first)
   await account.rosters.append({ connection, body: { entry, envelopes } })
   await checked(device, connection, () => {
-    device.demandSeat()
+    device.requireSession()
     // A sync may have received another entry for the same place in the meantime.
     rememberRoster(device.state, after)
     device.state.transaction(() => {
@@ -208,10 +211,14 @@ async function handOverRest(...of: Parameters<typeof handOver>): Promise<number>
  * Fetches and verifies the roster of a connection, and caches new entries.
  * @throws AppError backend_error for data that breaks a rule, and what the account throws
  */
-export const readRoster = (device: Signing, account: Account, connection: string): Promise<Known> =>
+export const readRoster = (
+  device: Signing,
+  account: Account,
+  connection: string,
+): Promise<KnownRoster> =>
   checked(device, connection, async () => {
     const known = await fetchRoster(device, account, connection)
-    device.demandSeat()
+    device.requireSession()
     rememberRoster(device.state, known.roster)
     return known
   })
@@ -228,17 +235,17 @@ export async function continueRoster(
   device: Signing,
   account: Account,
   connection: string,
-  next: (known: Known, signer: Signer, holds: boolean) => Next | null,
-): Promise<Known & { sealed: number }> {
-  demandWhole(device, connection)
+  next: (known: KnownRoster, signer: Signer, holds: boolean) => Next | null,
+): Promise<KnownRoster & { sealed: number }> {
+  requireCompleteLog(device, connection)
   for (let attempt = 1; ; attempt++) {
     const known = await readRoster(device, account, connection)
     if (!isNewest(device.state, known.roster)) continue
     // This deletes a damaged record before words are derived from it.
     const holds = holdsSecret(device, known)
     keepRoster(device, known)
-    demandGoingOn(known)
-    demandMember(known, device.identity.account)
+    requireGoingOn(known)
+    requireMember(known, device.identity.account)
     const signer = await signerOf(device, known)
     const wanted = unlessFull(() => next(known, signer, holds), rosterFull(connection))
     if (wanted === null) return { ...known, sealed: 0 }
@@ -279,11 +286,11 @@ export async function changeRoster(
   device: Signing,
   account: Account,
   connection: string,
-  next: (known: Known, signer: Signer, holds: boolean) => Next | null,
-): Promise<Known & { sealed: number; connection: Connection }> {
+  next: (known: KnownRoster, signer: Signer, holds: boolean) => Next | null,
+): Promise<KnownRoster & { sealed: number; connection: Connection }> {
   const after = await continueRoster(device, account, connection, next)
   const now = await account.connections.read({ id: connection })
-  device.demandSeat()
+  device.requireSession()
   // Keep the time of the row, so that the next sync fetches other changes made in the meantime.
   const updated_at = timeAt(device.state.connections.get(connection)?.updated_at ?? 0)
   if (isNewest(device.state, after.roster)) keepConnection(device, { ...now, updated_at }, after)

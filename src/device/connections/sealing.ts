@@ -1,10 +1,10 @@
 /** Seals the secret of a connection to devices of its members that lack it: new or reset ones. */
 import type { Account } from '../../api/port.ts'
-import { present } from '../logs/deleted-members.ts'
+import { presentMembers } from '../logs/deleted-members.ts'
 import { isNewest } from '../logs/roster-cache.ts'
 import {
   type Signing,
-  demandWhole,
+  requireCompleteLog,
   handOver,
   readRoster,
   recipientsHere,
@@ -23,12 +23,12 @@ export async function sealMissing(
   connection: string,
   wanted: readonly string[],
 ): Promise<number> {
-  demandWhole(device, connection)
+  requireCompleteLog(device, connection)
   const known = await readRoster(device, account, connection)
   const { roster } = known
   // A newer roster was cached in the meantime, and its epoch may have another secret.
   if (!isNewest(device.state, roster)) return 0
-  if (roster.ended || present(device.state, roster).rotationPending) return 0
+  if (roster.ended || presentMembers(device.state, roster).rotationPending) return 0
   if (!holdsSecret(device, known)) return 0
   const k = device.vault.get(connection)
   if (k === null) return 0

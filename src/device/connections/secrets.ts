@@ -6,7 +6,7 @@ import { keyCommitment } from '../../crypto/key-commitment.ts'
 import type { DeviceContext } from '../context.ts'
 import { keepFormer } from './former-epoch.ts'
 import type { Identity } from '../identity/identity.ts'
-import type { Known } from '../logs/roster-cache.ts'
+import type { KnownRoster } from '../logs/roster-cache.ts'
 
 /** Reasons that are no error: the envelope was sealed before or after the roster was read. */
 const OTHER_EPOCH: readonly Reason[] = ['old_epoch', 'unknown_epoch']
@@ -19,7 +19,7 @@ const OTHER_EPOCH: readonly Reason[] = ['old_epoch', 'unknown_epoch']
  */
 export function holdsSecret(
   device: Pick<DeviceContext, 'state' | 'vault' | 'now'>,
-  known: Known,
+  known: KnownRoster,
 ): boolean {
   const { vault } = device
   const { connection, epoch, kCommit } = known.roster
@@ -42,7 +42,7 @@ export function holdsSecret(
 export async function fetchSecret(
   identity: Identity,
   account: Account,
-  { roster }: Known,
+  { roster }: KnownRoster,
 ): Promise<Uint8Array | null> {
   const { envelopes } = await account.envelopes.read({ connection: roster.connection })
   // The list is ordered by epoch, and only the newest envelope can be opened.

@@ -29,7 +29,7 @@ export const ending =
   (device: DeviceContext, row: FirstContactRow) =>
   (reason: ContactReason | null): void => {
     const { state } = device
-    device.demandSeat()
+    device.requireSession()
     state.transaction(() => {
       dropSecret(device, row.invitation)
       state.firstContacts.put({ ...row, state: reason === null ? 'confirmed' : 'failed', reason })

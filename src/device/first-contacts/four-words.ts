@@ -14,7 +14,7 @@ import { parseWords } from '../../crypto/words.ts'
 import { AppError } from '../../errors.ts'
 import { failedContact, notTried } from './outcomes.ts'
 import { keepSecret, keptPlace } from './secrets.ts'
-import { fetchKeyLog, judged, rememberKeyLog } from '../logs/key-log.ts'
+import { fetchKeyLog, withLogRefusals, rememberKeyLog } from '../logs/key-log.ts'
 import type { DeviceContext } from '../context.ts'
 import type { FirstContacts } from './first-contacts.ts'
 import { asTyped } from '../codes/typed-words.ts'
@@ -43,7 +43,7 @@ export async function makeWords(
   const sid = encodeBase64url(randomBytes(16))
   const words = newContactWords().join(' ')
   await account.deviceFirstContacts.open({ body: { invitation: id, sid } })
-  device.demandSeat()
+  device.requireSession()
   const started_at = now()
   const until = started_at + WORDS_MS
   const peer = to.user_id ?? to.email ?? ''
@@ -118,8 +118,8 @@ export async function approveByWords(
     throw notTried('too_many_tries')
   const { sid, connection, inviter, expires_at } = await openRun(device, account, id)
   const log = await fetchKeyLog(state, account, identity.account)
-  device.demandSeat()
-  judged(() => rememberKeyLog(device, log))
+  device.requireSession()
+  withLogRefusals(() => rememberKeyLog(device, log))
   const started_at = now()
   state.transaction(() => {
     state.firstContacts.dropTries(started_at - WORDS_MS)

@@ -9,7 +9,7 @@ import type { Run } from '../../api/device/first-contacts.ts'
 import type { Account } from '../../api/port.ts'
 import { decodeBase64url } from '../../crypto/encoding/base64url.ts'
 import {
-  failureOf,
+  contactFailure,
   parseReply,
   rosterHeadIn,
   writeBegin,
@@ -18,7 +18,7 @@ import {
 } from '../../crypto/contact-messages.ts'
 import { beginAsInvitee, inviterAd } from '../../crypto/first-contact.ts'
 import { hashOf } from '../../crypto/jose/jws.ts'
-import { demand, Refusal } from '../../crypto/refusal.ts'
+import { requireThat, Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import { isRefusal } from '../../storage/idempotency.ts'
 import type { FirstContactRow } from '../../state/first-contacts.ts'
@@ -27,7 +27,7 @@ import { confirmCard } from '../trust/confirmed-keys.ts'
 import type { DeviceContext } from '../context.ts'
 import { ending, readingLogs } from './deletion.ts'
 import { reasonOf } from './outcomes.ts'
-import { type InviteeSecret, keepSecret, placeOf, readSecret, runOf } from './secrets.ts'
+import { type InviteeSecret, keepSecret, rosterPlace, readContactSecret, runOf } from './secrets.ts'
 import { pullKeyLog } from '../logs/key-log.ts'
 import { rememberRoster } from '../logs/roster-cache.ts'
 import { fetchRoster } from '../logs/rosters.ts'
@@ -46,7 +46,7 @@ const initiatorOf = (
 ) =>
   beginAsInvitee(
     runOf(row, words, row.peer),
-    placeOf(device.identity.account, own),
+    rosterPlace(device.identity.account, own),
     decodeBase64url(scalar),
   )
 
@@ -60,7 +60,7 @@ async function verified(
   account: Account,
   row: FirstContactRow,
   { secret, message }: { secret: InviteeSecret; message: string },
-): Promise<Verified | ReturnType<typeof failureOf>> {
+): Promise<Verified | ReturnType<typeof contactFailure>> {
   const reply = parseReply(message)
   if (typeof reply === 'string') return reply
   const { log, roster } = await readingLogs(async () => ({
@@ -71,10 +71,10 @@ async function verified(
   // The roster may have grown since the reply: later entries continue the one that it names.
   const hasEntry = roster.entries.some((entry) => Buffer.compare(hashOf(entry), rosterHead) === 0)
   const isMember = roster.members.some((member) => member.account === row.peer)
-  demand(hasEntry && isMember, 'ad_mismatch', 'the other side names another roster')
+  requireThat(hasEntry && isMember, 'ad_mismatch', 'the other side names another roster')
   const expected = inviterAd({ account: row.peer, seq: log.seq, head: log.head, rosterHead })
   const { tag } = initiatorOf(device, row, secret).finish(reply, expected)
-  device.demandSeat()
+  device.requireSession()
   // All later data of the account server has to continue this roster.
   rememberRoster(device.state, roster)
   return { message: writeEnd(tag), generation: log.generation }
@@ -96,7 +96,7 @@ export async function inviteeStep(
   const end = ending(device, row)
   const send = (place: 0 | 2, message: string) =>
     account.deviceFirstContacts.send({ invitation, body: { sid, place, message } })
-  const secret = readSecret<InviteeSecret>(device, invitation)
+  const secret = readContactSecret<InviteeSecret>(device, invitation)
   if (secret === null) return end('message_refused')
   let done = secret.verified
   if (done === undefined) {
@@ -112,7 +112,7 @@ export async function inviteeStep(
       done = outcome
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      const failure = failureOf(error.reason)
+      const failure = contactFailure(error.reason)
       end(reasonOf(failure))
       return send(2, writeFailed(failure))
     }

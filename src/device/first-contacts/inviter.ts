@@ -8,7 +8,7 @@ import type { Run } from '../../api/device/first-contacts.ts'
 import type { Account } from '../../api/port.ts'
 import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import {
-  failureOf,
+  contactFailure,
   parseBegin,
   parseEnd,
   writeFailed,
@@ -17,12 +17,19 @@ import {
 import { answerAsInviter } from '../../crypto/first-contact.ts'
 import { PREFIX, isId } from '../../crypto/encoding/id.ts'
 import { hashOf } from '../../crypto/jose/jws.ts'
-import { demand, Refusal } from '../../crypto/refusal.ts'
+import { requireThat, Refusal } from '../../crypto/refusal.ts'
 import type { FirstContactRow } from '../../state/first-contacts.ts'
 import { confirmCard } from '../trust/confirmed-keys.ts'
 import type { DeviceContext } from '../context.ts'
 import { reasonOf } from './outcomes.ts'
-import { type InviterSecret, keepSecret, keptPlace, placeOf, readSecret, runOf } from './secrets.ts'
+import {
+  type InviterSecret,
+  keepSecret,
+  keptPlace,
+  rosterPlace,
+  readContactSecret,
+  runOf,
+} from './secrets.ts'
 import { ending, readingLogs } from './deletion.ts'
 import { pullKeyLog } from '../logs/key-log.ts'
 
@@ -38,9 +45,9 @@ function responderOf(
   const own = device.identity.account
   return answerAsInviter(
     runOf(row, secret.words, own),
-    { ...placeOf(own, begun.own), rosterHead: decodeBase64url(begun.own.rosterHead) },
+    { ...rosterPlace(own, begun.own), rosterHead: decodeBase64url(begun.own.rosterHead) },
     parseBegin(begun.message),
-    placeOf(begun.invitee.account, begun.invitee),
+    rosterPlace(begun.invitee.account, begun.invitee),
     decodeBase64url(secret.scalar),
   )
 }
@@ -53,12 +60,16 @@ async function begunBy(
   { invitee, message }: { invitee: string; message: string },
 ): Promise<Begun> {
   // Any account that has the words may answer for a mailbox. A named account must answer itself.
-  demand(!isId(PREFIX.account, peer) || peer === invitee, 'ad_mismatch', 'another account answers')
+  requireThat(
+    !isId(PREFIX.account, peer) || peer === invitee,
+    'ad_mismatch',
+    'another account answers',
+  )
   const read = (id: string) => readingLogs(() => pullKeyLog(device, account, id))
   const theirs = await read(invitee)
   const own = await read(device.identity.account)
   const roster = device.state.logs.head('roster', connection)
-  demand(roster !== null, 'wrong_connection', 'this device knows no roster of the connection')
+  requireThat(roster !== null, 'wrong_connection', 'this device knows no roster of the connection')
   const rosterHead = encodeBase64url(hashOf(roster.entry))
   return {
     message,
@@ -84,7 +95,7 @@ export async function inviterStep(
   const close = () => account.deviceFirstContacts.end({ invitation })
   const send = (message: string) =>
     account.deviceFirstContacts.send({ invitation, body: { sid, place: 1, message } })
-  const secret = readSecret<InviterSecret>(device, invitation)
+  const secret = readContactSecret<InviterSecret>(device, invitation)
   if (secret === null) return end('message_refused')
   let { begun } = secret
   const first = run?.messages[0]
@@ -96,12 +107,12 @@ export async function inviterStep(
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       // No data that helps to guess was sent, but the words were spoken for this run.
-      const failure = failureOf(error.reason)
+      const failure = contactFailure(error.reason)
       await send(writeFailed(failure))
       return end(reasonOf(failure))
     }
     const used = { ...secret, begun }
-    device.demandSeat()
+    device.requireSession()
     state.transaction(() => {
       keepSecret(device, invitation, used)
       state.firstContacts.put({ ...row, state: 'answered', peer: used.begun.invitee.account })
@@ -122,7 +133,7 @@ export async function inviterStep(
     responder.finish(said)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    ending(device, answered)(reasonOf(failureOf(error.reason)))
+    ending(device, answered)(reasonOf(contactFailure(error.reason)))
     return close()
   }
   await confirmCard(device, account, { id, generation })

@@ -10,7 +10,7 @@ import type { FirstContactRow } from '../../state/first-contacts.ts'
 import type { DeviceContext } from '../context.ts'
 
 /** The newest entry of a log: its place and its hash, base64url. */
-export interface Place {
+export interface LogPlace {
   readonly seq: number
   readonly head: string
 }
@@ -25,14 +25,14 @@ interface Made {
 export interface InviterSecret extends Made {
   readonly begun?: {
     readonly message: string
-    readonly invitee: Place & { readonly account: string; readonly generation: number }
-    readonly own: Place & { readonly rosterHead: string }
+    readonly invitee: LogPlace & { readonly account: string; readonly generation: number }
+    readonly own: LogPlace & { readonly rosterHead: string }
   }
 }
 
 /** The secret on the invitee's side. `verified` is set once the inviter's reply was verified. */
 export interface InviteeSecret extends Made {
-  readonly own: Place
+  readonly own: LogPlace
   readonly verified?: { readonly message: string; readonly generation: number }
 }
 
@@ -50,7 +50,7 @@ export const keepSecret = (
  * Returns the secret of a run, or null if there is none that can be read.
  * @throws AppError keychain_locked
  */
-export function readSecret<T extends InviterSecret | InviteeSecret>(
+export function readContactSecret<T extends InviterSecret | InviteeSecret>(
   { vault }: Keeping,
   invitation: string,
 ): T | null {
@@ -69,14 +69,14 @@ export const runOf = (
 ): Contact => ({ words, sid: decodeBase64url(sid), connection, inviter })
 
 /** Returns the place of a log in the form that the crypto functions use. */
-export const placeOf = (account: string, { seq, head }: Place) => ({
+export const rosterPlace = (account: string, { seq, head }: LogPlace) => ({
   account,
   seq,
   head: decodeBase64url(head),
 })
 
 /** Returns the place of a log in the stored form. */
-export const keptPlace = ({ seq, head }: { seq: number; head: Uint8Array }): Place => ({
+export const keptPlace = ({ seq, head }: { seq: number; head: Uint8Array }): LogPlace => ({
   seq,
   head: encodeBase64url(head),
 })

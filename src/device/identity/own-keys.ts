@@ -7,7 +7,7 @@
  * be deleted.
  */
 import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
-import type { DeviceKeys } from '../../crypto/device-keys.ts'
+import type { DeviceKeyPairs } from '../../crypto/device-keys.ts'
 import { AppError } from '../../errors.ts'
 import type { Keychain } from '../../keychain/backend.ts'
 import type { State } from '../../state/state.ts'
@@ -22,7 +22,7 @@ const SEAL_KEYS = 'seal_keys'
 type Meta = Pick<State, 'meta'>
 
 /** The key pairs of this device. */
-export interface OwnKeys extends DeviceKeys {
+export interface OwnKeys extends DeviceKeyPairs {
   /** The private halves of all sealing keys that are kept, by key id. `seal` is the newest one. */
   readonly seals: ReadonlyMap<string, Uint8Array>
 }
@@ -49,7 +49,7 @@ const readSealKeys = ({ meta }: Meta) => meta.get(SEAL_KEYS) as SealKeys | null
 export async function storeKeys(
   { meta }: Meta,
   keychain: Keychain,
-  { sign, seal, auth }: DeviceKeys,
+  { sign, seal, auth }: DeviceKeyPairs,
 ): Promise<void> {
   const { sealKeyId } = await import('../../crypto/device-public-keys.ts')
   const id = sealKeyId(seal.publicKey)

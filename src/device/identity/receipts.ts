@@ -5,7 +5,7 @@ import { StampAssurance } from '../../api/rest/verify.ts'
 import { jwkBytes, type PublicJwk, thumbprint } from '../../crypto/jose/jwk.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
 import { verifyJws } from '../../crypto/jose/jws-signature.ts'
-import { demand, Refusal } from '../../crypto/refusal.ts'
+import { requireThat, Refusal } from '../../crypto/refusal.ts'
 import { stampFragment } from '../../crypto/stamp.ts'
 import { AppError } from '../../errors.ts'
 
@@ -15,18 +15,22 @@ import { AppError } from '../../errors.ts'
  * @param key the server's key, pinned at enrolment
  * @throws AppError backend_error for a receipt by another key or for another stamp
  */
-export function demandReceipt(
+export function requireReceipt(
   receipt: string,
   { id, jws }: { id: string; jws: string },
   key: PublicJwk,
 ): void {
   try {
     const parsed = parseJws(receipt, 'receipt+jws')
-    demand(parsed.kid === thumbprint(key), 'unknown_signer', 'not a receipt of the pinned server')
+    requireThat(
+      parsed.kid === thumbprint(key),
+      'unknown_signer',
+      'not a receipt of the pinned server',
+    )
     verifyJws(parsed, jwkBytes(key))
     const { payload } = parsed
     const isIts = payload.get('jti') === id && payload.get('stamp_sha256') === stampFragment(jws)
-    demand(isIts, 'receipt_mismatch', 'a receipt for another stamp')
+    requireThat(isIts, 'receipt_mismatch', 'a receipt for another stamp')
   } catch (cause) {
     if (!(cause instanceof Refusal)) throw cause
     throw new AppError(

@@ -2,7 +2,7 @@
 import { AppError } from '../../errors.ts'
 import type { Facts } from './identity.ts'
 
-export const nobody = () =>
+export const notSignedIn = () =>
   new AppError('not_signed_in', 'Nobody is signed in here: run "countersignd login".')
 
 const GONE =

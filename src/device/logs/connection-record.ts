@@ -6,14 +6,14 @@ import type { Connection } from '../../api/rest/connections.ts'
 import { ZERO_HEAD } from '../../crypto/code.ts'
 import type { Reason } from '../../crypto/refusal.ts'
 import { type Roster, isHeld, readEntry } from '../../crypto/logs/roster.ts'
-import type { ConnectionRow, Hold, Member } from '../../state/connections.ts'
+import type { ConnectionRow, Hold, NamedMember } from '../../state/connections.ts'
 import type { State } from '../../state/state.ts'
 import type { Codes } from '../codes/codes.ts'
-import { present } from './deleted-members.ts'
+import { presentMembers } from './deleted-members.ts'
 import type { Identity } from '../identity/identity.ts'
 import { isDoubted } from './reviewed-keys.ts'
 import { dropOpening } from './openings.ts'
-import { type Known, rememberedRoster } from './roster-cache.ts'
+import { type KnownRoster, rememberedRoster } from './roster-cache.ts'
 import { rememberedLog } from '../identity/key-log-cache.ts'
 import { returnedIn } from './returned.ts'
 
@@ -28,7 +28,7 @@ interface Keeping {
  * Returns the members with their local names. A known account keeps the name under which it was
  * accepted.
  */
-function pinned({ names }: State, { members }: Roster, told: Connection['members']): Member[] {
+function pinned({ names }: State, { members }: Roster, told: Connection['members']): NamedMember[] {
   const nameOf = new Map(told.map(({ user_id, display_name }) => [user_id, display_name]))
   return members.map(({ account }) => {
     const name = nameOf.get(account)
@@ -41,7 +41,7 @@ function pinned({ names }: State, { members }: Roster, told: Connection['members
  * Returns the newest key logs of the members: the given ones, or stored ones that have grown
  * since.
  */
-export function newestLogs(state: State, { roster, keyLogs }: Known): Known['keyLogs'] {
+export function newestLogs(state: State, { roster, keyLogs }: KnownRoster): KnownRoster['keyLogs'] {
   const newest = new Map(keyLogs)
   for (const { account } of roster.members) {
     const seq = state.logs.head('keylog', account)?.seq ?? -1
@@ -59,9 +59,9 @@ export function newestLogs(state: State, { roster, keyLogs }: Known): Known['key
  */
 function holdOf(
   { state, identity }: Pick<Keeping, 'state' | 'identity'>,
-  known: Known,
+  known: KnownRoster,
 ): Hold | null {
-  const roster = present(state, known.roster)
+  const roster = presentMembers(state, known.roster)
   if (state.forks.has(roster.connection)) return 'roster_forked'
   if (roster.ended) return 'ended'
   const isDoubtful =
@@ -74,7 +74,7 @@ function holdOf(
 export function keepConnection(
   device: Keeping,
   connection: Connection,
-  known: Known,
+  known: KnownRoster,
 ): ConnectionRow {
   const { state, codes } = device
   const { id, name } = connection
@@ -84,7 +84,7 @@ export function keepConnection(
     name,
     epoch,
     head,
-    members: pinned(state, present(state, known.roster), connection.members),
+    members: pinned(state, presentMembers(state, known.roster), connection.members),
     hold: holdOf(device, known),
     updated_at: Date.parse(connection.updated_at),
   }
@@ -101,12 +101,12 @@ export function keepConnection(
 /**
  * Stores the roster of a connection that has a row. The data of the account server follows later.
  */
-export function keepRoster(device: Keeping, known: Known): void {
+export function keepRoster(device: Keeping, known: KnownRoster): void {
   const { state, codes } = device
   const { connection: id, epoch, epochHead: head } = known.roster
   const row = state.connections.get(id)
   if (row === null) return
-  const members = pinned(state, present(state, known.roster), [])
+  const members = pinned(state, presentMembers(state, known.roster), [])
   const kept = { ...row, epoch, head, members, hold: holdOf(device, known) }
   state.connections.put(kept)
   codes.putConnection(kept)

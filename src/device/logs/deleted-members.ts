@@ -85,7 +85,7 @@ export const dropDeparted = ({ meta }: Meta, connection: string): void =>
 /**
  * Returns the roster as if its deleted members had left in the epoch by which they were deleted.
  */
-export function present(state: Meta, roster: Roster): Roster {
+export function presentMembers(state: Meta, roster: Roster): Roster {
   const departed = departedIn(state, roster.connection)
   const isGone = (account: string) => departed[account]?.said === true
   const gone = roster.members.filter(({ account }) => isGone(account))

@@ -6,14 +6,14 @@
 import type { Account } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { hashOf } from '../../crypto/jose/jws.ts'
-import { readEntry } from '../../crypto/logs/key-log-form.ts'
+import { readKeyLogEntry } from '../../crypto/logs/key-log-form.ts'
 import {
   type KeyLog,
   type KnownLog,
   verifyKeyLog,
   verifyingKeyLog,
 } from '../../crypto/logs/key-log.ts'
-import { type Refusal, demand, onRefusal, onRefusalLater } from '../../crypto/refusal.ts'
+import { type Refusal, requireThat, onRefusal, onRefusalLater } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import { inSlices } from '../../slices.ts'
 import type { State } from '../../state/state.ts'
@@ -27,10 +27,10 @@ import { rememberedEntries, rememberedLog } from '../identity/key-log-cache.ts'
 import { keepSealKeys } from '../identity/seal-keys.ts'
 
 /**
- * The dependencies of storing key logs. `demandSeat` throws AppError not_signed_in after a
+ * The dependencies of storing key logs. `requireSession` throws AppError not_signed_in after a
  * sign-out.
  */
-export type Remembering = Pick<DeviceContext, 'state' | 'codes' | 'identity' | 'demandSeat'>
+export type Remembering = Pick<DeviceContext, 'state' | 'codes' | 'identity' | 'requireSession'>
 
 /** The most attempts. Each can lose against another device of the same account. */
 const ATTEMPTS = 5
@@ -46,7 +46,7 @@ const serverFault = (cause: Refusal) =>
  * Runs a check of data from the account server.
  * @throws AppError backend_error where the data breaks a rule
  */
-export const judged = <T>(work: () => T): T => onRefusal(work, serverFault)
+export const withLogRefusals = <T>(work: () => T): T => onRefusal(work, serverFault)
 
 /** Like `judged`, for asynchronous work. */
 export const judging = <T>(work: () => Promise<T>): Promise<T> => onRefusalLater(work, serverFault)
@@ -55,7 +55,7 @@ export const judging = <T>(work: () => Promise<T>): Promise<T> => onRefusalLater
  * Returns the place that an entry names.
  * @throws Refusal where the form of the entry is wrong
  */
-export const seqOf = (jws: string): number => readEntry(jws).seq
+export const seqOf = (jws: string): number => readKeyLogEntry(jws).seq
 
 /**
  * Checks a key log from the account server.
@@ -67,7 +67,7 @@ export const judgeKeyLog = (
   account: string,
   entries: readonly string[],
   known: KnownLog | undefined = rememberedEntries(state, account).known,
-): KeyLog => judged(() => verifyKeyLog(account, entries, known))
+): KeyLog => withLogRefusals(() => verifyKeyLog(account, entries, known))
 
 /**
  * Refuses a key log that contradicts the stored one.
@@ -75,7 +75,7 @@ export const judgeKeyLog = (
  */
 function requireSameHistory({ logs }: State, { account, entries }: KeyLog): void {
   const isSame = logs.isSameHistory('keylog', account, entries)
-  demand(isSame, 'key_log_forked', 'another history was remembered meanwhile')
+  requireThat(isSame, 'key_log_forked', 'another history was remembered meanwhile')
 }
 
 /**
@@ -151,9 +151,9 @@ export async function fetchKeyLog(
  *   this device signed out meanwhile, and what the account throws
  */
 function readRemembering(device: Remembering, account: Account, id: string): Promise<FetchedLog> {
-  const { state, demandSeat } = device
+  const { state, requireSession } = device
   const keep = (log: KeyLog) => {
-    demandSeat()
+    requireSession()
     rememberKeyLog(device, log)
   }
   return readKeyLog(state, account, { id, keep })
@@ -181,7 +181,7 @@ export async function pullKeyLog(
   id: string,
 ): Promise<KeyLog> {
   const { log, sealKeys, profile } = await readRemembering(device, account, id)
-  device.demandSeat()
+  device.requireSession()
   rememberKeyLog(device, log)
   keepSealKeys(device.state, log, sealKeys)
   keepProfile(device.state, log, profile)
@@ -242,13 +242,13 @@ export async function continueKeyLog(
 ): Promise<KeyLog> {
   for (let attempt = 1; ; attempt++) {
     const log = await fetchKeyLog(state, account, id)
-    const entry = judged(() => unlessFull(() => next(log), keyLogFull))
+    const entry = withLogRefusals(() => unlessFull(() => next(log), keyLogFull))
     if (entry === null) return log
     try {
       const { seq, head } = await account.keyLogs.append({ body: { entry, ...beside } })
-      return judged(() => {
+      return withLogRefusals(() => {
         const isNext = seq === log.seq + 1 && head === encodeBase64url(hashOf(entry))
-        demand(isNext, 'rollback', 'the account server has the entry at another place')
+        requireThat(isNext, 'rollback', 'the account server has the entry at another place')
         return verifyKeyLog(id, [...log.entries, entry], log)
       })
     } catch (error) {

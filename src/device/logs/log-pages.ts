@@ -3,7 +3,7 @@
  * a log can be longer. Stored entries are not read again.
  */
 import { requirePlaces } from '../../crypto/logs/chain.ts'
-import { demand, Refusal } from '../../crypto/refusal.ts'
+import { requireThat, Refusal } from '../../crypto/refusal.ts'
 
 /**
  * The largest own key log, in characters. A device needs all of it to sign the next entry, so it
@@ -14,13 +14,13 @@ export const MOST_OWN_CHARACTERS = 100_000 * 4096
 const MOST_UNKEPT = 4000
 
 /** A part of a log in a response of the account server. */
-export interface Page {
+export interface LogPage {
   readonly entries: readonly string[]
   /** The place of the newest entry of the log. */
   readonly seq: number
 }
 
-interface Reading<P extends Page> {
+interface Reading<P extends LogPage> {
   /** Reads a page that begins at a place. */
   readonly read: (from: number) => Promise<P>
   /** The entries that were accepted before, from the first one on. */
@@ -40,7 +40,7 @@ interface Reading<P extends Page> {
 }
 
 /** A log from the account server. Entries that were not stored are unchecked. */
-export interface ShownLog<P extends Page> {
+export interface ShownLog<P extends LogPage> {
   readonly entries: readonly string[]
   /** The page with the newest entry. */
   readonly last: P
@@ -54,7 +54,7 @@ export interface ShownLog<P extends Page> {
  * @throws Refusal `log_full`, `too_large`, `gap` where a page is empty before the end; what
  *   `read` and `keep` throw
  */
-export async function readPages<P extends Page>(of: Reading<P>): Promise<ShownLog<P>> {
+export async function readPages<P extends LogPage>(of: Reading<P>): Promise<ShownLog<P>> {
   const { read, known } = of
   const newest = known.at(-1)
   if (newest === undefined) return readOn(of, 0, await read(0))
@@ -68,7 +68,7 @@ export async function readPages<P extends Page>(of: Reading<P>): Promise<ShownLo
  * Appends a page that begins with the newest accepted entry, and reads the rest.
  * @param known how many entries were accepted
  */
-async function readOn<P extends Page>(
+async function readOn<P extends LogPage>(
   { read, known: before, most, seqOf, keep }: Reading<P>,
   known: number,
   first: P,
@@ -83,11 +83,11 @@ async function readOn<P extends Page>(
     entries = entries.concat(page.entries)
     requirePlaces(entries)
     size += sizeOf(page.entries)
-    demand(size <= most, 'too_large', `a log of more than ${most} characters`)
+    requireThat(size <= most, 'too_large', `a log of more than ${most} characters`)
     const isEnd = entries.length > page.seq || entries.length === 0
     if (isEnd || !isInPlace(page.entries, from, seqOf)) return { entries, last: page }
     // A page that begins with the newest known entry may contain nothing else.
-    demand(page.entries.length > 0, 'gap', `entry ${from} is missing`)
+    requireThat(page.entries.length > 0, 'gap', `entry ${from} is missing`)
     const unkept = entries.length - accepted
     // A check takes time in proportion to the log: of a long one, several pages are stored at a
     // time.

@@ -8,18 +8,18 @@ import { type Member, type Roster, unconfirmedMembers } from '../../crypto/logs/
 import { AppError } from '../../errors.ts'
 import type { ReplacementRow } from '../../state/replacements.ts'
 import type { State } from '../../state/state.ts'
-import { present } from './deleted-members.ts'
+import { presentMembers } from './deleted-members.ts'
 import { historiesOf, lowestRole } from './histories.ts'
-import { type Known, rememberedRoster } from './roster-cache.ts'
+import { type KnownRoster, rememberedRoster } from './roster-cache.ts'
 import { rememberedLog } from '../identity/key-log-cache.ts'
 
 /**
  * Returns the owners at the head of a branch, in order of joining. Each has keys that are linked
  * to those of its membership.
  */
-export function ownersOf(state: State, { roster, keyLogs }: Known): string[] {
+export function ownersOf(state: State, { roster, keyLogs }: KnownRoster): string[] {
   const unconfirmed = unconfirmedMembers(roster, keyLogs)
-  return present(state, roster)
+  return presentMembers(state, roster)
     .members.filter(({ role }) => role === 'owner')
     .map(({ account }) => account)
     .filter((account) => !unconfirmed.includes(account))
@@ -29,7 +29,7 @@ export function ownersOf(state: State, { roster, keyLogs }: Known): string[] {
  * Checks whether this device follows an account to a replacement. The account must be an owner of
  * the branch. If the user follows the account, it must have the keys that the user pinned.
  */
-export function mayReplace(state: State, branch: Known, opener: string): boolean {
+export function mayReplace(state: State, branch: KnownRoster, opener: string): boolean {
   if (!ownersOf(state, branch).includes(opener)) return false
   const row = state.trust.get(opener)
   const newest = branch.keyLogs.get(opener)?.generation
@@ -86,7 +86,7 @@ export const seatBefore = (state: State, { replaces }: Roster, account: string):
  * membership by a fork.
  * @throws AppError invalid_state
  */
-export function demandKeysOfSeat(state: State, { account, generation }: Member): void {
+export function requireKeysOfSession(state: State, { account, generation }: Member): void {
   const log = rememberedLog(state, account)
   if (log === null || isLinked(log, generation, log.generation)) return
   const row = state.trust.get(account)

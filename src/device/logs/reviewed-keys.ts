@@ -27,7 +27,7 @@ export function isDoubted(state: State, { account, generation }: Member): boolea
  * @param confirmed whether the user must have confirmed them as well
  * @throws AppError invalid_state
  */
-export function demandLooked({ trust }: State, log: KeyLog, confirmed: boolean): void {
+export function requireLooked({ trust }: State, log: KeyLog, confirmed: boolean): void {
   const { account, generation } = log
   const row = trust.get(account)
   const isLooked = row !== null && row.refused === null && isLinked(log, row.pinned, generation)

@@ -12,13 +12,13 @@ import { judgeConsent } from './late-consents.ts'
 import { rememberedKeyLogs, rememberedLog } from '../identity/key-log-cache.ts'
 
 /** A checked roster, and the newest stored key logs of all accounts that it names. */
-export interface Known {
+export interface KnownRoster {
   readonly roster: Roster
   readonly keyLogs: KeyLogs
 }
 
 /** Returns the stored roster of a connection; null for none. */
-export function rememberedRoster(state: State, connection: string): Known | null {
+export function rememberedRoster(state: State, connection: string): KnownRoster | null {
   const entries = state.logs.read('roster', connection)
   if (entries.length === 0) return null
   const keyLogs = rememberedKeyLogs(state, entries)

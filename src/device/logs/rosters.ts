@@ -18,7 +18,7 @@ import { validPart } from './histories.ts'
 import { type Remembering, pullKeyLog } from './key-log.ts'
 import { readPages } from './log-pages.ts'
 import { keepProfile } from './profiles.ts'
-import { type Known, keepFork, rememberRoster } from './roster-cache.ts'
+import { type KnownRoster, keepFork, rememberRoster } from './roster-cache.ts'
 import { rememberedLog } from '../identity/key-log-cache.ts'
 
 /**
@@ -43,7 +43,7 @@ async function keyLogsOf(
 }
 
 /** Two entries (JWSs) at one place of a roster. */
-export type Fork = readonly [one: string, other: string]
+export type RosterFork = readonly [one: string, other: string]
 
 /** Returns what this device has seen of a roster; undefined for nothing. */
 function seenOf({ logs }: Remembering['state'], connection: string) {
@@ -90,7 +90,7 @@ export async function fetchRoster(
   device: Remembering,
   account: Account,
   connection: string,
-): Promise<Known & { fresh: boolean; fork: Fork | null }> {
+): Promise<KnownRoster & { fresh: boolean; fork: RosterFork | null }> {
   const { state } = device
   const before = state.logs.head('roster', connection)
   // The account server did not leave out an entry that was signed here meanwhile.
@@ -101,7 +101,7 @@ export async function fetchRoster(
         ? undefined
         : { seq: before.seq, head: hashOf(before.entry), heads: seen.heads }
     const roster = await judgeRoster(device, connection, entries, keyLogs, known)
-    device.demandSeat()
+    device.requireSession()
     return roster
   }
   let wasKept = false
@@ -146,7 +146,7 @@ export async function judgeFork(
   device: Remembering,
   account: Account,
   connection: string,
-  fork: Fork,
+  fork: RosterFork,
 ): Promise<boolean> {
   const known = device.state.logs.read('roster', connection)
   try {

@@ -19,7 +19,7 @@ import { isAsked, markAsked, unmarkAsked } from '../identity/account-deletion-ma
 import type { DeviceContext } from '../context.ts'
 import { forgetMachineKey } from './machine-key.ts'
 import { leaveOrEnd } from '../connections/members.ts'
-import type { Seat } from './session.ts'
+import type { DeviceSession } from './session.ts'
 
 /** How many connections are left concurrently. */
 const AT_ONCE = 8
@@ -42,10 +42,10 @@ const GONE: readonly Code[] = ['not_signed_in', 'invalid_token']
 const isOne = (codes: readonly Code[], error: unknown): error is AppError =>
   error instanceof AppError && codes.includes(error.code)
 
-interface Ground {
+interface AccountDeletionContext {
   readonly state: State
   readonly keychain: Keychain
-  readonly seat: Pick<Seat, 'account' | 'identity' | 'device' | 'leave'>
+  readonly seat: Pick<DeviceSession, 'account' | 'identity' | 'device' | 'leave'>
   /** Unix milliseconds. */
   readonly now: () => number
   readonly log: Log
@@ -76,7 +76,7 @@ async function connectionsOf({ state }: DeviceContext, account: Account): Promis
  * @throws AppError backend_timeout, backend_unavailable, not_signed_in
  */
 async function leaveAll(
-  { log, now }: Ground,
+  { log, now }: AccountDeletionContext,
   device: DeviceContext,
   account: Account,
 ): Promise<void> {
@@ -114,7 +114,11 @@ async function leaveAll(
  * another device revoked this one at that moment. The two cannot be distinguished: this device
  * then deletes its data in both cases, and in the second one the account continues to exist.
  */
-async function askServer({ state, now }: Ground, account: Account, session: string): Promise<void> {
+async function askServer(
+  { state, now }: AccountDeletionContext,
+  account: Account,
+  session: string,
+): Promise<void> {
   markAsked(state, { session, at: now() })
   try {
     await account.account.delete({})
@@ -127,7 +131,7 @@ async function askServer({ state, now }: Ground, account: Account, session: stri
 }
 
 /** Deletes all local data of an account that is gone. */
-async function forgetAll({ keychain, seat, log }: Ground): Promise<void> {
+async function forgetAll({ keychain, seat, log }: AccountDeletionContext): Promise<void> {
   const who = seat.identity()
   forgetMachineKey(keychain)
   await seat.leave('deleted')
@@ -140,7 +144,10 @@ async function forgetAll({ keychain, seat, log }: Ground): Promise<void> {
  *   members; backend_… if the server did not confirm; not_signed_in if it rejects the session.
  *   Nothing is deleted here in these cases.
  */
-export async function deleteAccount(of: Ground, device: DeviceContext): Promise<void> {
+export async function requestAccountDeletion(
+  of: AccountDeletionContext,
+  device: DeviceContext,
+): Promise<void> {
   const { state, seat } = of
   const { session } = seat.identity() ?? device.identity
   const account = seat.account()
@@ -166,7 +173,7 @@ export async function deleteAccount(of: Ground, device: DeviceContext): Promise<
  * again, since that is the user's decision.
  * @returns whether the account is gone, and its data deleted here
  */
-export async function finishDeletion(of: Ground): Promise<boolean> {
+export async function finishDeletion(of: AccountDeletionContext): Promise<boolean> {
   const { state, seat, log } = of
   const session = seat.identity()?.session
   try {

@@ -2,11 +2,14 @@
 import type { Account } from '../../api/port.ts'
 import type { Act } from '../../storage/idempotency.ts'
 
-export type Call = (input: unknown) => Promise<unknown>
-type Calls = Readonly<Record<string, Readonly<Record<string, Call>>>>
+export type AccountCall = (input: unknown) => Promise<unknown>
+type Calls = Readonly<Record<string, Readonly<Record<string, AccountCall>>>>
 
 /** Returns the same account with `around` applied to each of its calls. */
-export function eachCall(account: SeatAccount, around: (call: Call) => Call): SeatAccount {
+export function eachCall(
+  account: SessionAccount,
+  around: (call: AccountCall) => AccountCall,
+): SessionAccount {
   /**
    * Wraps each call of `calls`.
    *
@@ -35,4 +38,4 @@ export function eachCall(account: SeatAccount, around: (call: Call) => Call): Se
 }
 
 /** An account, optionally with a function that makes several requests parts of one operation. */
-export type SeatAccount = Account & { readonly acting?: (act: Act) => Account }
+export type SessionAccount = Account & { readonly acting?: (act: Act) => Account }

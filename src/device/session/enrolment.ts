@@ -4,7 +4,7 @@
  * The device makes its keys and becomes the first of a new account. Signing in to another account
  * server, for users and machine accounts, is in sign-in.ts.
  */
-import type { Door } from '../../api/port.ts'
+import type { UnauthenticatedClient } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { newDeviceKeys } from '../../crypto/device-keys.ts'
 import { PREFIX, newId } from '../../crypto/encoding/id.ts'
@@ -15,8 +15,8 @@ import type { State } from '../../state/state.ts'
 import { type Identity, openIdentity, storeFacts, storeSession } from '../identity/identity.ts'
 import { rememberName } from '../identity/signed-name.ts'
 import { storeKeys } from '../identity/own-keys.ts'
-import type { Names } from '../system-names.ts'
-import { demandNone } from './sign-in-draft.ts'
+import type { SystemNames } from '../system-names.ts'
+import { requireNone } from './sign-in-draft.ts'
 
 const DRAFT = 'enrolment'
 
@@ -57,12 +57,12 @@ async function newDraft(state: State, keychain: Keychain, now: number): Promise<
 export async function enrol(
   state: State,
   keychain: Keychain,
-  door: Door,
+  door: UnauthenticatedClient,
   codeFor: (account: string) => Promise<string>,
-  names: Names,
+  names: SystemNames,
   now: number,
 ): Promise<Identity> {
-  demandNone(state)
+  requireNone(state)
   const { account, entry, sealKey } =
     (state.meta.get(DRAFT) as Draft | null) ?? (await newDraft(state, keychain, now))
   const code = await codeFor(account)

@@ -10,16 +10,16 @@ import type { State } from '../../state/state.ts'
 import { type Identity, openIdentity } from '../identity/identity.ts'
 import { forgetKeys } from '../identity/own-keys.ts'
 import { forgetMachineKey } from './machine-key.ts'
-import type { Seat } from './session.ts'
+import type { DeviceSession } from './session.ts'
 import { dropCode } from './sign-in-code.ts'
 import { dropDraft, hasDraft } from './sign-in-draft.ts'
-import { nobody } from '../identity/refusals.ts'
+import { notSignedIn } from '../identity/refusals.ts'
 import { takeLeave } from './sign-out.ts'
 
-interface Ground {
+interface LeavingContext {
   readonly state: State
   readonly keychain: Keychain
-  readonly seat: Pick<Seat, 'account' | 'device' | 'leave'>
+  readonly seat: Pick<DeviceSession, 'account' | 'device' | 'leave'>
   /** Unix milliseconds. */
   readonly now: () => number
   readonly log: Log
@@ -32,7 +32,7 @@ interface Ground {
  * @throws AppError as `takeLeave` does; the device then stays signed in
  */
 export async function leaveAccount(
-  { state, keychain, seat, now, log }: Ground,
+  { state, keychain, seat, now, log }: LeavingContext,
   identity: Identity,
   { last_device: lastDevice, forget }: { last_device: boolean; forget: boolean },
 ): Promise<void> {
@@ -56,12 +56,12 @@ export async function leaveAccount(
  * @throws AppError not_signed_in if there is nothing to cancel
  */
 export function giveUp(
-  { state, keychain }: Pick<Ground, 'state' | 'keychain'>,
+  { state, keychain }: Pick<LeavingContext, 'state' | 'keychain'>,
   { waits, forget }: { waits: boolean; forget: boolean },
 ): void {
   // If a device is enrolled, the keys in the keychain are that device's.
   const drops = forget && hasDraft(state) && openIdentity(state, keychain) === null
-  if (!waits && !drops) throw nobody()
+  if (!waits && !drops) throw notSignedIn()
   dropCode(state)
   if (!drops) return
   dropDraft(state)

@@ -5,7 +5,7 @@
  * renewed without user interaction.
  */
 import type { MachineKey } from '../../api/local/index.ts'
-import type { Door } from '../../api/port.ts'
+import type { UnauthenticatedClient } from '../../api/port.ts'
 import { decodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { signAssertion } from '../../crypto/jose/client-assertion.ts'
 import type { KeyPair } from '../../crypto/device-keys.ts'
@@ -13,7 +13,7 @@ import { publicJwk } from '../../crypto/jose/jwk.ts'
 import { AppError } from '../../errors.ts'
 import type { Keychain } from '../../keychain/backend.ts'
 import { measureOffset } from '../codes/clock.ts'
-import type { Credential } from './sign-in-code.ts'
+import type { SignInCredential } from './sign-in-code.ts'
 
 const ENTRY = 'machine'
 
@@ -52,8 +52,13 @@ async function keyPair({ x, d }: MachineKey): Promise<KeyPair> {
  */
 export async function machineCredential(
   key: MachineKey,
-  of: { server: string; now: () => number; keychain: Keychain; door: Pick<Door, 'clock'> },
-): Promise<Credential> {
+  of: {
+    server: string
+    now: () => number
+    keychain: Keychain
+    door: Pick<UnauthenticatedClient, 'clock'>
+  },
+): Promise<SignInCredential> {
   const { server, now, keychain, door } = of
   const origin = URL.parse(key.token_endpoint)?.origin
   // A key of another server would reveal a customer of that server to this one.

@@ -11,7 +11,7 @@ import { randomBytes } from 'node:crypto'
 import type { Account } from '../../api/port.ts'
 import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import {
-  type Answer,
+  type ApprovalAnswer,
   type Reveal,
   approvalWords,
   commitmentTo,
@@ -28,7 +28,7 @@ import { countAttempt, requireAttempt } from '../approval/attempts.ts'
 import { ATTEMPT_MS, judgedRelay } from '../approval/relay.ts'
 import { requireWords } from '../approval/words.ts'
 import { type Identity, changeFacts } from '../identity/identity.ts'
-import { fetchKeyLog, judged, keepKeyLog } from '../logs/key-log.ts'
+import { fetchKeyLog, withLogRefusals, keepKeyLog } from '../logs/key-log.ts'
 
 /**
  * Key in `meta`: the log head that was checked here, base64url, until the server has recorded it.
@@ -75,7 +75,7 @@ interface Open {
   readonly keys: LoggedKeys
   /** The first answer, to which this device is bound, and the words derived from it. */
   bound: {
-    readonly answer: Answer
+    readonly answer: ApprovalAnswer
     readonly shownHere: readonly string[]
     readonly shownThere: readonly string[]
   } | null
@@ -120,8 +120,8 @@ const wasRevoked = (cause: Refusal) =>
  * Requires that the entry which added this device satisfies the rule of section 3.
  * @throws AppError
  */
-function requireOwn(log: KeyLog, { device, keys }: Open, { seq }: Answer): void {
-  judged(() => {
+function requireOwn(log: KeyLog, { device, keys }: Open, { seq }: ApprovalAnswer): void {
+  withLogRefusals(() => {
     try {
       checkOwnEntry(log, { device, keys }, seq)
     } catch (error) {

@@ -1,7 +1,7 @@
 /** Makes an account that renews its session without user interaction, with a machine's key. */
 import { AppError } from '../../errors.ts'
-import { type Call, eachCall } from './each-call.ts'
-import type { SeatAccount } from './each-call.ts'
+import { type AccountCall, eachCall } from './each-call.ts'
+import type { SessionAccount } from './each-call.ts'
 
 /**
  * The maximum number of attempts of a call.
@@ -15,7 +15,7 @@ const TRIES = 3
  * Returns the same account. A call that the server rejects for an ended session is repeated.
  * @param again makes the new session; called once for all calls that wait for it
  */
-export function renewing(account: SeatAccount, again: () => Promise<unknown>): SeatAccount {
+export function renewing(account: SessionAccount, again: () => Promise<unknown>): SessionAccount {
   let renewal: Promise<unknown> | null = null
   const renewed = () =>
     (renewal ??= again().finally(() => {
@@ -23,7 +23,7 @@ export function renewing(account: SeatAccount, again: () => Promise<unknown>): S
     }))
 
   const around =
-    (call: Call): Call =>
+    (call: AccountCall): AccountCall =>
     async (input) => {
       for (let tried = 1; ; tried++)
         try {

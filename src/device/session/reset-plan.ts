@@ -4,13 +4,13 @@
  * The words of the paper stay in the command line, so that this device never has them.
  */
 import type { ResetPlan } from '../../api/local/index.ts'
-import type { Door } from '../../api/port.ts'
+import type { UnauthenticatedClient } from '../../api/port.ts'
 import { publicKeys } from '../../crypto/device-keys.ts'
 import { linkingKeys } from '../../crypto/logs/generations.ts'
 import { placeAfterHead } from '../../crypto/logs/key-log-entries.ts'
 import { AppError } from '../../errors.ts'
-import { type Ground, opensOf, planned } from './sign-in-enrolment.ts'
-import { type Credential } from './sign-in-code.ts'
+import { type SignInContext, opensOf, planned } from './sign-in-enrolment.ts'
+import { type SignInCredential } from './sign-in-code.ts'
 import type { Opens } from './sign-in-way.ts'
 
 const noKey = () =>
@@ -33,8 +33,8 @@ const otherKey = () =>
  * @throws AppError invalid_state for a key that would link no generation, and as `opensOf` does
  */
 export async function opensForReset(
-  door: Door,
-  credential: Credential,
+  door: UnauthenticatedClient,
+  credential: SignInCredential,
   key: string | null,
 ): Promise<Opens> {
   const opens = await opensOf(door, credential)
@@ -51,8 +51,8 @@ export async function opensForReset(
  * @throws AppError as `planned` does: invalid_state for an account without a device
  */
 export async function resetPlan(
-  ground: Ground,
-  credential: Credential,
+  ground: SignInContext,
+  credential: SignInCredential,
   opens: Opens,
 ): Promise<ResetPlan> {
   const { draft } = await planned(ground, credential, opens, { reset: true })

@@ -8,7 +8,7 @@ import type { Account } from '../../api/port.ts'
 import { revokeDevice } from '../../crypto/logs/key-log-entries.ts'
 import { AppError } from '../../errors.ts'
 import type { Device } from '../device.ts'
-import { continueKeyLog, judged, rememberKeyLog } from '../logs/key-log.ts'
+import { continueKeyLog, withLogRefusals, rememberKeyLog } from '../logs/key-log.ts'
 
 /**
  * Revokes a device that the key log names, or removes one that waits for approval.
@@ -19,7 +19,7 @@ import { continueKeyLog, judged, rememberKeyLog } from '../logs/key-log.ts'
  *   and what `continueKeyLog` and the account throw
  */
 export async function revoke(device: Device, account: Account, id: string): Promise<void> {
-  const { state, identity, now, sync, demandSeat } = device
+  const { state, identity, now, sync, requireSession } = device
   const own = identity.device
   if (id === own)
     throw new AppError(
@@ -34,8 +34,8 @@ export async function revoke(device: Device, account: Account, id: string): Prom
     if (known === undefined || known.revokedAt !== null) return null
     return revokeDevice({ log: before, device: id, ...by, at: Math.floor(now() / 1000) })
   })
-  demandSeat()
-  judged(() => rememberKeyLog(device, log))
+  requireSession()
+  withLogRefusals(() => rememberKeyLog(device, log))
   if (!log.devices.has(id)) {
     await account.devices.delete({ id })
     return

@@ -3,7 +3,7 @@
  *
  * Proofs and assertions are valid for that address only.
  */
-import type { Door } from '../../api/port.ts'
+import type { UnauthenticatedClient } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
 
 /**
@@ -13,7 +13,10 @@ import { AppError } from '../../errors.ts'
  * @param server the configured origin
  * @throws AppError invalid_state `other_address`, and as the clock's row does
  */
-export async function demandPublicAddress(clock: Door['clock'], server: string): Promise<void> {
+export async function requirePublicAddress(
+  clock: UnauthenticatedClient['clock'],
+  server: string,
+): Promise<void> {
   const { public_url } = await clock.read({})
   const own = URL.parse(public_url)?.origin
   if (own === server) return

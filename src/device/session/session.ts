@@ -15,20 +15,20 @@ import type { State } from '../../state/state.ts'
 import { tokenEntry } from '../../state/tokens.ts'
 import { wipe } from '../../state/wipe.ts'
 import type { Device } from '../device.ts'
-import { eachCall, type SeatAccount } from './each-call.ts'
+import { eachCall, type SessionAccount } from './each-call.ts'
 import { type Identity, forgetIdentity, openIdentity } from '../identity/identity.ts'
 import { deleteCacheKey } from '../identity/vault.ts'
 
 /** Key in `meta`: set from the beginning of a sign-out until all data is deleted. */
 const LEAVING = 'leaving'
 
-export interface Seat {
+export interface DeviceSession {
   /** Returns the signed-in identity, or null. */
   identity(): Identity | null
   /** Returns this device as a member of its account, or null if signed out or not yet approved. */
   device(): Device | null
   /** Returns the account for requests of this device. Signed out, its calls throw not_signed_in. */
-  account(): SeatAccount
+  account(): SessionAccount
   /** Returns the error for an operation that needs a signed-in user when there is none. */
   absent(): AppError
   /**
@@ -60,7 +60,7 @@ const nobodysAccount = (absent: () => AppError): Account =>
   clientOf({ ...rest, ...signedIn }, () => Promise.reject(absent()), ['account', 'both'])
 
 /** Wraps an account, and keeps the message of the last answer if that rejected the session. */
-function watched(of: SeatAccount, outcome: (error: unknown) => void) {
+function watched(of: SessionAccount, outcome: (error: unknown) => void) {
   let refused: string | null = null
   const account = eachCall(of, (call) => async (input) => {
     try {
@@ -105,12 +105,12 @@ function forget(state: State, keychain: Keychain): void {
 export function openSeat(of: {
   state: State
   keychain: Keychain
-  accountOf: (identity: Identity) => SeatAccount
+  accountOf: (identity: Identity) => SessionAccount
   deviceOf: (identity: Identity, account: Account) => Device
   taken: () => void
   absent?: () => AppError
   outcome?: (error: unknown) => void
-}): Seat {
+}): DeviceSession {
   const { state, keychain, accountOf, deviceOf, absent = notSignedIn } = of
   const { outcome = () => undefined } = of
   /** Made at first use, because most daemons have a signed-in account. */

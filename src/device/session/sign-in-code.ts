@@ -25,7 +25,7 @@ interface CodeSent {
 type Meta = Pick<State, 'meta'>
 
 /** Stores that a code was sent. */
-export function keepCode({ meta }: Meta, server: string, email: string, now: number): void {
+export function keepSignInCode({ meta }: Meta, server: string, email: string, now: number): void {
   const kept: CodeSent = { server, email, sent_at: now }
   meta.set(CODE_SENT, kept)
 }
@@ -34,7 +34,7 @@ export function keepCode({ meta }: Meta, server: string, email: string, now: num
  * Returns the mailbox to which this account server sent a code that is still valid, or null.
  * @param now Unix milliseconds
  */
-export function mailboxOf({ meta }: Meta, server: string | null, now: number): string | null {
+export function mailboxOfCode({ meta }: Meta, server: string | null, now: number): string | null {
   const kept = meta.get(CODE_SENT) as CodeSent | null
   if (kept === null || kept.server !== server) return null
   // Setting the clock back must not extend the lifetime of a code.
@@ -45,7 +45,7 @@ export function mailboxOf({ meta }: Meta, server: string | null, now: number): s
 export const dropCode = ({ meta }: Meta): void => meta.delete(CODE_SENT)
 
 /** Returns the credential of a code. Only the account server has the mailbox of the code. */
-export const codeCredential = (code: string): Credential => ({
+export const codeCredential = (code: string): SignInCredential => ({
   holder: null,
   machine: null,
   name: null,
@@ -60,7 +60,7 @@ export const codeCredential = (code: string): Credential => ({
 })
 
 /** A credential that gives access to an account. */
-export interface Credential {
+export interface SignInCredential {
   /** The machine that signs in; null for a code, for which the account server names the mailbox. */
   readonly holder: string | null
   readonly machine: string | null

@@ -5,7 +5,7 @@
  * account server has answered. After a crash the device presents the same draft, so that no
  * second account or device is made.
  */
-import { type DeviceKeys, newDeviceKeys } from '../../crypto/device-keys.ts'
+import { type DeviceKeyPairs, newDeviceKeys } from '../../crypto/device-keys.ts'
 import { PREFIX, newId } from '../../crypto/encoding/id.ts'
 import { AppError, StartError } from '../../errors.ts'
 import type { Keychain } from '../../keychain/backend.ts'
@@ -39,7 +39,7 @@ export interface Maker {
 
 export interface Draft extends Maker {
   readonly device: string
-  readonly keys: DeviceKeys
+  readonly keys: DeviceKeyPairs
   /** How it was last presented, or is about to be; null while unknown. */
   readonly way: Way | null
 }
@@ -72,7 +72,7 @@ const isFor = (stored: Maker, { server, holder }: Maker) =>
  * An enrolled device can be used only with the keys of its draft.
  * @throws AppError invalid_state
  */
-function demandFree(stored: Stored | null, maker: Maker): void {
+function requireFree(stored: Stored | null, maker: Maker): void {
   if (stored !== null && stored.way !== null && !isFor(stored, maker)) throw unfinished(stored)
 }
 
@@ -81,10 +81,10 @@ function demandFree(stored: Stored | null, maker: Maker): void {
  *
  * A draft without a holder may belong to any code.
  */
-export function demandMailbox({ meta }: State, server: string, email: string): void {
+export function requireMailbox({ meta }: State, server: string, email: string): void {
   const stored = meta.get(DRAFT) as Stored | null
   if (stored?.server !== server || stored.holder !== null)
-    demandFree(stored, { server, holder: email })
+    requireFree(stored, { server, holder: email })
 }
 
 /**
@@ -98,7 +98,7 @@ export async function draftFor(
   now: number,
 ): Promise<Draft> {
   const stored = state.meta.get(DRAFT) as Stored | null
-  demandFree(stored, maker)
+  requireFree(stored, maker)
   const keys = stored !== null && isFor(stored, maker) ? await readKeys(state, keychain) : null
   return stored === null || keys === null
     ? newDraft(state, keychain, maker, now)
@@ -117,7 +117,7 @@ export function keepWay({ meta }: State, { server, holder, device }: Draft, way:
  * Called before an account without a sign-in replaces the keys of the draft.
  * @throws StartError configuration
  */
-export function demandNone({ meta }: State): void {
+export function requireNone({ meta }: State): void {
   const stored = meta.get(DRAFT) as Stored | null
   if (stored !== null && stored.way !== null)
     throw new StartError('configuration', unfinished(stored).message)

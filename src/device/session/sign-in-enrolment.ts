@@ -5,7 +5,7 @@
  * crash. The server's answer is accepted only for the requested account and device.
  */
 import type { Session } from '../../api/device/enrolment.ts'
-import type { Door } from '../../api/port.ts'
+import type { UnauthenticatedClient } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { publicKeys } from '../../crypto/device-keys.ts'
 import type { LoggedKeys } from '../../crypto/device-public-keys.ts'
@@ -16,7 +16,7 @@ import type { Keychain } from '../../keychain/backend.ts'
 import { inSlices } from '../../slices.ts'
 import type { State } from '../../state/state.ts'
 import { rememberName } from '../identity/signed-name.ts'
-import type { Names } from '../system-names.ts'
+import type { SystemNames } from '../system-names.ts'
 import {
   type Identity,
   changeFacts,
@@ -24,23 +24,23 @@ import {
   storeFacts,
   storeSession,
 } from '../identity/identity.ts'
-import { judgeKeyLog, judged, judging, keepKeyLog, seqOf } from '../logs/key-log.ts'
+import { judgeKeyLog, withLogRefusals, judging, keepKeyLog, seqOf } from '../logs/key-log.ts'
 import { MOST_OWN_CHARACTERS, readPages } from '../logs/log-pages.ts'
-import type { Seat } from './session.ts'
-import { dropCode, type Credential } from './sign-in-code.ts'
+import type { DeviceSession } from './session.ts'
+import { dropCode, type SignInCredential } from './sign-in-code.ts'
 import { type Draft, type Way, draftFor, dropDraft, keepWay, newDraft } from './sign-in-draft.ts'
 import type { Resetting } from './sign-in-flow.ts'
 import { leftMeanwhile, wasRevoked } from '../identity/refusals.ts'
 import { type Opens, ownEntry, wayIn } from './sign-in-way.ts'
 
-export interface Ground {
+export interface SignInContext {
   readonly state: State
   readonly keychain: Keychain
-  readonly door: Door
+  readonly door: UnauthenticatedClient
   /** The origin of the account server. */
   readonly server: string
-  readonly seat: Pick<Seat, 'identity'>
-  readonly names: Names
+  readonly seat: Pick<DeviceSession, 'identity'>
+  readonly names: SystemNames
   /** Unix milliseconds. */
   readonly now: () => number
 }
@@ -55,8 +55,8 @@ const MORE_TIMES = 2
 
 /** Sends a request with a credential, made again for each attempt because it may be spent. */
 async function shown<T>(
-  credential: Credential,
-  ask: (presented: Awaited<ReturnType<Credential['present']>>) => Promise<T>,
+  credential: SignInCredential,
+  ask: (presented: Awaited<ReturnType<SignInCredential['present']>>) => Promise<T>,
 ): Promise<T> {
   for (let tried = 0; ; tried++)
     try {
@@ -75,7 +75,10 @@ async function shown<T>(
  * @throws AppError not_signed_in if it is rejected, backend_error for a log that is too large,
  *   and what the server's routes throw
  */
-export async function opensOf({ signIns }: Door, credential: Credential): Promise<Opens> {
+export async function opensOf(
+  { signIns }: UnauthenticatedClient,
+  credential: SignInCredential,
+): Promise<Opens> {
   async function read(from: number) {
     const opened = await shown(credential, (body) => signIns.read({ body: { ...body, from } }))
     const { key_log: entries, key_log_seq: seq, account_id, email } = opened
@@ -91,7 +94,7 @@ export async function opensOf({ signIns }: Door, credential: Credential): Promis
   })
 }
 
-type Made = Awaited<ReturnType<Door['enrolment']['create']>>
+type Made = Awaited<ReturnType<UnauthenticatedClient['enrolment']['create']>>
 
 /**
  * A device as it presents itself: its keys as a key log names them, and the sealing key's bytes.
@@ -113,8 +116,8 @@ const presentedAs = ({ device, keys }: Pick<Draft, 'device' | 'keys'>): Presente
  * @throws AppError backend_error if the server answers for another account or device
  */
 async function present(
-  { door, names }: Ground,
-  credential: Credential,
+  { door, names }: SignInContext,
+  credential: SignInCredential,
   { device, keys, sealKey }: Presented,
   { account, entry }: Way,
 ): Promise<Made> {
@@ -134,8 +137,8 @@ async function present(
 
 /** Returns the stored draft, and how it joins. */
 export async function planned(
-  { state, keychain, server, now }: Pick<Ground, 'state' | 'keychain' | 'server' | 'now'>,
-  { holder }: Credential,
+  { state, keychain, server, now }: Pick<SignInContext, 'state' | 'keychain' | 'server' | 'now'>,
+  { holder }: SignInCredential,
   opens: Opens,
   resetting: Resetting,
 ): Promise<{ draft: Draft; way: Way }> {
@@ -171,8 +174,8 @@ const isFirst = ({ log }: Opens, { entry }: Way): boolean =>
  * user decides. The name of a machine is in its key file, also after a reset.
  */
 function nameFor(
-  { names }: Ground,
-  { machine, name }: Credential,
+  { names }: SignInContext,
+  { machine, name }: SignInCredential,
   opens: Opens,
   way: Way,
 ): string | null {
@@ -189,8 +192,8 @@ function nameFor(
  *   draft is then kept
  */
 export async function enrolWith(
-  ground: Ground,
-  credential: Credential,
+  ground: SignInContext,
+  credential: SignInCredential,
   resetting: Resetting,
 ): Promise<Identity> {
   const { state, keychain, door, server } = ground
@@ -231,14 +234,14 @@ const isRevoked = (error: unknown): error is AppError =>
  *   request; otherwise as `enrolWith` does
  */
 export async function enrolAgain(
-  ground: Ground,
-  credential: Credential,
+  ground: SignInContext,
+  credential: SignInCredential,
   identity: Identity,
 ): Promise<Session> {
   const { state, keychain, seat } = ground
   const { account, device } = identity
   const log = state.logs.head('keylog', account) === null ? null : await identity.keyLog()
-  const entry = log && judged(() => ownEntry(log, device))
+  const entry = log && withLogRefusals(() => ownEntry(log, device))
   const own = presentedAs({ device, keys: await identity.keys() })
   // The sealing key may have been renewed since the log named the device.
   const presented = { ...own, keys: log?.devices.get(device)?.keys ?? own.keys }

@@ -6,24 +6,24 @@
  */
 import type { Session } from '../../api/device/enrolment.ts'
 import type { MachineKey, SignIn } from '../../api/local/index.ts'
-import type { Account, Door } from '../../api/port.ts'
+import type { Account, UnauthenticatedClient } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
 import type { Keychain } from '../../keychain/backend.ts'
 import type { Log } from '../../log.ts'
 import type { State } from '../../state/state.ts'
 import { type Identity, openIdentity } from '../identity/identity.ts'
-import { newTurns } from '../in-order.ts'
-import type { Names } from '../system-names.ts'
+import { newQueue } from '../in-order.ts'
+import type { SystemNames } from '../system-names.ts'
 import type { OwnApproval } from './own-approval.ts'
-import type { Seat } from './session.ts'
-import { demandPublicAddress } from './server-address.ts'
-import { codeCredential, keepCode, mailboxOf } from './sign-in-code.ts'
-import type { Credential } from './sign-in-code.ts'
+import type { DeviceSession } from './session.ts'
+import { requirePublicAddress } from './server-address.ts'
+import { codeCredential, keepSignInCode, mailboxOfCode } from './sign-in-code.ts'
+import type { SignInCredential } from './sign-in-code.ts'
 import type { Resetting, SignInFlow } from './sign-in-flow.ts'
 import {
   elsewhere,
   embedded,
-  nobody,
+  notSignedIn,
   occupied,
   secondDevice,
   turnedAway,
@@ -56,18 +56,18 @@ export function newSignIn(of: {
   state: State
   keychain: Keychain
   seat: Pick<
-    Seat,
+    DeviceSession,
     'identity' | 'account' | 'device' | 'absent' | 'take' | 'leave' | 'finishLeaving'
   >
-  door: Door
+  door: UnauthenticatedClient
   server: string | null
   now: () => number
   log: Log
-  names: Names
+  names: SystemNames
 }): SignInFlow {
   const { state, keychain, seat, server, now, log } = of
 
-  const turns = newTurns()
+  const turns = newQueue()
   /**
    * Runs one step at a time, because two concurrent steps would overwrite each other's keys.
    *
@@ -99,14 +99,14 @@ export function newSignIn(of: {
     throw embedded(seat.identity() === null)
   }
 
-  async function demandNobody(): Promise<void> {
+  async function requireNobody(): Promise<void> {
     const identity = await current()
     if (identity !== null) throw occupied(identity)
     const stored = openIdentity(state, keychain)
     if (stored !== null) throw elsewhere(stored)
   }
 
-  const mailbox = () => mailboxOf(state, server, now())
+  const mailbox = () => mailboxOfCode(state, server, now())
 
   async function read(): Promise<SignIn> {
     const [identity, mailed] = [await current(), mailbox()]
@@ -123,26 +123,26 @@ export function newSignIn(of: {
   async function begin(given: string): Promise<SignIn> {
     const at = ownServer()
     const email = given.toLowerCase()
-    if (!isOf(await current(), email)) await demandNobody()
-    const { demandMailbox } = await import('./sign-in-draft.ts')
-    demandMailbox(state, at, email)
-    await demandPublicAddress(of.door.clock, at)
+    if (!isOf(await current(), email)) await requireNobody()
+    const { requireMailbox } = await import('./sign-in-draft.ts')
+    requireMailbox(state, at, email)
+    await requirePublicAddress(of.door.clock, at)
     try {
       await of.door.signIns.create({ body: { email } })
     } catch (error) {
       // Any client can use up the limit of an address, while the owner of the mailbox has valid
       // codes.
-      if (isSentAlready(error) && mailbox() !== email) keepCode(state, at, email, now())
+      if (isSentAlready(error) && mailbox() !== email) keepSignInCode(state, at, email, now())
       throw error
     }
-    keepCode(state, at, email, now())
+    keepSignInCode(state, at, email, now())
     return read()
   }
 
-  async function enter(credential: Credential, resetting: Resetting): Promise<SignIn> {
+  async function enter(credential: SignInCredential, resetting: Resetting): Promise<SignIn> {
     const { enrolWith } = await import('./sign-in-enrolment.ts')
     const at = ownServer()
-    await demandPublicAddress(of.door.clock, at)
+    await requirePublicAddress(of.door.clock, at)
     const identity = await enrolWith({ ...of, server: at }, credential, resetting)
     const { account, device, approved } = identity
     log('info', 'signed in', { account, device, approved, reset: resetting.reset })
@@ -151,12 +151,12 @@ export function newSignIn(of: {
   }
 
   /** Renews the session of the current device. */
-  async function renew(credential: Credential, identity: Identity): Promise<Session> {
+  async function renew(credential: SignInCredential, identity: Identity): Promise<Session> {
     const { enrolAgain } = await import('./sign-in-enrolment.ts')
     return enrolAgain({ ...of, server: ownServer() }, credential, identity)
   }
 
-  async function reenter(credential: Credential, identity: Identity): Promise<SignIn> {
+  async function reenter(credential: SignInCredential, identity: Identity): Promise<SignIn> {
     await renew(credential, identity)
     const { account, device, approved } = identity
     log('info', 'signed in again', { account, device, approved })
@@ -170,11 +170,11 @@ export function newSignIn(of: {
     const credential = codeCredential(given.code)
     const identity = await current()
     if (!given.reset && isOf(identity, email)) return reenter(credential, identity)
-    await demandNobody()
+    await requireNobody()
     return enter(credential, given)
   }
 
-  const machineOf = async ({ key }: { key: MachineKey }): Promise<Credential> => {
+  const machineOf = async ({ key }: { key: MachineKey }): Promise<SignInCredential> => {
     const { machineCredential } = await import('./machine-key.ts')
     return machineCredential(key, { ...of, server: ownServer() })
   }
@@ -185,13 +185,16 @@ export function newSignIn(of: {
    * This requires that the account server accepts the credential; otherwise `opens` throws.
    */
   async function makeWay(identity: Identity, opens: () => Promise<unknown>): Promise<void> {
-    await demandPublicAddress(of.door.clock, ownServer())
+    await requirePublicAddress(of.door.clock, ownServer())
     await opens()
     const { leaveAccount } = await import('./leaving.ts')
     await leaveAccount(of, identity, { last_device: true, forget: true })
   }
 
-  const isWaiting = (identity: Identity | null, { machine }: Credential): identity is Identity =>
+  const isWaiting = (
+    identity: Identity | null,
+    { machine }: SignInCredential,
+  ): identity is Identity =>
     identity !== null && machine !== null && identity.machine === machine && !identity.approved
 
   const planReset: SignInFlow['planReset'] = async ({ by, recovery_key }) => {
@@ -201,8 +204,8 @@ export function newSignIn(of: {
     const opens = () => opensForReset(of.door, credential, recovery_key)
     const identity = await current()
     if (isWaiting(identity, credential)) await makeWay(identity, opens)
-    else await demandNobody()
-    await demandPublicAddress(of.door.clock, ground.server)
+    else await requireNobody()
+    await requirePublicAddress(of.door.clock, ground.server)
     return resetPlan(ground, credential, await opens())
   }
 
@@ -214,7 +217,7 @@ export function newSignIn(of: {
     if (reset && isWaiting(identity, credential)) {
       const { opensOf } = await import('./sign-in-enrolment.ts')
       await makeWay(identity, () => opensOf(of.door, credential))
-    } else if (!isSame || reset) await demandNobody()
+    } else if (!isSame || reset) await requireNobody()
     const seen = await (isSame && !reset
       ? reenter(credential, identity)
       : enter(credential, resetting))
@@ -227,7 +230,7 @@ export function newSignIn(of: {
     step: (approval: OwnApproval, of: { identity: Identity; account: Account }) => Promise<unknown>,
   ): Promise<SignIn> {
     const identity = await current()
-    if (identity === null) throw nobody()
+    if (identity === null) throw notSignedIn()
     if (identity.approved) return read()
     if (approval === null) {
       const { newOwnApproval } = await import('./own-approval.ts')
@@ -256,14 +259,14 @@ export function newSignIn(of: {
     const device = seat.device()
     if (device === null) throw identity === null ? seat.absent() : occupied(identity)
     const deletion = await import('./account-deletion.ts')
-    await deletion.deleteAccount(of, device)
+    await deletion.requestAccountDeletion(of, device)
   }
 
   async function again(): Promise<Session> {
     const identity = seat.identity()
     const { machineCredential, readMachineKey } = await import('./machine-key.ts')
     const key = identity?.machine ? readMachineKey(keychain) : null
-    if (identity === null || key === null || server === null) throw nobody()
+    if (identity === null || key === null || server === null) throw notSignedIn()
     if (!identity.approved) throw turnedAway()
     return renew(await machineCredential(key, { ...of, server }), identity)
   }

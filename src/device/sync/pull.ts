@@ -19,8 +19,8 @@ import { dropFormerKey } from '../codes/former-keys.ts'
 import { guestAfter, guestRow, isSameGuest } from '../connections/guests.ts'
 import { type Identity, readFacts } from '../identity/identity.ts'
 import { isNameSettled } from '../identity/signed-name.ts'
-import type { Known } from '../logs/roster-cache.ts'
-import type { Fork } from '../logs/rosters.ts'
+import type { KnownRoster } from '../logs/roster-cache.ts'
+import type { RosterFork } from '../logs/rosters.ts'
 import { unmarkAsked, wasAskedLongAgo } from '../identity/account-deletion-mark.ts'
 import { revokedHere } from '../identity/refusals.ts'
 import { unmarkSigned } from '../identity/sign-out-mark.ts'
@@ -85,7 +85,7 @@ export function newPull(of: {
   touched: ReadonlySet<string>
   now: () => number
   log: Log
-  demandSeat: () => void
+  requireSession: () => void
 }) {
   const { state, vault, codes, identity, account, touched, now, log } = of
 
@@ -157,7 +157,7 @@ export function newPull(of: {
    *
    * The roster is kept even if that fails: words of an earlier epoch do not verify.
    */
-  async function pullSecret(known: Known, report: SyncReport): Promise<void> {
+  async function pullSecret(known: KnownRoster, report: SyncReport): Promise<void> {
     const { connection } = known.roster
     const { fetchSecret, holdsSecret } = await import('../connections/secrets.ts')
     if (holdsSecret(of, known)) return
@@ -207,7 +207,7 @@ export function newPull(of: {
   /**
    * Records the fork behind a replacement that the user or another device of the account joined.
    */
-  async function noteFork({ roster }: Known, fork: Fork) {
+  async function noteFork({ roster }: KnownRoster, fork: RosterFork) {
     const { seesFork } = await import('../connections/replacing.ts')
     const { readEntry } = await import('../../crypto/logs/roster.ts')
     const { actor: opener, replaces } = readEntry(roster.entries[0]!)

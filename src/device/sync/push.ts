@@ -46,8 +46,8 @@ export function newPush(of: { state: State; account: Account; identity: Identity
     try {
       const { receipt } = await account.stamps.create({ body: { stamp } })
       // Load the curves only if there is something to verify.
-      const { demandReceipt } = await import('../identity/receipts.ts')
-      demandReceipt(receipt, { id, jws: stamp }, identity.receiptKey)
+      const { requireReceipt } = await import('../identity/receipts.ts')
+      requireReceipt(receipt, { id, jws: stamp }, identity.receiptKey)
       state.stamps.setReceipt(id, receipt)
       return true
     } catch (error) {

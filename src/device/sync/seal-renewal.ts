@@ -20,9 +20,14 @@ import {
   unmarkRestored,
   wasRestored,
 } from '../identity/copied-keys.ts'
-import { type Remembering, continueKeyLog, judged, rememberKeyLog } from '../logs/key-log.ts'
+import {
+  type Remembering,
+  continueKeyLog,
+  withLogRefusals,
+  rememberKeyLog,
+} from '../logs/key-log.ts'
 import type { OwnSealKey } from '../identity/own-seal-keys.ts'
-import { type Sealing, KEPT_MS, isOld } from './seal-schedule.ts'
+import { type Sealing, OLD_KEY_KEPT_MS, isOld } from './seal-schedule.ts'
 import { revokedHere } from '../identity/refusals.ts'
 
 /** The parts of the device context that a renewal needs. */
@@ -36,12 +41,12 @@ export type Renewing = Sealing & Remembering
 const MOST_OLD = 6
 
 /** Returns the key that is to become the newest: that of an earlier run, or a new one. */
-async function nextKey({ identity, now, demandSeat }: Renewing): Promise<OwnSealKey> {
+async function nextKey({ identity, now, requireSession }: Renewing): Promise<OwnSealKey> {
   const { sealKeys } = identity
   const made = sealKeys.read().next
   if (made !== null) return made
   const { secret, publicKey } = await newSealKey()
-  demandSeat()
+  requireSession()
   const meanwhile = sealKeys.read().next
   if (meanwhile !== null) return meanwhile
   const next = { id: sealKeyId(publicKey), key: encodeBase64url(publicKey), made_at: now() }
@@ -95,7 +100,7 @@ function requireNoCopy({ state }: Pick<Renewing, 'state'>): void {
  * Ends without one if the log has renewals that were not made here.
  */
 async function renew(device: Renewing, account: Account): Promise<void> {
-  const { state, identity, now, demandSeat } = device
+  const { state, identity, now, requireSession } = device
   const { sign } = await identity.keys()
   const by = { by: identity.device, kid: identity.kid, seed: sign.secret }
   for (let isDone = false; !isDone;) {
@@ -107,8 +112,8 @@ async function renew(device: Renewing, account: Account): Promise<void> {
       return renewSealKey({ log, seal, ...by, at: Math.floor(now() / 1000) })
     }
     const log = await continueKeyLog(state, account, identity.account, entryAfter, { seal_key })
-    demandSeat()
-    judged(() => rememberKeyLog(device, log))
+    requireSession()
+    withLogRefusals(() => rememberKeyLog(device, log))
     isDone = settle(device, log) || copyWarning(state) !== null
   }
 }
@@ -137,7 +142,10 @@ function requireRoom({ identity, now }: Renewing): void {
   const { old } = identity.sealKeys.read()
   const [oldest] = old
   if (old.length < MOST_OLD || oldest === undefined) return
-  const seconds = Math.max(1, Math.ceil((Math.min(oldest.since, now()) + KEPT_MS - now()) / 1000))
+  const seconds = Math.max(
+    1,
+    Math.ceil((Math.min(oldest.since, now()) + OLD_KEY_KEPT_MS - now()) / 1000),
+  )
   throw new AppError(
     'rate_limited',
     `This device has renewed its sealing key ${MOST_OLD} times in 7 days, which is the most. Try again in ${Math.ceil(seconds / 3600)} hours.`,
@@ -160,5 +168,5 @@ export async function renewNow(device: Renewing, account: Account): Promise<numb
   if (device.identity.sealKeys.read().next !== null) await renew(device, account)
   await renew(device, account)
   requireNoCopy(device)
-  return device.now() + KEPT_MS
+  return device.now() + OLD_KEY_KEPT_MS
 }

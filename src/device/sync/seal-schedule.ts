@@ -15,7 +15,7 @@ const RENEWED_MS = 90 * DAY_MS
 /**
  * How long an old private half is kept after the server accepted the new key, in milliseconds.
  */
-export const KEPT_MS = 7 * DAY_MS
+export const OLD_KEY_KEPT_MS = 7 * DAY_MS
 
 export type Sealing = Pick<DeviceContext, 'state' | 'identity' | 'now'>
 
@@ -57,7 +57,7 @@ export function deleteOldHalves({ identity: { sealKeys }, now }: Sealing): void 
   const [kept, at] = [sealKeys.read(), now()]
   const old = kept.old
     .map(({ id, since }) => ({ id, since: Math.min(since, at) }))
-    .filter(({ since }) => at - since < KEPT_MS)
+    .filter(({ since }) => at - since < OLD_KEY_KEPT_MS)
   const isSame =
     old.length === kept.old.length && old.every((one, i) => one.since === kept.old[i]!.since)
   if (!isSame) sealKeys.keep({ ...kept, old })

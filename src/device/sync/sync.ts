@@ -19,7 +19,7 @@ import { copyWarning } from '../identity/copied-keys.ts'
 import { newDuties } from './pending-work.ts'
 import { dropOldKeys } from '../codes/former-keys.ts'
 import { dropOpening } from '../logs/openings.ts'
-import { followCode, isActive } from '../codes/public-code.ts'
+import { followCode, isPublicCodeActive } from '../codes/public-code.ts'
 import { ENDING, runEach } from '../parts.ts'
 import { complain, newPull, remark } from './pull.ts'
 import { newPush } from './push.ts'
@@ -105,7 +105,7 @@ export function newSync(options: {
   watch: ClockWatch
   now: () => number
   log: Log
-  demandSeat: () => void
+  requireSession: () => void
   syncSoon: (trigger: Trigger) => void
 }): Sync {
   const { state, vault, identity, account, clock, watch, now, log, syncSoon } = options
@@ -201,7 +201,7 @@ export function newSync(options: {
     await keepSealing(report, () => deleteOldHalves(options))
     await pull.guestCodes(guests, report)
     // Another device may have switched the code off, or a revocation may have ended it.
-    if (isActive(options)) await followCode(options, account)
+    if (isPublicCodeActive(options)) await followCode(options, account)
     // An older account server rejects unknown records, and rotations must not wait for that.
     await runEach(
       [

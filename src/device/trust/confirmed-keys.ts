@@ -66,10 +66,10 @@ export async function confirmCard(
   { id, generation }: { id: string; generation: number },
 ): Promise<void> {
   const { display_name } = await cardOf(account, id)
-  device.demandSeat()
+  device.requireSession()
   device.state.names.pin(id, display_name)
   const row = await examine(device, account, id)
   await account.trustCards.update({ id, body: { confirmed: true } })
-  device.demandSeat()
+  device.requireSession()
   await confirmKeys(device, account, row, generation)
 }

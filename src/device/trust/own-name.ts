@@ -11,7 +11,7 @@ import { type Profile, readProfile, signProfile } from '../../crypto/logs/profil
 import { AppError } from '../../errors.ts'
 import type { State } from '../../state/state.ts'
 import type { DeviceContext } from '../context.ts'
-import { newTurns } from '../in-order.ts'
+import { newQueue } from '../in-order.ts'
 import { type Remembering, pullKeyLog } from '../logs/key-log.ts'
 import { nameToSign, noteFormerName, rememberName } from '../identity/signed-name.ts'
 import { keepProfile, putProfile, unlessRefused } from '../logs/profiles.ts'
@@ -39,7 +39,7 @@ async function signNext(device: Naming, name: string): Promise<{ profile: Profil
       'Another device of this account signed a name that no other can follow. Revoke that device, then set the name again.',
       { details: { state: 'last_name' } },
     )
-  device.demandSeat()
+  device.requireSession()
   state.meta.set(HIGHEST_N, n)
   const profile = { account, device: by, n, name }
   return { profile: { v: 2, ...profile }, jws: signProfile({ ...profile, kid, seed: sign.secret }) }
@@ -54,16 +54,16 @@ const isConflict = (error: unknown) => error instanceof AppError && error.code =
 async function signAndGive(device: Naming, account: Account, name: string): Promise<void> {
   const { profile, jws } = await signNext(device, name)
   await account.signedProfiles.give({ body: { profile: jws } })
-  device.demandSeat()
+  device.requireSession()
   putProfile(device.state, profile, jws)
   rememberName(device.state, name)
 }
 
 /** The queue of each state: a sync must not sign a name while the user sets another one. */
-const turns = new WeakMap<State, ReturnType<typeof newTurns>>()
+const turns = new WeakMap<State, ReturnType<typeof newQueue>>()
 
 function inTurn<T>(state: State, step: () => Promise<T>): Promise<T> {
-  const turn = turns.get(state) ?? newTurns()
+  const turn = turns.get(state) ?? newQueue()
   turns.set(state, turn)
   return turn(step)
 }

@@ -13,7 +13,7 @@ import { nameRecoveryKey, placeAfterHead } from '../../crypto/logs/key-log-entri
 import { type Refusal, onRefusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import type { DeviceContext } from '../context.ts'
-import { continueKeyLog, fetchKeyLog, judged, rememberKeyLog } from '../logs/key-log.ts'
+import { continueKeyLog, fetchKeyLog, withLogRefusals, rememberKeyLog } from '../logs/key-log.ts'
 import { type SetKey, keepRecoveryLook, recoveryLook } from './recovery-notice.ts'
 import { entryTime } from '../logs/trust-history.ts'
 
@@ -58,8 +58,8 @@ export async function readRecoveryKey(
   account: Account,
 ): Promise<RecoveryKey> {
   const log = await fetchKeyLog(device.state, account, device.identity.account)
-  device.demandSeat()
-  judged(() => rememberKeyLog(device, log))
+  device.requireSession()
+  withLogRefusals(() => rememberKeyLog(device, log))
   return seen(log)
 }
 
@@ -86,8 +86,8 @@ export async function putRecoveryKey(
     const at = Math.floor(now() / 1000)
     return onRefusal(() => nameRecoveryKey({ log: before, key, ...inForce, ...by, at }), notNamed)
   })
-  device.demandSeat()
-  judged(() => rememberKeyLog(device, log))
+  device.requireSession()
+  withLogRefusals(() => rememberKeyLog(device, log))
   return seen(log)
 }
 
@@ -111,7 +111,7 @@ async function foreignKey(
   return { key, device: entry.by, name, at, revoked }
 }
 
-type Looking = Pick<DeviceContext, 'state' | 'identity' | 'now' | 'demandSeat'>
+type Looking = Pick<DeviceContext, 'state' | 'identity' | 'now' | 'requireSession'>
 
 /**
  * Looks in the stored key log of the own account for a recovery key that another device set.
@@ -126,7 +126,7 @@ export async function lookForRecoveryKey(
 ): Promise<SetKey | null> {
   const log = await device.identity.keyLog()
   const set = await foreignKey(device, account, log, since)
-  device.demandSeat()
+  device.requireSession()
   keepRecoveryLook(device.state, { seq: log.seq, set })
   return set
 }

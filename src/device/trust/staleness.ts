@@ -5,7 +5,10 @@ import type { TrustRow } from '../../state/trust.ts'
 import type { DeviceContext } from '../context.ts'
 
 /** The parts of a device that the trust modules use. */
-export type Trusting = Pick<DeviceContext, 'state' | 'codes' | 'identity' | 'now' | 'demandSeat'>
+export type Trusting = Pick<
+  DeviceContext,
+  'state' | 'codes' | 'identity' | 'now' | 'requireSession'
+>
 
 /** The account of a card, and the hint of the account server that there are other keys. */
 export type Hinted = Pick<TrustCard, 'user_id' | 'key_status'>

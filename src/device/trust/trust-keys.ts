@@ -12,7 +12,7 @@ import { rootOf, safetyNumber } from '../../crypto/safety-number.ts'
 import { AppError } from '../../errors.ts'
 import type { State } from '../../state/state.ts'
 import type { TrustRow } from '../../state/trust.ts'
-import { type FetchedLog, fetchNamedLog, judged, rememberKeyLog } from '../logs/key-log.ts'
+import { type FetchedLog, fetchNamedLog, withLogRefusals, rememberKeyLog } from '../logs/key-log.ts'
 import { keepProfile } from '../logs/profiles.ts'
 import { rememberedLog } from '../identity/key-log-cache.ts'
 import { entryTime } from '../logs/trust-history.ts'
@@ -86,15 +86,15 @@ function refusalIn(error: unknown, wasKnown: boolean): string | null {
  * @throws AppError what the account throws
  */
 export async function examine(device: Trusting, account: Account, id: string): Promise<TrustRow> {
-  const { state, now, demandSeat } = device
+  const { state, now, requireSession } = device
   const checked_at = now()
   const wasKnown = state.logs.head('keylog', id) !== null
   let fetched: FetchedLog | null = null
   let refused: string | null = null
   try {
     const { log, ...beside } = await fetchNamedLog(device, account, id)
-    demandSeat()
-    judged(() => rememberKeyLog(device, log))
+    requireSession()
+    withLogRefusals(() => rememberKeyLog(device, log))
     fetched = { log, ...beside }
   } catch (error) {
     refused = refusalIn(error, wasKnown)
@@ -102,7 +102,7 @@ export async function examine(device: Trusting, account: Account, id: string): P
     const hasNone = error instanceof AppError && error.code === 'not_found'
     if (refused === null && !hasNone) throw error
   }
-  demandSeat()
+  requireSession()
   return state.transaction(() => {
     const before = state.trust.get(id) ?? unknown(id)
     const row = { ...known(device, before), refused, checked_at }

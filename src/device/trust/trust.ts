@@ -83,11 +83,11 @@ export async function refreshTrust(
   device: Trusting & { readonly log: Log },
   account: Account,
 ): Promise<string[]> {
-  const { state, now, demandSeat, log } = device
+  const { state, now, requireSession, log } = device
   const cards = await every((query) => account.trustCards.list(query))
   for (const card of cards) {
     const { user_id: id, display_name } = card
-    demandSeat()
+    requireSession()
     state.names.pin(id, display_name)
     const known = state.trust.get(id)
     const isFresh = known !== null && Math.abs(now() - known.checked_at) < FRESH_MS

@@ -6,7 +6,7 @@ import { restNeed } from '../../auth/scopes.ts'
 import { AppError } from '../../errors.ts'
 import type { Ask } from '../../api/tools/call.ts'
 import { ProtocolErrorCode, type Server, createMcpHandler } from '../../api/tools/sdk.ts'
-import { type Report, newServers } from '../../api/tools/server.ts'
+import { type ReportCall, newServers } from '../../api/tools/server.ts'
 import type { AgentHandlers } from '../context.ts'
 
 const JSON_ALONE = /^(?!.*text\/event-stream).*(?:application\/json|\*\/\*)/i
@@ -122,7 +122,7 @@ function refusalOf(message: unknown, body: string, version: string): Content | n
  * @param serverFor creates that server; the caller is already authenticated
  */
 export function overHttp(
-  serverFor: (ask: Ask, report: Report) => Server,
+  serverFor: (ask: Ask, report: ReportCall) => Server,
 ): AgentHandlers['mcp']['post'] {
   return async ({ body }, context) => {
     const { askAnew: ask, home } = context
@@ -130,7 +130,7 @@ export function overHttp(
     const message = messageOf(body)
     const refusal = refusalOf(message, body, version)
     if (refusal !== null) return refusal
-    const report: Report = (tool, error) =>
+    const report: ReportCall = (tool, error) =>
       home.log('error', 'tool failed', { tool, error: error.code, cause: error.cause ?? error })
     let failure: Error | undefined
     const handler = createMcpHandler(() => serverFor(ask, report), {

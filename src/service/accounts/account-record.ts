@@ -9,7 +9,7 @@ import {
   organisationsOf,
 } from './active-organisation.ts'
 import { accountGone, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { named } from '../mail/quoting.ts'
 import type { Schema } from '../db/schema.ts'
 
@@ -79,7 +79,7 @@ async function contextOf(db: Kysely<Schema>, session: Session): Promise<Context>
 /**
  * Throws AppError `not_found` for an organisation in which the account has no active membership.
  */
-async function demandActive(
+async function requireActive(
   db: Kysely<Schema>,
   account: string,
   organisation: string,
@@ -94,7 +94,7 @@ async function demandActive(
  * Rejects a choice by a machine account, which belongs to one organisation.
  * @throws AppError `not_found`, `invalid_state`
  */
-function demandOwn(own: string, organisation: string | null): void {
+function requireOwn(own: string, organisation: string | null): void {
   if (organisation === null)
     throw new AppError(
       'invalid_state',
@@ -110,7 +110,7 @@ function demandOwn(own: string, organisation: string | null): void {
  *   valid token, so the error is not `invalid_token`.
  */
 async function choose(
-  { db, now }: Pick<Ground, 'db' | 'now'>,
+  { db, now }: Pick<ServiceContext, 'db' | 'now'>,
   { account, session }: Session,
   organisation: string | null,
 ): Promise<void> {
@@ -140,13 +140,13 @@ async function choose(
     )
 }
 
-export const context = ({ db, now }: Ground): Service['context'] => ({
+export const context = ({ db, now }: ServiceContext): Service['context'] => ({
   activeOrg: async ({ body }, session) => {
     const { account } = session
     const { organisation_id: organisation } = body
     const own = await organisationOfMachine(db, account)
-    if (own !== null) demandOwn(own, organisation)
-    if (organisation !== null) await demandActive(db, account, organisation)
+    if (own !== null) requireOwn(own, organisation)
+    if (organisation !== null) await requireActive(db, account, organisation)
     if (own === null) await choose({ db, now }, session, organisation)
     return contextOf(db, session)
   },

@@ -56,7 +56,7 @@ export async function departedLogFor(
  * Throws AppError `conflict` for the id of a deleted account. A new account of that id could sign
  * in its name.
  */
-export async function demandNeverUsed(trx: Transaction<Schema>, account: string): Promise<void> {
+export async function requireNeverUsed(trx: Transaction<Schema>, account: string): Promise<void> {
   const row = await trx
     .selectFrom('departed_key_logs')
     .select('account_hash')

@@ -66,7 +66,7 @@ export async function approvedAt(db: Kysely<Schema>, device: string): Promise<nu
  * not show that read access is insufficient.
  * @throws AppError `no_device`, `invalid_token`, `forbidden` while it waits for approval
  */
-export async function demandApproved(db: Kysely<Schema>, session: Session): Promise<string> {
+export async function requireApproved(db: Kysely<Schema>, session: Session): Promise<string> {
   const device = deviceOf(session)
   if ((await approvedAt(db, device)) === null)
     throw new AppError(
@@ -88,7 +88,7 @@ export async function holdApproved(trx: Transaction<Schema>, session: Session): 
     .where('id', '=', deviceOf(session))
     .where('revoked_at', 'is', null)
     .execute()
-  await demandApproved(trx, session)
+  await requireApproved(trx, session)
 }
 
 /**

@@ -6,7 +6,7 @@
  */
 import type { Kysely, Transaction } from 'kysely'
 import { accountAt, displayName, primaryAddress } from './account-record.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
 import { quoted } from '../mail/quoting.ts'
 import type { Schema } from '../db/schema.ts'
@@ -101,7 +101,10 @@ async function give(
  * address. Returns null as `findClaim` does.
  * @param tokenHash SHA-256 of the link's token, lower-case hex
  */
-export async function confirmClaim(ground: Ground, tokenHash: string): Promise<Said | null> {
+export async function confirmClaim(
+  ground: ServiceContext,
+  tokenHash: string,
+): Promise<Said | null> {
   const { events, now } = ground
   return events.transaction(async (trx) => {
     const at = now()

@@ -14,7 +14,7 @@ import { isYoung } from './account-age.ts'
 import { newLink } from './confirmation-links.ts'
 import { accountAt, displayName, primaryAddress } from './account-record.ts'
 import { holdApproved } from './device-rows.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { type Allowance, forgetPlaces, takePlace } from './mail-allowance.ts'
 import { confirmAddressMessage } from '../mail/messages.ts'
 import { pageRows } from '../db/page-rows.ts'
@@ -87,7 +87,7 @@ const claimsOf = (db: Kysely<Schema>, account: string, at: number) =>
  * Throws AppError `forbidden` for a machine account. It signs in with its key, and a mailbox
  * would be a second credential.
  */
-async function demandPerson(db: Kysely<Schema>, account: string): Promise<void> {
+async function requirePerson(db: Kysely<Schema>, account: string): Promise<void> {
   const { kind } = await db
     .selectFrom('accounts')
     .select('kind')
@@ -98,7 +98,7 @@ async function demandPerson(db: Kysely<Schema>, account: string): Promise<void> 
 }
 
 /** Throws AppError `conflict` if the account has its maximum of addresses and this one is new. */
-async function demandRoom(
+async function requireRoom(
   trx: Transaction<Schema>,
   account: string,
   address: string,
@@ -170,7 +170,7 @@ async function letterTo(
   })
 }
 
-export const emails = (ground: Ground): Service['emails'] => {
+export const emails = (ground: ServiceContext): Service['emails'] => {
   const { db, now, background, mail, publicUrl } = ground
 
   const forgetExpired = (at: number) => async () => {
@@ -209,11 +209,11 @@ export const emails = (ground: Ground): Service['emails'] => {
       const made = await db.transaction().execute(async (trx) => {
         // The lock keeps the revocation of the device waiting, which then deletes this claim too.
         if (session.device !== null) await holdApproved(trx, session)
-        await demandPerson(trx, account)
+        await requirePerson(trx, account)
         await countTryIn(trx, account, ASKED, at)
         if ((await accountAt(trx, address)) === account)
           throw new AppError('conflict', 'This address is one of your account already.')
-        await demandRoom(trx, account, address, at)
+        await requireRoom(trx, account, address, at)
         await dropExpired(trx, account, address, at)
         const goesOut = await takeMail(trx, account, address, at)
         const email = await claim(trx, { account, address, tokenHash, goesOut }, at)

@@ -3,7 +3,7 @@ import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { primaryAddress } from './account-record.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { feedbackMessage } from '../mail/messages-from-others.ts'
 import { keepNewest } from '../db/newest.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
@@ -18,7 +18,7 @@ const SENT: Brake = {
 /** The number of newest messages that are kept per account. */
 const MOST = 500
 
-export const feedback = (ground: Ground): Service['feedback'] => ({
+export const feedback = (ground: ServiceContext): Service['feedback'] => ({
   async send({ body: { message, category = null } }, { account }) {
     const { db, mail, background, operator: to, publicUrl, version, now } = ground
     const at = now()

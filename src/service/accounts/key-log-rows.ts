@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { demandId, notFound } from '../db/faults.ts'
+import { requireId, notFound } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 
 /**
@@ -18,7 +18,7 @@ export async function entriesOf(db: Kysely<Schema>, account: string) {
 
 /** Returns the entries as `entriesOf` does. Throws AppError `not_found` if there are none. */
 export async function readKeyLog(db: Kysely<Schema>, account: string) {
-  demandId('acc_', account, 'account')
+  requireId('acc_', account, 'account')
   const log = await entriesOf(db, account)
   if (log.entries.length === 0) throw notFound('account')
   return log

@@ -16,7 +16,7 @@ export const arranging = <T>(
   })
 
 /** Throws AppError `conflict` if the owner named by `who` has the maximum number of items. */
-export function demandFewer(count: number, most: number, what: string, who = 'An account'): void {
+export function requireFewer(count: number, most: number, what: string, who = 'An account'): void {
   if (count >= most)
     throw new AppError('conflict', `${who} has at most ${most} ${what}: delete one first.`)
 }
@@ -31,7 +31,7 @@ const folded = (name: string) => name.normalize('NFC').trim().toLowerCase()
  * Throws AppError `conflict` if an entry with another id than `own` has the name.
  * @param who the owner of the others and a verb: "You have a tag"
  */
-export function demandNewName(
+export function requireNewName(
   names: readonly { readonly id: string; readonly name: string }[],
   name: string,
   { own, who }: { own: string | null; who: string },

@@ -6,7 +6,7 @@
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { accountAt } from './account-record.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { type Brake, countTry } from '../db/attempts.ts'
 import { acquireLock } from '../db/locks.ts'
 
@@ -25,7 +25,7 @@ const PREFIX = 'look-up by mailbox '
 const AFTER = 'look-up by mailbox!'
 
 /** Counts a look-up. Throws AppError `rate_limited` if all accounts together made too many. */
-const countForServer = ({ db, now }: Pick<Ground, 'db' | 'now'>): Promise<void> =>
+const countForServer = ({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Promise<void> =>
   db.transaction().execute(async (trx) => {
     const at = now()
     // The lock makes the limit exact for concurrent requests.
@@ -60,7 +60,7 @@ const countForServer = ({ db, now }: Pick<Ground, 'db' | 'now'>): Promise<void> 
  * @throws AppError `not_found`, in the same words for both; `rate_limited`
  */
 export async function accountBehind(
-  ground: Ground,
+  ground: ServiceContext,
   asking: string,
   email: string,
 ): Promise<string> {

@@ -4,8 +4,8 @@ import { invalid } from '../../api/input.ts'
 import type { Service } from '../../api/port.ts'
 import type { Preferences } from '../../api/rest/preferences.ts'
 import { AppError } from '../../errors.ts'
-import { demandApproved } from './device-rows.ts'
-import type { Ground } from '../context.ts'
+import { requireApproved } from './device-rows.ts'
+import type { ServiceContext } from '../context.ts'
 import { endCode, nextTurn } from './public-code-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
@@ -38,7 +38,7 @@ const resource = (row: Row): Preferences => ({
 })
 
 /** Throws AppError `validation_failed` for an unknown language tag or time zone. */
-function demandKnown({ locale, time_zone: timeZone }: Changes): void {
+function requireKnown({ locale, time_zone: timeZone }: Changes): void {
   const known = (make: () => unknown, path: string, message: string) => {
     try {
       make()
@@ -70,19 +70,19 @@ function changes(body: Changes): Partial<Row> {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
 }
 
-export const preferences = ({ db }: Ground): Service['preferences'] => ({
+export const preferences = ({ db }: ServiceContext): Service['preferences'] => ({
   read: async (_, { account }) => resource(await rowOf(db, account)),
 
   update: async ({ body }, session) => {
-    demandKnown(body)
+    requireKnown(body)
     const { account } = session
     return db.transaction().execute(async (trx) => {
       // Only a device can make the secret of a public code.
-      if (body.public_code === true) await demandApproved(trx, session)
+      if (body.public_code === true) await requireApproved(trx, session)
       const set = changes(body)
       if (body.public_code !== undefined) {
         const turn = await nextTurn(trx)
-        if (body.public_code) await demandShared(trx, account, turn)
+        if (body.public_code) await requireShared(trx, account, turn)
         else await endCode(trx, account, turn)
       }
       if (Object.keys(set).length > 0)
@@ -101,7 +101,7 @@ export const preferences = ({ db }: Ground): Service['preferences'] => ({
  * change.
  * @throws AppError `invalid_state`
  */
-async function demandShared(db: Kysely<Schema>, account: string, turn: number): Promise<void> {
+async function requireShared(db: Kysely<Schema>, account: string, turn: number): Promise<void> {
   const { numUpdatedRows: shared } = await db
     .updateTable('public_codes')
     .set({ turn })

@@ -4,7 +4,7 @@ import type { Service } from '../../api/port.ts'
 import type { Profile } from '../../api/rest/profiles.ts'
 import { AppError } from '../../errors.ts'
 import { accountGone } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 import { acquireLock } from '../db/locks.ts'
 
@@ -23,7 +23,7 @@ async function read(db: Kysely<Schema>, account: string): Promise<Profile> {
  * the same handle succeed.
  * @throws AppError `conflict`
  */
-async function demandFree(
+async function requireFree(
   trx: Transaction<Schema>,
   account: string,
   handle: string,
@@ -40,7 +40,7 @@ async function demandFree(
 }
 
 /** Throws AppError `no_device` if a device signed the name: only a device can then change it. */
-async function demandUnsigned(trx: Transaction<Schema>, account: string): Promise<void> {
+async function requireUnsigned(trx: Transaction<Schema>, account: string): Promise<void> {
   const { profile } = await trx
     .selectFrom('accounts')
     .select('profile')
@@ -53,13 +53,13 @@ async function demandUnsigned(trx: Transaction<Schema>, account: string): Promis
     )
 }
 
-export const profile = ({ db }: Ground): Service['profile'] => ({
+export const profile = ({ db }: ServiceContext): Service['profile'] => ({
   read: (_, { account }) => read(db, account),
 
   update: ({ body }, { account }) =>
     db.transaction().execute(async (trx) => {
-      if (body.display_name !== undefined) await demandUnsigned(trx, account)
-      if (typeof body.handle === 'string') await demandFree(trx, account, body.handle)
+      if (body.display_name !== undefined) await requireUnsigned(trx, account)
+      if (typeof body.handle === 'string') await requireFree(trx, account, body.handle)
       const set = Object.fromEntries(
         Object.entries(body).filter(([, value]) => value !== undefined),
       )

@@ -5,7 +5,7 @@
 import type { Kysely } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
 import { notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import type { Message } from './assistant.ts'
 import { lockAccount } from '../db/locks.ts'
 import { keepNewest } from '../db/newest.ts'
@@ -32,7 +32,7 @@ type Db = Kysely<Schema>
  * `not_found` for any other.
  */
 export async function conversationOf(
-  { db, now }: Pick<Ground, 'db' | 'now'>,
+  { db, now }: Pick<ServiceContext, 'db' | 'now'>,
   account: string,
   id: string | null | undefined,
 ): Promise<string> {
@@ -80,7 +80,7 @@ export async function earlierIn(db: Db, account: string, conversation: string): 
  * account was deleted while the assistant prepared the answer.
  */
 export const keepTurn = (
-  { db, now }: Pick<Ground, 'db' | 'now'>,
+  { db, now }: Pick<ServiceContext, 'db' | 'now'>,
   turn: { account: string; conversation: string; message: string; answer: string | null },
 ): Promise<string> =>
   db.transaction().execute(async (trx) => {

@@ -17,7 +17,7 @@ import {
   keepRating,
   keepTurn,
 } from './chat-turns.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { type Handbook, type Section, handbook } from './handbook.ts'
 import { type Brake, countTry } from '../db/attempts.ts'
 
@@ -68,7 +68,7 @@ interface Question {
   readonly message: string
 }
 
-async function fromHandbook(ground: Ground, question: Question): Promise<Content> {
+async function fromHandbook(ground: ServiceContext, question: Question): Promise<Content> {
   const book = handbook()
   const sections = book.find(question.message, SECTIONS)
   const answer = handbookAnswer(book, sections)
@@ -99,7 +99,7 @@ function newListener() {
 }
 
 async function fromAssistant(
-  ground: Ground,
+  ground: ServiceContext,
   assistant: Assistant,
   question: Question,
   ended: () => void,
@@ -172,7 +172,7 @@ function newTurnstile() {
   }
 }
 
-export function chat(ground: Ground): Service['chat'] {
+export function chat(ground: ServiceContext): Service['chat'] {
   const assistant = ground.assistant === null ? null : newAssistant(ground.assistant)
   const enter = newTurnstile()
   return {

@@ -5,7 +5,7 @@
 import type { Expression, ExpressionBuilder, Kysely, Transaction } from 'kysely'
 import { connectionEnded } from '../../api/connection-ended.ts'
 import { AppError } from '../../errors.ts'
-import { demandId, notFound } from '../db/faults.ts'
+import { requireId, notFound } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 import type { Subscriber } from '../events.ts'
 
@@ -32,12 +32,12 @@ export async function roleIn(
  * Returns the role of an account in a connection.
  * @throws AppError `not_found` unless it is a member
  */
-export async function demandMember(
+export async function requireMember(
   db: Kysely<Schema>,
   account: string,
   connection: string,
 ): Promise<Role> {
-  demandId(PREFIX, connection, 'connection')
+  requireId(PREFIX, connection, 'connection')
   const role = await roleIn(db, connection, account)
   if (role === null) throw notFound('connection')
   return role
@@ -47,12 +47,12 @@ export async function demandMember(
  * Checks that an account is an owner of the connection.
  * @throws AppError `not_found` unless it is a member, `forbidden` unless it is an owner
  */
-export async function demandOwner(
+export async function requireOwner(
   db: Kysely<Schema>,
   account: string,
   connection: string,
 ): Promise<void> {
-  if ((await demandMember(db, account, connection)) !== 'owner')
+  if ((await requireMember(db, account, connection)) !== 'owner')
     throw new AppError('forbidden', 'Only an owner of the connection may do that: ask one of them.')
 }
 
@@ -60,7 +60,7 @@ export async function demandOwner(
  * Checks that no owner has ended the connection.
  * @throws AppError `invalid_state`
  */
-export async function demandGoingOn(db: Kysely<Schema>, connection: string): Promise<void> {
+export async function requireGoingOn(db: Kysely<Schema>, connection: string): Promise<void> {
   const row = await db
     .selectFrom('connections')
     .select('ended_at')

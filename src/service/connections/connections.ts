@@ -10,9 +10,9 @@ import type { Service } from '../../api/port.ts'
 import type { Connection, Member } from '../../api/rest/connections.ts'
 import { serverName } from '../../api/rest/names.ts'
 import { AppError } from '../../errors.ts'
-import { PREFIX, demandMember, holdConnection, later } from './connection-rows.ts'
-import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { PREFIX, requireMember, holdConnection, later } from './connection-rows.ts'
+import { requireId, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { ENDED, receiversOf } from './invitation-ends.ts'
 import { invitedIn, isStanding, standing } from './invitation-rows.ts'
 import { pageRows } from '../db/page-rows.ts'
@@ -148,11 +148,11 @@ const grouped = <T extends { connection_id: string }>(rows: readonly T[]) =>
  * @throws AppError `not_found`
  */
 export async function readConnection(
-  { db, now }: Pick<Ground, 'db' | 'now'>,
+  { db, now }: Pick<ServiceContext, 'db' | 'now'>,
   account: string,
   id: string,
 ): Promise<Connection> {
-  demandId(PREFIX, id, 'connection')
+  requireId(PREFIX, id, 'connection')
   const rows = await seenBy(db, account).where('id', '=', id).execute()
   const [connection] = await resources(db, account, rows, now())
   if (connection === undefined) throw notFound('connection')
@@ -161,7 +161,7 @@ export async function readConnection(
 
 /** Stores the given values that differ; without a difference `updated_at` stays the same. */
 async function change(
-  ground: Ground,
+  ground: ServiceContext,
   account: string,
   id: string,
   wanted: { name?: string | undefined; favorite?: boolean | undefined },
@@ -189,9 +189,9 @@ async function change(
  * an owner ended for all members, it deletes only the account's own part while others still list
  * it.
  */
-async function end({ events, now }: Ground, account: string, id: string): Promise<void> {
+async function end({ events, now }: ServiceContext, account: string, id: string): Promise<void> {
   await events.transaction(async (trx) => {
-    await demandMember(trx, account, id)
+    await requireMember(trx, account, id)
     await holdConnection(trx, id)
     const members = await trx
       .selectFrom('memberships')
@@ -229,7 +229,7 @@ async function end({ events, now }: Ground, account: string, id: string): Promis
   })
 }
 
-export const connections = (ground: Ground): Service['connections'] => ({
+export const connections = (ground: ServiceContext): Service['connections'] => ({
   list: async (page, { account }) => {
     const those = filtered(seenBy(ground.db, account), account, page)
     const rows = await pageRows(those, page, PREFIX, 'own.connection_id')

@@ -7,11 +7,11 @@ import type { Service } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { verifyConsent } from '../../crypto/logs/consent.ts'
 import { hashOf } from '../../crypto/jose/jws.ts'
-import { demand } from '../../crypto/refusal.ts'
+import { requireThat } from '../../crypto/refusal.ts'
 import { isFreshHead } from '../../crypto/logs/roster.ts'
-import { demandApproved } from '../accounts/device-rows.ts'
+import { requireApproved } from '../accounts/device-rows.ts'
 import { judged } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { approvable, invitationAnswers } from './invitations.ts'
 import { readKeyLog } from '../accounts/key-log-rows.ts'
 import { newestRosterEntry, rosterEntries } from './roster-rows.ts'
@@ -19,11 +19,11 @@ import { storedKeyLog } from '../accounts/stored-logs.ts'
 
 const headOf = (entry: string): string => encodeBase64url(hashOf(entry))
 
-export const consents = (ground: Ground): Service['consents'] => {
+export const consents = (ground: ServiceContext): Service['consents'] => {
   const { db } = ground
   return {
     wanted: async ({ invitation }, session) => {
-      await demandApproved(db, session)
+      await requireApproved(db, session)
       const row = await approvable(ground, { id: invitation, account: session.account })
       const entry = await newestRosterEntry(db, row.connection_id)
       return {
@@ -35,7 +35,7 @@ export const consents = (ground: Ground): Service['consents'] => {
 
     give: async ({ body: { invitation, consent } }, session) => {
       const { account } = session
-      const device = await demandApproved(db, session)
+      const device = await requireApproved(db, session)
       const row = await approvable(ground, { id: invitation, account })
       const { entries } = await readKeyLog(db, account)
       const log = await storedKeyLog(account, entries)
@@ -43,7 +43,7 @@ export const consents = (ground: Ground): Service['consents'] => {
       const { roster_head } = judged('consent', () => {
         const of = { connection, inviter, account, memberLog: log.seq }
         const signed = verifyConsent(consent, of, log)
-        demand(signed.device === device, 'unknown_signer', 'signed by another device')
+        requireThat(signed.device === device, 'unknown_signer', 'signed by another device')
         return signed
       })
       return invitationAnswers(ground).approve(invitation, account, consent, async (trx) => {
@@ -54,7 +54,7 @@ export const consents = (ground: Ground): Service['consents'] => {
         const entries = isNewest ? [newest] : await rosterEntries(trx, connection)
         const message = 'roster_head is not an entry of the roster since the account last left'
         const isFresh = () => isFreshHead(entries, account, roster_head)
-        judged('consent', () => demand(isFresh(), 'consent_stale', message))
+        judged('consent', () => requireThat(isFresh(), 'consent_stale', message))
       })
     },
   }

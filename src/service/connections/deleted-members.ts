@@ -3,7 +3,7 @@
  * which they were deleted. `accounts/deleted-accounts.ts` has their key logs.
  */
 import type { Kysely, Transaction } from 'kysely'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 import { pseudonymOf } from '../accounts/deleted-accounts.ts'
 
@@ -98,7 +98,7 @@ export const deleteAbandoned = (trx: Transaction<Schema>) =>
  */
 export async function departFrom(
   trx: Transaction<Schema>,
-  { events }: Pick<Ground, 'events'>,
+  { events }: Pick<ServiceContext, 'events'>,
   account: string,
   at: number,
 ): Promise<void> {

@@ -8,7 +8,7 @@
 import type { Transaction } from 'kysely'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { type Envelope, readEnvelope } from '../../crypto/envelope-form.ts'
-import { demand } from '../../crypto/refusal.ts'
+import { requireThat } from '../../crypto/refusal.ts'
 import { type KeyLogs, type Roster, recipientsOf } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
 import type { Schema } from '../db/schema.ts'
@@ -43,13 +43,13 @@ const everNamed = (keyLogs: KeyLogs, device: string) =>
  * @throws Refusal for another connection or an unknown epoch
  * @throws AppError `conflict` for an earlier epoch
  */
-function demandCurrent(envelope: Envelope, roster: Roster, newest: Uint8Array): void {
+function requireCurrent(envelope: Envelope, roster: Roster, newest: Uint8Array): void {
   const { connection, epoch, epoch_head } = envelope
-  demand(connection === roster.connection, 'wrong_connection', 'of another connection')
+  requireThat(connection === roster.connection, 'wrong_connection', 'of another connection')
   if (epoch < roster.epoch) throw moved('Another epoch has begun', newest)
-  demand(epoch === roster.epoch, 'unknown_epoch', 'sealed for another epoch')
+  requireThat(epoch === roster.epoch, 'unknown_epoch', 'sealed for another epoch')
   const head = encodeBase64url(roster.epochHead)
-  demand(epoch_head === head, 'wrong_epoch_head', 'the epoch was opened by another entry')
+  requireThat(epoch_head === head, 'wrong_epoch_head', 'the epoch was opened by another entry')
 }
 
 /**
@@ -66,21 +66,21 @@ export function addressed(
   const { sender, roster, keyLogs, newest } = of
   if (envelopes.length === 0) return []
   const recipients = new Map(recipientsOf(roster, keyLogs).map((one) => [one.device.id, one]))
-  demand(recipients.has(sender.device), 'sender_not_member', 'sealed by no device of a member')
+  requireThat(recipients.has(sender.device), 'sender_not_member', 'sealed by no device of a member')
   const list = envelopes.map((text): Addressed => {
     const envelope = readEnvelope(text)
-    demandCurrent(envelope, roster, newest)
+    requireCurrent(envelope, roster, newest)
     const recipient = recipients.get(envelope.recipient)
     if (recipient === undefined && everNamed(keyLogs, envelope.recipient))
       throw moved('A device that it is sealed to is a member’s no more', newest)
-    demand(recipient !== undefined, 'wrong_recipient', 'sealed to no device of a member')
+    requireThat(recipient !== undefined, 'wrong_recipient', 'sealed to no device of a member')
     const { account, device } = recipient
     if (envelope.recipient_kid !== device.seal)
       throw moved('A device that it is sealed to has another sealing key', newest)
     return { recipient: device.id, account, envelope: text }
   })
   const distinct = new Set(list.map(({ recipient }) => recipient)).size === list.length
-  demand(distinct, 'duplicate_device', 'two envelopes for one device')
+  requireThat(distinct, 'duplicate_device', 'two envelopes for one device')
   return list
 }
 

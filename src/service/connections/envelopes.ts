@@ -1,18 +1,18 @@
 /** Envelopes. Each can be opened by one device only. */
 import type { Service } from '../../api/port.ts'
 import { accountsOf } from '../../crypto/logs/roster.ts'
-import { PREFIX, demandMember, holdConnection, touchConnection } from './connection-rows.ts'
-import { demandApproved, holdApproved } from '../accounts/device-rows.ts'
+import { PREFIX, requireMember, holdConnection, touchConnection } from './connection-rows.ts'
+import { requireApproved, holdApproved } from '../accounts/device-rows.ts'
 import { addressed, storeEnvelopes } from './envelope-rows.ts'
-import { demandId, deviceOf, judged } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireId, deviceOf, judged } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { keyLogsOf, present, rosterEntries } from './roster-rows.ts'
 import { storedRoster } from '../accounts/stored-logs.ts'
 
-export const envelopes = ({ db, now }: Ground): Service['envelopes'] => ({
+export const envelopes = ({ db, now }: ServiceContext): Service['envelopes'] => ({
   read: async ({ connection }, session) => {
     const device = deviceOf(session)
-    await demandMember(db, session.account, connection)
+    await requireMember(db, session.account, connection)
     const rows = await db
       .selectFrom('envelopes')
       .innerJoin('devices', 'devices.id', 'recipient')
@@ -27,8 +27,8 @@ export const envelopes = ({ db, now }: Ground): Service['envelopes'] => ({
   },
 
   delete: async ({ connection, epoch }, session) => {
-    const device = await demandApproved(db, session)
-    await demandMember(db, session.account, connection)
+    const device = await requireApproved(db, session)
+    await requireMember(db, session.account, connection)
     await db
       .deleteFrom('envelopes')
       .where('connection_id', '=', connection)
@@ -38,13 +38,13 @@ export const envelopes = ({ db, now }: Ground): Service['envelopes'] => ({
   },
 
   add: async ({ connection, body }, session) => {
-    demandId(PREFIX, connection, 'connection')
+    requireId(PREFIX, connection, 'connection')
     const { account } = session
-    const sender = { account, device: await demandApproved(db, session) }
+    const sender = { account, device: await requireApproved(db, session) }
     return db.transaction().execute(async (trx) => {
       await holdApproved(trx, session)
       await holdConnection(trx, connection)
-      await demandMember(trx, account, connection)
+      await requireMember(trx, account, connection)
       const entries = await rosterEntries(trx, connection)
       const keyLogs = await keyLogsOf(trx, connection, accountsOf(entries))
       const roster = await storedRoster(connection, { entries, keyLogs })

@@ -9,8 +9,8 @@ import type { Service } from '../../api/port.ts'
 import type { ExternalMember } from '../../api/rest/guest-codes.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
-import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireId, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -36,7 +36,7 @@ export async function holdExternalMember(
   trx: Transaction<Schema>,
   { account, id }: { account: string; id: string },
 ): Promise<void> {
-  demandId(PREFIX, id, 'external member')
+  requireId(PREFIX, id, 'external member')
   // Changes nothing. An update locks the row in both database engines.
   const { numUpdatedRows: held } = await trx
     .updateTable('external_members')
@@ -47,7 +47,7 @@ export async function holdExternalMember(
   if (held === 0n) throw notFound('external member')
 }
 
-async function demandRoom(trx: Transaction<Schema>, account: string): Promise<void> {
+async function requireRoom(trx: Transaction<Schema>, account: string): Promise<void> {
   // Of two requests at the same moment, the second counts the row of the first.
   await lockAccount(trx, account)
   const { count } = await trx
@@ -62,7 +62,7 @@ async function demandRoom(trx: Transaction<Schema>, account: string): Promise<vo
     )
 }
 
-export const externalMembers = ({ db, now }: Ground): Service['externalMembers'] => ({
+export const externalMembers = ({ db, now }: ServiceContext): Service['externalMembers'] => ({
   list: async (page, { account }) => {
     const rows = await pageRows(
       db.selectFrom('external_members').selectAll().where('account_id', '=', account),
@@ -74,7 +74,7 @@ export const externalMembers = ({ db, now }: Ground): Service['externalMembers']
 
   create: ({ body }, { account }) =>
     db.transaction().execute(async (trx) => {
-      await demandRoom(trx, account)
+      await requireRoom(trx, account)
       const at = now()
       const { display_name, email = null, phone = null, note = null } = body
       const row = {

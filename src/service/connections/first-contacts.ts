@@ -7,10 +7,10 @@ import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import { MOST_OPEN, WORDS_MS } from '../../api/rest/first-contacts.ts'
 import { AppError } from '../../errors.ts'
-import { demandGoingOn, holdConnection } from './connection-rows.ts'
-import { demandApproved } from '../accounts/device-rows.ts'
-import { demandId, deviceOf, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireGoingOn, holdConnection } from './connection-rows.ts'
+import { requireApproved } from '../accounts/device-rows.ts'
+import { requireId, deviceOf, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { type Named, PREFIX, invitations, stateOf } from './invitation-rows.ts'
 import { isFor } from './invitations.ts'
 import type { Schema } from '../db/schema.ts'
@@ -57,7 +57,7 @@ export async function hasBegun(
  * Checks that an account may open another first contact; this one does not count.
  * @throws AppError `rate_limited`, with Retry-After
  */
-async function demandRoom(
+async function requireRoom(
   trx: Transaction<Schema>,
   of: { account: string; id: string; at: number },
 ) {
@@ -81,7 +81,7 @@ async function demandRoom(
  * Checks that an invitation is pending or approved.
  * @throws AppError `invalid_state`
  */
-function demandOpen(row: Named, at: number): void {
+function requireOpen(row: Named, at: number): void {
   const state = stateOf(row, at)
   if (state === 'pending' || state === 'approved') return
   throw new AppError('invalid_state', `This invitation is ${state}: invite them again.`, {
@@ -89,28 +89,31 @@ function demandOpen(row: Named, at: number): void {
   })
 }
 
-export const deviceFirstContacts = ({ db, now }: Ground): Service['deviceFirstContacts'] => {
+export const deviceFirstContacts = ({
+  db,
+  now,
+}: ServiceContext): Service['deviceFirstContacts'] => {
   /**
    * Returns an open first contact, with its connection and inviter.
    * @throws AppError `not_found`
    */
   async function readOf(invitation: string): Promise<Row> {
-    demandId(PREFIX, invitation, 'invitation')
+    requireId(PREFIX, invitation, 'invitation')
     const row = await openAt(db, now()).where('invitation_id', '=', invitation).executeTakeFirst()
     if (row === undefined) throw notFound('first contact')
     return row
   }
 
-  async function demandInvited(account: string, invitation: string): Promise<void> {
+  async function requireInvited(account: string, invitation: string): Promise<void> {
     const row = await invitations(db).where('invitations.id', '=', invitation).executeTakeFirst()
     if (row === undefined || !(await isFor(db, account, row))) throw notFound('first contact')
-    demandOpen(row, now())
+    requireOpen(row, now())
   }
 
   return {
     open: async ({ body: { invitation, sid } }, session) => {
       const { account } = session
-      const device_id = await demandApproved(db, session)
+      const device_id = await requireApproved(db, session)
       const at = now()
       const expires_at = at + WORDS_MS
       await db.transaction().execute(async (trx) => {
@@ -120,9 +123,9 @@ export const deviceFirstContacts = ({ db, now }: Ground): Service['deviceFirstCo
           .executeTakeFirst()
         if (row === undefined) throw notFound('invitation')
         await holdConnection(trx, row.connection_id)
-        await demandGoingOn(trx, row.connection_id)
-        demandOpen(row, at)
-        await demandRoom(trx, { account, id: invitation, at })
+        await requireGoingOn(trx, row.connection_id)
+        requireOpen(row, at)
+        await requireRoom(trx, { account, id: invitation, at })
         await trx
           .deleteFrom('first_contacts')
           .where((of) => of.or([of('expires_at', '<=', at), of('invitation_id', '=', invitation)]))
@@ -146,16 +149,16 @@ export const deviceFirstContacts = ({ db, now }: Ground): Service['deviceFirstCo
 
     read: async ({ invitation }, { account }) => {
       const row = await readOf(invitation)
-      await demandInvited(account, invitation)
+      await requireInvited(account, invitation)
       return runOf(row)
     },
 
     send: async ({ invitation, body: { sid, place, message } }, session) => {
       const { account } = session
-      const device = await demandApproved(db, session)
+      const device = await requireApproved(db, session)
       const row = await readOf(invitation)
       if (row.sid !== sid) throw notFound('first contact')
-      if (place === 0) await demandInvited(account, invitation)
+      if (place === 0) await requireInvited(account, invitation)
       else if ((place === 1 ? row.device_id : row.invitee_device) !== device)
         throw notFound('first contact')
       if (row[MESSAGES[place]] === message && (place !== 0 || row.invitee_device === device)) return

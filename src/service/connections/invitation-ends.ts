@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely'
 import { holdConnection, roleIn } from './connection-rows.ts'
 import { accountAt, displayName } from '../accounts/account-record.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { isLeftBehind, isOver } from './invitation-rows.ts'
 import type { Receiver } from '../events.ts'
 import type { Schema } from '../db/schema.ts'
@@ -102,7 +102,7 @@ async function overOf(db: Kysely<Schema>, account: string, at: number) {
  * its notifications, since no timer does it.
  */
 export async function noteExpired(
-  { db, events, now }: Pick<Ground, 'db' | 'events' | 'now'>,
+  { db, events, now }: Pick<ServiceContext, 'db' | 'events' | 'now'>,
   account: string,
 ): Promise<void> {
   const at = now()

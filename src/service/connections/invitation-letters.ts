@@ -2,7 +2,7 @@
 import type { Transaction } from 'kysely'
 import { roleIn } from './connection-rows.ts'
 import { accountAt, displayName, primaryAddress } from '../accounts/account-record.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { takeInvitationMails } from './invitation-allowance.ts'
 import type { Allowance } from '../accounts/mail-allowance.ts'
 import type { Subscriber } from '../events.ts'
@@ -36,7 +36,7 @@ async function addressFor(
 
 /** Mails an invitation. */
 export const letterOfInvitation =
-  ({ publicUrl }: Pick<Ground, 'publicUrl'>): Subscriber<'invitation.sent'> =>
+  ({ publicUrl }: Pick<ServiceContext, 'publicUrl'>): Subscriber<'invitation.sent'> =>
   async ({ trx, send }, { by, target, at }) => {
     const address = await addressFor(trx, by, target)
     if (address === null) return

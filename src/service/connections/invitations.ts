@@ -9,8 +9,8 @@ import type { Invitation } from '../../api/rest/invitations.ts'
 import { AppError } from '../../errors.ts'
 import { holdConnection, roleIn } from './connection-rows.ts'
 import { receiversOf } from './invitation-ends.ts'
-import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireId, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import {
   type Named,
   PREFIX,
@@ -139,10 +139,10 @@ const receivedState = (row: Named, at: number) =>
  * @throws AppError `not_found`, `invalid_state`
  */
 export async function approvable(
-  { db, now }: Pick<Ground, 'db' | 'now'>,
+  { db, now }: Pick<ServiceContext, 'db' | 'now'>,
   of: { id: string; account: string },
 ): Promise<Named> {
-  demandId(PREFIX, of.id, 'invitation')
+  requireId(PREFIX, of.id, 'invitation')
   const row = await rows(db).where('invitations.id', '=', of.id).executeTakeFirst()
   if (row === undefined || !(await isFor(db, of.account, row))) throw notFound('invitation')
   const state = receivedState(row, now())
@@ -153,7 +153,7 @@ export async function approvable(
 }
 
 /** Returns the operations that answer invitations, for `invitations` and `consents`. */
-export const invitationAnswers = ({ events, now }: Pick<Ground, 'events' | 'now'>) => {
+export const invitationAnswers = ({ events, now }: Pick<ServiceContext, 'events' | 'now'>) => {
   /**
    * Answers an invitation while its connection is locked.
    * @param judge returns the changes to the row, given whether the invited account is a member
@@ -163,7 +163,7 @@ export const invitationAnswers = ({ events, now }: Pick<Ground, 'events' | 'now'
     judge: (trx: Transaction<Schema>, row: Named, isMember: boolean) => Promise<Change> | Change,
   ): Promise<Invitation> {
     const { id, account, direction } = of
-    demandId(PREFIX, id, 'invitation')
+    requireId(PREFIX, id, 'invitation')
     return events.transaction(async (trx) => {
       const read = () => rows(trx).where('invitations.id', '=', id).executeTakeFirst()
       const before = await read()
@@ -233,20 +233,20 @@ export const invitationAnswers = ({ events, now }: Pick<Ground, 'events' | 'now'
     /**
      * Approves an invitation by a consent, which the caller verified against the key log of its
      * account.
-     * @param demandGood checks the consent against the connection while that is locked
+     * @param requireGood checks the consent against the connection while that is locked
      */
     approve: (
       id: string,
       account: string,
       consent_jws: string,
-      demandGood: (trx: Transaction<Schema>) => Promise<void>,
+      requireGood: (trx: Transaction<Schema>) => Promise<void>,
     ) =>
       answer({ id, account, direction: 'received' }, async (trx, row, isMember) => {
         const state = receivedState(row, now())
         if (state === 'approved' && isMember) return null
         if (state === 'approved' && row.consent !== 1) throw served()
         if (state !== 'pending' && state !== 'approved') throw ended(state)
-        await demandGood(trx)
+        await requireGood(trx)
         return { state: 'approved', consent: isMember ? 2 : 1, consent_jws, to_account: account }
       }),
 
@@ -270,7 +270,7 @@ export const invitationAnswers = ({ events, now }: Pick<Ground, 'events' | 'now'
   }
 }
 
-export const invitations = (ground: Ground): Service['invitations'] => {
+export const invitations = (ground: ServiceContext): Service['invitations'] => {
   const { db, now } = ground
   const answers = invitationAnswers(ground)
   return {

@@ -10,7 +10,7 @@ import { AppError } from '../../errors.ts'
 import { roleIn } from './connection-rows.ts'
 import { accountAt } from '../accounts/account-record.ts'
 import { notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { type Inviter, type Target } from './invitation-rows.ts'
 import {
   PREFIX,
@@ -53,7 +53,7 @@ const targetOf = (invitee: Invitee): Target =>
  * Checks that the invited account exists and is not the inviter.
  * @throws AppError `not_found`, `invalid_state`
  */
-async function demandOther(trx: Transaction<Schema>, by: Inviter, { account, email }: Target) {
+async function requireOther(trx: Transaction<Schema>, by: Inviter, { account, email }: Target) {
   const own = account ?? (await accountAt(trx, email!))
   if (own === by.account) throw refused('self')
   if (account === null) return
@@ -70,7 +70,7 @@ async function demandOther(trx: Transaction<Schema>, by: Inviter, { account, ema
  * connection has revealed it.
  * @throws AppError `invalid_state`
  */
-async function demandNoMember(trx: Transaction<Schema>, { connection }: Inviter, target: Target) {
+async function requireNoMember(trx: Transaction<Schema>, { connection }: Inviter, target: Target) {
   const { account, email } = target
   if (account !== null) {
     if ((await roleIn(trx, connection, account)) !== null) throw refused('member')
@@ -90,7 +90,7 @@ async function demandNoMember(trx: Transaction<Schema>, { connection }: Inviter,
   if (row !== undefined) throw refused('member')
 }
 
-async function demandRoom(
+async function requireRoom(
   trx: Transaction<Schema>,
   { connection }: Inviter,
   invited: readonly Standing[],
@@ -113,14 +113,14 @@ async function demandRoom(
  */
 export async function invite(
   trx: Transaction<Schema>,
-  { events, now }: Pick<Ground, 'events' | 'now'>,
+  { events, now }: Pick<ServiceContext, 'events' | 'now'>,
   by: Inviter,
   invitee: Invitee,
 ): Promise<string> {
   const target = targetOf(invitee)
   const { account, email } = target
-  await demandOther(trx, by, target)
-  await demandNoMember(trx, by, target)
+  await requireOther(trx, by, target)
+  await requireNoMember(trx, by, target)
   const at = now()
   const all = await standing(trx, [by.connection], at).execute()
   const same = all.filter((one) =>
@@ -139,7 +139,7 @@ export async function invite(
   if (same.some(({ state }) => state === 'pending')) throw refused('invited')
   // An account that waits for another owner to add it has its place already.
   const isWaiting = all.some((one) => account !== null && one.to_account === account)
-  if (!isWaiting && same.length === 0) await demandRoom(trx, by, all)
+  if (!isWaiting && same.length === 0) await requireRoom(trx, by, all)
   const id = newId(PREFIX, at)
   await countTryIn(trx, by.account, SENT, at)
   await trx

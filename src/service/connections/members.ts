@@ -6,29 +6,29 @@ import type { Service } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
 import { isId } from '../../crypto/encoding/id.ts'
 import {
-  demandGoingOn,
-  demandMember,
-  demandOwner,
+  requireGoingOn,
+  requireMember,
+  requireOwner,
   holdConnection,
   roleIn,
 } from './connection-rows.ts'
 import { notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { ENDED, receiversOf } from './invitation-ends.ts'
 import { PREFIX, invitations, isOfMailbox, isStanding, resource } from './invitation-rows.ts'
 import { invite } from './inviting.ts'
 import { inviterIn } from './preset-rows.ts'
 
-export const members = (ground: Ground): Service['members'] => {
+export const members = (ground: ServiceContext): Service['members'] => {
   const { events, now } = ground
 
   return {
     add: ({ id: connection, body }, { account }) =>
       events.transaction(async (trx) => {
-        await demandMember(trx, account, connection)
+        await requireMember(trx, account, connection)
         await holdConnection(trx, connection)
-        await demandOwner(trx, account, connection)
-        await demandGoingOn(trx, connection)
+        await requireOwner(trx, account, connection)
+        await requireGoingOn(trx, connection)
         const inviter = await inviterIn(trx, account, connection)
         const id = await invite(trx, ground, inviter, body)
         const row = await invitations(trx)
@@ -39,10 +39,10 @@ export const members = (ground: Ground): Service['members'] => {
 
     remove: async ({ id: connection, mid }, { account }) => {
       await events.transaction(async (trx) => {
-        await demandMember(trx, account, connection)
+        await requireMember(trx, account, connection)
         if (mid === account) throw noDevice('Leaving')
         await holdConnection(trx, connection)
-        await demandOwner(trx, account, connection)
+        await requireOwner(trx, account, connection)
         if (!isId('acc_', mid) && !isId(PREFIX, mid)) throw notFound('member')
         if ((await roleIn(trx, connection, mid)) !== null) throw noDevice('Removing a member')
         const at = now()

@@ -5,7 +5,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Service } from '../../api/port.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { isWaiting } from './invitation-rows.ts'
 import { replacementsFor } from './replacements.ts'
 import type { Schema } from '../db/schema.ts'
@@ -107,7 +107,7 @@ async function unsealedOf(db: Kysely<Schema>, account: string) {
   return [...found].slice(0, MOST).map(([connection, devices]) => ({ connection, devices }))
 }
 
-export const duties = ({ db, now }: Ground): Service['duties'] => ({
+export const duties = ({ db, now }: ServiceContext): Service['duties'] => ({
   read: async (_, { account }) => {
     const joins = await joinsOf(db, account, now())
     const unsealed = await unsealedOf(db, account)

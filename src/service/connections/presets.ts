@@ -9,9 +9,9 @@ import { invalid } from '../../api/input.ts'
 import type { Service } from '../../api/port.ts'
 import type { Preset } from '../../api/rest/presets.ts'
 import { newId } from '../../crypto/encoding/id.ts'
-import { arranging, demandFewer } from '../accounts/labels.ts'
-import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { arranging, requireFewer } from '../accounts/labels.ts'
+import { requireId, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
@@ -53,7 +53,7 @@ async function resources(db: Kysely<Schema>, rows: readonly Row[]): Promise<Pres
  * @throws AppError `not_found`
  */
 async function readPreset(db: Kysely<Schema>, account: string, id: string): Promise<Preset> {
-  demandId(PREFIX, id, 'preset')
+  requireId(PREFIX, id, 'preset')
   const rows = await seenBy(db, account).where('id', '=', id).execute()
   const [preset] = await resources(db, rows)
   if (preset === undefined) throw notFound('preset')
@@ -64,7 +64,7 @@ async function readPreset(db: Kysely<Schema>, account: string, id: string): Prom
  * Checks that all tags belong to the account.
  * @throws AppError `validation_failed` for each other tag
  */
-async function demandTags(
+async function requireTags(
   trx: Transaction<Schema>,
   account: string,
   wanted: readonly string[],
@@ -89,7 +89,7 @@ async function putTags(
   of: { account: string; preset: string; tags: readonly string[] },
 ): Promise<void> {
   const { account, preset, tags } = of
-  await demandTags(trx, account, tags)
+  await requireTags(trx, account, tags)
   await trx.deleteFrom('preset_tags').where('preset_id', '=', preset).execute()
   const rows = [...new Set(tags)].map((tag_id) => ({ preset_id: preset, tag_id }))
   if (rows.length > 0) await trx.insertInto('preset_tags').values(rows).execute()
@@ -103,7 +103,7 @@ const columnsOf = ({ name, favorite, invite_message, invitation_expires_in }: Bo
   ...(invitation_expires_in === undefined ? {} : { invitation_expires_in }),
 })
 
-export const presets = ({ db, now }: Ground): Service['presets'] => ({
+export const presets = ({ db, now }: ServiceContext): Service['presets'] => ({
   list: async (page, { account }) => {
     const rows = await pageRows(seenBy(db, account), page, PREFIX)
     return pageOf(await resources(db, rows), page)
@@ -116,7 +116,7 @@ export const presets = ({ db, now }: Ground): Service['presets'] => ({
         .select(({ fn }) => fn.countAll<number>().as('count'))
         .where('account_id', '=', account)
         .executeTakeFirstOrThrow()
-      demandFewer(Number(count), MOST, 'presets')
+      requireFewer(Number(count), MOST, 'presets')
       const at = now()
       const id = newId(PREFIX, at)
       const of = { id, account_id: account, created_at: at, is_default: 0 } as const

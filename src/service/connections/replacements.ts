@@ -3,7 +3,7 @@
  * them are hints: devices judge the fork and the opener by their own records.
  */
 import type { Kysely, Transaction } from 'kysely'
-import { demand } from '../../crypto/refusal.ts'
+import { requireThat } from '../../crypto/refusal.ts'
 import { type Entry, type Roster, readEntry } from '../../crypto/logs/roster.ts'
 import { isStanding } from './invitation-rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -22,12 +22,12 @@ const MOST = 20
  */
 export function requireFork({ replaces }: Roster, fork: Fork | undefined): void {
   if (fork === undefined) return
-  demand(replaces !== null, 'superfluous_member', 'a fork, though the entry replaces nothing')
+  requireThat(replaces !== null, 'superfluous_member', 'a fork, though the entry replaces nothing')
   const [one, other] = fork.map((jws) => readEntry(jws)) as [Entry, Entry]
   const isTheirs = one.connection === replaces && other.connection === replaces
-  demand(isTheirs, 'wrong_connection', 'the fork is of another connection')
+  requireThat(isTheirs, 'wrong_connection', 'the fork is of another connection')
   const isFork = one.seq === other.seq && one.prev === other.prev && fork[0] !== fork[1]
-  demand(isFork, 'bad_value', 'not two entries at one place')
+  requireThat(isFork, 'bad_value', 'not two entries at one place')
 }
 
 /** Stores which connection a connection replaces, if any, with the fork. */

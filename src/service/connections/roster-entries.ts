@@ -10,15 +10,15 @@ import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import type { JsonObject } from '../../crypto/encoding/json.ts'
 import { hashOf, parseJws } from '../../crypto/jose/jws.ts'
 import { signerAt } from '../../crypto/logs/key-log.ts'
-import { demand } from '../../crypto/refusal.ts'
+import { requireThat } from '../../crypto/refusal.ts'
 import { type KeyLogs, type Roster, accountsOf } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
-import { PREFIX, demandMember, holdConnection, touchConnection } from './connection-rows.ts'
+import { PREFIX, requireMember, holdConnection, touchConnection } from './connection-rows.ts'
 import { deleteAbandoned, noteNamed } from './deleted-members.ts'
-import { demandApproved, holdApproved } from '../accounts/device-rows.ts'
+import { requireApproved, holdApproved } from '../accounts/device-rows.ts'
 import { type Addressed, type Sender, addressed, moved, storeEnvelopes } from './envelope-rows.ts'
-import { demandId, judged, judgedLater } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireId, judged, judgedLater } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { type Ended, receiversOf } from './invitation-ends.ts'
 import {
   endUnseenOf,
@@ -29,7 +29,7 @@ import {
   withdrawAllOf,
 } from './invitation-rows.ts'
 import { carryOver } from './replacements.ts'
-import { countEntry, demandShort, opensEpoch } from './roster-limits.ts'
+import { countEntry, requireShort, opensEpoch } from './roster-limits.ts'
 import { keyLogsOf, present, rosterEntries } from './roster-rows.ts'
 import type { Schema } from '../db/schema.ts'
 import { storedRoster } from '../accounts/stored-logs.ts'
@@ -44,15 +44,15 @@ const placeOf = (entries: readonly string[], seq: number) => ({
  * place in the key log that the entry names may be older than the revocation of the device.
  * @throws Refusal
  */
-export function demandSignedBy(
+export function requireSignedBy(
   entry: JsonObject,
   { account, device }: Sender,
   keyLogs: KeyLogs,
 ): void {
   const own = entry.get('actor') === account && entry.get('device') === device
-  demand(own, 'unknown_signer', 'signed by another device')
+  requireThat(own, 'unknown_signer', 'signed by another device')
   const log = keyLogs.get(account)
-  demand(log !== undefined, 'unknown_signer', 'the account has no key log')
+  requireThat(log !== undefined, 'unknown_signer', 'the account has no key log')
   signerAt(log, device, log.seq)
 }
 
@@ -60,7 +60,7 @@ export function demandSignedBy(
  * Checks that the device that opens an epoch also gave itself an envelope.
  * @throws AppError `validation_failed`
  */
-export function demandSealed(sender: Sender, envelopes: readonly Addressed[]): void {
+export function requireSealed(sender: Sender, envelopes: readonly Addressed[]): void {
   if (envelopes.some(({ recipient }) => recipient === sender.device)) return
   const message = 'Give an envelope for the device that opens the epoch, and for every other one.'
   throw invalid('body', [{ path: 'envelopes', message }])
@@ -218,7 +218,7 @@ async function apply(
 
 async function store(
   trx: Transaction<Schema>,
-  { events }: Pick<Ground, 'events'>,
+  { events }: Pick<ServiceContext, 'events'>,
   roster: Roster,
   of: {
     said: JsonObject
@@ -260,14 +260,14 @@ async function store(
 
 /** Appends an entry to a roster. */
 export const appendTo =
-  ({ db, events, now }: Ground): Service['rosters']['append'] =>
+  ({ db, events, now }: ServiceContext): Service['rosters']['append'] =>
   async ({ connection, body: { entry, envelopes } }, session) => {
-    demandId(PREFIX, connection, 'connection')
+    requireId(PREFIX, connection, 'connection')
     const { account } = session
-    const sender = { account, device: await demandApproved(db, session) }
+    const sender = { account, device: await requireApproved(db, session) }
     const { payload: said } = judged('entry', () => {
       const parsed = parseJws(entry, 'roster+jws')
-      demandShort(entry, parsed.payload)
+      requireShort(entry, parsed.payload)
       return parsed
     })
     return events.transaction(async (trx) => {
@@ -279,21 +279,21 @@ export const appendTo =
       // A device that lost the response sends the entry again, perhaps the one by which it left.
       const seen = entries.indexOf(entry)
       if (seen >= 0 && said.get('actor') === account) return placeOf(entries, seen)
-      await demandMember(trx, account, connection)
+      await requireMember(trx, account, connection)
       const head = hashOf(entries.at(-1)!)
       if (said.get('prev') !== encodeBase64url(head)) throw moved('Another entry came first', head)
       const accounts = judged('entry', () => accountsOf([...entries, entry]))
       const keyLogs = await keyLogsOf(trx, connection, accounts)
       const after = await judgedLater('entry', async () => {
         const roster = await storedRoster(connection, { entries, keyLogs }, [entry])
-        demandSignedBy(said, sender, keyLogs)
+        requireSignedBy(said, sender, keyLogs)
         return roster
       })
       const there = await present(trx, after)
       const sealed = judged('envelopes', () =>
         addressed(envelopes, { sender, roster: there, keyLogs, newest: head }),
       )
-      if (opensEpoch(said)) demandSealed(sender, sealed)
+      if (opensEpoch(said)) requireSealed(sender, sealed)
       await store(trx, { events }, after, { said, sender, envelopes: sealed, at: now() })
       return placeOf(after.entries, after.seq)
     })

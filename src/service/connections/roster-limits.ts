@@ -4,7 +4,7 @@
  */
 import type { Transaction } from 'kysely'
 import type { JsonObject } from '../../crypto/encoding/json.ts'
-import { demand } from '../../crypto/refusal.ts'
+import { requireThat } from '../../crypto/refusal.ts'
 import { PREFIX } from './connection-rows.ts'
 import type { Schema } from '../db/schema.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
@@ -37,9 +37,13 @@ export const opensEpoch = (payload: JsonObject): boolean => payload.has('k_commi
  * Checks the length of an entry, which white space could extend.
  * @throws Refusal `too_large`
  */
-export function demandShort(entry: string, payload: JsonObject): void {
+export function requireShort(entry: string, payload: JsonObject): void {
   const most = MOST[opensEpoch(payload) ? 'opensEpoch' : 'other']
-  demand(entry.length <= most, 'too_large', `this server takes such entries of ${most} characters`)
+  requireThat(
+    entry.length <= most,
+    'too_large',
+    `this server takes such entries of ${most} characters`,
+  )
 }
 
 /**

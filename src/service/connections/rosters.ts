@@ -8,28 +8,28 @@ import type { Service } from '../../api/port.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
 import { type Roster, accountsOf, verifyRoster } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
-import { PREFIX, demandMember } from './connection-rows.ts'
+import { PREFIX, requireMember } from './connection-rows.ts'
 import { readConnection } from './connections.ts'
 import { departedLengths, noteNamed } from './deleted-members.ts'
-import { demandApproved, holdApproved } from '../accounts/device-rows.ts'
+import { requireApproved, holdApproved } from '../accounts/device-rows.ts'
 import { type Addressed, type Sender, addressed, storeEnvelopes } from './envelope-rows.ts'
-import { demandId, judged } from '../db/faults.ts'
+import { requireId, judged } from '../db/faults.ts'
 import { hasBegun } from './first-contacts.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { invite } from './inviting.ts'
 import { profilesOf, readKeyLog } from '../accounts/key-log-rows.ts'
 import { isLast, rosterPage } from '../db/log-pages.ts'
 import { carryOver, forkOf, noteReplaces, requireFork } from './replacements.ts'
 import { inviterIn, presetFor, tagByPreset } from './preset-rows.ts'
-import { appendTo, demandSealed, demandSignedBy } from './roster-entries.ts'
-import { demandShort } from './roster-limits.ts'
+import { appendTo, requireSealed, requireSignedBy } from './roster-entries.ts'
+import { requireShort } from './roster-limits.ts'
 import { rosterEntries } from './roster-rows.ts'
 import type { Schema } from '../db/schema.ts'
 import { storedKeyLog } from '../accounts/stored-logs.ts'
 
 type Body = Parameters<Service['rosters']['open']>[0]['body']
 
-export const rosters = (ground: Ground): Service['rosters'] => {
+export const rosters = (ground: ServiceContext): Service['rosters'] => {
   const { db, events, now } = ground
 
   /** Stores the verified connection and sends its invitations. */
@@ -81,20 +81,20 @@ export const rosters = (ground: Ground): Service['rosters'] => {
   return {
     open: async ({ body }, session) => {
       const { account } = session
-      const sender = { account, device: await demandApproved(db, session) }
+      const sender = { account, device: await requireApproved(db, session) }
       const { entries } = await readKeyLog(db, account)
       const keyLogs = new Map([[account, await storedKeyLog(account, entries)]])
       const roster = judged('entry', () => {
         const opened = verifyRoster(body.connection, [body.entry], keyLogs)
         const { payload } = parseJws(body.entry, 'roster+jws')
-        demandShort(body.entry, payload)
-        demandSignedBy(payload, sender, keyLogs)
+        requireShort(body.entry, payload)
+        requireSignedBy(payload, sender, keyLogs)
         return opened
       })
       const envelopes = judged('envelopes', () =>
         addressed(body.envelopes, { sender, roster, keyLogs, newest: roster.head }),
       )
-      demandSealed(sender, envelopes)
+      requireSealed(sender, envelopes)
       judged('fork', () => requireFork(roster, body.fork))
       await events.transaction(async (trx) => {
         await holdApproved(trx, session)
@@ -104,7 +104,7 @@ export const rosters = (ground: Ground): Service['rosters'] => {
           .onConflict((conflict) => conflict.doNothing())
           .executeTakeFirst()
         if (made.numInsertedOrUpdatedRows !== 1n) {
-          await demandSame(trx, body)
+          await requireSame(trx, body)
           return
         }
         await store(trx, sender, body, { roster, envelopes })
@@ -120,10 +120,10 @@ export const rosters = (ground: Ground): Service['rosters'] => {
     },
 
     read: async ({ connection, from = 0 }, { account }) => {
-      demandId(PREFIX, connection, 'connection')
+      requireId(PREFIX, connection, 'connection')
       // The invitee of an open first contact reads the roster before it is a member.
       if (!(await hasBegun(db, { account, connection, at: now() })))
-        await demandMember(db, account, connection)
+        await requireMember(db, account, connection)
       const page = await rosterPage(db, ground.logPages, { connection, from })
       if (!isLast(page, from)) return { ...page, key_logs: [] }
       const accounts = accountsOf(await rosterEntries(db, connection))
@@ -158,7 +158,7 @@ async function lengthsOf(db: Kysely<Schema>, accounts: readonly string[]) {
  * response sends it again.
  * @throws AppError `conflict` for another entry
  */
-async function demandSame(trx: Transaction<Schema>, { connection, entry }: Body) {
+async function requireSame(trx: Transaction<Schema>, { connection, entry }: Body) {
   const first = await trx
     .selectFrom('roster_entries')
     .select('entry')

@@ -7,11 +7,11 @@ import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import type { Tag } from '../../api/rest/tags.ts'
 import { newId } from '../../crypto/encoding/id.ts'
-import { arranging, demandFewer, demandNewName } from '../accounts/labels.ts'
+import { arranging, requireFewer, requireNewName } from '../accounts/labels.ts'
 import { PREFIX as CONNECTION, later } from './connection-rows.ts'
 import { readConnection } from './connections.ts'
-import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireId, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
@@ -48,7 +48,7 @@ const resource = ({ connection_count, created_at, ...row }: Row): Tag => ({
  * @throws AppError `not_found`
  */
 async function readTag(db: Kysely<Schema>, account: string, id: string): Promise<Tag> {
-  demandId(PREFIX, id, 'tag')
+  requireId(PREFIX, id, 'tag')
   const row = await seenBy(db, account).where('id', '=', id).executeTakeFirst()
   if (row === undefined) throw notFound('tag')
   return resource(row)
@@ -76,7 +76,7 @@ async function touch(
   if (touched === 0n) throw notFound('connection')
 }
 
-export const tags = (ground: Ground): Service['tags'] => {
+export const tags = (ground: ServiceContext): Service['tags'] => {
   const { db, now } = ground
 
   return {
@@ -88,8 +88,8 @@ export const tags = (ground: Ground): Service['tags'] => {
     create: ({ body: { name, color = null } }, { account }) =>
       arranging(db, account, async (trx) => {
         const names = await namesOf(trx, account)
-        demandNewName(names, name, { own: null, who: WHO })
-        demandFewer(names.length, MOST, 'tags')
+        requireNewName(names, name, { own: null, who: WHO })
+        requireFewer(names.length, MOST, 'tags')
         const at = now()
         const id = newId(PREFIX, at)
         await trx
@@ -103,7 +103,7 @@ export const tags = (ground: Ground): Service['tags'] => {
       arranging(db, account, async (trx) => {
         const before = await readTag(trx, account, id)
         const { name = before.name, color = before.color } = body
-        demandNewName(await namesOf(trx, account), name, { own: id, who: WHO })
+        requireNewName(await namesOf(trx, account), name, { own: id, who: WHO })
         await trx.updateTable('tags').set({ name, color }).where('id', '=', id).execute()
         return { ...before, name, color }
       }),
@@ -117,7 +117,7 @@ export const tags = (ground: Ground): Service['tags'] => {
       }),
 
     assign: async ({ id, cid: connection }, { account }) => {
-      demandId(CONNECTION, connection, 'connection')
+      requireId(CONNECTION, connection, 'connection')
       await arranging(db, account, async (trx) => {
         await readTag(trx, account, id)
         const of = { account_id: account, connection_id: connection, tag_id: id }
@@ -136,7 +136,7 @@ export const tags = (ground: Ground): Service['tags'] => {
     },
 
     unassign: async ({ id, cid: connection }, { account }) => {
-      demandId(CONNECTION, connection, 'connection')
+      requireId(CONNECTION, connection, 'connection')
       await arranging(db, account, async (trx) => {
         await readTag(trx, account, id)
         await touch(trx, { account, connection, at: now() })

@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import { AppError } from '../../errors.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 
 const MINUTE_MS = 60_000
 const BLOCK = 100
@@ -37,7 +37,7 @@ function tooMany(at: number, most: number): AppError {
   )
 }
 
-export function newWriteAllowance({ db, now }: Pick<Ground, 'db' | 'now'>): WriteAllowance {
+export function newWriteAllowance({ db, now }: Pick<ServiceContext, 'db' | 'now'>): WriteAllowance {
   let present = 0
   const subjects = new Map<string, Held>()
 

@@ -18,7 +18,7 @@ export const notFound = (what: string) => new AppError('not_found', `There is no
 export const accountGone = () => new AppError('invalid_token', 'This account was deleted.')
 
 /** Throws `not_found` for a text that cannot be an id, so that it never reaches a query. */
-export function demandId(prefix: string, id: string, what: string): void {
+export function requireId(prefix: string, id: string, what: string): void {
   if (!isId(prefix, id)) throw notFound(what)
 }
 

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { AppError, statusOf } from '../../errors.ts'
 import {
-  KEPT_MS,
+  OPERATION_KEPT_MS,
   type Keyed,
   type Once,
   inProgress,
@@ -52,7 +52,7 @@ export function onceOver(of: {
     background.run(() =>
       db
         .deleteFrom('idempotency')
-        .where('at', '<=', at - KEPT_MS)
+        .where('at', '<=', at - OPERATION_KEPT_MS)
         .execute(),
     )
   }
@@ -72,7 +72,7 @@ export function onceOver(of: {
       .where('caller', '=', caller)
       .where('key', '=', key)
       .executeTakeFirst()
-    if (known !== undefined && known.at > at - KEPT_MS) {
+    if (known !== undefined && known.at > at - OPERATION_KEPT_MS) {
       if (known.fingerprint !== fingerprint) throw mismatch()
       return JSON.parse(known.answer) as A
     }

@@ -77,7 +77,7 @@ async function applied(query: Query): Promise<number> {
 }
 
 /** Throws StartError for a database that this program does not read. */
-function demandKnown(version: number, { copies }: Engine): void {
+function requireKnown(version: number, { copies }: Engine): void {
   if (version > 0 && version < FIRST_READ) throw ofProtocol1('The account database', version)
   if (version > VERSIONS.length)
     throw new StartError(
@@ -104,7 +104,7 @@ export const migrate = (engine: Engine, log?: Log): Promise<void> =>
   engine.session(async (query) => {
     const { copies } = engine
     const from = copies === null ? 0 : await versionIn(query)
-    demandKnown(from, engine)
+    requireKnown(from, engine)
     const copy = from > 0 && from < VERSIONS.length ? copies?.keep(from) : undefined
     for (let more = true; more;) {
       for (const text of engine.lock) await query(text)
@@ -113,7 +113,7 @@ export const migrate = (engine: Engine, log?: Log): Promise<void> =>
         // would replace the copy of the original version by one of the intermediate version.
         more = false
         await query(LEDGER)
-        demandKnown(await applied(query), engine)
+        requireKnown(await applied(query), engine)
         for (let reached = 0; reached < FIRST_READ || copies !== null;) {
           const next = await step(query, engine.idType)
           if (next === null) break

@@ -8,13 +8,13 @@ import type { Session } from '../../api/port.ts'
 import { touchConnectionsOf } from '../connections/connection-rows.ts'
 import { departFrom } from '../connections/deleted-members.ts'
 import { requireNoFreshReset } from './deletion-wait.ts'
-import { demandApproved, holdDevices } from '../accounts/device-rows.ts'
+import { requireApproved, holdDevices } from '../accounts/device-rows.ts'
 import { notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { ENDED, receiversOf } from '../connections/invitation-ends.ts'
 import { isStanding } from '../connections/invitation-rows.ts'
 import { lockAccount } from '../db/locks.ts'
-import { demandHeld, endingWith, holdOrganisations } from '../organisations/deletion.ts'
+import { requireHeld, endingWith, holdOrganisations } from '../organisations/deletion.ts'
 import type { Schema } from '../db/schema.ts'
 
 /**
@@ -149,7 +149,7 @@ async function leaveOrganisations(
 /** Deletes the rows of an account. The caller has locked its devices. */
 async function erase(
   trx: Transaction<Schema>,
-  ground: Pick<Ground, 'events'>,
+  ground: Pick<ServiceContext, 'events'>,
   { account, at }: { account: string; at: number },
 ): Promise<Erased> {
   // Locks memberships before invitations, in the same order as adding a member. Another order
@@ -205,13 +205,13 @@ async function machinesOf(
  *   `forbidden` for a device that is not approved or was revoked; `not_found` if another request
  *   deleted the account first
  */
-export async function deleteAccount(ground: Ground, session: Session): Promise<void> {
+export async function deleteAccount(ground: ServiceContext, session: Session): Promise<void> {
   const { events, now, scrub, background } = ground
   const { account } = session
   const left = await events.transaction(async (trx) => {
     // In the lock order of transactions that write for a device.
     await holdDevices(trx, account)
-    if (session.device !== null) await demandApproved(trx, session)
+    if (session.device !== null) await requireApproved(trx, session)
     const known = trx.selectFrom('accounts').select('id').where('id', '=', account)
     if ((await known.executeTakeFirst()) === undefined) throw notFound('account')
     await requireNoFreshReset(trx, account, now())
@@ -224,7 +224,7 @@ export async function deleteAccount(ground: Ground, session: Session): Promise<v
     if (organisations.length > 0)
       await trx.deleteFrom('organisations').where('id', 'in', organisations).execute()
     const own = await erase(trx, ground, { account, at: now() })
-    demandHeld(own.left, held)
+    requireHeld(own.left, held)
     const somebody = await trx.selectFrom('accounts').select('id').limit(1).executeTakeFirst()
     for (const { organisation_id: organisation, member_id: member } of own.left)
       await events.publish(trx, { type: 'organisation.left', organisation, member, at: now() })

@@ -9,8 +9,8 @@ import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { hashOf } from '../../crypto/jose/jws.ts'
 import { AppError } from '../../errors.ts'
 import { approvedAt, unapprovedDevice } from '../accounts/device-rows.ts'
-import { demandId, deviceOf, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireId, deviceOf, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { readKeyLog } from '../accounts/key-log-rows.ts'
 import type { Schema } from '../db/schema.ts'
 import { storedKeyLog } from '../accounts/stored-logs.ts'
@@ -26,7 +26,7 @@ const attemptOf = (db: Kysely<Schema>, device: string, at: number) =>
     .executeTakeFirst()
 
 /** Throws AppError `conflict` unless a row was changed or holds the requested values already. */
-function demandStored(changed: bigint, same: boolean): void {
+function requireStored(changed: bigint, same: boolean): void {
   if (changed === 1n || same) return
   throw new AppError(
     'conflict',
@@ -34,9 +34,9 @@ function demandStored(changed: bigint, same: boolean): void {
   )
 }
 
-export const pendingDevices = ({ db, now }: Ground): Service['pendingDevices'] => {
+export const pendingDevices = ({ db, now }: ServiceContext): Service['pendingDevices'] => {
   async function waiting(id: string, account: string) {
-    demandId('dev_', id, 'device')
+    requireId('dev_', id, 'device')
     const device = await unapprovedDevice(db, { account, device: id }, now())
     if (device === null) throw notFound('device')
     return device
@@ -69,12 +69,12 @@ export const pendingDevices = ({ db, now }: Ground): Service['pendingDevices'] =
       const attempt = await attemptOf(db, id, now())
       const same = attempt?.commitment === body.commitment && attempt.answered_by === by
       // A device that lost the response sends the same again.
-      demandStored(changed, same && attempt.answer === answer)
+      requireStored(changed, same && attempt.answer === answer)
     },
   }
 }
 
-export const approval = ({ db, now }: Ground): Service['approval'] => ({
+export const approval = ({ db, now }: ServiceContext): Service['approval'] => ({
   begin: async ({ body: { commitment } }, session) => {
     const device_id = deviceOf(session)
     if ((await approvedAt(db, device_id)) !== null)
@@ -115,7 +115,7 @@ export const approval = ({ db, now }: Ground): Service['approval'] => ({
       .where('reveal', 'is', null)
       .executeTakeFirst()
     const attempt = await attemptOf(db, device, now())
-    demandStored(changed, attempt?.commitment === body.commitment && attempt.reveal === reveal)
+    requireStored(changed, attempt?.commitment === body.commitment && attempt.reveal === reveal)
   },
 
   create: async ({ body }, session) => {

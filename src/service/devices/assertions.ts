@@ -9,10 +9,10 @@ import type { PublicJwk } from '../../crypto/jose/jwk.ts'
 import { LEEWAY_S } from '../../crypto/jose/jwt.ts'
 import { type Reason, Refusal, onRefusalLater } from '../../crypto/refusal.ts'
 import { AppError, type Code } from '../../errors.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { activeMachines, tokenEndpoint } from './machines.ts'
 
-type Needs = Pick<Ground, 'db' | 'now' | 'publicUrl' | 'seenOnce'>
+type Needs = Pick<ServiceContext, 'db' | 'now' | 'publicUrl' | 'seenOnce'>
 
 /** The reasons of `verifyAssertion` about times, which it checks after the signature. */
 const OF_TIME: readonly Reason[] = ['expired', 'expires_too_late', 'not_yet_valid']

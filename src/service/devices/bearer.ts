@@ -2,11 +2,11 @@
 import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { invalidToken } from './machine-tokens.ts'
 import { activeMachines } from './machines.ts'
 
-export const bearer = ({ db }: Pick<Ground, 'db'>): Service['bearer'] => ({
+export const bearer = ({ db }: Pick<ServiceContext, 'db'>): Service['bearer'] => ({
   read: async (_, { account, token }) => {
     if (token === null)
       throw new AppError(

@@ -7,8 +7,8 @@ import type { LoggedKeys } from '../../crypto/device-public-keys.ts'
 import { thumbprint } from '../../crypto/jose/jwk.ts'
 import type { Device } from '../../crypto/logs/key-log.ts'
 import { AppError } from '../../errors.ts'
-import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireId, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { entriesOf } from '../accounts/key-log-rows.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -45,7 +45,7 @@ const idsOf = ({ sign, seal }: Pick<LoggedKeys, 'sign' | 'seal'>) => [thumbprint
 const idsIn = (device: Device | undefined) =>
   device === undefined ? [] : idsOf({ sign: device.keys.sign, seal: device.seal })
 
-export const devices = ({ db }: Ground): Service['devices'] => ({
+export const devices = ({ db }: ServiceContext): Service['devices'] => ({
   list: async (page, { account, device }) => {
     const rows = await pageRows(shownOf(db, account), page, PREFIX)
     const logged = await loggedKeys(db, account)
@@ -66,7 +66,7 @@ export const devices = ({ db }: Ground): Service['devices'] => ({
   },
 
   delete: async ({ id }, { account }) => {
-    demandId(PREFIX, id, 'device')
+    requireId(PREFIX, id, 'device')
     const { numDeletedRows: turnedAway } = await db
       .deleteFrom('devices')
       .where('id', '=', id)

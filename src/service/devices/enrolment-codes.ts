@@ -10,7 +10,7 @@ import { hash, randomBytes } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
 import { AppError } from '../../errors.ts'
 import { accountAt } from '../accounts/account-record.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { domainOf, mailboxOf } from '../accounts/mailboxes.ts'
 import type { Schema } from '../db/schema.ts'
 import { acquireLock } from '../db/locks.ts'
@@ -49,7 +49,7 @@ const normal = (code: string) =>
 export const refusedCode = (): AppError =>
   new AppError('invalid_token', 'This enrolment code is wrong, used or expired: ask for a new one.')
 
-type Needs = Pick<Ground, 'db' | 'now'>
+type Needs = Pick<ServiceContext, 'db' | 'now'>
 
 interface NewCode {
   readonly locator: string
@@ -123,7 +123,7 @@ export async function sendEnrolmentCode(
   const { locator, code, expiresAt, isWithheld } = await db.transaction().execute(async (trx) => {
     // The lock makes the limits exact for concurrent requests.
     await acquireLock(trx, 'turn of mailed codes')
-    await demandRoom({ db: trx, now }, address)
+    await requireRoom({ db: trx, now }, address)
     const isWithheld = await areTagsFull(trx, address, now())
     const made = await makeCode({ db: trx, now }, { account: null, email: address, isWithheld })
     return { ...made, isWithheld }
@@ -141,7 +141,7 @@ export async function sendEnrolmentCode(
 /**
  * Throws AppError `rate_limited` while too many mailed codes are valid, until the oldest expires.
  */
-async function demandRoom({ db, now }: Needs, address: string): Promise<void> {
+async function requireRoom({ db, now }: Needs, address: string): Promise<void> {
   const at = now()
   if ((await lackOfRoom(db, at, address)) === null) return
   // Codes made while the clock was far ahead do not count: replicas differ by less than a

@@ -10,10 +10,10 @@ import { newId } from '../../crypto/encoding/id.ts'
 import { thumbprint } from '../../crypto/jose/jwk.ts'
 import { type KeyLog, isLinked } from '../../crypto/logs/key-log.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
-import { demand } from '../../crypto/refusal.ts'
+import { requireThat } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import { primaryAddress } from '../accounts/account-record.ts'
-import { demandNeverUsed } from '../accounts/deleted-accounts.ts'
+import { requireNeverUsed } from '../accounts/deleted-accounts.ts'
 import {
   addDevice,
   endOtherDevices,
@@ -25,12 +25,12 @@ import { claimCode, refusedCode } from './enrolment-codes.ts'
 import { judged } from '../db/faults.ts'
 import {
   admitFurther,
-  demandKeys,
-  demandSealKey,
+  requireKeys,
+  requireSealKey,
   nobodyApproves,
   revoked,
 } from './further-device.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { storeEntry } from './key-log-entries.ts'
 import { entriesOf } from '../accounts/key-log-rows.ts'
 import { lockAccount } from '../db/locks.ts'
@@ -55,7 +55,7 @@ interface Place {
   readonly device: string
 }
 
-export const enrolment = (ground: Ground): Open['enrolment'] => {
+export const enrolment = (ground: ServiceContext): Open['enrolment'] => {
   const { db, events, now } = ground
 
   /** Runs `admit` and opens a session for the device in the same transaction. */
@@ -94,11 +94,11 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
         const { entries } = await entriesOf(trx, place.account)
         const owner = entries.length === 0 ? null : place.account
         if (owner !== null && !opens) throw taken()
-        if (entries.includes(body.entry)) return demandLive(trx, place.device)
+        if (entries.includes(body.entry)) return requireLive(trx, place.device)
         const { payload } = parseJws(body.entry, 'keylog+jws')
         const first = payload.get('op') === 'add'
         if (first && owner !== null) throw begunAlready()
-        if (!first) await demandPrimary(trx, place.account, credential)
+        if (!first) await requirePrimary(trx, place.account, credential)
         const log = await begin(trx, ground, { place, body, credential, entries, at: now() })
         if (first) return
         // `begin` has verified the signature of a recovery key.
@@ -122,7 +122,7 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
 
     further: async ({ body }) => {
       const credential = await present(ground, body)
-      judged('keys', () => demandKeys(body.keys))
+      judged('keys', () => requireKeys(body.keys))
       const { account } = credential
       if (account === null) throw nobodyApproves()
       await forgetWaiting(db, now())
@@ -136,8 +136,8 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
 function placeOf(entry: string): Place {
   const { payload } = parseJws(entry, 'keylog+jws')
   const [account, device] = [payload.get('account'), payload.get('device')]
-  demand(typeof account === 'string', 'bad_value', 'account is an id')
-  demand(typeof device === 'string', 'bad_value', 'device is an id')
+  requireThat(typeof account === 'string', 'bad_value', 'account is an id')
+  requireThat(typeof device === 'string', 'bad_value', 'device is an id')
   return { account, device }
 }
 
@@ -178,7 +178,7 @@ async function accountOfMachine(trx: Transaction<Schema>, machine: string): Prom
  * an address, which must not suffice to take over the account.
  * @throws AppError `forbidden`
  */
-async function demandPrimary(
+async function requirePrimary(
   trx: Transaction<Schema>,
   account: string,
   { code }: Credential,
@@ -203,16 +203,16 @@ interface Beginning {
 /** Stores the entry that begins an account or takes it over, with its device. */
 async function begin(
   trx: Transaction<Schema>,
-  ground: Pick<Ground, 'events'>,
+  ground: Pick<ServiceContext, 'events'>,
   { place, body, credential, entries, at }: Beginning,
 ): Promise<KeyLog> {
   const { account, device } = place
-  await demandNeverUsed(trx, account)
+  await requireNeverUsed(trx, account)
   const isNew = await makeAccount(trx, credential, account, body.display_name)
   const of = { account, entries, entry: body.entry, at }
   const log = await storeEntry(trx, ground, of, () => undefined)
   const { keys } = log.devices.get(device)!
-  demandSealKey(body.seal_key, keys.seal)
+  requireSealKey(body.seal_key, keys.seal)
   const { device_name: name, platform, seal_key } = body
   const row = { id: device, account_id: account, name, platform, seal_key }
   const auth_kid = thumbprint(keys.auth)
@@ -279,7 +279,7 @@ async function provenAddress(
  * Requires that the device is not revoked: its entry is in the log, but does not show later
  * changes.
  */
-async function demandLive(trx: Transaction<Schema>, device: string): Promise<void> {
+async function requireLive(trx: Transaction<Schema>, device: string): Promise<void> {
   const row = await trx
     .selectFrom('devices')
     .select('revoked_at')

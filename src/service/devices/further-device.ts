@@ -9,7 +9,7 @@ import { decodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { type LoggedKeys, sameKeys, sealKeyId } from '../../crypto/device-public-keys.ts'
 import { jwkBytes, thumbprint } from '../../crypto/jose/jwk.ts'
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
-import { demand } from '../../crypto/refusal.ts'
+import { requireThat } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import { addDevice, taken } from '../accounts/device-rows.ts'
 import { judged } from '../db/faults.ts'
@@ -37,17 +37,21 @@ export const revoked = () =>
  * Checks that the keys are valid and different from each other, as a key log requires. Throws
  * Refusal.
  */
-export function demandKeys({ sign, auth }: Body['keys']): void {
+export function requireKeys({ sign, auth }: Body['keys']): void {
   jwkBytes(sign)
   jwkBytes(auth)
-  demand(sign.x !== auth.x, 'duplicate_key', 'two different signing keys')
+  requireThat(sign.x !== auth.x, 'duplicate_key', 'two different signing keys')
 }
 
 /** Checks that the bytes are the sealing key with the id in a log or device. Throws AppError. */
-export function demandSealKey(sealKey: string, id: string): void {
+export function requireSealKey(sealKey: string, id: string): void {
   judged('seal_key', () => {
     const named = sealKeyId(decodeBase64url(sealKey)) === id
-    demand(named, 'hash_mismatch', 'these bytes are not those of the sealing key that is named')
+    requireThat(
+      named,
+      'hash_mismatch',
+      'these bytes are not those of the sealing key that is named',
+    )
   })
 }
 
@@ -100,11 +104,11 @@ async function wait(
   { device, keys, seal_key, device_name, platform }: Body,
   at: number,
 ): Promise<void> {
-  demandSealKey(seal_key, keys.seal)
+  requireSealKey(seal_key, keys.seal)
   const namesOf = ({ sign, seal, auth }: LoggedKeys) => [sign.x, seal, auth.x]
   const used = new Set([...log.devices.values()].flatMap((one) => namesOf(one.keys)))
   judged('keys', () =>
-    demand(
+    requireThat(
       namesOf(keys).every((name) => !used.has(name)),
       'duplicate_key',
       'a key of another device of this account',

@@ -8,11 +8,11 @@ import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64ur
 import { sameKeys, sealKeyId } from '../../crypto/device-public-keys.ts'
 import { hashOf, parseJws } from '../../crypto/jose/jws.ts'
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
-import { demand } from '../../crypto/refusal.ts'
+import { requireThat } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import {
   approvedAt,
-  demandApproved,
+  requireApproved,
   deviceName,
   endDevices,
   forgetClaims,
@@ -22,7 +22,7 @@ import {
   waitingDevice,
 } from '../accounts/device-rows.ts'
 import { deviceOf, judged, judgedLater } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { readKeyLog } from '../accounts/key-log-rows.ts'
 import { switchOff } from '../accounts/public-code-rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -52,7 +52,7 @@ const MOST_CHARACTERS = 4096
  */
 export async function storeEntry(
   trx: Transaction<Schema>,
-  { events }: Pick<Ground, 'events'>,
+  { events }: Pick<ServiceContext, 'events'>,
   of: { account: string; entries: readonly string[]; entry: string; at: number },
   permit: (log: KeyLog) => void,
 ): Promise<KeyLog> {
@@ -60,7 +60,7 @@ export async function storeEntry(
   const last = entries.at(-1)
   const log = await judgedLater('entry', async () => {
     const isShort = entry.length <= MOST_CHARACTERS
-    demand(isShort, 'too_large', `this server takes entries of ${MOST_CHARACTERS} characters`)
+    requireThat(isShort, 'too_large', `this server takes entries of ${MOST_CHARACTERS} characters`)
     const { payload } = parseJws(entry, 'keylog+jws')
     if (last !== undefined && payload.get('prev') !== encodeBase64url(hashOf(last))) return null
     const after = await storedKeyLog(account, entries, [entry])
@@ -85,7 +85,7 @@ type Body = Parameters<Service['keyLogs']['append']>[0]['body']
 
 /** Verifies and stores an entry that a device signed. Returns its place in the log. */
 async function append(
-  ground: Ground,
+  ground: ServiceContext,
   { entry, seal_key }: Body,
   session: Session,
 ): Promise<number> {
@@ -101,7 +101,7 @@ async function append(
     // If the device is revoked after this point, the log has the revoking entry and rejects this
     // one. A device that the log names may revoke itself before its own check of the log, and
     // nothing else.
-    await (op === 'revoke' && device === by ? approvedAt(trx, by) : demandApproved(trx, session))
+    await (op === 'revoke' && device === by ? approvedAt(trx, by) : requireApproved(trx, session))
     const { entries } = await readKeyLog(trx, account)
     // A device that lost the response sends the same entry again.
     const seen = entries.indexOf(entry)
@@ -110,19 +110,19 @@ async function append(
     if (op === 'renew' || op === 'recovery') await countTryIn(trx, account, CHANGES, at)
     const waiting = op === 'add' ? await waitingDevice(trx, { account, device }, at) : null
     const log = await storeEntry(trx, ground, { account, entries, entry, at }, (after) => {
-      demand(op !== 'reset', 'bad_op', 'a reset is a new enrolment')
-      demand(payload.get('by') === by, 'unknown_signer', 'signed by another device')
+      requireThat(op !== 'reset', 'bad_op', 'a reset is a new enrolment')
+      requireThat(payload.get('by') === by, 'unknown_signer', 'signed by another device')
       const given = seal_key === undefined ? null : sealKeyId(decodeBase64url(seal_key))
       const named = op === 'renew' ? after.devices.get(device)!.seal : null
-      demand(
+      requireThat(
         given === named,
         'hash_mismatch',
         'seal_key is the key that a renew names, and no other',
       )
       if (op !== 'add') return
-      demand(waiting !== null, 'unknown_device', 'no such device waits for approval')
+      requireThat(waiting !== null, 'unknown_device', 'no such device waits for approval')
       const same = sameKeys(waiting.keys, after.devices.get(device)!.keys)
-      demand(same, 'bad_key', 'the keys are not those of the device that waits')
+      requireThat(same, 'bad_key', 'the keys are not those of the device that waits')
     })
     if (op === 'renew') {
       await renewSealKey(trx, device, seal_key!)
@@ -151,7 +151,7 @@ async function append(
 
 /** Stores an entry that a device signed. */
 export const appendTo =
-  (ground: Ground): Service['keyLogs']['append'] =>
+  (ground: ServiceContext): Service['keyLogs']['append'] =>
   async ({ body }, session) => {
     const seq = await append(ground, body, session)
     return { seq, head: encodeBase64url(hashOf(body.entry)) }

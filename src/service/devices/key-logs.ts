@@ -4,15 +4,15 @@
  */
 import type { Service } from '../../api/port.ts'
 import { departedLogFor } from '../accounts/deleted-accounts.ts'
-import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireId, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { keyLogPage, pageOf } from '../db/log-pages.ts'
 import { sealKeysOf, profilesOf } from '../accounts/key-log-rows.ts'
 
-export const keyLogs = (ground: Ground): Service['keyLogs'] => ({
+export const keyLogs = (ground: ServiceContext): Service['keyLogs'] => ({
   read: async ({ account, from = 0 }, session) => {
     const { db, logPages } = ground
-    demandId('acc_', account, 'account')
+    requireId('acc_', account, 'account')
     const page = await keyLogPage(db, logPages, { account, from })
     if (page.seq >= 0) {
       const seal_keys = (await sealKeysOf(db, account)).map((one) => one.seal_key)

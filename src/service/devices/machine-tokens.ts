@@ -12,8 +12,8 @@ import type { ApiToken } from '../../api/rest/api-tokens.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { newToken } from '../../crypto/token.ts'
 import { AppError } from '../../errors.ts'
-import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireId, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { activeMachines } from './machines.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -23,7 +23,7 @@ const PREFIX = 'tok_'
 const USED_MS = 60_000
 
 type Row = Schema['machine_tokens']
-type Needs = Pick<Ground, 'db' | 'now'>
+type Needs = Pick<ServiceContext, 'db' | 'now'>
 
 /** Returns the same error for a wrong, an expired and a revoked token. */
 export const invalidToken = (): AppError =>
@@ -147,7 +147,7 @@ export async function machineTokenState(
   return row.id === null ? 'unknown' : 'active'
 }
 
-async function demandMachine({ db }: Needs, account: string): Promise<void> {
+async function requireMachine({ db }: Needs, account: string): Promise<void> {
   const machine = await db
     .selectFrom('machines')
     .select('account_id')
@@ -179,10 +179,10 @@ async function endOf(trx: Transaction<Schema>, token: string, at: number): Promi
 }
 
 export const machineTokens = (
-  ground: Needs & Pick<Ground, 'events'>,
+  ground: Needs & Pick<ServiceContext, 'events'>,
 ): Service['machineTokens'] => ({
   list: async (page, { account }) => {
-    await demandMachine(ground, account)
+    await requireMachine(ground, account)
     const rows = await pageRows(
       ground.db.selectFrom('machine_tokens').selectAll().where('account_id', '=', account),
       page,
@@ -199,7 +199,7 @@ export const machineTokens = (
   // could be exchanged for one without.
   create: async ({ body }, session) => {
     const { account, token } = session
-    await demandMachine(ground, account)
+    await requireMachine(ground, account)
     const { name, scope, label = null, expires_in = null } = body
     return ground.events.transaction(async (trx) => {
       const latest = token === null ? null : await endOf(trx, token, ground.now())
@@ -217,8 +217,8 @@ export const machineTokens = (
   },
   delete: async ({ id }, session) => {
     const { account } = session
-    await demandMachine(ground, account)
-    demandId(PREFIX, id, 'token')
+    await requireMachine(ground, account)
+    requireId(PREFIX, id, 'token')
     await ground.events.transaction(async (trx) => {
       const { numUpdatedRows: revoked } = await trx
         .updateTable('machine_tokens')

@@ -5,11 +5,11 @@
 import type { Kysely } from 'kysely'
 import { PREFIX, isId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 
 /** Returns the URL at which assertions are exchanged for tokens. */
-export const tokenEndpoint = ({ publicUrl }: Pick<Ground, 'publicUrl'>): string =>
+export const tokenEndpoint = ({ publicUrl }: Pick<ServiceContext, 'publicUrl'>): string =>
   `${publicUrl()}/oauth/token`
 
 /**
@@ -31,7 +31,7 @@ export const activeMachines = (db: Kysely<Schema>) =>
  * active again.
  * @throws AppError `forbidden`, not a session error, so that its device does not sign in again
  */
-export async function demandActiveMachine(db: Kysely<Schema>, account: string): Promise<void> {
+export async function requireActiveMachine(db: Kysely<Schema>, account: string): Promise<void> {
   const row = await activeMachines(db)
     .select('machines.account_id')
     .where('machines.account_id', '=', account)

@@ -4,11 +4,11 @@
  */
 import type { Open } from '../../api/port.ts'
 import { machineOf, oauthError, refusedAssertion } from './assertions.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { mintMachineToken } from './machine-tokens.ts'
 import { tokenEndpoint } from './machines.ts'
 
-type Needs = Pick<Ground, 'db' | 'now' | 'publicUrl' | 'seenOnce'>
+type Needs = Pick<ServiceContext, 'db' | 'now' | 'publicUrl' | 'seenOnce'>
 
 const LIFETIME_S = 3600
 const NAME = 'client_credentials'

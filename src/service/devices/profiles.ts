@@ -7,14 +7,14 @@ import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import type { PublicKey } from '../../api/rest/profiles.ts'
 import { thumbprint } from '../../crypto/jose/jwk.ts'
-import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireId, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { readKeyLog, sealKeysOf } from '../accounts/key-log-rows.ts'
 import { storedKeyLog } from '../accounts/stored-logs.ts'
 
-export const profiles = ({ db }: Ground): Service['profiles'] => ({
+export const profiles = ({ db }: ServiceContext): Service['profiles'] => ({
   read: async ({ id }) => {
-    demandId('acc_', id, 'account')
+    requireId('acc_', id, 'account')
     const row = await db
       .selectFrom('accounts')
       .select(['id', 'display_name', 'handle', 'kind'])

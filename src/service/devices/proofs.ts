@@ -6,7 +6,7 @@ import { createHmac, hash } from 'node:crypto'
 import { verifyProof } from '../../crypto/jose/dpop.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { newServerSecret } from '../db/server-secrets.ts'
 
 /** A nonce is valid for at least this long, and for at most twice as long. */
@@ -62,7 +62,7 @@ export function newProofs({
   now,
   publicUrl,
   seenOnce,
-}: Pick<Ground, 'db' | 'now' | 'publicUrl' | 'seenOnce'>): Proofs {
+}: Pick<ServiceContext, 'db' | 'now' | 'publicUrl' | 'seenOnce'>): Proofs {
   const secret = newServerSecret(db, 'nonce')
 
   /** Returns the nonce of a time slot, which every replica can compute and none stores. */
@@ -83,7 +83,7 @@ export function newProofs({
     return latest.nonce
   }
 
-  async function demandNonce(nonce: string | null): Promise<void> {
+  async function requireNonce(nonce: string | null): Promise<void> {
     const current = await nonceNow()
     if (nonce === current || (nonce !== null && nonce === (await nonceOf(slotNow() - 1)))) return
     throw new AppError('invalid_token', 'The proof does not carry the server’s newest nonce.', {
@@ -104,7 +104,7 @@ export function newProofs({
           accessToken,
           now: at,
         })
-        await demandNonce(nonce)
+        await requireNonce(nonce)
         return { thumbprint, jti }
       } catch (error) {
         if (!(error instanceof Refusal)) throw error

@@ -8,8 +8,8 @@ import { type Page, timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
 import { organisationOfMachine, organisationsOf } from '../accounts/active-organisation.ts'
-import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireId, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { pageRows } from '../db/page-rows.ts'
 
 const PREFIX = 'ses_'
@@ -22,7 +22,7 @@ type Listed = Awaited<ReturnType<Service['sessions']['list']>>
  *   session of the embedded daemon to other sessions
  */
 export async function sessionPage(
-  { db, now }: Pick<Ground, 'db' | 'now'>,
+  { db, now }: Pick<ServiceContext, 'db' | 'now'>,
   page: Page,
   of: { account: string; current: string | null; within: boolean },
 ): Promise<Listed> {
@@ -60,12 +60,12 @@ export async function sessionPage(
   return pageOf(items, page)
 }
 
-export const sessions = (ground: Ground): Service['sessions'] => ({
+export const sessions = (ground: ServiceContext): Service['sessions'] => ({
   list: (page, { account, session: current }) =>
     sessionPage(ground, page, { account, current, within: false }),
 
   delete: async ({ id }, { account, session }) => {
-    demandId(PREFIX, id, 'session')
+    requireId(PREFIX, id, 'session')
     if (id === session)
       throw new AppError(
         'invalid_state',

@@ -12,8 +12,8 @@ import type { Open, Service, Session, Visitor } from '../../api/port.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { deviceOf } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
-import { demandActiveMachine } from './machines.ts'
+import type { ServiceContext } from '../context.ts'
+import { requireActiveMachine } from './machines.ts'
 import { challenge, type Proof, type Proofs, type Shown } from './proofs.ts'
 import type { Schema } from '../db/schema.ts'
 
@@ -57,7 +57,7 @@ async function dropExpired(db: Kysely<Schema>, device: string, now: number): Pro
  * Deletes the expired tokens of a device and its sessions that were not proven in time.
  * @throws AppError `rate_limited` while it has too many other unproven sessions
  */
-async function demandRoom(db: Kysely<Schema>, device: string, now: number): Promise<void> {
+async function requireRoom(db: Kysely<Schema>, device: string, now: number): Promise<void> {
   await dropExpired(db, device, now)
   await db
     .deleteFrom('sessions')
@@ -87,7 +87,7 @@ export async function openSession(
   of: { account: string; device: string; within: boolean },
   now: number,
 ): Promise<Tokens> {
-  await demandRoom(db, of.device, now)
+  await requireRoom(db, of.device, now)
   const [id, refresh] = [newId('ses_', now), newSecret()]
   await db
     .insertInto('sessions')
@@ -114,7 +114,7 @@ const ended = () =>
  * @throws AppError `invalid_token`
  */
 export async function authenticate(
-  { db, now }: Pick<Ground, 'db' | 'now'>,
+  { db, now }: Pick<ServiceContext, 'db' | 'now'>,
   proofs: Proofs,
   { token, proof }: { token: string; proof: Proof | null },
 ): Promise<Session & { scope: 'session' | 'device' }> {
@@ -148,7 +148,7 @@ export async function authenticate(
   // Also for a token bound to another key, so that the error reveals nothing about a stolen
   // token.
   if (row === undefined) throw ended()
-  if (row.kind === 'machine') await demandActiveMachine(db, row.account_id)
+  if (row.kind === 'machine') await requireActiveMachine(db, row.account_id)
   await proofs.use(shown)
   const seen = row.last_seen_at <= at - SEEN_MS ? at : row.last_seen_at
   if (row.proven === 0 || seen !== row.last_seen_at)
@@ -185,7 +185,7 @@ const unknownSession = () =>
     headers: challenge('invalid_token'),
   })
 
-export const session = (ground: Ground, proofs: Proofs): Open['session'] => ({
+export const session = (ground: ServiceContext, proofs: Proofs): Open['session'] => ({
   renew: async ({ body }, { key, shown }: Visitor & Partial<Proven>) => {
     const { db, events, now } = ground
     if (key === null)
@@ -206,7 +206,7 @@ export const session = (ground: Ground, proofs: Proofs): Open['session'] => ({
       .where('revoked_at', 'is', null)
       .executeTakeFirst()
     if (known === undefined) throw unknownSession()
-    if (known.kind === 'machine') await demandActiveMachine(db, known.account_id)
+    if (known.kind === 'machine') await requireActiveMachine(db, known.account_id)
     if (shown !== undefined) await proofs.use(shown)
     return events.transaction(async (trx) => {
       // The update locks the session against deletion, and finds none if it was deleted just
@@ -232,7 +232,7 @@ export const session = (ground: Ground, proofs: Proofs): Open['session'] => ({
   },
 })
 
-export const currentSession = ({ db }: Ground): Service['currentSession'] => ({
+export const currentSession = ({ db }: ServiceContext): Service['currentSession'] => ({
   delete: async (_, context) => {
     const device = deviceOf(context)
     const { session } = context

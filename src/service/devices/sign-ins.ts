@@ -13,7 +13,7 @@ import {
   presentCode,
   sendEnrolmentCode,
 } from './enrolment-codes.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { keyLogPage } from '../db/log-pages.ts'
 import { codeMessage } from '../mail/messages.ts'
 
@@ -33,7 +33,7 @@ export interface Credential {
  *   `invalid_client` for an assertion
  */
 export async function present(
-  ground: Ground,
+  ground: ServiceContext,
   { code, assertion }: { code?: string | undefined; assertion?: string | undefined },
 ): Promise<Credential> {
   if ((code === undefined) === (assertion === undefined))
@@ -48,7 +48,7 @@ export async function present(
   return { account: presented.account, machine: null, code: presented }
 }
 
-export const signIns = (ground: Ground): Open['signIns'] => ({
+export const signIns = (ground: ServiceContext): Open['signIns'] => ({
   create: async ({ body }) => {
     const email = body.email.toLowerCase()
     const publicUrl = ground.publicUrl()

@@ -9,11 +9,11 @@ import type { Service } from '../../api/port.ts'
 import { SignedName } from '../../api/rest/names.ts'
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import { type Profile, replaceProfile } from '../../crypto/logs/profile.ts'
-import { demand, Refusal } from '../../crypto/refusal.ts'
+import { requireThat, Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
-import { demandApproved, holdApproved } from '../accounts/device-rows.ts'
+import { requireApproved, holdApproved } from '../accounts/device-rows.ts'
 import { judged } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { readKeyLog } from '../accounts/key-log-rows.ts'
 import type { Schema } from '../db/schema.ts'
 import { storedKeyLog } from '../accounts/stored-logs.ts'
@@ -39,11 +39,11 @@ const olderName = (cause: Refusal) =>
   )
 
 /** Returns the profile, verified and newer than the stored one. Throws AppError. */
-function demandNewer(kept: string | null, jws: string, log: KeyLog): Profile {
+function requireNewer(kept: string | null, jws: string, log: KeyLog): Profile {
   return judged('profile', () => {
     try {
       const profile = replaceProfile(kept, jws, log)
-      demand(v.is(SignedName, profile.name), 'bad_value', 'a name that cannot be read')
+      requireThat(v.is(SignedName, profile.name), 'bad_value', 'a name that cannot be read')
       return profile
     } catch (error) {
       if (error instanceof Refusal && error.reason === 'not_newer') throw olderName(error)
@@ -61,10 +61,10 @@ async function profileOf(trx: Transaction<Schema>, account: string): Promise<str
   return profile
 }
 
-export const signedProfiles = ({ db, events, now }: Ground): Service['signedProfiles'] => ({
+export const signedProfiles = ({ db, events, now }: ServiceContext): Service['signedProfiles'] => ({
   give: async ({ body: { profile: jws } }, session) => {
     const { account } = session
-    await demandApproved(db, session)
+    await requireApproved(db, session)
     await events.transaction(async (trx) => {
       await holdApproved(trx, session)
       const kept = await profileOf(trx, account)
@@ -72,7 +72,7 @@ export const signedProfiles = ({ db, events, now }: Ground): Service['signedProf
       if (kept === jws) return
       await countTryIn(trx, account, CHANGES, now())
       const { entries } = await readKeyLog(trx, account)
-      const { name } = demandNewer(kept, jws, await storedKeyLog(account, entries))
+      const { name } = requireNewer(kept, jws, await storedKeyLog(account, entries))
       await trx
         .updateTable('accounts')
         .set({ profile: jws, display_name: name })

@@ -9,7 +9,7 @@ import type { Log } from '../../log.ts'
 import { type Job, Lost, newLeases } from './leases.ts'
 import { deleteParts } from './parts.ts'
 import { type Step, zipOf } from './zip.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 
 /**
  * The longest time between renewals of the lease, and the shortest between writes of progress.
@@ -49,7 +49,7 @@ class Closing extends Error {}
  *   leaves unfinished exports to the next server
  */
 export function newExporter(of: {
-  ground: Pick<Ground, 'db' | 'events' | 'background' | 'now'>
+  ground: Pick<ServiceContext, 'db' | 'events' | 'background' | 'now'>
   accountOf: (id: string) => Account
   isAway: (error: unknown) => boolean
   log: Log

@@ -5,7 +5,7 @@
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { DOWNLOAD_LINK_MS } from '../../api/device/downloads.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { machineTokenState } from '../devices/machine-tokens.ts'
 import { newServerSecret } from '../db/server-secrets.ts'
 
@@ -51,7 +51,7 @@ export function newDownloadLinks({
   db,
   now,
   publicUrl,
-}: Pick<Ground, 'db' | 'now' | 'publicUrl'>): DownloadLinks {
+}: Pick<ServiceContext, 'db' | 'now' | 'publicUrl'>): DownloadLinks {
   const secret = newServerSecret(db, 'download links')
 
   async function sign(id: string, expires: string, holder: string): Promise<string> {

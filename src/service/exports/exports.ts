@@ -13,8 +13,8 @@ import { AppError } from '../../errors.ts'
 import { newDownloadLinks } from './download-links.ts'
 import type { Exporter } from './building.ts'
 import { deleteParts } from './parts.ts'
-import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireId, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
 import { machineTokenExpiry } from '../devices/machine-tokens.ts'
 import { pageRows } from '../db/page-rows.ts'
@@ -66,7 +66,7 @@ const notReady = (state: Export['state']) => {
  * Checks that an account may request another export.
  * @throws AppError `conflict` while one is being built or when the account has the most allowed
  */
-async function demandRoom(trx: Transaction<Schema>, account: string): Promise<void> {
+async function requireRoom(trx: Transaction<Schema>, account: string): Promise<void> {
   const rows = await trx
     .selectFrom('exports')
     .select(['id', 'state'])
@@ -111,11 +111,11 @@ async function removed(db: Kysely<Schema>, id: string): Promise<number> {
  * @throws AppError `not_found`, `export_not_ready`
  */
 async function linkTo(
-  ground: Ground,
+  ground: ServiceContext,
   of: { id: string; account: string; holder: string | null; tokenExpiry: number | null },
 ): Promise<{ url: string; expires_at: string }> {
   const { id, account, holder, tokenExpiry } = of
-  demandId(PREFIX, id, 'export')
+  requireId(PREFIX, id, 'export')
   const row = await ground.db
     .selectFrom('exports')
     .select(['state', 'expires_at'])
@@ -134,7 +134,7 @@ async function linkTo(
  * Returns the export operations of accounts.
  * @param exporter builds the requested exports
  */
-export const exports = (ground: Ground, exporter: Exporter): Service['exports'] => {
+export const exports = (ground: ServiceContext, exporter: Exporter): Service['exports'] => {
   const { db, now } = ground
   return {
     list: async (page, { account }) => {
@@ -157,7 +157,7 @@ export const exports = (ground: Ground, exporter: Exporter): Service['exports'] 
         const at = now()
         // Of two requests at the same moment, the second sees the first.
         await lockAccount(trx, account)
-        await demandRoom(trx, account)
+        await requireRoom(trx, account)
         await countTryIn(trx, account, BRAKE, at)
         const row = { id: newId(PREFIX, at), account_id: account, state: 'queued' } as const
         const nothing = { size_bytes: null, error: null, builder: null, builder_until: null }
@@ -191,7 +191,7 @@ export const exports = (ground: Ground, exporter: Exporter): Service['exports'] 
 }
 
 /** Links for the API tokens of a daemon. This server has no table of those tokens. */
-export const downloads = (ground: Ground): Service['downloads'] => ({
+export const downloads = (ground: ServiceContext): Service['downloads'] => ({
   create: ({ body }, { account }) => {
     const { export_id: id, token_id: holder, token_expires_at: expiry } = body
     const tokenExpiry = expiry === null ? null : Date.parse(expiry)
@@ -199,7 +199,7 @@ export const downloads = (ground: Ground): Service['downloads'] => ({
   },
 
   end: async ({ id }, { account }) => {
-    demandId('tok_', id, 'token')
+    requireId('tok_', id, 'token')
     await newDownloadLinks(ground).end(account, id)
   },
 })

@@ -7,7 +7,7 @@ import type { Open } from '../../api/port.ts'
 import { isId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { newDownloadLinks } from './download-links.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 
 /**
@@ -38,7 +38,7 @@ async function* piecesOf(db: Kysely<Schema>, id: string, size: number): AsyncGen
   }
 }
 
-export const exportFiles = (ground: Ground): Open['exportFiles'] => {
+export const exportFiles = (ground: ServiceContext): Open['exportFiles'] => {
   const { db, now } = ground
   const links = newDownloadLinks(ground)
   return {

@@ -6,7 +6,7 @@
 import type { ExpressionBuilder, Kysely } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
 import { deleteParts } from './parts.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 
 /** A builder without a write for this long counts as gone. */
@@ -50,7 +50,7 @@ export interface Leases {
 /** The final values of an export. */
 type End = Pick<Schema['exports'], 'state'> & Partial<Schema['exports']>
 
-export function newLeases({ db, now }: Pick<Ground, 'db' | 'now'>): Leases {
+export function newLeases({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Leases {
   async function set(by: Kysely<Schema>, { id, builder }: Job, values: Partial<Schema['exports']>) {
     const { numUpdatedRows: held } = await by
       .updateTable('exports')

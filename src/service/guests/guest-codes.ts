@@ -10,8 +10,8 @@ import type { Service } from '../../api/port.ts'
 import type { GuestCode } from '../../api/rest/guest-codes.ts'
 import { AppError } from '../../errors.ts'
 import { holdExternalMember } from '../connections/external-members.ts'
-import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireId, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 import { PREFIX, resource } from './guest-code-rows.ts'
@@ -42,7 +42,7 @@ const isInState = (
         of('expires_at', state === 'expired' ? '<=' : '>', now),
       ])
 
-export const guestCodes = ({ db, now }: Ground): Service['guestCodes'] => ({
+export const guestCodes = ({ db, now }: ServiceContext): Service['guestCodes'] => ({
   list: async ({ state, ...page }, { account }) => {
     const at = now()
     const rows = await pageRows(
@@ -58,7 +58,7 @@ export const guestCodes = ({ db, now }: Ground): Service['guestCodes'] => ({
     )
   },
   delete: async ({ id }, { account }) => {
-    demandId(PREFIX, id, 'guest code')
+    requireId(PREFIX, id, 'guest code')
     const { numUpdatedRows: revoked } = await db
       .updateTable('guest_codes')
       .set((fields) => ({ revoked_at: fields.fn.coalesce('revoked_at', fields.val(now())) }))
@@ -69,7 +69,7 @@ export const guestCodes = ({ db, now }: Ground): Service['guestCodes'] => ({
   },
 })
 
-export const deviceGuestCodes = (ground: Ground): Service['deviceGuestCodes'] => ({
+export const deviceGuestCodes = (ground: ServiceContext): Service['deviceGuestCodes'] => ({
   send: async (input, session) => (await import('./guest-mail.ts')).sendBy(ground)(input, session),
 
   create: async ({ body }, { account }) => {

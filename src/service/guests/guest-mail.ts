@@ -9,8 +9,8 @@ import { invalid } from '../../api/input.ts'
 import type { Service } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
 import { displayName, primaryAddress } from '../accounts/account-record.ts'
-import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireId, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { PREFIX, guestCodeState, resource } from './guest-code-rows.ts'
 import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
 import { guestCodeMessage } from '../mail/messages-from-others.ts'
@@ -53,7 +53,7 @@ const tagOf = (address: string) => createHash('sha256').update(mailboxOf(address
  * @throws AppError `not_found`
  */
 async function guestCodeOf(db: Kysely<Schema>, { account, id }: { account: string; id: string }) {
-  demandId(PREFIX, id, 'guest code')
+  requireId(PREFIX, id, 'guest code')
   const row = await db
     .selectFrom('guest_codes')
     .leftJoin('external_members', 'external_members.id', 'external_member_id')
@@ -73,7 +73,7 @@ const nowhere = () =>
 
 /** Mails the link of a guest code. The mail is sent after the response. */
 export const sendBy =
-  ({ db, now, mail, background, publicUrl }: Ground): Service['deviceGuestCodes']['send'] =>
+  ({ db, now, mail, background, publicUrl }: ServiceContext): Service['deviceGuestCodes']['send'] =>
   async ({ id, body }, { account }) => {
     const at = now()
     const { row, letter } = await db.transaction().execute(async (trx) => {

@@ -11,9 +11,9 @@ import { decodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { codeOf } from '../../crypto/code.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
 import { stampFragment } from '../../crypto/stamp.ts'
-import { demandApproved, holdApproved } from '../accounts/device-rows.ts'
+import { requireApproved, holdApproved } from '../accounts/device-rows.ts'
 import { judged } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { activeCodes, keepCode } from '../accounts/public-code-rows.ts'
 import { newPublicWords } from './public-words.ts'
 import type { Schema } from '../db/schema.ts'
@@ -26,7 +26,7 @@ const LOOK_UPS: Brake = {
   told: 'Too many words were looked up: 20 a minute is the most.',
 }
 
-export const publicCode = ({ db }: Ground): Service['publicCode'] => ({
+export const publicCode = ({ db }: ServiceContext): Service['publicCode'] => ({
   create: async ({ body: { k } }, session) => {
     judged('k', () => decodeBase64url(k))
     await db.transaction().execute(async (trx) => {
@@ -39,7 +39,7 @@ export const publicCode = ({ db }: Ground): Service['publicCode'] => ({
    * Returns null unless the code is active: a device makes a new secret to switch the code on.
    */
   read: async (_, session) => {
-    await demandApproved(db, session)
+    await requireApproved(db, session)
     const row = await activeCodes(db)
       .where('public_codes.account_id', '=', session.account)
       .executeTakeFirst()
@@ -62,7 +62,7 @@ async function profilesOf(db: Kysely<Schema>, accounts: readonly string[]) {
 const timeIn = (jws: string, typ: 'stamp+jws' | 'receipt+jws', member: string) =>
   timeAt(Number(parseJws(jws, typ).payload.get(member)) * 1000)
 
-export const lookups = (ground: Ground): Service['lookups'] => {
+export const lookups = (ground: ServiceContext): Service['lookups'] => {
   const { db, publicUrl } = ground
   const words = newPublicWords(ground)
 

@@ -8,7 +8,7 @@ import { setImmediate } from 'node:timers/promises'
 import { decodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { LABEL, ZERO_HEAD, acceptedAt, codeKey, codeOf, codeReader } from '../../crypto/code.ts'
 import { PREFIX, parseId } from '../../crypto/encoding/id.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { activeCodes, codes } from '../accounts/public-code-rows.ts'
 
 /** Computes this many keys or words before yielding to the event loop: a few milliseconds. */
@@ -44,7 +44,7 @@ export interface PublicWords {
 }
 
 /** Returns the words of the active public codes of a database. */
-export function newPublicWords({ db, now }: Pick<Ground, 'db' | 'now'>): PublicWords {
+export function newPublicWords({ db, now }: Pick<ServiceContext, 'db' | 'now'>): PublicWords {
   /** The accounts with an active code. */
   const speakers = new Map<string, Says>()
   /**

@@ -8,7 +8,7 @@ import { is } from 'valibot'
 import { Slug } from '../../api/fields.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { newLink } from '../accounts/confirmation-links.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
 import { askedMessage } from '../mail/messages-from-others.ts'
 import { PREFIX, dropUnconfirmed } from './open-link-requests.ts'
@@ -104,7 +104,7 @@ const waitsAlready = async (trx: Transaction<Schema>, link: string, email: strin
  *   `gone` if the link was paused or deleted in the meantime
  */
 export async function ask(
-  ground: Ground,
+  ground: ServiceContext,
   link: Shown,
   asked: Asked,
 ): Promise<'taken' | 'full' | 'paused' | 'gone'> {

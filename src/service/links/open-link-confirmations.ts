@@ -5,7 +5,7 @@
 import type { Kysely } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
 import type { Said } from '../accounts/email-claims.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { holdLink } from './open-link-asks.ts'
 import { PREFIX } from './open-link-requests.ts'
 import type { Schema } from '../db/schema.ts'
@@ -68,7 +68,10 @@ export async function findAsk(
  * valid for a link that was paused in the meantime.
  * @param tokenHash SHA-256 of the link's token, lower-case hex
  */
-export async function confirmAsk({ events, now }: Ground, tokenHash: string): Promise<Said | null> {
+export async function confirmAsk(
+  { events, now }: ServiceContext,
+  tokenHash: string,
+): Promise<Said | null> {
   const at = now()
   return events.transaction(async (trx) => {
     const found = await unconfirmed(trx, tokenHash, at).executeTakeFirst()

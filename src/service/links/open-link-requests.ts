@@ -9,8 +9,8 @@ import { invalid } from '../../api/input.ts'
 import type { Service } from '../../api/port.ts'
 import type { OpenLinkRequest } from '../../api/rest/open-links.ts'
 import { AppError } from '../../errors.ts'
-import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireId, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import type { Subscriber } from '../events.ts'
 import { keepNewest } from '../db/newest.ts'
 import { pageRows } from '../db/page-rows.ts'
@@ -52,7 +52,7 @@ const resource = (row: Row): OpenLinkRequest => ({
 
 /** Returns a request. Throws AppError `not_found`. */
 async function read(db: Kysely<Schema>, account: string, id: string): Promise<OpenLinkRequest> {
-  demandId(PREFIX, id, 'request')
+  requireId(PREFIX, id, 'request')
   const row = await requestsOf(db, account).where('id', '=', id).executeTakeFirst()
   if (row === undefined) throw notFound('request')
   return resource(row)
@@ -78,7 +78,7 @@ async function settle(
 }
 
 /** Deletes the requests that were not confirmed in time. */
-export const dropUnconfirmed = ({ db, now }: Pick<Ground, 'db' | 'now'>) =>
+export const dropUnconfirmed = ({ db, now }: Pick<ServiceContext, 'db' | 'now'>) =>
   db
     .deleteFrom('open_link_requests')
     .where('state', '=', 'unconfirmed')
@@ -88,7 +88,11 @@ export const dropUnconfirmed = ({ db, now }: Pick<Ground, 'db' | 'now'>) =>
 /** How many answered requests are kept of an account, the newest. */
 const MOST_ANSWERED = 1000
 
-export const openLinkRequests = ({ db, now, background }: Ground): Service['openLinkRequests'] => ({
+export const openLinkRequests = ({
+  db,
+  now,
+  background,
+}: ServiceContext): Service['openLinkRequests'] => ({
   list: async ({ state, ...page }, { account }) => {
     background.run(() => dropUnconfirmed({ db, now }))
     const those = requestsOf(db, account).$if(state !== undefined, (query) =>
@@ -99,7 +103,7 @@ export const openLinkRequests = ({ db, now, background }: Ground): Service['open
   },
 
   decline: async ({ id }, { account }) => {
-    demandId(PREFIX, id, 'request')
+    requireId(PREFIX, id, 'request')
     await db.transaction().execute((trx) => settle(trx, { id, account }, { state: 'declined' }))
     const request = await read(db, account, id)
     if (request.state === 'approved') throw answered('approved')
@@ -107,7 +111,7 @@ export const openLinkRequests = ({ db, now, background }: Ground): Service['open
   },
 })
 
-export const openLinkApprovals = ({ db }: Ground): Service['openLinkApprovals'] => ({
+export const openLinkApprovals = ({ db }: ServiceContext): Service['openLinkApprovals'] => ({
   read: ({ id }, { account }) => read(db, account, id),
 })
 

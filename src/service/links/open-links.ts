@@ -9,9 +9,9 @@ import type { Service } from '../../api/port.ts'
 import type { OpenLink } from '../../api/rest/open-links.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
-import { demandFewer } from '../accounts/labels.ts'
-import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireFewer } from '../accounts/labels.ts'
+import { requireId, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { pageRows } from '../db/page-rows.ts'
 import { presetFor } from '../connections/preset-rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -22,7 +22,7 @@ const PREFIX = 'lnk_'
 /** The maximum number of links of an account. */
 const MOST = 50
 
-type Needs = Pick<Ground, 'db' | 'publicUrl'>
+type Needs = Pick<ServiceContext, 'db' | 'publicUrl'>
 
 /** Selects the links of an account, each with the number of its pending requests. */
 const linksOf = (db: Kysely<Schema>, account: string) =>
@@ -75,7 +75,7 @@ const wanted = ({ display_name, handle }: { display_name: string; handle: string
  * the same one only one succeeds.
  * @throws AppError `conflict`
  */
-async function demandFree(trx: Transaction<Schema>, slug: string): Promise<void> {
+async function requireFree(trx: Transaction<Schema>, slug: string): Promise<void> {
   const taken = await trx
     .selectFrom('open_links')
     .select('id')
@@ -85,21 +85,21 @@ async function demandFree(trx: Transaction<Schema>, slug: string): Promise<void>
     throw new AppError('conflict', `The slug "${slug}" is taken: choose another.`)
 }
 
-async function demandRoom(trx: Transaction<Schema>, account: string): Promise<void> {
+async function requireRoom(trx: Transaction<Schema>, account: string): Promise<void> {
   const { count } = await trx
     .selectFrom('open_links')
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('account_id', '=', account)
     .executeTakeFirstOrThrow()
-  demandFewer(Number(count), MOST, 'open links')
+  requireFewer(Number(count), MOST, 'open links')
 }
 
-export const openLinks = ({ db, publicUrl, now }: Ground): Service['openLinks'] => {
+export const openLinks = ({ db, publicUrl, now }: ServiceContext): Service['openLinks'] => {
   /** Changes a link of the account. Throws AppError `not_found`. */
   const change =
     (set: { state: OpenLink['state'] }): Service['openLinks']['pause'] =>
     async ({ id }, { account }) => {
-      demandId(PREFIX, id, 'open link')
+      requireId(PREFIX, id, 'open link')
       await db
         .updateTable('open_links')
         .set(set)
@@ -127,8 +127,8 @@ export const openLinks = ({ db, publicUrl, now }: Ground): Service['openLinks'] 
         await acquireLock(trx, 'turn of slugs')
         const { preset_id = null } = body
         await presetFor(trx, account, preset_id)
-        await demandRoom(trx, account)
-        if (body.slug !== undefined) await demandFree(trx, body.slug)
+        await requireRoom(trx, account)
+        if (body.slug !== undefined) await requireFree(trx, body.slug)
         const names = await namesOf(trx, account)
         const at = now()
         const id = newId(PREFIX, at)
@@ -156,19 +156,19 @@ export const openLinks = ({ db, publicUrl, now }: Ground): Service['openLinks'] 
     resume: change({ state: 'active' }),
 
     slug: async ({ id, body: { slug } }, { account }) => {
-      demandId(PREFIX, id, 'open link')
+      requireId(PREFIX, id, 'open link')
       return db.transaction().execute(async (trx) => {
         await acquireLock(trx, 'turn of slugs')
         const before = await read({ db: trx, publicUrl }, account, id)
         if (before.slug === slug) return before
-        await demandFree(trx, slug)
+        await requireFree(trx, slug)
         await trx.updateTable('open_links').set({ slug }).where('id', '=', id).execute()
         return read({ db: trx, publicUrl }, account, id)
       })
     },
 
     delete: async ({ id }, { account }) => {
-      demandId(PREFIX, id, 'open link')
+      requireId(PREFIX, id, 'open link')
       const { numDeletedRows: deleted } = await db
         .deleteFrom('open_links')
         .where('id', '=', id)

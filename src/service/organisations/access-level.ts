@@ -9,7 +9,7 @@ import type { Schema } from '../db/schema.ts'
  * Returns the active organisation of the caller. Any active member may read.
  * @throws AppError `no_active_organisation`
  */
-export async function demandActing(
+export async function requireActing(
   db: Kysely<Schema>,
   session: Session,
 ): Promise<ActiveOrganisation> {
@@ -25,11 +25,11 @@ export async function demandActing(
  * Returns the active organisation of a caller who may change it: an owner or admin.
  * @throws AppError `no_active_organisation`, `forbidden`
  */
-export async function demandManaging(
+export async function requireManaging(
   db: Kysely<Schema>,
   session: Session,
 ): Promise<ActiveOrganisation> {
-  const active = await demandActing(db, session)
+  const active = await requireActing(db, session)
   if (active.role !== 'member') return active
   throw new AppError(
     'forbidden',

@@ -3,15 +3,15 @@
  * counts by event and by actor.
  */
 import { pageOf } from '../../api/cursor.ts'
-import { spanOf } from '../../api/days.ts'
+import { daySpan } from '../../api/days.ts'
 import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import type { OrgActivity, OrgEvent } from '../../api/rest/org.ts'
 import { firstIdAt } from '../../crypto/encoding/id.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { DAY_MS, PREFIX } from './activity-rows.ts'
 import { badFrom, readDays } from './days.ts'
-import { demandActing } from './access-level.ts'
+import { requireActing } from './access-level.ts'
 import { pageRows } from '../db/page-rows.ts'
 
 /** A summary covers a year at most; a leap year has 366 days. */
@@ -22,10 +22,13 @@ const MOST_ACTORS = 100
 const actorOf = (user_id: string | null, display_name: string | null) =>
   user_id === null || display_name === null ? null : { user_id, display_name }
 
-export const orgActivity = ({ db, now }: Pick<Ground, 'db' | 'now'>): Service['orgActivity'] => ({
+export const orgActivity = ({
+  db,
+  now,
+}: Pick<ServiceContext, 'db' | 'now'>): Service['orgActivity'] => ({
   list: async (page, session) => {
-    const { since, until } = spanOf(page)
-    const acting = await demandActing(db, session)
+    const { since, until } = daySpan(page)
+    const acting = await requireActing(db, session)
     const rows = await pageRows(
       db
         .selectFrom('organisation_activities as activity')
@@ -51,7 +54,7 @@ export const orgActivity = ({ db, now }: Pick<Ground, 'db' | 'now'>): Service['o
   },
 
   summary: async (query, session) => {
-    const acting = await demandActing(db, session)
+    const acting = await requireActing(db, session)
     const { from, to } = readDays(query, now())
     if (to - from >= MOST_DAYS)
       throw badFrom(`A summary is of at most ${MOST_DAYS} days: let it begin later.`)

@@ -1,6 +1,6 @@
 /** The mails about alerts that have fired. */
 import type { AlertEvent } from '../../api/rest/org.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
 import { type Message, sendAll } from '../mail/mailer.ts'
 import { orgAlertMessage } from '../mail/messages-from-others.ts'
@@ -8,7 +8,7 @@ import { phraseOf } from './event-phrases.ts'
 import type { Schema } from '../db/schema.ts'
 
 /** The services that send the mails of alerts. */
-export type Post = Pick<Ground, 'background' | 'db' | 'mail' | 'publicUrl'>
+export type Post = Pick<ServiceContext, 'background' | 'db' | 'mail' | 'publicUrl'>
 
 /**
  * Mails to one mailbox. A manager of an organisation chooses the recipients of its alerts, and

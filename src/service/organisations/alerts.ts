@@ -9,11 +9,11 @@ import { invalid } from '../../api/input.ts'
 import type { Service } from '../../api/port.ts'
 import type { OrgAlert, OrgEvent } from '../../api/rest/org.ts'
 import { newId } from '../../crypto/encoding/id.ts'
-import { demandFewer } from '../accounts/labels.ts'
-import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireFewer } from '../accounts/labels.ts'
+import { requireId, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { managing, strangersAmong } from './managing.ts'
-import { demandActing } from './access-level.ts'
+import { requireActing } from './access-level.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
@@ -68,7 +68,7 @@ const alertsIn = (db: Kysely<Schema>, organisation: string) =>
  * @throws AppError `not_found`
  */
 async function readAlert(db: Kysely<Schema>, organisation: string, id: string): Promise<OrgAlert> {
-  demandId(PREFIX, id, 'alert')
+  requireId(PREFIX, id, 'alert')
   const row = await alertsIn(db, organisation).where('id', '=', id).executeTakeFirst()
   if (row === undefined) throw notFound('alert')
   const [alert] = await resources(db, [row])
@@ -103,7 +103,7 @@ async function tell(
 /** Returns whether two alerts are equal as resources. */
 const isSame = (a: OrgAlert, b: OrgAlert): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
+export const orgAlerts = (ground: ServiceContext): Service['orgAlerts'] => {
   const { db, events, now } = ground
 
   const publish = (
@@ -125,7 +125,7 @@ export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
 
   return {
     list: async (page, session) => {
-      const { id: organisation } = await demandActing(db, session)
+      const { id: organisation } = await requireActing(db, session)
       const rows = await pageRows(alertsIn(db, organisation), page, PREFIX)
       return pageOf(await resources(db, rows), page)
     },
@@ -137,7 +137,7 @@ export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
           .select(({ fn }) => fn.countAll<number>().as('count'))
           .where('organisation_id', '=', organisation)
           .executeTakeFirstOrThrow()
-        demandFewer(Number(count), MOST, 'alerts', 'An organisation')
+        requireFewer(Number(count), MOST, 'alerts', 'An organisation')
         const at = now()
         const id = newId(PREFIX, at)
         await trx

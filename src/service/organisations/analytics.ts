@@ -5,10 +5,10 @@ import type { Kysely } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import type { OrgEvent } from '../../api/rest/org.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { DAY_MS } from './activity-rows.ts'
 import { type Days, badFrom, mondayOf, readDays } from './days.ts'
-import { demandActing } from './access-level.ts'
+import { requireActing } from './access-level.ts'
 import type { Schema } from '../db/schema.ts'
 
 const WEEK = 7
@@ -94,9 +94,12 @@ async function countsByDay(
   return rows.map(({ day, sum }) => ({ day, count: Number(sum) }))
 }
 
-export const orgAnalytics = ({ db, now }: Pick<Ground, 'db' | 'now'>): Service['orgAnalytics'] => ({
+export const orgAnalytics = ({
+  db,
+  now,
+}: Pick<ServiceContext, 'db' | 'now'>): Service['orgAnalytics'] => ({
   dashboard: async (_, session) => {
-    const acting = await demandActing(db, session)
+    const acting = await requireActing(db, session)
     const [members, machines, groups, counts] = await Promise.all([
       countMembers(db, acting.id),
       countThings(db, 'machines', acting.id),
@@ -121,7 +124,7 @@ export const orgAnalytics = ({ db, now }: Pick<Ground, 'db' | 'now'>): Service['
    * days.
    */
   trends: async ({ metric, bucket, ...query }, session) => {
-    const acting = await demandActing(db, session)
+    const acting = await requireActing(db, session)
     const days = readDays(query, now())
     const { days: length, most, tooMany } = BUCKETS[bucket]
     const startOf = bucket === 'week' ? mondayOf : (day: number) => day

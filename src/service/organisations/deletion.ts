@@ -19,7 +19,7 @@ const lastOwner = ({ id, name }: { id: string; name: string }) =>
  * the last owner did not cover them.
  * @throws AppError `conflict` for an organisation that the account joined meanwhile
  */
-export function demandHeld(
+export function requireHeld(
   left: readonly { readonly organisation_id: string }[],
   held: readonly string[],
 ): void {

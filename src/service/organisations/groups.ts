@@ -9,12 +9,12 @@ import { invalid } from '../../api/input.ts'
 import type { Service } from '../../api/port.ts'
 import type { OrgEvent, OrgGroup } from '../../api/rest/org.ts'
 import { newId } from '../../crypto/encoding/id.ts'
-import { demandFewer, demandNewName } from '../accounts/labels.ts'
-import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireFewer, requireNewName } from '../accounts/labels.ts'
+import { requireId, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { accountsOf } from '../devices/machines.ts'
 import { managing, strangersAmong } from './managing.ts'
-import { demandActing } from './access-level.ts'
+import { requireActing } from './access-level.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
@@ -51,7 +51,7 @@ const resource = ({ member_count, created_at, ...row }: Row): OrgGroup => ({
  * @throws AppError `not_found`
  */
 async function readGroup(db: Kysely<Schema>, organisation: string, id: string): Promise<OrgGroup> {
-  demandId(PREFIX, id, 'group')
+  requireId(PREFIX, id, 'group')
   const row = await seenIn(db, organisation).where('id', '=', id).executeTakeFirst()
   if (row === undefined) throw notFound('group')
   return resource(row)
@@ -70,7 +70,7 @@ const namesIn = (trx: Transaction<Schema>, organisation: string): Promise<Named[
  * Returns the accounts that a request names, each once.
  * @throws AppError `validation_failed` for each id that is not of a member of the organisation
  */
-async function demandMembers(
+async function requireMembers(
   trx: Transaction<Schema>,
   organisation: string,
   named: readonly string[],
@@ -113,7 +113,7 @@ async function remove(
   return Number(removed)
 }
 
-export const orgGroups = (ground: Ground): Service['orgGroups'] => {
+export const orgGroups = (ground: ServiceContext): Service['orgGroups'] => {
   const { db, events, now } = ground
 
   const publish = (
@@ -137,7 +137,7 @@ export const orgGroups = (ground: Ground): Service['orgGroups'] => {
 
   return {
     list: async (page, session) => {
-      const { id: organisation } = await demandActing(db, session)
+      const { id: organisation } = await requireActing(db, session)
       const rows = await pageRows(seenIn(db, organisation), page, PREFIX)
       return pageOf(rows.map(resource), page)
     },
@@ -145,8 +145,8 @@ export const orgGroups = (ground: Ground): Service['orgGroups'] => {
     create: ({ body: { name, description = null } }, session) =>
       managing(events, session, async (trx, { id: organisation }) => {
         const names = await namesIn(trx, organisation)
-        demandNewName(names, name, { own: null, who: WHO })
-        demandFewer(names.length, MOST, 'groups', 'An organisation')
+        requireNewName(names, name, { own: null, who: WHO })
+        requireFewer(names.length, MOST, 'groups', 'An organisation')
         const at = now()
         const id = newId(PREFIX, at)
         await trx
@@ -163,7 +163,7 @@ export const orgGroups = (ground: Ground): Service['orgGroups'] => {
         const before = await readGroup(trx, organisation, id)
         const { name = before.name, description = before.description } = body
         if (name === before.name && description === before.description) return before
-        demandNewName(await namesIn(trx, organisation), name, { own: id, who: WHO })
+        requireNewName(await namesIn(trx, organisation), name, { own: id, who: WHO })
         await trx
           .updateTable('organisation_groups')
           .set({ name, description })
@@ -184,7 +184,7 @@ export const orgGroups = (ground: Ground): Service['orgGroups'] => {
     addMembers: ({ id, body }, session) =>
       managing(events, session, async (trx, { id: organisation }) => {
         const group = await readGroup(trx, organisation, id)
-        const accounts = await demandMembers(trx, organisation, body.member_ids)
+        const accounts = await requireMembers(trx, organisation, body.member_ids)
         const count = await add(trx, { organisation, group: id, accounts })
         if (count === 0) return group
         const actor = session.account
@@ -195,7 +195,7 @@ export const orgGroups = (ground: Ground): Service['orgGroups'] => {
     removeMembers: ({ id, body }, session) =>
       managing(events, session, async (trx, { id: organisation }) => {
         const group = await readGroup(trx, organisation, id)
-        const accounts = await demandMembers(trx, organisation, body.member_ids)
+        const accounts = await requireMembers(trx, organisation, body.member_ids)
         const count = await remove(trx, { group: id, accounts })
         if (count === 0) return group
         const actor = session.account

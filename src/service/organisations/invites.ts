@@ -8,7 +8,7 @@ import type { Service } from '../../api/port.ts'
 import { MOST_INVITES, type OrgMember } from '../../api/rest/org.ts'
 import { isId, newId } from '../../crypto/encoding/id.ts'
 import type { ActiveOrganisation } from '../accounts/active-organisation.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { managing } from './managing.ts'
 import {
   type Invite,
@@ -21,7 +21,7 @@ import {
 } from './member-rows.ts'
 import { changeInvite, widenMember } from './roles.ts'
 import { type Accounts, accountsAt, addressOf, judge, waitingAt } from './invite-verdicts.ts'
-import { demandRoom } from './organisations.ts'
+import { requireRoom } from './organisations.ts'
 import type { Schema } from '../db/schema.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 
@@ -39,7 +39,7 @@ type Answer = Awaited<ReturnType<Service['orgMembers']['bulkInvite']>>
 /** Stores invitations. */
 async function keep(
   trx: Transaction<Schema>,
-  { events }: Pick<Ground, 'events'>,
+  { events }: Pick<ServiceContext, 'events'>,
   of: {
     by: { account: string; organisation: ActiveOrganisation }
     made: readonly Invite[]
@@ -49,7 +49,7 @@ async function keep(
 ): Promise<void> {
   const { by, made, accounts, at } = of
   const { account: actor, organisation } = by
-  await demandRoom(trx, organisation.id, made.length)
+  await requireRoom(trx, organisation.id, made.length)
   await countTryIn(trx, actor, INVITED, at, '', made.length)
   await trx.insertInto('organisation_invites').values(made).execute()
   const invites = made.map(({ id, email, role }) => {
@@ -63,7 +63,7 @@ async function keep(
 /** Gives members and invitations wider roles. */
 async function widen(
   trx: Transaction<Schema>,
-  { events }: Pick<Ground, 'events'>,
+  { events }: Pick<ServiceContext, 'events'>,
   of: {
     by: { account: string; organisation: ActiveOrganisation }
     wider: readonly { id: string; role: Role }[]
@@ -107,7 +107,7 @@ async function resourcesBy(
  * or invited already, with a narrower role, gets the wider one.
  */
 export const bulkInvite =
-  (ground: Ground): Service['orgMembers']['bulkInvite'] =>
+  (ground: ServiceContext): Service['orgMembers']['bulkInvite'] =>
   async ({ body: { invites: asked } }, session) => {
     const { events, now } = ground
     return managing(events, session, async (trx, organisation) => {

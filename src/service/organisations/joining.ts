@@ -5,7 +5,7 @@
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { OrgEvent } from '../../api/rest/org.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
 import { type Role, isWider } from './member-rows.ts'
 import { widenMember } from './roles.ts'
@@ -74,7 +74,7 @@ export async function takeIn(
 
 /** Makes an account a member of every organisation that invited one of its proven mailboxes. */
 async function joinInvited(
-  ground: Pick<Ground, 'db' | 'events' | 'now'>,
+  ground: Pick<ServiceContext, 'db' | 'events' | 'now'>,
   account: string,
 ): Promise<void> {
   const { db, events, now } = ground
@@ -110,7 +110,7 @@ async function joinInvited(
  */
 export const joining =
   (
-    ground: Pick<Ground, 'db' | 'events' | 'now'>,
+    ground: Pick<ServiceContext, 'db' | 'events' | 'now'>,
   ): Subscriber<'account.signed_in' | 'email.added'> =>
   ({ afterCommit }, { account }) =>
     afterCommit(() => joinInvited(ground, account))

@@ -7,11 +7,11 @@ import type { Service } from '../../api/port.ts'
 import { PREFIX, newId } from '../../crypto/encoding/id.ts'
 import { type PublicJwk, jwkBytes, thumbprint } from '../../crypto/jose/jwk.ts'
 import { AppError } from '../../errors.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { judged } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 import { tokenEndpoint } from '../devices/machines.ts'
-import { demandManager, demandRoom, holdOrganisation } from './organisations.ts'
+import { requireManager, requireRoom, holdOrganisation } from './organisations.ts'
 
 interface Wanted {
   readonly organisation_id: string
@@ -83,7 +83,7 @@ async function madeBefore(db: Kysely<Schema>, { organisation_id, name, key }: Wa
 }
 
 export const machines = (
-  ground: Pick<Ground, 'events' | 'now' | 'publicUrl'>,
+  ground: Pick<ServiceContext, 'events' | 'now' | 'publicUrl'>,
 ): Service['machines'] => ({
   create: async ({ body }, { account }) => {
     judged('key', () => jwkBytes(body.key))
@@ -91,11 +91,11 @@ export const machines = (
       // A concurrent deletion of the organisation ends before this lock, or deletes this machine
       // too.
       await holdOrganisation(trx, body.organisation_id)
-      await demandManager(trx, body.organisation_id, account)
+      await requireManager(trx, body.organisation_id, account)
       const at = ground.now()
       const made = await make(trx, body, account, at)
       if (made === null) return madeBefore(trx, body)
-      await demandRoom(trx, body.organisation_id, 0)
+      await requireRoom(trx, body.organisation_id, 0)
       await ground.events.publish(trx, {
         type: 'machine.created',
         organisation: body.organisation_id,

@@ -8,8 +8,8 @@ import { PREFIX, isId } from '../../crypto/encoding/id.ts'
 import type { Issue } from '../../errors.ts'
 import type { ActiveOrganisation } from '../accounts/active-organisation.ts'
 import { PREFIX as MEMBER } from './member-rows.ts'
-import { demandActing, demandManaging } from './access-level.ts'
-import { demandManager, holdOrganisation } from './organisations.ts'
+import { requireActing, requireManaging } from './access-level.ts'
+import { requireManager, holdOrganisation } from './organisations.ts'
 import type { Schema } from '../db/schema.ts'
 import type { Events } from '../events.ts'
 
@@ -24,10 +24,10 @@ export const managing = <T>(
   work: (trx: Transaction<Schema>, organisation: ActiveOrganisation) => Promise<T>,
 ): Promise<T> =>
   events.transaction(async (trx) => {
-    const organisation = await demandManaging(trx, session)
+    const organisation = await requireManaging(trx, session)
     await holdOrganisation(trx, organisation.id)
     // The caller may have been suspended meanwhile.
-    await demandManager(trx, organisation.id, session.account)
+    await requireManager(trx, organisation.id, session.account)
     return work(trx, organisation)
   })
 
@@ -41,7 +41,7 @@ export const acting = <T>(
   work: (trx: Transaction<Schema>, organisation: ActiveOrganisation) => Promise<T>,
 ): Promise<T> =>
   events.transaction(async (trx) => {
-    const organisation = await demandActing(trx, session)
+    const organisation = await requireActing(trx, session)
     await holdOrganisation(trx, organisation.id)
     return work(trx, organisation)
   })

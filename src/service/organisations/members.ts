@@ -12,7 +12,7 @@ import { AppError } from '../../errors.ts'
 import type { ActiveOrganisation } from '../accounts/active-organisation.ts'
 import { accountAt } from '../accounts/account-record.ts'
 import { notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { takeIn } from './joining.ts'
 import { acting, managing } from './managing.ts'
 import {
@@ -28,7 +28,7 @@ import {
   resourcesOf,
   roleOf,
 } from './member-rows.ts'
-import { demandActing } from './access-level.ts'
+import { requireActing } from './access-level.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
@@ -51,7 +51,7 @@ const lastOwner = () =>
  * Checks that another active person owns the organisation, which is locked.
  * @throws AppError `invalid_state` (`last_owner`)
  */
-async function demandAnotherOwner(trx: Transaction<Schema>, member: Member): Promise<void> {
+async function requireAnotherOwner(trx: Transaction<Schema>, member: Member): Promise<void> {
   const other = await members(trx, member.organisation_id)
     .where('role', '=', 'owner')
     .where('state', '=', 'active')
@@ -66,7 +66,7 @@ async function demandAnotherOwner(trx: Transaction<Schema>, member: Member): Pro
  * Checks that only an owner changes an owner.
  * @throws AppError `forbidden` for an admin
  */
-function demandOver(by: Role, whom: Role): void {
+function requireOver(by: Role, whom: Role): void {
   if (whom === 'owner' && by !== 'owner')
     throw new AppError('forbidden', 'Only an owner may activate or suspend an owner.')
 }
@@ -109,14 +109,14 @@ interface Move {
   readonly event: Event | null
 }
 
-export const orgMembers = (ground: Ground): Service['orgMembers'] => {
+export const orgMembers = (ground: ServiceContext): Service['orgMembers'] => {
   const { db, events, now } = ground
 
   /**
    * Returns the member or invitation with an id.
    * @throws AppError `not_found`
    */
-  async function demandMeant(from: Kysely<Schema>, organisation: string, id: string) {
+  async function requireMeant(from: Kysely<Schema>, organisation: string, id: string) {
     const meant = await meantBy(from, organisation, id)
     if (meant === null) throw notFound('member')
     return meant
@@ -129,8 +129,8 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
     of: { id: string; actor: string; work: (meant: Meant) => Promise<Move> },
   ): Promise<OrgMember> {
     const { id: wanted, actor, work } = of
-    const { id: target, event } = await work(await demandMeant(trx, organisation.id, wanted))
-    const after = await demandMeant(trx, organisation.id, target)
+    const { id: target, event } = await work(await requireMeant(trx, organisation.id, wanted))
+    const after = await requireMeant(trx, organisation.id, target)
     const [resource] = await resourcesOf(trx, organisation.id, [after])
     if (event === null) return resource!
     await events.publish(trx, {
@@ -165,8 +165,8 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
     const taken = await takeIn(trx, { account: id, invites: [invite], at: now() })
     if (taken?.event === 'member_joined') return { id, event: taken.event }
     // The account is a member already, by another mailbox.
-    const meant = await demandMeant(trx, invite.organisation_id, id)
-    demandOver(by, roleOf(meant))
+    const meant = await requireMeant(trx, invite.organisation_id, id)
+    requireOver(by, roleOf(meant))
     const { event } = await activated(trx, (meant as { member: Member }).member)
     return { id, event: event ?? taken?.event ?? null }
   }
@@ -180,14 +180,14 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
     const { member } = meant
     const { account_id: id } = member
     if (member.state === 'suspended') return { id, event: null }
-    if (member.role === 'owner') await demandAnotherOwner(trx, member)
+    if (member.role === 'owner') await requireAnotherOwner(trx, member)
     await setState(trx, member, { state: 'suspended' })
     return { id, event: 'member_suspended' }
   }
 
   return {
     list: async ({ state, ...page }, session) => {
-      const { id: organisation } = await demandActing(db, session)
+      const { id: organisation } = await requireActing(db, session)
       // A mailbox that joins between the queries keeps its place: read in this order, no entry is
       // missed.
       const invited = await pageRows(
@@ -213,9 +213,9 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
     },
 
     read: async ({ id }, session) => {
-      const { id: organisation } = await demandActing(db, session)
+      const { id: organisation } = await requireActing(db, session)
       const [resource] = await resourcesOf(db, organisation, [
-        await demandMeant(db, organisation, id),
+        await requireMeant(db, organisation, id),
       ])
       return resource!
     },
@@ -224,7 +224,7 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
       managing(events, session, (trx, organisation) => {
         const { role: by } = organisation
         const work = async (meant: Meant) => {
-          demandOver(by, roleOf(meant))
+          requireOver(by, roleOf(meant))
           return 'member' in meant ? activated(trx, meant.member) : admitted(trx, meant.invite, by)
         }
         return move(trx, organisation, { id, actor: session.account, work })
@@ -236,7 +236,7 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
       const within = id === actor ? acting : managing
       return within(events, session, (trx, organisation) => {
         const work = async (meant: Meant) => {
-          demandOver(organisation.role, roleOf(meant))
+          requireOver(organisation.role, roleOf(meant))
           return suspended(trx, meant)
         }
         return move(trx, organisation, { id, actor, work })

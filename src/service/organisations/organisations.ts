@@ -4,7 +4,7 @@ import type { Service } from '../../api/port.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
 
@@ -12,7 +12,7 @@ import type { Schema } from '../db/schema.ts'
  * Checks that an account is an active owner or admin of the organisation.
  * @throws AppError `not_found` if the account is not in it, `forbidden` for another role or state
  */
-export async function demandManager(
+export async function requireManager(
   db: Kysely<Schema>,
   organisation: string,
   account: string,
@@ -54,7 +54,7 @@ export const MOST_MEMBERS = 20_000
  * Checks that an organisation, which is locked, has room for so many more members.
  * @throws AppError `conflict`
  */
-export async function demandRoom(
+export async function requireRoom(
   trx: Transaction<Schema>,
   organisation: string,
   more: number,
@@ -86,7 +86,7 @@ const MOST_OWNED = 100
  * Checks that an account may create another organisation.
  * @throws AppError `conflict`
  */
-async function demandFewerOwned(trx: Transaction<Schema>, account: string): Promise<void> {
+async function requireFewerOwned(trx: Transaction<Schema>, account: string): Promise<void> {
   await lockAccount(trx, account)
   const { count } = await trx
     .selectFrom('organisation_members')
@@ -102,7 +102,7 @@ async function demandFewerOwned(trx: Transaction<Schema>, account: string): Prom
 export const organisations = ({
   db,
   now,
-}: Pick<Ground, 'db' | 'now'>): Service['organisations'] => ({
+}: Pick<ServiceContext, 'db' | 'now'>): Service['organisations'] => ({
   create: ({ body }, { account }) =>
     db.transaction().execute(async (inside) => {
       const { kind } = await inside
@@ -112,7 +112,7 @@ export const organisations = ({
         .executeTakeFirstOrThrow()
       if (kind !== 'person')
         throw new AppError('forbidden', 'Only a person may create an organisation.')
-      await demandFewerOwned(inside, account)
+      await requireFewerOwned(inside, account)
       const at = now()
       const id = newId('org_', at)
       const { name } = body

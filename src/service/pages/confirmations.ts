@@ -6,11 +6,11 @@
 import type { Open } from '../../api/port.ts'
 import { hashOf } from '../accounts/confirmation-links.ts'
 import { confirmClaim, findClaim } from '../accounts/email-claims.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { confirmAsk, findAsk } from '../links/open-link-confirmations.ts'
 import { confirmPage, confirmedPage, endedPage } from './confirm-page.ts'
 
-export const confirmationPages = (ground: Ground): Open['confirmationPages'] => {
+export const confirmationPages = (ground: ServiceContext): Open['confirmationPages'] => {
   const { db, now } = ground
   return {
     read: async ({ token }) => {

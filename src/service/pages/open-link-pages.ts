@@ -5,7 +5,7 @@
 import { safeParse } from 'valibot'
 import { email, name, text } from '../../api/fields.ts'
 import type { Open } from '../../api/port.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { type Asked, ask, findLink } from '../links/open-link-asks.ts'
 import {
   type Faults,
@@ -55,7 +55,7 @@ const askedOf = ({ display_name, email: address, message }: Values): Asked => ({
   message: message === '' ? null : message,
 })
 
-export const openLinkPages = (ground: Ground): Open['openLinkPages'] => ({
+export const openLinkPages = (ground: ServiceContext): Open['openLinkPages'] => ({
   read: async ({ slug }) => {
     const link = await findLink(ground.db, slug)
     if (link === null) return unknownPage()

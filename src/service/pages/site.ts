@@ -6,8 +6,8 @@ import type { Open } from '../../api/port.ts'
 import { asset } from '../../runtime/assets.ts'
 import { isId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
-import { demandId, notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import { requireId, notFound } from '../db/faults.ts'
+import type { ServiceContext } from '../context.ts'
 import { guestCodeState } from '../guests/guest-code-rows.ts'
 import { readKeyLog } from '../accounts/key-log-rows.ts'
 import { guestPage } from './guest-page.ts'
@@ -34,7 +34,7 @@ async function soon(answer: Promise<unknown>): Promise<void> {
   }
 }
 
-export const siteHealth = ({ db, version, started, now }: Ground): Open['siteHealth'] => {
+export const siteHealth = ({ db, version, started, now }: ServiceContext): Open['siteHealth'] => {
   const read: Open['siteHealth']['read'] = async () => ({
     status: 'ok',
     version,
@@ -51,7 +51,7 @@ export const siteHealth = ({ db, version, started, now }: Ground): Open['siteHea
 
 const UNKNOWN = { accountId: '', ownerName: '', guestName: null, state: 'unknown' } as const
 
-export const guestPages = ({ db, events, now }: Ground): Open['guestPages'] => ({
+export const guestPages = ({ db, events, now }: ServiceContext): Open['guestPages'] => ({
   read: async ({ id }) => {
     const at = now()
     const row = isId('gst_', id)
@@ -76,7 +76,7 @@ export const guestPages = ({ db, events, now }: Ground): Open['guestPages'] => (
   },
 
   opened: async ({ id }) => {
-    demandId('gst_', id, 'guest code')
+    requireId('gst_', id, 'guest code')
     const at = now()
     const row = await db
       .selectFrom('guest_codes')
@@ -103,7 +103,7 @@ export const guestPages = ({ db, events, now }: Ground): Open['guestPages'] => (
   },
 })
 
-export const stampPages = ({ db, now, receiptKey }: Ground): Open['stampPages'] => {
+export const stampPages = ({ db, now, receiptKey }: ServiceContext): Open['stampPages'] => {
   const find = async (id: string) =>
     isId('stm_', id)
       ? await db

@@ -6,7 +6,7 @@
 import type { Kysely } from 'kysely'
 import type { Service, Session } from '../../api/port.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
-import { demand, Refusal } from '../../crypto/refusal.ts'
+import { requireThat, Refusal } from '../../crypto/refusal.ts'
 import {
   type ReceiptPayload,
   signReceipt,
@@ -18,11 +18,11 @@ import { inSlices } from '../../slices.ts'
 import { activeOrganisation, organisationOfMachine } from '../accounts/active-organisation.ts'
 import { primaryAddress } from '../accounts/account-record.ts'
 import { judgedLater } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { readKeyLog } from '../accounts/key-log-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
-export const stamps = (ground: Ground): Service['stamps'] => ({
+export const stamps = (ground: ServiceContext): Service['stamps'] => ({
   create: async ({ body: { stamp } }, session) => {
     const { db, events, now, receiptKey } = ground
     const { account } = session
@@ -88,9 +88,9 @@ const wordNumber = (stamp: string) =>
 /** Verifies a stamp of this account, and returns the state of its key. Throws Refusal. */
 async function verified(stamp: string, account: string, entries: readonly string[]) {
   const { payload } = parseJws(stamp, 'stamp+jws')
-  demand(payload.get('iss') === account, 'wrong_account', 'a stamp of another account')
+  requireThat(payload.get('iss') === account, 'wrong_account', 'a stamp of another account')
   const jti = payload.get('jti')
-  demand(typeof jti === 'string', 'bad_value', 'jti is an id')
+  requireThat(typeof jti === 'string', 'bad_value', 'jti is an id')
   try {
     // The log was verified entry by entry before it was stored.
     await inSlices(verifyingStamp({ stamp, key_log: entries }, { remembered: () => entries }))

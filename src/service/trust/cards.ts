@@ -11,7 +11,7 @@ import type { TrustCard } from '../../api/rest/trust-cards.ts'
 import { formatId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { notFound } from '../db/faults.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { accountBehind } from '../accounts/mailbox-lookups.ts'
 import { pageRows } from '../db/page-rows.ts'
 import { EVENT } from './history.ts'
@@ -37,7 +37,7 @@ const refusedFollow = (state: 'self' | 'followed') =>
   )
 
 async function follow(
-  { events, now }: Ground,
+  { events, now }: ServiceContext,
   of: Watching & { readonly note: string | null },
 ): Promise<TrustCard> {
   const at = now()
@@ -62,7 +62,7 @@ async function follow(
 
 /** Applies the user's changes to a card. A value that is already stored causes no event. */
 async function change(
-  { events, now }: Ground,
+  { events, now }: ServiceContext,
   of: Watching,
   said: { readonly note?: string | null | undefined; readonly confirmed?: true | undefined },
 ): Promise<TrustCard> {
@@ -103,7 +103,7 @@ const ownNamesOnly = () =>
     'The names that you give people are kept on a device alone: give them where one is signed in.',
   )
 
-export const trustCards = (ground: Ground): Service['trustCards'] => {
+export const trustCards = (ground: ServiceContext): Service['trustCards'] => {
   const { db } = ground
   return {
     list: async (page, { account }) => {
@@ -183,7 +183,7 @@ function lowestId(prefix: string, unixMs: number): string {
   return formatId(prefix, bytes)
 }
 
-export const trust = ({ db, now }: Ground): Service['trust'] => ({
+export const trust = ({ db, now }: ServiceContext): Service['trust'] => ({
   metrics: async (_, { account }) => {
     const since = now() - MONTH_MS
     const cards = await db

@@ -5,7 +5,7 @@ import { serverName } from '../../api/rest/names.ts'
 import type { TrustCard } from '../../api/rest/trust-cards.ts'
 import { isId } from '../../crypto/encoding/id.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
-import { demandId, notFound } from '../db/faults.ts'
+import { requireId, notFound } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 
 export type Row = Schema['trust_cards'] & { readonly display_name: string }
@@ -107,7 +107,7 @@ export async function cardOf(
   db: Kysely<Schema>,
   { account_id, watched_id }: Watching,
 ): Promise<Row> {
-  demandId('acc_', watched_id, 'trust card')
+  requireId('acc_', watched_id, 'trust card')
   const row = await cardsOf(db, account_id).where('watched_id', '=', watched_id).executeTakeFirst()
   if (row === undefined) throw notFound('trust card')
   return row

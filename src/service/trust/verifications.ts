@@ -3,17 +3,17 @@
  * words.
  */
 import { pageOf } from '../../api/cursor.ts'
-import { spanOf } from '../../api/days.ts'
+import { daySpan } from '../../api/days.ts'
 import type { Service } from '../../api/port.ts'
 import type { LogEntry } from '../../api/rest/verify.ts'
 import { firstIdAt } from '../../crypto/encoding/id.ts'
-import type { Ground } from '../context.ts'
+import type { ServiceContext } from '../context.ts'
 import { pageRows } from '../db/page-rows.ts'
 
 export const verifications = ({
   events,
   now,
-}: Pick<Ground, 'events' | 'now'>): Service['verifications'] => ({
+}: Pick<ServiceContext, 'events' | 'now'>): Service['verifications'] => ({
   /**
    * Stores entries. `accepted` counts the new ones: a device that lost the response pushes them
    * again.
@@ -47,10 +47,10 @@ export const verifications = ({
   },
 })
 
-export const verificationLog = ({ db }: Ground): Service['verificationLog'] => ({
+export const verificationLog = ({ db }: ServiceContext): Service['verificationLog'] => ({
   /** Lists entries. The id of an entry begins with the time of the check. */
   list: async (page, { account }) => {
-    const { since, until } = spanOf(page)
+    const { since, until } = daySpan(page)
     const rows = await pageRows(
       db
         .selectFrom('verifications')

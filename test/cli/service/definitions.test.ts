@@ -9,18 +9,18 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import {
   PLATFORMS,
-  type Scope,
+  type ServiceScope,
   type ServicePlatform,
-  type Wanted,
-  type Words,
-  placeOf,
+  type ServiceSettings,
+  type CommandWords,
+  unitPath,
 } from '../../../src/cli/service/definition.ts'
 import { definitionOf } from '../../../src/cli/service/definitions.ts'
-import { bytesOf } from '../../../src/cli/service/install.ts'
+import { encoded } from '../../../src/cli/service/install.ts'
 import { argument } from '../../../src/cli/service/task-scheduler.ts'
 import { freshFolder } from '../../keychain/fresh-folder.ts'
 
-const SCOPES: readonly Scope[] = ['user', 'system']
+const SCOPES: readonly ServiceScope[] = ['user', 'system']
 
 const HOMES: Readonly<Record<ServicePlatform, string>> = {
   linux: '/home/anna',
@@ -28,13 +28,17 @@ const HOMES: Readonly<Record<ServicePlatform, string>> = {
   win32: 'C:\\Users\\anna',
 }
 
-function wantedOn(platform: ServicePlatform, scope: Scope, program?: Words): Wanted {
+function wantedOn(
+  platform: ServicePlatform,
+  scope: ServiceScope,
+  program?: CommandWords,
+): ServiceSettings {
   const env = platform === 'win32' ? { USERDOMAIN: 'OFFICE', USERNAME: 'anna' } : {}
   const wanted = { scope, home: HOMES[platform], uid: 501, env }
-  return { ...wanted, program: program ?? [placeOf(platform, wanted)] }
+  return { ...wanted, program: program ?? [unitPath(platform, wanted)] }
 }
 
-const made = (platform: ServicePlatform, scope: Scope, program?: Words) =>
+const made = (platform: ServicePlatform, scope: ServiceScope, program?: CommandWords) =>
   definitionOf(platform, wantedOn(platform, scope, program))
 
 /** Returns why a test that needs a tool is skipped; false if the tool is installed. */
@@ -149,7 +153,7 @@ describe('the XML definitions', { skip: NO_XMLLINT }, () => {
     it(`are property lists that hold the path as it is: ${scope}`, (t) => {
       const file = join(freshFolder(t), 'list.plist')
       for (const path of ODD) {
-        writeFileSync(file, bytesOf(made('darwin', scope, [path]).file))
+        writeFileSync(file, encoded(made('darwin', scope, [path]).file))
         execFileSync('xmllint', ['--nonet', '--noout', file], { stdio: 'pipe' })
         const key = '//key[.="ProgramArguments"]/following-sibling::array[1]'
         assert.equal(read(file, `string(${key}/string[1])`), path)
@@ -160,7 +164,7 @@ describe('the XML definitions', { skip: NO_XMLLINT }, () => {
     it(`are tasks, in UTF-16 with its mark, that hold the path as it is: ${scope}`, (t) => {
       const file = join(freshFolder(t), 'task.xml')
       for (const path of ODD) {
-        const bytes = bytesOf(made('win32', scope, [path]).file)
+        const bytes = encoded(made('win32', scope, [path]).file)
         assert.deepEqual([...bytes.subarray(0, 4)], [0xff, 0xfe, 0x3c, 0x00])
         writeFileSync(file, bytes)
         execFileSync('xmllint', ['--nonet', '--noout', file], { stdio: 'pipe' })

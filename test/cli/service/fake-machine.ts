@@ -2,7 +2,7 @@
  * A machine in memory: its files, and the programs that were run, with results that the test
  * sets.
  */
-import type { Words } from '../../../src/cli/service/definition.ts'
+import type { CommandWords } from '../../../src/cli/service/definition.ts'
 import type { Machine, Ran, Seen } from '../../../src/cli/service/machine.ts'
 
 export const DONE: Ran = { code: 0, out: '', err: '' }
@@ -69,7 +69,7 @@ export function fakeMachine(wish: Wish = {}) {
       if (there.delete(path)) deeds.push(`remove ${path}`)
     },
     removeFolder: (path) => inFolder(path).length === 0,
-    async run(words: Words, env = {}) {
+    async run(words: CommandWords, env = {}) {
       const line = words.join(' ')
       deeds.push(line)
       environments.push(env)

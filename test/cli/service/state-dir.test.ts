@@ -1,7 +1,7 @@
 /** The state folder of a service: read from its own settings, and an error if it is ambiguous. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Scope } from '../../../src/cli/service/definition.ts'
+import type { ServiceScope } from '../../../src/cli/service/definition.ts'
 import { definitionOf } from '../../../src/cli/service/definitions.ts'
 import { fromPropertyList } from '../../../src/cli/service/property-list.ts'
 import { askedThere, stateDirOf } from '../../../src/cli/service/state-dir.ts'
@@ -13,7 +13,7 @@ const OWN = '/home/anna/.local/state/countersign'
 /** The caller’s shell is set up for another account. */
 const SHELL = { SVC_STATE_DIR: '/home/anna/mine', XDG_STATE_HOME: '/home/anna/xdg' }
 
-function folderOn(platform: 'linux' | 'darwin', scope: Scope, wish: Wish) {
+function folderOn(platform: 'linux' | 'darwin', scope: ServiceScope, wish: Wish) {
   const home = platform === 'linux' ? '/home/anna' : '/Users/anna'
   const { machine } = fakeMachine({ platform, uid: 1000, home, env: SHELL, ...wish })
   const wanted = { scope, program: ['/c'] as const, home, uid: 1000, env: SHELL }

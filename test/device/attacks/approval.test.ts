@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import type { Door } from '../../../src/api/port.ts'
+import type { UnauthenticatedClient } from '../../../src/api/port.ts'
 import { publicKeys } from '../../../src/crypto/device-keys.ts'
 import type { LoggedKeys } from '../../../src/crypto/device-public-keys.ts'
 import { PREFIX, newId } from '../../../src/crypto/encoding/id.ts'
@@ -65,7 +65,7 @@ function scripted() {
         return enrol(said as Shown, true)
       },
     },
-  } as unknown as Door
+  } as unknown as UnauthenticatedClient
   return {
     server,
     script,
@@ -177,7 +177,7 @@ describe('an account server that names another account once it has seen the keys
       ...door,
       enrolment: {
         ...door.enrolment,
-        further: async (input: Parameters<Door['enrolment']['further']>[0]) => ({
+        further: async (input: Parameters<UnauthenticatedClient['enrolment']['further']>[0]) => ({
           ...(await door.enrolment.further(input)),
           account_id: script.names.account_id ?? '',
         }),

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
-import { publicKeys, type DeviceKeys } from '../../../src/crypto/device-keys.ts'
+import { publicKeys, type DeviceKeyPairs } from '../../../src/crypto/device-keys.ts'
 import { readEnvelope } from '../../../src/crypto/envelope-form.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { thumbprint } from '../../../src/crypto/jose/jwk.ts'
@@ -21,7 +21,7 @@ import { honest, lied, membersOf, showingLog } from './lying.ts'
 import { type Desk, connected, isIn, verifies, worldOf } from '../people.ts'
 
 /** Returns a key-log entry with these members, signed by a key. */
-const signed = ({ sign }: Pick<DeviceKeys, 'sign'>, members: Record<string, unknown>): string =>
+const signed = ({ sign }: Pick<DeviceKeyPairs, 'sign'>, members: Record<string, unknown>): string =>
   signJws('keylog+jws', thumbprint(sign.jwk), members, sign.secret)
 
 const prevOf = (entry: string) => encodeBase64url(hashOf(entry))

@@ -1,7 +1,7 @@
 /** Tests when the index of codes is updated. Time passes only when the test advances it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newSchedule } from '../../../src/device/codes/code-schedule.ts'
+import { newCodeSchedule } from '../../../src/device/codes/code-schedule.ts'
 import { MINUTE, T0, W0 } from '../bench.ts'
 
 const SLICE_MS = 1
@@ -20,7 +20,7 @@ function workshop({ units = 0, codes = FEW } = {}) {
   let timers: { ms: number; call: () => void }[] = []
   const left = { units, error: null as Error | null }
   const slices: { windows: readonly number[]; ms: number }[] = []
-  const schedule = newSchedule({
+  const schedule = newCodeSchedule({
     codes: () => codes,
     pace: {
       elapsed: () => elapsed,

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import {
   followCode,
-  isActive,
+  isPublicCodeActive,
   publicWords,
   shareCode,
 } from '../../../src/device/codes/public-code.ts'
@@ -38,7 +38,7 @@ describe('the public code of who revokes a device', () => {
     await ada.revoke(laptop.deviceId)
     assert.deepEqual([await isOn(ada), await secretOf(ada)], [false, null])
     assert.equal((await profile.read({}, at(ada))).public_code, null)
-    assert.deepEqual([isActive(ada.device()), await wordsOf(ada)], [false, null])
+    assert.deepEqual([isPublicCodeActive(ada.device()), await wordsOf(ada)], [false, null])
     await switchOn(ada)
     const secret = await secretOf(ada)
     assert.notEqual(secret, null)
@@ -54,10 +54,10 @@ describe('the public code of who revokes a device', () => {
     const phone = await world.further(ada, 'phone')
     assert.equal(await followCode(phone.device(), phone.account()), true)
     await ada.revoke(laptop.deviceId)
-    assert.equal(isActive(ada.device()), false)
-    assert.equal(isActive(phone.device()), true)
+    assert.equal(isPublicCodeActive(ada.device()), false)
+    assert.equal(isPublicCodeActive(phone.device()), true)
     await phone.sync()
-    assert.deepEqual([isActive(phone.device()), await wordsOf(phone)], [false, null])
+    assert.deepEqual([isPublicCodeActive(phone.device()), await wordsOf(phone)], [false, null])
     // A secret that was shared but not switched on is not reused either.
     const shared = await shareCode(phone.account())
     assert.notEqual(Buffer.from(shared).toString('base64url'), old)
@@ -90,7 +90,7 @@ describe('the public code of who revokes a device', () => {
       }),
     )
     await slow.sync()
-    assert.equal(isActive(slow.device()), true)
+    assert.equal(isPublicCodeActive(slow.device()), true)
     assert.notEqual(await wordsOf(slow), null)
   })
 })

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { dismissed } from '../../../src/device/connections/ignored-connections.ts'
 import { remove, rotateNow } from '../../../src/device/connections/members.ts'
 import { noWords } from '../../../src/device/connections/no-words.ts'
-import { leave } from '../../../src/handlers/connections.ts'
+import { leaveConnection } from '../../../src/handlers/connections.ts'
 import { cameBack, checkRoles, toInvite } from './history-roles.ts'
 import { confirmNow, isStolen, paperInForce, type Scene, syncNamed } from './history-steps.ts'
 import { activeIn, hasSecret, memberIn, type Truth, truthOf, truths } from './history-truth.ts'
@@ -268,7 +268,7 @@ export async function allLeave(scene: Scene): Promise<void> {
   for (const { state, account, device } of liveOf(scene)) {
     await device.sync.run('request')
     for (const id of state.connections.ids().toSorted()) {
-      await leave(id, account, device, 'end')
+      await leaveConnection(id, account, device, 'end')
       assert.equal(state.connections.get(id), null)
     }
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { keyCommitment } from '../../../src/crypto/key-commitment.ts'
 import { openConnection } from '../../../src/device/connections/connections.ts'
-import { invite } from '../../../src/device/connections/invites.ts'
+import { inviteMembers } from '../../../src/device/connections/invites.ts'
 import { setRole } from '../../../src/device/connections/members.ts'
 import type { State } from '../../../src/state/state.ts'
 import { T0 } from '../bench.ts'
@@ -46,7 +46,8 @@ async function opened(first: Seat, seats: readonly Seat[], full: boolean): Promi
   const { id } = await openConnection(first.device, first.account, wanted, made)
   if (!full) return id
   const [other, third] = [2, 4].map((at) => seats[at]!.identity.account)
-  for (const user_id of [other!, third!]) await invite(first.device, first.account, id, { user_id })
+  for (const user_id of [other!, third!])
+    await inviteMembers(first.device, first.account, id, { user_id })
   for (const seat of [...seats, ...seats]) await seat.device.sync.run('request')
   await setRole(first.device, first.account, id, { member: other!, role: 'owner' })
   for (const seat of seats) await seat.device.sync.run('request')

@@ -12,7 +12,7 @@ import { newRecoverySeed, recoveryKeyOf } from '../../../src/crypto/recovery-pap
 import { Refusal } from '../../../src/crypto/refusal.ts'
 import { confirmSeats } from '../../../src/device/connections/confirmed-members.ts'
 import type { Device } from '../../../src/device/device.ts'
-import { invite } from '../../../src/device/connections/invites.ts'
+import { inviteMembers } from '../../../src/device/connections/invites.ts'
 import { pullKeyLog } from '../../../src/device/logs/key-log.ts'
 import { judgeHolds } from '../../../src/device/logs/connection-record.ts'
 import { leaveOrEnd, remove, rotateNow, setRole } from '../../../src/device/connections/members.ts'
@@ -20,7 +20,7 @@ import { putRecoveryKey, readRecoveryKey } from '../../../src/device/trust/recov
 import { revoke } from '../../../src/device/session/revocation.ts'
 import { renewNow } from '../../../src/device/sync/seal-renewal.ts'
 import { AppError } from '../../../src/errors.ts'
-import { leave } from '../../../src/handlers/connections.ts'
+import { leaveConnection } from '../../../src/handlers/connections.ts'
 import { Crash, dyingAt, lyingTo } from './history-lies.ts'
 import type { Step, What } from './history-plans.ts'
 import type { memoryServer } from '../memory-server.ts'
@@ -154,7 +154,7 @@ async function act(scene: Scene, by: Seat, what: What, on: Device, account: Acco
     case 'invite': {
       const user_id = accountOf(what.whom)
       scene.byHand.add(`${id} ${connection} ${user_id}`)
-      await invite(on, account, connection, { user_id })
+      await inviteMembers(on, account, connection, { user_id })
       if (what.do === 'add') await on.sync.run('request')
       return
     }
@@ -170,7 +170,7 @@ async function act(scene: Scene, by: Seat, what: What, on: Device, account: Acco
       await leaveOrEnd(on, account, connection)
       return
     case 'end':
-      return leave(connection, account, on, 'end')
+      return leaveConnection(connection, account, on, 'end')
     case 'rotate':
       await rotateNow(on, account, connection)
       return

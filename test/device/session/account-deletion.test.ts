@@ -5,12 +5,19 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
 import { openTokens } from '../../../src/auth/tokens.ts'
-import { deleteAccount, finishDeletion } from '../../../src/device/session/account-deletion.ts'
-import { dropDeparted, noteDeparted, present } from '../../../src/device/logs/deleted-members.ts'
+import {
+  requestAccountDeletion,
+  finishDeletion,
+} from '../../../src/device/session/account-deletion.ts'
+import {
+  dropDeparted,
+  noteDeparted,
+  presentMembers,
+} from '../../../src/device/logs/deleted-members.ts'
 import { leaveOrEnd, remove, setRole } from '../../../src/device/connections/members.ts'
 import { rememberedRoster } from '../../../src/device/logs/roster-cache.ts'
 import { AppError } from '../../../src/errors.ts'
-import { leave } from '../../../src/handlers/connections.ts'
+import { leaveConnection } from '../../../src/handlers/connections.ts'
 import type { State } from '../../../src/state/state.ts'
 import { newMeta } from '../meta.ts'
 import {
@@ -88,7 +95,7 @@ describe('a connection with one other', () => {
     assert(!JSON.stringify(bob.state.connections.get(id)).includes(adaId))
     await bob.sync()
     assert.equal(rosterOf(bob, id).epoch, 2, 'one new secret is enough')
-    await leave(id, bob.account(), bob.device())
+    await leaveConnection(id, bob.account(), bob.device())
     assert.deepEqual(opsOf(bob, id).slice(-1), ['leave'], 'by a signature, which stays')
     isDeleted(world, id)
     await bob.sync()
@@ -255,9 +262,9 @@ describe('what the account server says of who departed', () => {
       ...roster,
       epoch,
       members: roster.members.map((account) => ({ account })),
-    }) as unknown as Parameters<typeof present>[1]
-  const seen = (state: Parameters<typeof present>[0], epoch = 3) => {
-    const { members, rotationPending } = present(state, rosterIn(epoch))
+    }) as unknown as Parameters<typeof presentMembers>[1]
+  const seen = (state: Parameters<typeof presentMembers>[0], epoch = 3) => {
+    const { members, rotationPending } = presentMembers(state, rosterIn(epoch))
     return [members.map(({ account }) => account).join(''), rotationPending]
   }
   for (const [name, said, members, due] of cases)
@@ -295,7 +302,7 @@ describe('what the account server says of who departed', () => {
     await bob.sync()
     const noted = () => rowsOf(bob.state).filter((row) => row.includes(`departed ${id}`))
     assert.equal(noted().length, 1)
-    await leave(id, bob.account(), bob.device())
+    await leaveConnection(id, bob.account(), bob.device())
     assert.deepEqual(noted(), [])
   })
 })
@@ -438,7 +445,7 @@ describe('this device', () => {
     const { seat, state } = ada
     const failing = { ...ada, keychain: locked }
     await assert.rejects(
-      deleteAccount(
+      requestAccountDeletion(
         { state, keychain: failing.keychain, seat, now: () => 0, log: () => undefined },
         ada.device(),
       ),

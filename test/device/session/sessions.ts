@@ -2,7 +2,7 @@
 import type { Account } from '../../../src/api/port.ts'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { signConsent } from '../../../src/crypto/logs/consent.ts'
-import { type DeviceKeys, type KeyPair, publicKeys } from '../../../src/crypto/device-keys.ts'
+import { type DeviceKeyPairs, type KeyPair, publicKeys } from '../../../src/crypto/device-keys.ts'
 import { newDeviceKeys } from '../../crypto/keys.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { thumbprint } from '../../../src/crypto/jose/jwk.ts'
@@ -148,7 +148,7 @@ async function takeSeat(
     first: Seat
     state: State
     id: string
-    keys: DeviceKeys
+    keys: DeviceKeyPairs
     entries: readonly string[]
     isThief?: boolean
   },

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Door } from '../../../src/api/port.ts'
+import type { UnauthenticatedClient } from '../../../src/api/port.ts'
 import { AppError } from '../../../src/errors.ts'
 import { approved } from '../approving.ts'
 import { type TestServer, testServer } from './sign-in-server.ts'
@@ -144,7 +144,7 @@ describe('what belongs to one account server', () => {
     const keys = laptop.keychain.get('device')
     const shown: string[] = []
     const { signIns, enrolment } = second.door
-    const told: Door['enrolment']['create'] = async (input) => {
+    const told: UnauthenticatedClient['enrolment']['create'] = async (input) => {
       shown.push(input.body.entry)
       return enrolment.create(input)
     }

@@ -1,7 +1,7 @@
 /** Tests machine accounts, which sign in with a key in place of a person. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Door } from '../../../src/api/port.ts'
+import type { UnauthenticatedClient } from '../../../src/api/port.ts'
 import { newDeviceKeys } from '../../crypto/keys.ts'
 import { revokeDevice } from '../../../src/crypto/logs/key-log-entries.ts'
 import { nameToSign } from '../../../src/device/identity/signed-name.ts'
@@ -128,7 +128,10 @@ describe('a machine account', () => {
     await second.flow.machine({ key, reset: false })
     const keys = second.keychain.get('device')
     const { signIns } = server.door
-    const door = { ...server.door, signIns: { ...signIns, read: away } } as unknown as Door
+    const door = {
+      ...server.door,
+      signIns: { ...signIns, read: away },
+    } as unknown as UnauthenticatedClient
     await assert.rejects(
       second.restart({ door }).flow.machine({ key, reset: true }),
       refusedWith('backend_unavailable'),

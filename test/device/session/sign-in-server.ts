@@ -1,7 +1,7 @@
 /**
  * An account server in memory, as devices see it while they sign in. The test can make it lie.
  */
-import type { Account, Door } from '../../../src/api/port.ts'
+import type { Account, UnauthenticatedClient } from '../../../src/api/port.ts'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { readAssertion, verifyAssertion } from '../../../src/crypto/jose/client-assertion.ts'
 import { publicKeys } from '../../../src/crypto/device-keys.ts'
@@ -284,7 +284,7 @@ export function testServer(origin = ORIGIN) {
     origin,
     now: () => clock.ms,
     clock,
-    door: door as unknown as Door,
+    door: door as unknown as UnauthenticatedClient,
     accountOf,
     logs,
     devices,

@@ -1,7 +1,7 @@
 /** Tests a person’s sign-in on one device: codes, resets, and refusals. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Door } from '../../../src/api/port.ts'
+import type { UnauthenticatedClient } from '../../../src/api/port.ts'
 import { type TestServer, testServer } from './sign-in-server.ts'
 import { EMAIL, type Laptop, away, losing, newLaptop, refusedWith, written } from './signing-in.ts'
 
@@ -119,7 +119,10 @@ describe('a person’s first device', () => {
     const laptop = newLaptop(t, server)
     await laptop.flow.begin(EMAIL)
     const dead = laptop.restart({
-      door: { ...server.door, enrolment: { create: away, further: away } } as unknown as Door,
+      door: {
+        ...server.door,
+        enrolment: { create: away, further: away },
+      } as unknown as UnauthenticatedClient,
     })
     await assert.rejects(dead.flow.code({ code: server.code(), reset: false }))
     const keys = laptop.keychain.get('device')
@@ -170,7 +173,7 @@ describe('a person’s first device', () => {
         ...server.door,
         enrolment: {
           ...server.door.enrolment,
-          create: async (input: Parameters<Door['enrolment']['create']>[0]) => ({
+          create: async (input: Parameters<UnauthenticatedClient['enrolment']['create']>[0]) => ({
             ...(await server.door.enrolment.create(input)),
             [wrong]: lie,
           }),

@@ -151,7 +151,7 @@ describe('a device whose revocation never arrived, and whose session ends later'
     const { state } = laptop
     const report = { ok: true, error: null } as SyncReport
     await newPull({
-      demandSeat: () => undefined,
+      requireSession: () => undefined,
       state,
       identity: laptop.identity(),
       account: laptop.seat.account(),

@@ -1,7 +1,7 @@
 /** A device before its first sign-in, over the account server of the test. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import type { Account, Door } from '../../../src/api/port.ts'
+import type { Account, UnauthenticatedClient } from '../../../src/api/port.ts'
 import { type Approver, newApprover } from '../../../src/device/approval/approver.ts'
 import { openCodes } from '../../../src/device/codes/codes.ts'
 import type { Device } from '../../../src/device/device.ts'
@@ -22,7 +22,7 @@ export const EMAIL = 'ada@example.org'
 export interface Place {
   readonly origin: string
   now(): number
-  readonly door: Door
+  readonly door: UnauthenticatedClient
   accountOf(identity: Identity, keychain: Keychain, again: () => Promise<unknown>): Account
   /** Returns the newest code that was mailed. */
   code(email: string): string | Promise<string>
@@ -31,7 +31,7 @@ export interface Place {
 interface Parts {
   readonly state: State
   readonly keychain: Keychain
-  readonly door: Door
+  readonly door: UnauthenticatedClient
   readonly account: (account: Account) => Account
   readonly server: string | null
   /** The local clock, if it is not the server’s: Unix milliseconds. */
@@ -79,7 +79,7 @@ function laptopOver(server: Place, name: string, parts: Parts) {
   function approverHere(): Approver {
     const identity = seat.identity() as Identity
     const codes = openCodes(state, openVault(keychain, state.secrets), identity.account)
-    return newApprover({ identity, state, codes, now, demandSeat: () => undefined })
+    return newApprover({ identity, state, codes, now, requireSession: () => undefined })
   }
   const names = { display_name: 'Ada', device_name: name, platform: 'linux' } as const
   const flow: SignInFlow = newSignIn({
@@ -136,12 +136,12 @@ export function crashing<T extends object>(of: T, step: () => void): T {
 
 /** Returns a door that loses the answers of one row a number of times, after the server acted. */
 export function losing(
-  door: Door,
+  door: UnauthenticatedClient,
   group: 'signIns' | 'enrolment',
   row: string,
   times: number,
   code: AppError['code'],
-): Door {
+): UnauthenticatedClient {
   let left = times
   const rows = door[group] as Readonly<Record<string, unknown>>
   const call = rows[row] as (input: unknown) => Promise<unknown>

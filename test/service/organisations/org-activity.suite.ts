@@ -105,7 +105,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         ].toSorted(),
       }
     }
-    async function demandExact(organisation: string): Promise<void> {
+    async function requireExact(organisation: string): Promise<void> {
       const { kept, counted } = await counts(organisation)
       assert.deepEqual(kept, counted)
     }
@@ -174,7 +174,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
               ...one,
             })),
           )
-          await demandExact(organisation)
+          await requireExact(organisation)
         })
 
         if (what !== 'a machine account')
@@ -275,7 +275,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         )
         await assert.rejects(push(ada, [entryOf('verified'), entryOf('no' as 'echo')]))
         assert.deepEqual(await events(ada), ['machine_created'])
-        await demandExact(ada.organisation)
+        await requireExact(ada.organisation)
       })
 
       test('what a transaction undoes is not counted either', async () => {
@@ -325,7 +325,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
             ['stamp', 10],
           ],
         )
-        await demandExact(ada.organisation)
+        await requireExact(ada.organisation)
       })
 
       test('members who delete their accounts at once', async () => {
@@ -344,7 +344,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
           { event: 'member_left', count: 8 },
           { event: 'verification', count: 8 },
         ])
-        await demandExact(ada.organisation)
+        await requireExact(ada.organisation)
       })
 
       test('alerts that fire on all of it, are changed and lose whom they tell meanwhile', async () => {
@@ -389,7 +389,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
           ['member_left', 4],
         ] as const)
           assert.equal(counts.get(event), count, event)
-        await demandExact(ada.organisation)
+        await requireExact(ada.organisation)
       })
     })
 
@@ -436,7 +436,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
                   act(person, ada).catch(heard),
                 ]),
               )
-              await demandExact(ada.organisation)
+              await requireExact(ada.organisation)
             }
             assert.deepEqual(refused, [])
           })
@@ -602,7 +602,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
           Array.from({ length: 100 }, (_, i) => [`P${119 - i}`, 120 - i]),
         )
         assert.deepEqual(by_event, [{ event: 'stamp', count: (120 * 121) / 2 }])
-        await demandExact(ada.organisation)
+        await requireExact(ada.organisation)
       })
 
       for (const [what, query, path] of [

@@ -2,7 +2,7 @@ import type { Connection } from '../../../api/rest/connections.ts'
 import { AppError } from '../../../errors.ts'
 import type { Api, Command, Invocation } from '../../command.ts'
 import { ownId } from './connection-members.ts'
-import { isActive, readConnection } from './connection.ts'
+import { isActive, readShownConnection } from './connection.ts'
 import { withPrompt } from '../../prompt.ts'
 import { shown } from '../../table.ts'
 
@@ -99,7 +99,7 @@ const ending = (way: Way, help: string): Command => ({
     const { args, options, withApi, print, say } = invocation
     const [id = ''] = args
     const target = await withApi(async (api) => ({
-      connection: await readConnection(api, id),
+      connection: await readShownConnection(api, id),
       own: await ownId(api),
     }))
     const misfit = way.misfit(target)

@@ -1,7 +1,7 @@
 import type { Connection, Member } from '../../../api/rest/connections.ts'
 import { AppError } from '../../../errors.ts'
 import { type Api, type Command, UsageError } from '../../command.ts'
-import { isActive, nameOfMember, readConnection } from './connection.ts'
+import { isActive, nameOfMember, readShownConnection } from './connection.ts'
 import { shown, table } from '../../table.ts'
 
 /** Returns the id of the signed-in account. */
@@ -26,7 +26,7 @@ export const connectionMembers: Command = {
   args: [1, 1],
   async run({ args: [id = ''], withApi, print }) {
     const { own, members } = await withApi(async (api) => {
-      const connection = await readConnection(api, id)
+      const connection = await readShownConnection(api, id)
       return { own: await ownId(api), members: connection.members }
     })
     print(
@@ -54,7 +54,7 @@ Who is only invited, by account (acc_…) or by mailbox (inv_…), loses the inv
   args: [2, 2],
   async run({ args: [id = '', mid = ''], withApi, print, say }) {
     const member = await withApi(async (api) => {
-      const found = memberOf(await readConnection(api, id), mid)
+      const found = memberOf(await readShownConnection(api, id), mid)
       if ((await ownId(api)) === mid)
         throw new AppError('invalid_state', `That is you: "countersignd connection leave ${id}".`)
       await api.members.remove({ id, mid })
@@ -78,7 +78,7 @@ export const connectionRole: Command = {
     if (role !== 'owner' && role !== 'member')
       throw new UsageError('A role is owner or member; give one of them.')
     const changed = await withApi(async (api) => {
-      memberOf(await readConnection(api, id), mid)
+      memberOf(await readShownConnection(api, id), mid)
       return api.rosters.role({ id, mid, body: { role } })
     })
     print(changed, [])

@@ -2,7 +2,7 @@ import { every } from '../../../api/cursor.ts'
 import { calledOf } from '../../../api/name-text.ts'
 import type { Connection, Member } from '../../../api/rest/connections.ts'
 import { AppError } from '../../../errors.ts'
-import { byId, idOf } from '../../by-id.ts'
+import { byId, readId } from '../../by-id.ts'
 import { type Api, type Command, type Invocation, UsageError } from '../../command.ts'
 import { STATE, given } from '../../filters.ts'
 import { WORDS_OPTION, afterWords, wordsLine } from './first-contact.ts'
@@ -13,7 +13,7 @@ import { shown, table } from '../../table.ts'
  * Reads a connection from the account server.
  * @throws AppError not_found with the message of the command line
  */
-export const readConnection = (api: Api, id: string): Promise<Connection> =>
+export const readShownConnection = (api: Api, id: string): Promise<Connection> =>
   byId('connection', id, () => api.connections.read({ id }))
 
 /** Returns whether a member has joined the connection and is not only invited. */
@@ -38,7 +38,7 @@ Lists connections, newest first.
     const those = {
       ...(given(options, ['state']) as { state?: Connection['state'] }),
       ...(favorite === true ? { favorite } : {}),
-      ...(tag === undefined ? {} : { tag_id: idOf('tag', String(tag)) }),
+      ...(tag === undefined ? {} : { tag_id: readId('tag', String(tag)) }),
     }
     const items = await withApi((api) =>
       every((query) => api.connections.list({ ...query, ...those })),
@@ -68,7 +68,7 @@ function presetOf({ preset, 'no-preset': none }: Invocation['options']) {
     throw new UsageError('Give either --preset or --no-preset, not both.')
   if (none === true) return { preset_id: null }
   if (preset === undefined) return {}
-  return { preset_id: idOf('preset', String(preset)) }
+  return { preset_id: readId('preset', String(preset)) }
 }
 
 export const connectionCreate: Command = {
@@ -137,7 +137,7 @@ export const connectionShow: Command = {
   args: [1, 1],
   async run({ args: [id = ''], withApi, print }) {
     const [connection, tags, [secret = '', waits]] = await withApi(async (api) => {
-      const read = await readConnection(api, id)
+      const read = await readShownConnection(api, id)
       const all = read.tag_ids.length === 0 ? [] : await every((query) => api.tags.list(query))
       const assigned = all.filter((tag) => read.tag_ids.includes(tag.id))
       return [read, assigned, await secretOf(api, read)]

@@ -2,7 +2,7 @@ import type { GuestCode } from '../../../api/rest/guest-codes.ts'
 import { AppError } from '../../../errors.ts'
 import { byId } from '../../by-id.ts'
 import { type Command, UsageError } from '../../command.ts'
-import { seconds } from '../../duration.ts'
+import { parseSeconds } from '../../duration.ts'
 import { STATE, given } from '../../filters.ts'
 import { every } from '../../../api/cursor.ts'
 import { table } from '../../table.ts'
@@ -58,7 +58,9 @@ On a call, whoever places it speaks first; the other says theirs only after the 
     if (label === undefined) throw new UsageError('--label says who the guest is; give one.')
     const body = {
       label: String(label),
-      ...(lifetime === undefined ? {} : { expires_in: seconds('expires-in', String(lifetime)) }),
+      ...(lifetime === undefined
+        ? {}
+        : { expires_in: parseSeconds('expires-in', String(lifetime)) }),
     }
     const create = (more: { external_member_id?: string }) =>
       withApi((api) => api.guestCodes.create({ body: { ...body, ...more } }))

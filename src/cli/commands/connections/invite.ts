@@ -3,7 +3,7 @@ import type { Invitation } from '../../../api/rest/invitations.ts'
 import { AppError, EXIT } from '../../../errors.ts'
 import { byId, ofAccount } from '../../by-id.ts'
 import type { Api, Command, Invocation } from '../../command.ts'
-import { isActive, readConnection } from './connection.ts'
+import { isActive, readShownConnection } from './connection.ts'
 import { STATE, given } from '../../filters.ts'
 import {
   WORDS_OPTION,
@@ -50,7 +50,7 @@ take in nobody.
     const body = inviteeOf(whom)
     return withApi(async (api) => {
       // Read first, so that a later not_found cannot mean the connection.
-      const before = await readConnection(api, id)
+      const before = await readShownConnection(api, id)
       const add = () => api.members.add({ id, body })
       const made = await ('user_id' in body ? ofAccount(add) : add())
       const line = `${made.id}  ${shown(invitedOf(made))}`

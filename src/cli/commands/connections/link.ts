@@ -1,7 +1,7 @@
 import { every } from '../../../api/cursor.ts'
 import type { OpenLink, OpenLinkRequest } from '../../../api/rest/open-links.ts'
 import { AppError } from '../../../errors.ts'
-import { byId, idOf } from '../../by-id.ts'
+import { byId, readId } from '../../by-id.ts'
 import type { Api, Command } from '../../command.ts'
 import { STATE, given } from '../../filters.ts'
 import { shown, table } from '../../table.ts'
@@ -43,7 +43,7 @@ has confirmed their mailbox ("countersignd link requests"), and nobody is connec
     const body = {
       ...(title === undefined ? {} : { title: String(title) }),
       ...(slug === undefined ? {} : { slug: String(slug) }),
-      ...(preset === undefined ? {} : { preset_id: idOf('preset', String(preset)) }),
+      ...(preset === undefined ? {} : { preset_id: readId('preset', String(preset)) }),
     }
     const made = await withApi((api) => api.openLinks.create({ body }))
     print(made, made.url)

@@ -2,7 +2,7 @@ import { every } from '../../../api/cursor.ts'
 import { AlertEvent, type OrgAlert } from '../../../api/rest/org.ts'
 import { byId } from '../../by-id.ts'
 import { type Command, type Invocation, UsageError } from '../../command.ts'
-import { seconds, span } from '../../duration.ts'
+import { parseSeconds, span } from '../../duration.ts'
 import { shown, table } from '../../table.ts'
 
 const lineOf = ({ id, name }: Pick<OrgAlert, 'id' | 'name'>) => `${id}  ${shown(name)}`
@@ -58,7 +58,7 @@ function timesOf(text: string): number {
  * @throws UsageError
  */
 function minutesOf(text: string): number {
-  const minutes = seconds('window', text) / 60
+  const minutes = parseSeconds('window', text) / 60
   if (!Number.isInteger(minutes))
     throw new UsageError(`--window takes whole minutes, as in 10m or 2h, not "${text}".`)
   return minutes

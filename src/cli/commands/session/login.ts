@@ -1,6 +1,6 @@
 import { type Command, type Invocation, UsageError } from '../../command.ts'
 import { type Prompt, withPrompt } from '../../prompt.ts'
-import { finish, signInByMail } from './sign-in-steps.ts'
+import { finishSignIn, signInByMail } from './sign-in-steps.ts'
 import { type Reset, resetting } from './vouched-reset.ts'
 
 const SECOND_DEVICE = `
@@ -29,7 +29,7 @@ export async function signIn(
   const how = reset === null ? {} : await resetting(invocation, prompt, reset, { key })
   const seen = await withApi((api) => api.signIn.machine({ body: { key, ...how } }))
   if (seen.state === 'awaiting_approval') io.stderr.write(SECOND_DEVICE)
-  return finish(invocation, prompt, seen)
+  return finishSignIn(invocation, prompt, seen)
 }
 
 /**

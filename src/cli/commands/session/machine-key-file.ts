@@ -90,7 +90,7 @@ function isFolder(path: string): boolean {
  * Checks that the folder of a file exists and is writable.
  * @throws StartError failed
  */
-export function demandFolder(path: string): void {
+export function requireFolder(path: string): void {
   const folder = dirname(path)
   if (!isFolder(folder))
     throw new StartError(

@@ -6,7 +6,7 @@ import { decodeBase64url } from '../../../crypto/encoding/base64url.ts'
 import { signAssertion } from '../../../crypto/jose/client-assertion.ts'
 import { AppError, StartError } from '../../../errors.ts'
 import { valueOf } from '../../../remote/answer.ts'
-import { type Answer, openTransport } from '../../../remote/transport.ts'
+import { type TransportResponse, openTransport } from '../../../remote/transport.ts'
 import { readAuthority } from '../../../remote/authority.ts'
 import { Passing } from '../../../remote/faults.ts'
 import { type Command, UsageError } from '../../command.ts'
@@ -22,7 +22,7 @@ type Reply = v.InferOutput<typeof oauth.token.reply>
  */
 const Refused = v.object({ error: v.string(), error_description: v.optional(v.string()) })
 
-function jsonOf({ body }: Answer): unknown {
+function jsonOf({ body }: TransportResponse): unknown {
   try {
     return JSON.parse(body.toString('utf8'))
   } catch {
@@ -30,7 +30,7 @@ function jsonOf({ body }: Answer): unknown {
   }
 }
 
-function replyOf(answer: Answer, endpoint: string): Reply {
+function replyOf(answer: TransportResponse, endpoint: string): Reply {
   // An outage or a rate limit is handled as for every route. It is not a rejection of the client.
   if (answer.status >= 500 || answer.status === 429)
     return valueOf(answer, oauth.token, new URL(endpoint).origin) as Reply

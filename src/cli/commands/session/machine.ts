@@ -6,7 +6,7 @@ import {
   type HalfKey,
   completeKeyFile,
   createKeyFile,
-  demandFolder,
+  requireFolder,
   dropKeyFile,
   leftKey,
 } from './machine-key-file.ts'
@@ -88,7 +88,7 @@ Then, on the machine it is for: "countersignd login --machine --key-file FILE", 
     if (file === undefined || file === '')
       throw new UsageError('--key-file says where its key is written; give one.')
     const path = String(file)
-    demandFolder(path)
+    requireFolder(path)
     const left = leftKey(path)
     const organisation_id = await withApi((api) => organisationId(api, String(org)))
     const key = left ?? newKey()

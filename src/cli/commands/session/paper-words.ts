@@ -59,7 +59,7 @@ function take(line: string, words: string[], belongs: Belongs, isTerminal: boole
  *   are right; `empty`: the action for an empty line at a terminal
  * @throws AppError invalid_state if not all words are given, validation_failed in a script
  */
-export async function readWords(
+export async function readPaperWords(
   asking: Asking,
   of: { words?: string[]; belongs?: Belongs; empty?: () => Promise<unknown> } = {},
 ): Promise<string[]> {
@@ -95,7 +95,7 @@ function slipped(words: string[]): string {
 export async function readPaper(asking: Asking): Promise<KeyPair> {
   const { io, prompt, otherwise } = asking
   for (let words: string[] = []; ;) {
-    words = await readWords(asking, { words })
+    words = await readPaperWords(asking, { words })
     try {
       return recoveryKeyOf(parsePaper(words.join(' ')))
     } catch (error) {

@@ -10,9 +10,9 @@ import { vouchFor } from '../../../crypto/logs/key-log-entries.ts'
 import { newRecoverySeed, paperWords, recoveryKeyOf } from '../../../crypto/recovery-paper.ts'
 import { AppError, type Code } from '../../../errors.ts'
 import { type Command, type Invocation, UsageError } from '../../command.ts'
-import { demandNew, writeNew } from '../../new-file.ts'
+import { requireNew, writeNew } from '../../new-file.ts'
 import { onOwnScreen, requireScreen } from '../../alternate-screen.ts'
-import { readPaper, readWords } from './paper-words.ts'
+import { readPaper, readPaperWords } from './paper-words.ts'
 import { type Prompt, withPrompt } from '../../prompt.ts'
 import { recoveryPage } from './recovery-page.ts'
 import { shown } from '../../table.ts'
@@ -113,7 +113,7 @@ async function onPaper(running: Running, words: readonly string[]): Promise<void
   }
   const belongs = (word: string, at: number) => words[at] === word
   try {
-    await readWords({ io, prompt, otherwise: NOTHING }, { belongs, empty: show })
+    await readPaperWords({ io, prompt, otherwise: NOTHING }, { belongs, empty: show })
   } catch (error) {
     // The words on the page are not in force, so the page is deleted.
     if (page !== null) await rm(page, { force: true })
@@ -176,7 +176,7 @@ them, those of the paper that is replaced.`,
     withPrompt(invocation.io, async (prompt) => {
       const { options, json, withApi, print, say } = invocation
       const { page } = options
-      if (page !== undefined) demandNew(String(page), '--page')
+      if (page !== undefined) requireNew(String(page), '--page')
       if (json && page === undefined && !prompt.isTerminal)
         throw new UsageError('Without a terminal, --json goes with --page: both write the output.')
       // Checked before the user types the old words.

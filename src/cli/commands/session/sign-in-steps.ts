@@ -135,7 +135,7 @@ async function syncOnce(asking: Asking): Promise<void> {
 }
 
 /** Completes the sign-in of an enrolled device. An approved device skips the approval. */
-export async function finish(
+export async function finishSignIn(
   invocation: Asking & Pick<Invocation, 'print'>,
   prompt: Prompt,
   seen: SignIn,
@@ -158,5 +158,5 @@ export async function signInByMail(
 ): Promise<number> {
   const seen = await begun(invocation, how)
   const come = seen.state === 'code_sent' ? await enrolled(invocation, prompt, how) : seen
-  return finish(invocation, prompt, come)
+  return finishSignIn(invocation, prompt, come)
 }
