@@ -12,12 +12,12 @@ const loaded = new Map<string, { exports: unknown }>()
  * The `require` of the bundle's scripts and libraries. Names of files are as in the build folder.
  */
 function requireCarried(name: string): unknown {
-  if (!name.startsWith('..')) {
+  if (!name.startsWith('./')) {
     const builtin = process.getBuiltinModule(name) as unknown
     if (builtin === undefined) throw new Error(`There is no ${name} in this executable.`)
     return builtin
   }
-  const path = name.slice('..'.length)
+  const path = name.slice('./'.length)
   let module = loaded.get(path)
   if (module === undefined) {
     loaded.set(path, (module = { exports: {} }))
