@@ -5,7 +5,8 @@
  */
 import { isWord } from '../words.ts'
 
-const CUT = '[redacted]'
+/** Replaces a secret. */
+export const CUT = '[redacted]'
 
 /**
  * Each takes time linear in the text, since callers choose its content. An expression that may

@@ -19,4 +19,8 @@ export function requireWords(typed: string, expected: readonly string[], otherwi
 }
 
 const areSame = (typed: string, expected: readonly string[]): boolean =>
-  asTyped(() => sameWords(typed, expected), { wanted: 'Four words are wanted', suggests: 'Is it' })
+  asTyped(() => sameWords(typed, expected), {
+    typed,
+    wanted: 'Four words are wanted',
+    suggests: 'Is it',
+  })

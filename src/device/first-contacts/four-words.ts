@@ -109,6 +109,7 @@ export async function approveByWords(
 ): Promise<Invitation> {
   const { state, now, identity } = device
   const words = asTyped(() => parseWords(typed, CONTACT_WORDS).words.join(' '), {
+    typed,
     wanted: 'Four words are wanted',
   })
   const before = state.firstContacts.get(id)
