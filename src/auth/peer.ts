@@ -54,7 +54,8 @@ type Owners = ReadonlyMap<string, number | null>
  */
 export function ownersIn(listing: string): Owners {
   const owners = new Map<string, number | null>()
-  const inodes = new Map<string, string | undefined>()
+  /** The inode of the socket with these addresses; null for several sockets. */
+  const inodes = new Map<string, string | null | undefined>()
   // The first line is the heading.
   let start = listing.indexOf('\n') + 1
   while (start > 0 && start < listing.length) {
@@ -70,7 +71,7 @@ export function ownersIn(listing: string): Owners {
       const isAlone = !owners.has(ends) || inodes.get(ends) === inode
       const isLive = state === ESTABLISHED && inode !== '0' && isAlone
       owners.set(ends, isLive ? Number(uid) : null)
-      inodes.set(ends, inode)
+      inodes.set(ends, isAlone ? inode : null)
     }
     start = next
   }

@@ -8,7 +8,7 @@ import { basename, dirname, join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { StartError } from '../errors.ts'
 import { type Published, readPublished } from '../storage/published.ts'
-import type { Check } from '../storage/folder.ts'
+import type { FileCheck } from '../storage/folder.ts'
 
 const ROOT = 0
 
@@ -24,7 +24,7 @@ const MINE = 'For an account of your own, set SVC_STATE_DIR to a folder of your 
 export interface SystemState {
   readonly dir: string
   /** Checks that a file read there belongs to the service’s user. */
-  readonly check: Check
+  readonly check: FileCheck
 }
 
 export interface SystemInstance extends Published {

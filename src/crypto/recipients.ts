@@ -1,5 +1,5 @@
 /**
- * Evaluates a roster together with the newest key logs of its members (sections 3 and 6). It
+ * Evaluates a roster together with the newest key logs of its members (sections 3 and 4). It
  * finds the devices to which K may be sealed, and the entries that are due.
  */
 import { type Device, type KeyLog, generationRoot, isLinked } from './logs/key-log.ts'

@@ -148,9 +148,9 @@ async function fill(
     mkdirSync(staging, { mode: 0o700 })
     for await (const { name, bytes } of files) await writeWhole(join(staging, name), bytes)
     // Loaded at use, because they load the elliptic curves.
-    const { requireCompleteBackup: requireWhole } = await import('./whole-backup.ts')
+    const { requireCompleteBackup } = await import('./whole-backup.ts')
     const { changeRestored } = await import('./sealed-secrets.ts')
-    const sealed = await requireWhole(staging, contents, path)
+    const sealed = await requireCompleteBackup(staging, contents, path)
     changeRestored(join(staging, 'state.db'), sealed.lost_secrets)
     keychain = await openKeychain({ stateDir: staging, choice, credentialsDir })
     for (const [name, secret] of Object.entries(contents.secrets)) {

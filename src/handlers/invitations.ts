@@ -55,8 +55,8 @@ export const invitations: Handlers['invitations'] = {
   withdraw: async ({ id }, context) => {
     const keeper = keeperOf(context)
     if (keeper === null) return context.account.invitations.withdraw({ id })
-    const { withdrawInvite: withdraw } = await import('../device/connections/invites.ts')
-    const withdrawn = await withdraw(keeper, context.account, id)
+    const { withdrawInvite } = await import('../device/connections/invites.ts')
+    const withdrawn = await withdrawInvite(keeper, context.account, id)
     return namedInvitation(withdrawn, keeper, context.account)
   },
 }

@@ -8,8 +8,8 @@ export const members: Handlers['members'] = {
   add: async ({ id, body }, context) => {
     const keeper = keeperOf(context)
     if (keeper === null) return context.account.members.add({ id, body })
-    const { inviteMembers: invite } = await import('../device/connections/invites.ts')
-    const made = await invite(keeper, context.account, id, body)
+    const { inviteMembers } = await import('../device/connections/invites.ts')
+    const made = await inviteMembers(keeper, context.account, id, body)
     keeper.syncSoon()
     return namedInvitation(made, keeper, context.account)
   },

@@ -9,10 +9,10 @@ type Input = Parameters<Account['preferences']['update']>[0]
  * this device stores it afterwards.
  */
 async function switched(device: Device, account: Account, input: Input, on: boolean) {
-  const { keepPublicCode: keepCode, shareCode } = await import('../device/codes/public-code.ts')
+  const { keepPublicCode, shareCode } = await import('../device/codes/public-code.ts')
   const secret = on ? await shareCode(account) : null
   const updated = await account.preferences.update(input)
-  keepCode(device, secret)
+  keepPublicCode(device, secret)
   return updated
 }
 

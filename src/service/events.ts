@@ -106,7 +106,9 @@ type ConnectionEvent =
         readonly account: string
         readonly connection: string
         readonly name: string
+        /** The message to the invited people. */
         readonly message: string | null
+        /** How long the invitations are good. */
         readonly goodForMs: number
       }
       readonly target: { readonly account: string | null; readonly email: string | null }

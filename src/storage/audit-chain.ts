@@ -1,9 +1,9 @@
 /** Verifies an audit log: every line must hold the hash of the line before, across all files. */
 import { join } from 'node:path'
-import { fileFault as faultOf, readChecked } from '../keychain/private-file.ts'
+import { fileFault, readChecked } from '../keychain/private-file.ts'
 import { auditFiles } from './audit-files.ts'
 import { BEGINNING, linkOf, readLine } from './audit-line.ts'
-import type { Check } from './folder.ts'
+import type { FileCheck } from './folder.ts'
 
 export interface AuditReport {
   /** Lines that exist and follow from each other. */
@@ -30,7 +30,7 @@ export interface AuditReport {
  * Returns the complete lines of a file. Bytes behind the last line feed are still being written,
  * or were truncated.
  */
-function linesOf(path: string, check: Check): string[] {
+function linesOf(path: string, check: FileCheck): string[] {
   // A file that is being renamed is missing here. The list of files then differs afterwards.
   const text = readChecked(path, check)?.toString('latin1') ?? ''
   return text.split('\n').slice(0, -1)
@@ -40,7 +40,7 @@ function walk(
   dir: string,
   names: readonly string[],
   asked: string | null,
-  check: Check,
+  check: FileCheck,
 ): AuditReport {
   let [lines, before, cut, number] = [0, 0, 0, 0]
   let from: string | null = null
@@ -93,7 +93,7 @@ function walk(
 export function verifyAudit(
   dir: string,
   asked: string | null = null,
-  check: Check = faultOf,
+  check: FileCheck = fileFault,
 ): AuditReport {
   for (;;) {
     const names = auditFiles(dir)

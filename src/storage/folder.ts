@@ -7,9 +7,9 @@ import { resolve } from 'node:path'
 import { StartError } from '../errors.ts'
 import { fileFault, hasModes, isMissing } from '../keychain/private-file.ts'
 
-export type { FileCheck as Check } from '../keychain/private-file.ts'
+export type { FileCheck } from '../keychain/private-file.ts'
 export {
-  fileFault as fault,
+  fileFault,
   readChecked,
   readPrivate,
   removeFile,

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { StartError } from '../errors.ts'
-import { type Check, fault, readChecked, removeFile, writeAtomic } from './folder.ts'
+import { type FileCheck, fileFault, readChecked, removeFile, writeAtomic } from './folder.ts'
 
 export interface Runtime {
   readonly pid: number
@@ -31,14 +31,14 @@ export function writeRuntime(dir: string, runtime: Runtime): void {
 export const isOwnAddress = (text: string): boolean =>
   /^http:\/\/(127(\.\d{1,3}){3}|\[::1\]):\d{1,5}$/.test(text) && URL.canParse(text)
 
-const textOf = (path: string, check: Check): string | null =>
+const textOf = (path: string, check: FileCheck): string | null =>
   readChecked(path, check)?.toString('utf8') ?? null
 
 /**
  * Returns the data of the last daemon, which may have ended; null if there is nothing usable.
  * @param check checks the owner and mode of the file; by default this user alone may own it
  */
-export function readRuntime(dir: string, check: Check = fault): Runtime | null {
+export function readRuntime(dir: string, check: FileCheck = fileFault): Runtime | null {
   const text = textOf(runtimeFile(dir), check)
   if (text === null) return null
   try {
@@ -73,7 +73,7 @@ export function stateSecret(dir: string): Uint8Array {
 }
 
 /** Returns the secret; null if it was not created yet. `check` is that of `readRuntime`. */
-export function readRuntimeSecret(dir: string, check: Check = fault): Uint8Array | null {
+export function readRuntimeSecret(dir: string, check: FileCheck = fileFault): Uint8Array | null {
   const path = secretFile(dir)
   const text = textOf(path, check)?.trim()
   if (text === undefined) return null

@@ -41,6 +41,15 @@ const cases: [name: string, text: string, uid: number | null][] = [
     null,
   ],
   [
+    'two sockets, the second listed twice',
+    listing(
+      row(CLIENT, SERVER),
+      row(CLIENT, SERVER, { inode: '77002' }),
+      row(CLIENT, SERVER, { inode: '77002' }),
+    ),
+    null,
+  ],
+  [
     'a socket that is closed (inode 0)',
     listing(row(CLIENT, SERVER, { uid: '0', inode: '0' })),
     null,

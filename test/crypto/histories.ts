@@ -17,7 +17,7 @@ import {
   rotationDue,
   unconfirmedMembers,
   verifyRoster,
-  type Role,
+  type RosterRole,
   type Roster,
 } from '../../src/crypto/logs/roster.ts'
 import {
@@ -47,7 +47,7 @@ const secret = (seq: number) => new Uint8Array(32).fill(seq + 1)
 /**
  * The state of an account in the connection by the document, separate from the code under test.
  */
-type Seat = { role: Role; generation: number; bound: number; covered: number }
+type Seat = { role: RosterRole; generation: number; bound: number; covered: number }
 type Model = {
   seats: Map<number, Seat>
   /** The accounts that left since the epoch began, and the place that it covers for each. */
@@ -96,7 +96,7 @@ const step = fc.record({
   wild: fc.nat(3).map((one) => one === 0),
   who: fc.nat(PEOPLE - 1),
   whom: fc.nat(PEOPLE - 1),
-  role: fc.constantFrom<Role>('owner', 'member'),
+  role: fc.constantFrom<RosterRole>('owner', 'member'),
 })
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 type InLog = 'device' | 'revoke' | 'reset'

@@ -5,7 +5,7 @@ import {
   leave,
   openEntry,
   verifyRoster,
-  type Role,
+  type RosterRole,
   type Roster,
 } from '../../src/crypto/logs/roster.ts'
 import {
@@ -67,7 +67,7 @@ export const consentOf = (
 export const added = (
   roster: Roster,
   person: Person,
-  role: Role = 'member',
+  role: RosterRole = 'member',
   seq = 0,
   device = deviceOf.get(person)!,
 ) => {

@@ -18,7 +18,7 @@ import {
   rotationDue,
   unconfirmedMembers,
   verifyRoster,
-  type Role,
+  type RosterRole,
   type Roster,
 } from '../../src/crypto/logs/roster.ts'
 import {
@@ -62,7 +62,7 @@ function pair() {
     roster = verifyRoster(connection, [...roster.entries, entry], logs())
   }
   const by = signer(owner, o1)
-  const taken = (device: TestDevice, role: Role = 'member') => ({
+  const taken = (device: TestDevice, role: RosterRole = 'member') => ({
     member: member.account,
     memberLog: member.log,
     role,

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts'
 import { EXIT, StartError } from '../../errors.ts'
 import { verifyAudit } from '../../storage/audit-chain.ts'
-import type { Check } from '../../storage/folder.ts'
+import type { FileCheck } from '../../storage/folder.ts'
 import { type Command, UsageError } from '../command.ts'
 import { systemInstance } from '../system-instance.ts'
 
@@ -16,7 +16,7 @@ function headIn(given: unknown): string | null {
  * of its owner.
  * @throws StartError failed if only root may read it
  */
-function placeOf(config: Config): { readonly dir: string; readonly check?: Check } {
+function placeOf(config: Config): { readonly dir: string; readonly check?: FileCheck } {
   const instance = systemInstance(config)
   if (instance === null) return { dir: config.stateDir }
   if (instance.state !== null) return instance.state

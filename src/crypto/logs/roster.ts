@@ -9,7 +9,6 @@ export {
   recipientsOf,
   rotationDue,
   unconfirmedMembers,
-  type SecretHolder as Holder,
 } from '../recipients.ts'
 export {
   addMember,
@@ -22,11 +21,7 @@ export {
   rotate,
   type Signer,
 } from './roster-entries.ts'
-export {
-  readRosterEntry as readEntry,
-  type RosterEntry as Entry,
-  type RosterRole as Role,
-} from './roster-form.ts'
+export { readRosterEntry, type RosterEntry, type RosterRole } from './roster-form.ts'
 export {
   accountsOf,
   goneSince,
@@ -39,4 +34,4 @@ export {
   verifyRoster,
   type Roster,
 } from './roster-log.ts'
-export type { KeyLogs, RosterMember as Member } from './roster-ops.ts'
+export type { KeyLogs, RosterMember } from './roster-ops.ts'

@@ -27,12 +27,12 @@ export function asTyped<T>(
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const { found } = error.details
-    const isKey = withoutKeys(typed) !== typed
-    const { word = '', suggestions = [] } = isKey ? { word: CUT } : error.details
     if (error.reason === 'word_count')
       throw new AppError('word_count', `${wanted}; ${found} were given.`, {
         details: found === undefined ? {} : { found },
       })
+    const isKey = withoutKeys(typed) !== typed
+    const { word = '', suggestions = [] } = isKey ? { word: CUT } : error.details
     const nearest = suggestions.length > 0 ? ` ${suggests} ${suggestions.join(', or ')}?` : ''
     throw new AppError('unknown_word', `"${word}" is not on the word list.${nearest}`, {
       details: { word, suggestions },

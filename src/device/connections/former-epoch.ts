@@ -10,7 +10,7 @@ import {
   type Roster,
   isHeld,
   openingOf,
-  readEntry,
+  readRosterEntry,
   verifyRoster,
 } from '../../crypto/logs/roster.ts'
 import { presentMembers } from '../logs/deleted-members.ts'
@@ -30,7 +30,7 @@ import type { KnownRoster } from '../logs/roster-cache.ts'
 function beforeRoutine(state: DeviceContext['state'], known: KnownRoster): Roster | null {
   const { connection, entries, unfit } = known.roster
   const opening = openingOf(known.roster)
-  if (readEntry(entries[opening]!).op !== 'rotate' || unfit.length > 0) return null
+  if (readRosterEntry(entries[opening]!).op !== 'rotate' || unfit.length > 0) return null
   const keyLogs = newestLogs(state, known)
   const earlier = entries.slice(0, opening)
   const before = verifyRoster(connection, earlier, keyLogs, lastPlace(earlier))

@@ -7,8 +7,8 @@
 import type { Account } from '../../api/port.ts'
 import type { Connection } from '../../api/rest/connections.ts'
 import {
-  type Member,
-  type Role,
+  type RosterMember,
+  type RosterRole,
   type Roster,
   type Signer,
   accountsOf,
@@ -62,7 +62,7 @@ const lastOwner = () =>
     { details: { state: 'last_owner' } },
   )
 
-const memberOf = ({ members }: Roster, account: string): Member | undefined =>
+const memberOf = ({ members }: Roster, account: string): RosterMember | undefined =>
   members.find((one) => one.account === account)
 
 const ownersOf = ({ members }: Roster) => members.filter(({ role }) => role === 'owner')
@@ -187,7 +187,7 @@ export async function setRole(
   device: Signing,
   account: Account,
   connection: string,
-  { member, role }: { member: string; role: Role },
+  { member, role }: { member: string; role: RosterRole },
 ): Promise<Connection> {
   const after = await changeRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
     const there = presentMembers(device.state, roster)

@@ -8,7 +8,7 @@
  */
 import type { Account } from '../../api/port.ts'
 import { Refusal } from '../../crypto/refusal.ts'
-import { readEntry, verifyRoster } from '../../crypto/logs/roster.ts'
+import { readRosterEntry, verifyRoster } from '../../crypto/logs/roster.ts'
 import type { ForkedRow } from '../../state/replacements.ts'
 import type { State } from '../../state/state.ts'
 import { openConnection } from './connections.ts'
@@ -77,7 +77,7 @@ export async function joinReplacement(
   { invitation, entry, fork }: Hint,
 ): Promise<string | null> {
   const { state, identity } = device
-  const { connection, replaces, actor: opener, device: signer } = readEntry(entry)
+  const { connection, replaces, actor: opener, device: signer } = readRosterEntry(entry)
   // The device does not follow a replacement of an ignored connection.
   if (replaces === undefined || dismissed(state).has(replaces)) return null
   if (state.logs.head('roster', connection) !== null) return null

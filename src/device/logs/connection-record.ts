@@ -5,7 +5,7 @@
 import type { Connection } from '../../api/rest/connections.ts'
 import { ZERO_HEAD } from '../../crypto/code.ts'
 import type { Reason } from '../../crypto/refusal.ts'
-import { type Roster, isHeld, readEntry } from '../../crypto/logs/roster.ts'
+import { type Roster, isHeld, readRosterEntry } from '../../crypto/logs/roster.ts'
 import type { ConnectionRow, Hold, NamedMember } from '../../state/connections.ts'
 import type { State } from '../../state/state.ts'
 import type { Codes } from '../codes/codes.ts'
@@ -117,7 +117,7 @@ export function keepRoster(device: Keeping, known: KnownRoster): void {
  */
 function noteReplacement({ replacements }: State, { connection, replaces, entries }: Roster): void {
   if (replaces === null) return
-  replacements.put({ connection, replaces, opener: readEntry(entries[0]!).actor })
+  replacements.put({ connection, replaces, opener: readRosterEntry(entries[0]!).actor })
 }
 
 /**

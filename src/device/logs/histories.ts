@@ -9,10 +9,10 @@ import { hashOf } from '../../crypto/jose/jws.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import {
   type KeyLogs,
-  type Role,
+  type RosterRole,
   type Roster,
   accountsOf,
-  readEntry,
+  readRosterEntry,
   verifyRoster,
 } from '../../crypto/logs/roster.ts'
 import type { State } from '../../state/state.ts'
@@ -58,7 +58,11 @@ export function validPart(
 /** Returns the entries of a history, from the first one to `end`. */
 function lineTo(end: string, jwsOf: ReadonlyMap<string, string>): string[] {
   const line: string[] = []
-  for (let jws: string | undefined = end; jws !== undefined; jws = jwsOf.get(readEntry(jws).prev))
+  for (
+    let jws: string | undefined = end;
+    jws !== undefined;
+    jws = jwsOf.get(readRosterEntry(jws).prev)
+  )
     line.push(jws)
   return line.reverse()
 }
@@ -76,7 +80,7 @@ export function historiesOf(state: State, connection: string): Histories | null 
   const { entries } = branch.roster
   const others = state.forks.read(connection).map(({ entry }) => entry)
   const jwsOf = new Map([...entries, ...others].map((jws) => [nameOf(jws), jws]))
-  const followed = new Set(others.map((jws) => readEntry(jws).prev))
+  const followed = new Set(others.map((jws) => readRosterEntry(jws).prev))
   const all = others
     .filter((jws) => !followed.has(nameOf(jws)))
     .flatMap((end) => historyOf(state, branch.roster, lineTo(end, jwsOf)))
@@ -93,7 +97,7 @@ export function historiesOf(state: State, connection: string): Histories | null 
 export function lowestRole(
   histories: readonly History[],
   account: string,
-): Role | null | undefined {
+): RosterRole | null | undefined {
   const roles = histories
     .filter(({ named }) => named.has(account))
     .map(({ roster }) => roster.members.find((one) => one.account === account)?.role ?? null)

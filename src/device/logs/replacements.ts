@@ -4,7 +4,7 @@
  */
 import { inQuotes } from '../../api/quotation-marks.ts'
 import { isLinked } from '../../crypto/logs/key-log.ts'
-import { type Member, type Roster, unconfirmedMembers } from '../../crypto/logs/roster.ts'
+import { type RosterMember, type Roster, unconfirmedMembers } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
 import type { ReplacementRow } from '../../state/replacements.ts'
 import type { State } from '../../state/state.ts'
@@ -75,7 +75,11 @@ export function areAllIn(state: State, forked: string, one: string, other: strin
 /**
  * Returns the membership of an account in the connection that this one replaces; null for none.
  */
-export const seatBefore = (state: State, { replaces }: Roster, account: string): Member | null => {
+export const seatBefore = (
+  state: State,
+  { replaces }: Roster,
+  account: string,
+): RosterMember | null => {
   const branch = replaces === null ? null : rememberedRoster(state, replaces)
   return branch?.roster.members.find((one) => one.account === account) ?? null
 }
@@ -86,7 +90,7 @@ export const seatBefore = (state: State, { replaces }: Roster, account: string):
  * membership by a fork.
  * @throws AppError invalid_state
  */
-export function requireKeysOfSession(state: State, { account, generation }: Member): void {
+export function requireKeysOfSession(state: State, { account, generation }: RosterMember): void {
   const log = rememberedLog(state, account)
   if (log === null || isLinked(log, generation, log.generation)) return
   const row = state.trust.get(account)

@@ -3,7 +3,12 @@
  * undo what another history of the connection records (protocol, section 4).
  */
 import { inQuotes } from '../../api/quotation-marks.ts'
-import { type Role, type Roster, goneSince, readEntry } from '../../crypto/logs/roster.ts'
+import {
+  type RosterRole,
+  type Roster,
+  goneSince,
+  readRosterEntry,
+} from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
 import type { State } from '../../state/state.ts'
 import { historiesOf, lowestRole } from './histories.ts'
@@ -14,14 +19,14 @@ import { rememberedRoster } from './roster-cache.ts'
  * that the account has in any stored history of the forked connection.
  * @returns null where it left one of them or was removed there; `member` where none names it
  */
-export function roleBefore(state: State, { replaces }: Roster, account: string): Role | null {
+export function roleBefore(state: State, { replaces }: Roster, account: string): RosterRole | null {
   const histories = replaces === null ? null : historiesOf(state, replaces)
   if (histories === null) return 'member'
   const lowest = lowestRole([...histories.kept, ...histories.others], account)
   return lowest === undefined ? 'member' : lowest
 }
 
-const isHigher = (role: Role, than: Role | null | undefined): boolean =>
+const isHigher = (role: RosterRole, than: RosterRole | null | undefined): boolean =>
   than === null || (than === 'member' && role === 'owner')
 
 /**
@@ -34,7 +39,7 @@ const isHigher = (role: Role, than: Role | null | undefined): boolean =>
 function doubtfulIn(
   { entries }: Roster,
   own: string,
-  lowest: (account: string) => Role | null | undefined,
+  lowest: (account: string) => RosterRole | null | undefined,
 ): ReadonlySet<string> {
   const doubtful = new Set<string>()
   const seated = new Set<string>()
@@ -42,7 +47,7 @@ function doubtfulIn(
     if (isDoubtful && account !== own) doubtful.add(account)
     else doubtful.delete(account)
   }
-  for (const { op, actor, member, role } of entries.map((jws) => readEntry(jws))) {
+  for (const { op, actor, member, role } of entries.map((jws) => readRosterEntry(jws))) {
     const isByOne = doubtful.has(actor)
     if (op === 'open') judge(actor, isHigher('owner', lowest(actor)))
     if (op === 'add') {
@@ -71,7 +76,7 @@ export function returnedIn(state: State, own: string, replacement: Roster): stri
   const branch = rememberedRoster(state, replaces)
   const histories = historiesOf(state, replaces)
   if (branch === null || histories === null) return []
-  const opener = readEntry(entries[0]!).actor
+  const opener = readRosterEntry(entries[0]!).actor
   // A device follows only an owner to a replacement by itself. Otherwise the user was asked.
   const isFollowed = branch.roster.members.some(
     (one) => one.account === opener && one.role === 'owner',

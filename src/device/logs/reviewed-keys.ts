@@ -4,7 +4,7 @@
  * follows, these are the keys that the user saw first or confirmed (section 3).
  */
 import { type KeyLog, isLinked } from '../../crypto/logs/key-log.ts'
-import type { Member } from '../../crypto/logs/roster.ts'
+import type { RosterMember } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
 import type { State } from '../../state/state.ts'
 import { rememberedLog } from '../identity/key-log-cache.ts'
@@ -14,7 +14,7 @@ import { rememberedLog } from '../identity/key-log-cache.ts'
  * The account server and that owner may have made them. Nothing is sealed to them, and none of
  * their words verify. Keys that the recovery key links to reviewed keys are not doubted.
  */
-export function isDoubted(state: State, { account, generation }: Member): boolean {
+export function isDoubted(state: State, { account, generation }: RosterMember): boolean {
   const row = state.trust.get(account)
   if (row === null || row.pinned === 0 || generation <= row.pinned) return false
   const log = rememberedLog(state, account)

@@ -5,7 +5,12 @@
  */
 import { lastPlace } from '../../crypto/logs/chain.ts'
 import { Refusal } from '../../crypto/refusal.ts'
-import { type KeyLogs, type Roster, readEntry, verifyRoster } from '../../crypto/logs/roster.ts'
+import {
+  type KeyLogs,
+  type Roster,
+  readRosterEntry,
+  verifyRoster,
+} from '../../crypto/logs/roster.ts'
 import type { State } from '../../state/state.ts'
 import { readFacts } from '../identity/identity.ts'
 import { judgeConsent } from './late-consents.ts'
@@ -34,7 +39,7 @@ export function keepFork(
   const seen = new Set(logs.read('roster', connection))
   const other = entries
     .filter((entry) => !seen.has(entry))
-    .map((entry) => ({ seq: readEntry(entry).seq, entry }))
+    .map((entry) => ({ seq: readRosterEntry(entry).seq, entry }))
   forks.keep(connection, other)
 }
 

@@ -9,7 +9,7 @@ import {
   type KeyLogs,
   type Roster,
   accountsOf,
-  readEntry,
+  readRosterEntry,
   verifyingRoster,
 } from '../../crypto/logs/roster.ts'
 import { inSlices } from '../../slices.ts'
@@ -109,7 +109,7 @@ export async function fetchRoster(
     read: (from) => account.rosters.read({ connection, from }),
     known: state.logs.read('roster', connection),
     most: state.logs.mostCharacters,
-    seqOf: (jws) => readEntry(jws).seq,
+    seqOf: (jws) => readRosterEntry(jws).seq,
     async keep(part) {
       // The kept branch of a forked connection does not grow after the fork was seen.
       if (state.forks.has(connection)) return
@@ -150,7 +150,7 @@ export async function judgeFork(
 ): Promise<boolean> {
   const known = device.state.logs.read('roster', connection)
   try {
-    const [one, other] = fork.map((jws) => readEntry(jws))
+    const [one, other] = fork.map((jws) => readRosterEntry(jws))
     const isPlace = one!.seq === other!.seq && fork.includes(known[one!.seq] ?? '')
     const unseen = fork.find((jws) => jws !== known[one!.seq])
     if (!isPlace || unseen === undefined) return false
@@ -170,7 +170,7 @@ function placesIn(entries: readonly string[]): ReadonlyMap<string, number> {
   const note = (account: string, { seq }: { seq: number }) =>
     places.set(account, Math.max(seq, places.get(account) ?? 0))
   for (const jws of entries) {
-    const { actor, actor_log, member, member_log } = readEntry(jws)
+    const { actor, actor_log, member, member_log } = readRosterEntry(jws)
     note(actor, actor_log)
     if (member !== undefined && member_log !== undefined) note(member, member_log)
   }

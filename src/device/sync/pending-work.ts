@@ -146,15 +146,17 @@ export function newDuties(of: {
   /** Adds the accounts that this device invited. Others that the server names are ignored. */
   async function joins(report: SyncReport, hints: Hints['joins']) {
     for (const { connection, target: member } of state.invites.again()) {
-      const { confirmMemberKeys: confirmKeys } = await import('../connections/members.ts')
-      await attempt(connection, report, () => confirmKeys(device, account, { connection, member }))
+      const { confirmMemberKeys } = await import('../connections/members.ts')
+      await attempt(connection, report, () =>
+        confirmMemberKeys(device, account, { connection, member }),
+      )
     }
     for (const { connection, account: member, email, consent } of hints) {
       const target = email?.toLowerCase() ?? member
       if (state.invites.get(connection, target) === null) continue
-      const { addInvited: takeIn } = await import('../connections/members.ts')
+      const { addInvited } = await import('../connections/members.ts')
       await attempt(connection, report, () =>
-        takeIn(device, account, { connection, member, target, consent }),
+        addInvited(device, account, { connection, member, target, consent }),
       )
     }
   }

@@ -209,8 +209,8 @@ export function newPull(of: {
    */
   async function noteFork({ roster }: KnownRoster, fork: RosterFork) {
     const { seesFork } = await import('../connections/replacing.ts')
-    const { readEntry } = await import('../../crypto/logs/roster.ts')
-    const { actor: opener, replaces } = readEntry(roster.entries[0]!)
+    const { readRosterEntry } = await import('../../crypto/logs/roster.ts')
+    const { actor: opener, replaces } = readRosterEntry(roster.entries[0]!)
     if (replaces !== undefined) await seesFork(of, account, { connection: replaces, opener, fork })
   }
 

@@ -8,6 +8,7 @@ import type { Member } from '../../api/rest/connections.ts'
 import type { Invitation } from '../../api/rest/invitations.ts'
 import { serverName } from '../../api/rest/names.ts'
 import type { Schema } from '../db/schema.ts'
+import type { EventOf } from '../events.ts'
 
 type Row = Schema['invitations']
 
@@ -227,19 +228,7 @@ export async function askAgain(
 }
 
 /** The inviter, its name for the connection, and the message and validity of its invitations. */
-export interface Inviter {
-  readonly account: string
-  readonly connection: string
-  readonly name: string
-  /** The message to the invited people. */
-  readonly message: string | null
-  /** How long the invitations are good. */
-  readonly goodForMs: number
-}
+export type Inviter = EventOf<'invitation.sent'>['by']
 
-/** The invited account or mailbox; the other is null. */
-export interface Target {
-  readonly account: string | null
-  /** In lower case. */
-  readonly email: string | null
-}
+/** The invited account or mailbox. */
+export type Target = EventOf<'invitation.sent'>['target']

@@ -4,7 +4,7 @@
  */
 import type { Kysely, Transaction } from 'kysely'
 import { requireThat } from '../../crypto/refusal.ts'
-import { type Entry, type Roster, readEntry } from '../../crypto/logs/roster.ts'
+import { type RosterEntry, type Roster, readRosterEntry } from '../../crypto/logs/roster.ts'
 import { isStanding } from './invitation-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
@@ -23,7 +23,7 @@ const MOST = 20
 export function requireFork({ replaces }: Roster, fork: Fork | undefined): void {
   if (fork === undefined) return
   requireThat(replaces !== null, 'superfluous_member', 'a fork, though the entry replaces nothing')
-  const [one, other] = fork.map((jws) => readEntry(jws)) as [Entry, Entry]
+  const [one, other] = fork.map((jws) => readRosterEntry(jws)) as [RosterEntry, RosterEntry]
   const isTheirs = one.connection === replaces && other.connection === replaces
   requireThat(isTheirs, 'wrong_connection', 'the fork is of another connection')
   const isFork = one.seq === other.seq && one.prev === other.prev && fork[0] !== fork[1]

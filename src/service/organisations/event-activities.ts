@@ -55,6 +55,18 @@ export const ownActivity =
 /** The events inside of an organisation. */
 type InsideEvent = Extract<EventType, `organisation.${string}` | 'machine.created'>
 
+/** Returns an event that says its activity itself. */
+const asGiven = ({
+  organisation,
+  change: event,
+  actor,
+  target,
+  data,
+}: EventOf<'organisation.alert' | 'organisation.group'>): readonly [
+  string,
+  readonly Activity[],
+] => [organisation, [{ event, actor, target, data }]]
+
 /** The organisation and the activities of each event inside of one. */
 const INSIDE: {
   [T in InsideEvent]: (event: EventOf<T>) => readonly [organisation: string, readonly Activity[]]
@@ -63,14 +75,8 @@ const INSIDE: {
     organisation,
     [{ event: 'machine_created', actor, target }],
   ],
-  'organisation.alert': ({ organisation, change: event, actor, target, data }) => [
-    organisation,
-    [{ event, actor, target, data }],
-  ],
-  'organisation.group': ({ organisation, change: event, actor, target, data }) => [
-    organisation,
-    [{ event, actor, target, data }],
-  ],
+  'organisation.alert': asGiven,
+  'organisation.group': asGiven,
   'organisation.invited': ({ organisation, actor, invites }) => [
     organisation.id,
     invites.map(({ id: target, role }) => {

@@ -13,7 +13,7 @@ import {
   removeMember,
   rotate,
   verifyRoster,
-  type Role,
+  type RosterRole,
   type Roster,
   type Signer,
 } from '../../../src/crypto/logs/roster.ts'
@@ -42,10 +42,10 @@ export interface Known {
 
 /** The change that a person signs next. */
 export type Change =
-  | { op: 'add'; member: string; role?: Role }
+  | { op: 'add'; member: string; role?: RosterRole }
   | { op: 'remove'; member: string }
   | { op: 'confirm'; member: string }
-  | { op: 'role'; member: string; role: Role }
+  | { op: 'role'; member: string; role: RosterRole }
   | { op: 'leave' }
   | { op: 'rotate' }
   | { op: 'end' }
@@ -206,7 +206,7 @@ export async function approved(by: Person, connection: string, person: Person) {
 }
 
 /** Invites an account, has it approve, and adds it. */
-export async function takeIn(by: Person, connection: string, person: Person, role?: Role) {
+export async function takeIn(by: Person, connection: string, person: Person, role?: RosterRole) {
   await approved(by, connection, person)
   const member = person.id
   return make(
