@@ -8,8 +8,7 @@ import {
   type Env,
   type ConfigPlatform,
   configFault,
-  hostIn,
-  isThisMachine,
+  isPrivateUrl,
   pathOn,
   read,
   wrong,
@@ -47,9 +46,7 @@ function baseUrl(env: Env): string | null {
     configFault(`SVC_ASSISTANT_URL ${what} (Its value may hold a key and is not shown.)`)
   const url = URL.parse(value)
   if (url === null) throw refused('must be a URL, as in https://host/v1.')
-  const near = url.protocol === 'http:' && isThisMachine(hostIn(value))
-  if (url.protocol !== 'https:' && !near)
-    throw refused('must be https; http only for a loopback host.')
+  if (!isPrivateUrl(url)) throw refused('must be https; http only for a loopback host.')
   if (url.href !== url.origin + url.pathname)
     throw refused(
       'must be the base of the interface alone, as in https://host/v1, without query, fragment or credentials. A key ' +
