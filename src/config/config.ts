@@ -24,6 +24,7 @@ import {
   read,
   wrong,
 } from './values.ts'
+import { didYouMean, nearestName } from '../crypto/encoding/similar.ts'
 import { StartError } from '../errors.ts'
 
 const HERE: ConfigPlatform = { platform: process.platform, homedir }
@@ -196,28 +197,10 @@ function* unknownNames(env: Env): Generator<StartError> {
   for (const name of Object.keys(env)) {
     if (!name.startsWith('SVC_') || KNOWN.includes(name) || read(env, name) === null) continue
     if (ENVIRONMENT_URL.test(name)) continue
-    const meant = nearest(name)
-    const remedy = meant === null ? 'Unset it.' : `Did you mean ${meant}?`
-    yield configFault(`${JSON.stringify(name)} is not the name of a setting. ${remedy}`)
+    const meant = nearestName(name, KNOWN)
+    const remedy = meant === null ? ' Unset it.' : didYouMean([meant])
+    yield configFault(`${JSON.stringify(name)} is not the name of a setting.${remedy}`)
   }
-}
-
-const pairs = (text: string) =>
-  new Set(Array.from({ length: text.length - 1 }, (_, i) => text.slice(i, i + 2)))
-
-/**
- * Returns the known name most similar to this one, by shared pairs of letters; null if none is
- * near. The measure is Dice's coefficient.
- */
-function nearest(name: string): string | null {
-  const given = pairs(name)
-  const ranked = KNOWN.map((known) => {
-    const own = pairs(known)
-    const shared = [...own].filter((pair) => given.has(pair)).length
-    return { known, score: (2 * shared) / (own.size + given.size) }
-  })
-  const best = ranked.reduce((a, b) => (b.score > a.score ? b : a))
-  return best.score > 0.6 ? best.known : null
 }
 
 function apiBind(env: Env): string {
