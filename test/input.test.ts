@@ -10,7 +10,7 @@ import { parse } from '../src/api/input.ts'
 import type { Schema, Table } from '../src/api/route.ts'
 import { rest } from '../src/api/rest/index.ts'
 import { AppError } from '../src/errors.ts'
-import { rowsOf } from '../src/http/dispatch.ts'
+import { rowsOf } from '../src/api/rows.ts'
 import { accountTable } from '../src/http/account-listener.ts'
 
 /** Returns the messages for an invalid value: that of the error, and that of each issue. */

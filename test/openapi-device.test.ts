@@ -12,7 +12,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { entrance, signedIn } from '../src/api/device/index.ts'
 import { rest } from '../src/api/rest/index.ts'
 import { ACCOUNT, isGranted, scopeTable } from '../src/auth/scopes.ts'
-import { rowsOf } from '../src/http/dispatch.ts'
+import { rowsOf } from '../src/api/rows.ts'
 import { accountRows } from '../src/api/openapi/account-rows.ts'
 import { deviceDocument } from '../src/api/openapi/device.ts'
 import {

@@ -13,7 +13,7 @@ import * as v from 'valibot'
 import { rest } from '../src/api/rest/index.ts'
 import type { Route } from '../src/api/route.ts'
 import { REST, scopeTable } from '../src/auth/scopes.ts'
-import { rowsOf } from '../src/http/dispatch.ts'
+import { rowsOf } from '../src/api/rows.ts'
 import { CODES, type Code, statusOf } from '../src/errors.ts'
 import { openapiDocument } from '../src/api/openapi/document.ts'
 import recorded from '../src/api/openapi/examples.json' with { type: 'json' }

@@ -3,6 +3,7 @@ import { entrance, signedIn } from '../api/device/index.ts'
 import type { Session, Visitor } from '../api/port.ts'
 import { rest } from '../api/rest/index.ts'
 import type { Table } from '../api/route.ts'
+import { filterRows } from '../api/rows.ts'
 import { site } from '../api/site/index.ts'
 import { ACCOUNT, type AccessLevel, scopeTable } from '../auth/scopes.ts'
 import type { Config } from '../config/config.ts'
@@ -17,14 +18,7 @@ import { type Listening, listen } from './server.ts'
 /**
  * The rows of the interface that an account server answers: daemons send them for their callers.
  */
-const forAccounts = Object.fromEntries(
-  Object.entries<Table[string]>(rest).map(([group, routes]) => [
-    group,
-    Object.fromEntries(
-      Object.entries(routes).filter(([, { by }]) => by === 'account' || by === 'both'),
-    ),
-  ]),
-)
+const forAccounts = filterRows(rest, ({ by }) => by === 'account' || by === 'both')
 
 /** All rows that an account server answers. */
 export const accountTable: Table = { ...forAccounts, ...signedIn, ...entrance, ...site }

@@ -7,6 +7,7 @@ import { hash } from 'node:crypto'
 import { strictObject } from 'valibot'
 import { invalid, parse } from '../api/input.ts'
 import { type Route, type Table, isOnce } from '../api/route.ts'
+import { rowsOf } from '../api/rows.ts'
 import { type Need, type AccessLevel, isGranted, requireScope } from '../auth/scopes.ts'
 import { redact } from '../crypto/encoding/redact.ts'
 import { AppError, type Code, statusOf, toAppError } from '../errors.ts'
@@ -178,12 +179,6 @@ const segmentsOf = (path: string): string[] => path.slice(1).split('/')
 
 const kindOf = ({ form, text }: Route): BodyKind =>
   form === true ? 'form' : text === true ? 'text' : 'json'
-
-/** Returns all rows of a table as one list, in its order. */
-export const rowsOf = (table: Table): { group: string; name: string; route: Route }[] =>
-  Object.entries(table).flatMap(([group, routes]) =>
-    Object.entries(routes).map(([name, route]) => ({ group, name, route })),
-  )
 
 /**
  * Creates the dispatcher of a table.

@@ -12,7 +12,7 @@ import type { Route, Table } from '../../src/api/route.ts'
 import { site } from '../../src/api/site/index.ts'
 import type { Need } from '../../src/auth/scopes.ts'
 import { apiTable } from '../../src/daemon/daemon.ts'
-import { rowsOf } from '../../src/http/dispatch.ts'
+import { rowsOf } from '../../src/api/rows.ts'
 import { accountTable } from '../../src/http/account-listener.ts'
 
 /** The API, or the account server’s own listener. */

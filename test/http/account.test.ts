@@ -11,7 +11,7 @@ import { signAssertion } from '../../src/crypto/jose/client-assertion.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { newToken } from '../../src/crypto/token.ts'
-import { rowsOf } from '../../src/http/dispatch.ts'
+import { rowsOf } from '../../src/api/rows.ts'
 import { accountTable } from '../../src/http/account-listener.ts'
 import {
   type Device,

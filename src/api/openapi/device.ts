@@ -4,6 +4,7 @@
  */
 import { type Entrance, entrance, type SignedIn, signedIn } from '../device/index.ts'
 import { type Table, isOnce } from '../route.ts'
+import { filterRows } from '../rows.ts'
 import {
   FRAME,
   IDEMPOTENCY_KEY,
@@ -24,12 +25,7 @@ const PREFIX = '/device/v1/'
 
 /** The rows under `/device/v1/`, and those under `/api/v1/` that a client needs, by group. */
 export const deviceTable: Table = {
-  ...Object.fromEntries(
-    Object.entries<Table[string]>({ ...entrance, ...signedIn }).flatMap(([group, routes]) => {
-      const rows = Object.entries(routes).filter(([, { path }]) => path.startsWith(PREFIX))
-      return rows.length === 0 ? [] : [[group, Object.fromEntries(rows)]]
-    }),
-  ),
+  ...filterRows({ ...entrance, ...signedIn }, ({ path }) => path.startsWith(PREFIX)),
   ...accountRows,
 }
 

@@ -6,6 +6,7 @@
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema'
 import { getTitle } from 'valibot'
 import { type Schema, type Table, isOnce } from '../route.ts'
+import { rowsOf } from '../rows.ts'
 import { CODES } from '../../errors.ts'
 import { DESCRIPTIONS, GROUPS } from './descriptions/index.ts'
 import { codesOf, errorExamples } from './errors.ts'
@@ -42,11 +43,7 @@ export function definitionsOf(schemas: readonly unknown[]): Record<string, Schem
 
 /** Returns the schemas with a title in all rows of a table, by title. */
 export const definitionsOfTable = (table: Table): Record<string, Schema> =>
-  definitionsOf(
-    Object.values(table)
-      .flatMap((routes) => Object.values(routes))
-      .flatMap(({ query, body, reply }) => [query, body, reply]),
-  )
+  definitionsOf(rowsOf(table).flatMap(({ route: { query, body, reply } }) => [query, body, reply]))
 
 const CONFIG = {
   target: 'draft-2020-12',

@@ -1,5 +1,6 @@
 /** The operations of an OpenAPI document, generated from the rows of a table. */
 import { type Route, pathNames } from '../route.ts'
+import { rowsOf } from '../rows.ts'
 import type { Code } from '../../errors.ts'
 import type { Convert, Folded, Json } from './json-schema.ts'
 import type { RowPlace } from './errors.ts'
@@ -87,13 +88,12 @@ export function pathsOf(
   wording: Wording,
 ): Record<string, Json> {
   const paths: Record<string, Json> = {}
-  for (const [group, routes] of Object.entries(table))
-    for (const [name, route] of Object.entries(routes))
-      for (const path of route.also === undefined ? [route.path] : [route.path, route.also]) {
-        const place = { group, name, route, need: need(route.method, path.slice(1).split('/')) }
-        const example = examples[`${group}_${name}`] ?? {}
-        const made = operation(place, path, convert, wording, example)
-        ;(paths[path] ??= {})[route.method.toLowerCase()] = made
-      }
+  for (const { group, name, route } of rowsOf(table))
+    for (const path of route.also === undefined ? [route.path] : [route.path, route.also]) {
+      const place = { group, name, route, need: need(route.method, path.slice(1).split('/')) }
+      const example = examples[`${group}_${name}`] ?? {}
+      const made = operation(place, path, convert, wording, example)
+      ;(paths[path] ??= {})[route.method.toLowerCase()] = made
+    }
   return paths
 }
