@@ -11,7 +11,7 @@ import { after, before, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import * as v from 'valibot'
 import { rest } from '../src/api/rest/index.ts'
-import type { Route } from '../src/api/route.ts'
+import { type Route, everyPath } from '../src/api/route.ts'
 import { REST, scopeTable } from '../src/auth/scopes.ts'
 import { rowsOf } from '../src/api/rows.ts'
 import { CODES, type Code, statusOf } from '../src/errors.ts'
@@ -83,7 +83,7 @@ test('redocly finds no error in it and warns of nothing', () => assertLints(whol
 
 const rows = rowsOf(rest).flatMap(
   ({ group, name, route }: { group: string; name: string; route: Route }) =>
-    (route.also === undefined ? [route.path] : [route.path, route.also]).map((path) => ({
+    everyPath(route).map((path) => ({
       group,
       name,
       route,

@@ -77,6 +77,10 @@ export type Route = Row & Answered
 export const isOnce = (route: Route): boolean =>
   route.method === 'POST' && route.repeats !== true && route.media === undefined
 
+/** Returns the paths of a route: one, or two for a route that is registered twice. */
+export const everyPath = ({ path, also }: Pick<Route, 'path' | 'also'>): string[] =>
+  also === undefined ? [path] : [path, also]
+
 /** Returns the names of the parameters in a path. */
 export const pathNames = (path: string): string[] =>
   [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name as string)

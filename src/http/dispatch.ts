@@ -6,7 +6,7 @@
 import { hash } from 'node:crypto'
 import { strictObject } from 'valibot'
 import { invalid, parse } from '../api/input.ts'
-import { type Route, type Table, isOnce } from '../api/route.ts'
+import { type Route, type Table, everyPath, isOnce } from '../api/route.ts'
 import { rowsOf } from '../api/rows.ts'
 import { type Need, type AccessLevel, isGranted, requireScope } from '../auth/scopes.ts'
 import { redact } from '../crypto/encoding/redact.ts'
@@ -206,8 +206,7 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
       location: readable.has(`${route.path}/{id}`),
       once: isOnce(route),
     }
-    router.add(route.method, route.path, row)
-    if (route.also !== undefined) router.add(route.method, route.also, row)
+    for (const path of everyPath(route)) router.add(route.method, path, row)
   }
 
   /**

@@ -1,5 +1,5 @@
 /** The operations of an OpenAPI document, generated from the rows of a table. */
-import { type Route, pathNames } from '../route.ts'
+import { type Route, everyPath, pathNames } from '../route.ts'
 import { rowsOf } from '../rows.ts'
 import type { Code } from '../../errors.ts'
 import type { Convert, Folded, Json } from './json-schema.ts'
@@ -89,7 +89,7 @@ export function pathsOf(
 ): Record<string, Json> {
   const paths: Record<string, Json> = {}
   for (const { group, name, route } of rowsOf(table))
-    for (const path of route.also === undefined ? [route.path] : [route.path, route.also]) {
+    for (const path of everyPath(route)) {
       const place = { group, name, route, need: need(route.method, path.slice(1).split('/')) }
       const example = examples[`${group}_${name}`] ?? {}
       const made = operation(place, path, convert, wording, example)
