@@ -4,8 +4,9 @@
  * therefore be invited twice and approve either.
  */
 import type { Transaction } from 'kysely'
-import { type Invitee, MOST_MEMBERS } from '../../api/rest/connections.ts'
+import type { Invitee } from '../../api/rest/connections.ts'
 import { newId } from '../../crypto/encoding/id.ts'
+import { MOST_MEMBERS } from '../../crypto/logs/roster-form.ts'
 import { AppError } from '../../errors.ts'
 import { roleIn } from './connection-rows.ts'
 import { accountAt } from '../accounts/account-record.ts'
