@@ -12,9 +12,9 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import * as v from 'valibot'
 import { rest } from '../src/api/rest/index.ts'
 import { type Route, everyPath } from '../src/api/route.ts'
-import { REST, scopeTable } from '../src/auth/scopes.ts'
+import { REST_RULES, scopeTable } from '../src/auth/scopes.ts'
 import { rowsOf } from '../src/api/rows.ts'
-import { CODES, type Code, statusOf } from '../src/errors.ts'
+import { CODES, type ErrorCode, statusOf } from '../src/errors.ts'
 import { openapiDocument } from '../src/api/openapi/document.ts'
 import recorded from '../src/api/openapi/examples.json' with { type: 'json' }
 import type { Examples } from '../src/api/openapi/examples.ts'
@@ -50,7 +50,7 @@ type Document = Json & {
 }
 
 const GOLDEN = join(import.meta.dirname, 'golden/openapi.json')
-const need = scopeTable(REST)
+const need = scopeTable(REST_RULES)
 const examples: Examples = recorded
 const documentWith = (more: { examples?: Examples }) =>
   JSON.parse(
@@ -301,7 +301,7 @@ test('each error answer has an example of each code it may have, with the status
       const shown = codesOf(response)
       assert(shown.length > 0, `${operationId} ${status}`)
       for (const code of shown) {
-        const own = String(statusOf(code as Code))
+        const own = String(statusOf(code as ErrorCode))
         assert.equal(status, own in responses ? own : 'default', `${operationId} ${code}`)
       }
     }

@@ -11,7 +11,7 @@ import { EVENT_STREAM } from '../api/event-stream.ts'
 import type { Route } from '../api/route.ts'
 import type { Outgoing } from '../api/client.ts'
 import { hostIn } from '../config/values.ts'
-import { AppError, type Code, StartError } from '../errors.ts'
+import { AppError, type ErrorCode, StartError } from '../errors.ts'
 import { type Runtime, isOwnAddress, readRuntime, stateSecret } from '../storage/runtime-file.ts'
 
 /**
@@ -116,7 +116,7 @@ function read(route: Route, { status, headers, body, stream }: DaemonResponse): 
       ? JSON.parse(body.toString())
       : { type: headers['content-type'], body: stream ?? body, headers }
   const { error, message, ...details } = JSON.parse(body.toString()) as {
-    error: Code
+    error: ErrorCode
     message: string
   }
   throw new AppError(error, message, { details })

@@ -27,7 +27,7 @@ export interface AssistantConfig {
  * Returns the endpoint; null if there is none.
  * @throws StartError
  */
-export function assistant(env: Env, os: ConfigPlatform): AssistantConfig | null {
+export function assistantConfig(env: Env, os: ConfigPlatform): AssistantConfig | null {
   const url = baseUrl(env)
   const of = { keyFile: keyFile(env, os), model: model(env) }
   if (url !== null) return Object.freeze({ url, ...of })

@@ -5,8 +5,8 @@
  */
 import { homedir } from 'node:os'
 import { posix, win32 } from 'node:path'
-import { ENVIRONMENT_URL, type MailConfig, accountBind, backend, mail } from './accounts.ts'
-import { type AssistantConfig, assistant } from './assistant.ts'
+import { ENVIRONMENT_URL, type MailConfig, accountBind, backend, mailConfig } from './accounts.ts'
+import { type AssistantConfig, assistantConfig } from './assistant.ts'
 import {
   type Env,
   LOOPBACK,
@@ -178,8 +178,8 @@ function readAll(env: Env, os: ConfigPlatform, attempt: Attempt): Config {
     accountPort: attempt(() => port(env, 'SVC_ACCOUNT_PORT', 19822)),
     publicUrl,
     databaseUrl: attempt(() => databaseUrl(env)),
-    mail: attempt(() => mail(env, { os, publicUrl, stateDir: folder })),
-    assistant: attempt(() => assistant(env, os)),
+    mail: attempt(() => mailConfig(env, { os, publicUrl, stateDir: folder })),
+    assistant: attempt(() => assistantConfig(env, os)),
     keychain: attempt(() => oneOfValues(env, 'SVC_KEYCHAIN', KEYCHAINS, 'auto')),
     credentialsDir: read(env, 'CREDENTIALS_DIRECTORY'),
     tokenUsers: attempt(() => tokenUsers(env)),

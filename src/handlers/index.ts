@@ -6,7 +6,7 @@ import { lazily } from '../api/lazy.ts'
 import { rest } from '../api/rest/index.ts'
 import type { Route } from '../api/route.ts'
 import { type ByRow, mapRows } from '../api/rows.ts'
-import { type Context, type Handlers, keeperOf } from './context.ts'
+import { type HandlerContext, type Handlers, keeperOf } from './context.ts'
 
 const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   health: async () => (await import('./health.ts')).health,
@@ -40,7 +40,7 @@ const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   apiTokens: async () => (await import('./api-tokens.ts')).apiTokens,
 })
 
-type Answer = (input: unknown, context: Context) => Promise<unknown>
+type Answer = (input: unknown, context: HandlerContext) => Promise<unknown>
 type Passed = ByRow<(input: unknown) => Promise<unknown>>
 
 /**

@@ -10,7 +10,7 @@ import { type Route, type Table, everyPath, isOnce } from '../api/route.ts'
 import { rowsOf } from '../api/rows.ts'
 import { type Need, type AccessLevel, isGranted, requireScope } from '../auth/scopes.ts'
 import { redact } from '../crypto/encoding/redact.ts'
-import { AppError, type Code, statusOf, toAppError } from '../errors.ts'
+import { AppError, type ErrorCode, statusOf, toAppError } from '../errors.ts'
 import { decodeQuery } from './query.ts'
 import { type RouteMatch, newRouter } from '../router.ts'
 import type { Act, Once } from '../storage/idempotency.ts'
@@ -80,7 +80,7 @@ export interface Outcome {
   readonly route: string | null
   readonly status: number
   /** The code of the error; null if the request succeeded. */
-  readonly error: Code | null
+  readonly error: ErrorCode | null
   /** The id of the resource that a 201 created. */
   readonly created: string | undefined
 }

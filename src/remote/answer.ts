@@ -8,7 +8,7 @@ import { CONVERSATION_HEADER, TURN_HEADER } from '../api/rest/assistant.ts'
 import type { Content, Route } from '../api/route.ts'
 import { withoutKeys } from '../crypto/encoding/redact.ts'
 import { UNSHOWABLE } from '../crypto/encoding/unshowable.ts'
-import { AppError, CODES, type Code, type Details, statusOf } from '../errors.ts'
+import { AppError, CODES, type ErrorCode, type Details, statusOf } from '../errors.ts'
 import { Passing, backendError, timedOut, unavailable } from './faults.ts'
 import type { TransportResponse } from './transport.ts'
 
@@ -88,10 +88,10 @@ export function answerError(answer: TransportResponse): AppError | null {
   const parsed = v.safeParse(Refused, jsonOf(answer))
   if (!parsed.success) return null
   const { error, message, ...given } = parsed.output
-  if (statusOf(error as Code) !== answer.status) return null
+  if (statusOf(error as ErrorCode) !== answer.status) return null
   const known = Object.entries(given).filter(([, value]) => value !== undefined)
   const headers = answer.status === 429 ? waiting(retryAfter(answer)) : {}
-  return new AppError(error as Code, message, {
+  return new AppError(error as ErrorCode, message, {
     details: Object.fromEntries(known) as Details,
     headers,
   })

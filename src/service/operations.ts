@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import { signedIn } from '../api/device/index.ts'
-import type { Account, Session } from '../api/port.ts'
+import type { Account, CallerSession } from '../api/port.ts'
 import { rest } from '../api/rest/index.ts'
 import type { Route, Table } from '../api/route.ts'
 import { type ByRow, mapRows } from '../api/rows.ts'
@@ -29,7 +29,7 @@ const pathOf = ({ path }: Route, input: Input) =>
  */
 export function actingAccount(
   server: Pick<AccountServer, 'as' | 'once'>,
-  who: Session,
+  who: CallerSession,
 ): Account & { readonly acting: (act: Act) => Account } {
   const account = server.as(who)
   // The prefix of an id shows its kind. Not the session id: a device that signed in again is the

@@ -5,7 +5,7 @@
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { AppError, type Code, statusOf } from '../errors.ts'
+import { AppError, type ErrorCode, statusOf } from '../errors.ts'
 import { statement, transaction } from './sqlite.ts'
 
 /** Identifies an operation. A repeated request takes its random values and times from it. */
@@ -102,7 +102,7 @@ export function idempotencyRows(db: DatabaseSync) {
 }
 
 /** Codes that do not depend on the request itself. An earlier attempt may have succeeded. */
-const PASSING: ReadonlySet<Code> = new Set([
+const PASSING: ReadonlySet<ErrorCode> = new Set([
   'in_progress',
   'invalid_token',
   'not_signed_in',

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { entrance } from '../../src/api/device/index.ts'
-import { ACCOUNT, scopeTable } from '../../src/auth/scopes.ts'
+import { ACCOUNT_RULES, scopeTable } from '../../src/auth/scopes.ts'
 import { signAssertion } from '../../src/crypto/jose/client-assertion.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
@@ -52,7 +52,7 @@ describe('the account server’s listener', () => {
   }
 
   test('every row that needs a token has a challenge for who has none, or a wrong one', async () => {
-    const need = scopeTable(ACCOUNT)
+    const need = scopeTable(ACCOUNT_RULES)
     for (const { route } of rowsOf(accountTable)) {
       const path = route.path.replaceAll(/\{\w+\}/g, 'x')
       if (need(route.method, path.split('/').filter(Boolean)) === 'none') continue

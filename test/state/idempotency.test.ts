@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { AppError, type Code } from '../../src/errors.ts'
+import { AppError, type ErrorCode } from '../../src/errors.ts'
 import {
   type Act,
   type Keyed,
@@ -49,7 +49,7 @@ function counting() {
   return { acts, work }
 }
 
-const failing = (code: Code | null) => async () => {
+const failing = (code: ErrorCode | null) => async () => {
   throw code === null ? new TypeError('bug') : new AppError(code, 'no')
 }
 
@@ -133,7 +133,7 @@ test('an answer is kept for a day from the first request on', async (t) => {
   assert.notDeepEqual(acts[0]?.id, acts[1]?.id)
 })
 
-const failures: [code: Code | null, forgotten: boolean][] = [
+const failures: [code: ErrorCode | null, forgotten: boolean][] = [
   ['validation_failed', true],
   ['not_found', true],
   ['conflict', true],

@@ -107,7 +107,7 @@ function configured({ config }: DoctorContext): Port[] {
   )
 }
 
-export const ports: DoctorCheck = {
+export const portsCheck: DoctorCheck = {
   name: 'ports',
   async run(ground) {
     const holding = await ground.holding()

@@ -81,7 +81,7 @@ export const addressText = (address: string): string =>
  * Returns a name for texts outside of mail, such as notifications. It is one short line, and
  * unchanged otherwise.
  */
-export const named = (text: string): string =>
+export const plainName = (text: string): string =>
   short(text.toWellFormed().replaceAll(SPACES, ' ').replaceAll('"', "'").trim())
 
 /** Returns the host by which people recognise a server. */
