@@ -1,11 +1,11 @@
 /** Runs long computations in slices, so that the program can serve other requests in between. */
 import { setImmediate } from 'node:timers/promises'
 
-/** The longest slice, in milliseconds, unless a single step takes longer. */
-const SLICE_MS = 10
+/** The length of a slice, in milliseconds. A slice ends after the step that exceeds it. */
+const SLICE_MS = 5
 
 /**
- * Runs a computation that yields between its steps, for at most 10 ms per turn of the event loop.
+ * Runs a computation that yields between its steps, for about 5 ms per turn of the event loop.
  * @returns the result of the computation
  * @throws the errors of the computation
  */
