@@ -170,7 +170,7 @@ const staleFlags = (doc: Doc) =>
     FLAGS.has(flag) ? null : `no command has the option ${flag}. Correct or delete it.`,
   )
 
-/** Returns faults of a table whose rows name codes of `expected` with their number. */
+/** Returns faults of a table with rows that name codes of `expected` with their number. */
 function codeFaults(doc: Doc, heading: string, expected: ReadonlyMap<string, number>): string[] {
   const rows = tableIn(doc, heading)
   const last = rows.at(-1)?.line ?? 0

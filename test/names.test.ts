@@ -40,7 +40,7 @@ const isExported = (statement: ts.Statement) =>
   ts.canHaveModifiers(statement) &&
   (ts.getModifiers(statement) ?? []).some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
 
-/** Returns the exports that a file declares; those of other files that it exports again are none. */
+/** Returns the exports that a file declares, without those of other files. */
 function exportsOf(file: string, text: string): Export[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest)
   return source.statements
