@@ -111,7 +111,7 @@ describe('the stamp page', { skip }, () => {
     await using page = await visit.open(newStamp({ receipt: false }).link)
     const { kind, text } = await result(page)
     assert.equal(kind, 'ok')
-    assert.ok(text.includes('No receipt yet') && text.includes('Only a receipt could say more.'))
+    assert.ok(text.includes('No receipt yet') && text.includes('Only a receipt could prove more.'))
     assert.ok(text.includes('Device: one device signed'))
   })
 
