@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { PERIOD_S, codeOf, codeReader } from '../src/crypto/code.ts'
-import { PREFIX, formatId, newId } from '../src/crypto/encoding/id.ts'
+import { ID_PREFIX, formatId, newId } from '../src/crypto/encoding/id.ts'
 import { parseWords } from '../src/crypto/words.ts'
 import { newCodeIndex } from '../src/device/codes/code-index.ts'
 import { REAL_PACE } from '../src/device/codes/code-schedule.ts'
@@ -160,7 +160,7 @@ function whose(): string {
   /** The first of three is the connection's id, the others are its members'. */
   const idOf = (n: number, which: number) => ids.subarray(16 * (3 * n + which)).subarray(0, 16)
   for (let n = 0; n < CONNECTIONS; n++)
-    index.put(formatId(PREFIX.connection, idOf(n, 0)), keyOf(n), [idOf(n, 1), idOf(n, 2)])
+    index.put(formatId(ID_PREFIX.connection, idOf(n, 0)), keyOf(n), [idOf(n, 1), idOf(n, 2)])
   const windows = [1, 2, 3]
   index.prepare(windows, () => false)
   const said = Array.from({ length: LOOKUPS }, (_, i) => {

@@ -13,7 +13,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Account } from '../src/api/port.ts'
 import { encodeBase64url } from '../src/crypto/encoding/base64url.ts'
 import { sealKeyId } from '../src/crypto/device-public-keys.ts'
-import { newId, PREFIX } from '../src/crypto/encoding/id.ts'
+import { newId, ID_PREFIX } from '../src/crypto/encoding/id.ts'
 import {
   addDevice,
   nameRecoveryKey,
@@ -94,7 +94,7 @@ function recipients(state: State): Recipient[] {
     const { publicKey } = newSealKey()
     const seal = sealKeyId(publicKey)
     keys.set(seal, publicKey)
-    return { account: A.account, device: { id: newId(PREFIX.device, Date.now()), seal } }
+    return { account: A.account, device: { id: newId(ID_PREFIX.device, Date.now()), seal } }
   })
   state.sealKeys.add(A.account, keys)
   return those

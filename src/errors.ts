@@ -50,13 +50,13 @@ const STATUS = {
   storage_full: 507,
 } as const
 
-export type Code = keyof typeof STATUS
+export type ErrorCode = keyof typeof STATUS
 
 /** All codes, for the OpenAPI document. */
-export const CODES = Object.keys(STATUS) as readonly Code[]
+export const CODES = Object.keys(STATUS) as readonly ErrorCode[]
 
 /** Returns the HTTP status of a code. */
-export const statusOf = (code: Code): number => STATUS[code]
+export const statusOf = (code: ErrorCode): number => STATUS[code]
 
 /**
  * One fault of a request, as in `validation_failed`: `path` is dotted, empty for the body itself.
@@ -82,13 +82,13 @@ export interface Details {
 
 /** An error that a caller may see. `message` is safe to show; `options.cause` is only logged. */
 export class AppError extends Error {
-  readonly code: Code
+  readonly code: ErrorCode
   readonly details: Details
   /** Response header fields of the error: `Allow`, `Retry-After`, `WWW-Authenticate`. */
   readonly headers: Readonly<Record<string, string>>
 
   constructor(
-    code: Code,
+    code: ErrorCode,
     message: string,
     options: {
       details?: Details
@@ -104,7 +104,7 @@ export class AppError extends Error {
   }
 
   /** Returns the body of the response: `{error, message, …details}`. */
-  toJSON(): { error: Code; message: string } & Details {
+  toJSON(): { error: ErrorCode; message: string } & Details {
     return { error: this.code, message: this.message, ...this.details }
   }
 }

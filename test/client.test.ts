@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { rest } from '../src/api/rest/index.ts'
 import type { Table } from '../src/api/route.ts'
 import { type Outgoing, clientOf } from '../src/api/client.ts'
-import { rowsOf } from '../src/http/dispatch.ts'
+import { rowsOf } from '../src/api/rows.ts'
 import { type TestDaemon, startDaemon } from './daemon.ts'
 
 const sent: Outgoing[] = []

@@ -5,7 +5,8 @@ import * as v from 'valibot'
 import { Page } from '../src/api/fields.ts'
 import { type Table } from '../src/api/route.ts'
 import type { Need, AccessLevel } from '../src/auth/scopes.ts'
-import { type Gate, type Request, newDispatch, rowsOf } from '../src/http/dispatch.ts'
+import { type Gate, type Request, newDispatch } from '../src/http/dispatch.ts'
+import { rowsOf } from '../src/api/rows.ts'
 import { AppError } from '../src/errors.ts'
 
 const table = {

@@ -7,14 +7,14 @@ import { describe, test } from 'node:test'
 import * as v from 'valibot'
 import { local } from '../src/api/local/index.ts'
 import { parse } from '../src/api/input.ts'
-import type { Schema, Table } from '../src/api/route.ts'
+import type { RowSchema, Table } from '../src/api/route.ts'
 import { rest } from '../src/api/rest/index.ts'
 import { AppError } from '../src/errors.ts'
-import { rowsOf } from '../src/http/dispatch.ts'
+import { rowsOf } from '../src/api/rows.ts'
 import { accountTable } from '../src/http/account-listener.ts'
 
 /** Returns the messages for an invalid value: that of the error, and that of each issue. */
-function told(schema: Schema, value: unknown): string[] {
+function told(schema: RowSchema, value: unknown): string[] {
   try {
     parse('query', schema, value)
   } catch (error) {
@@ -25,7 +25,7 @@ function told(schema: Schema, value: unknown): string[] {
   assert.fail('the value was taken')
 }
 
-type Picklist = Schema & { readonly options: readonly (string | number)[] }
+type Picklist = RowSchema & { readonly options: readonly (string | number)[] }
 
 /** Returns the picklists in a schema, each with the path to it. */
 function picklistsIn(value: unknown, way: string): [way: string, schema: Picklist][] {
@@ -71,7 +71,7 @@ describe('who picks nothing of a list is told all of it', () => {
 
 describe('what was sent makes no answer long', () => {
   const long = 'word '.repeat(2000)
-  const cases: [what: string, schema: Schema, value: unknown, says: RegExp][] = [
+  const cases: [what: string, schema: RowSchema, value: unknown, says: RegExp][] = [
     [
       'a field that there is not',
       v.strictObject({}),

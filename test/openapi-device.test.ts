@@ -11,8 +11,8 @@ import { after, before, describe, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { entrance, signedIn } from '../src/api/device/index.ts'
 import { rest } from '../src/api/rest/index.ts'
-import { ACCOUNT, isGranted, scopeTable } from '../src/auth/scopes.ts'
-import { rowsOf } from '../src/http/dispatch.ts'
+import { ACCOUNT_RULES, isGranted, scopeTable } from '../src/auth/scopes.ts'
+import { rowsOf } from '../src/api/rows.ts'
 import { accountRows } from '../src/api/openapi/account-rows.ts'
 import { deviceDocument } from '../src/api/openapi/device.ts'
 import {
@@ -38,7 +38,7 @@ type Document = Json & {
 }
 
 const FILE = join(import.meta.dirname, '../docs/device-api.json')
-const need = scopeTable(ACCOUNT)
+const need = scopeTable(ACCOUNT_RULES)
 const document = JSON.parse(JSON.stringify(deviceDocument(need))) as Document
 
 test('it is the committed file', () => {

@@ -11,10 +11,10 @@ import { after, before, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import * as v from 'valibot'
 import { rest } from '../src/api/rest/index.ts'
-import type { Route } from '../src/api/route.ts'
-import { REST, scopeTable } from '../src/auth/scopes.ts'
-import { rowsOf } from '../src/http/dispatch.ts'
-import { CODES, type Code, statusOf } from '../src/errors.ts'
+import { type Route, everyPath } from '../src/api/route.ts'
+import { REST_RULES, scopeTable } from '../src/auth/scopes.ts'
+import { rowsOf } from '../src/api/rows.ts'
+import { CODES, type ErrorCode, statusOf } from '../src/errors.ts'
 import { openapiDocument } from '../src/api/openapi/document.ts'
 import recorded from '../src/api/openapi/examples.json' with { type: 'json' }
 import type { Examples } from '../src/api/openapi/examples.ts'
@@ -50,7 +50,7 @@ type Document = Json & {
 }
 
 const GOLDEN = join(import.meta.dirname, 'golden/openapi.json')
-const need = scopeTable(REST)
+const need = scopeTable(REST_RULES)
 const examples: Examples = recorded
 const documentWith = (more: { examples?: Examples }) =>
   JSON.parse(
@@ -83,7 +83,7 @@ test('redocly finds no error in it and warns of nothing', () => assertLints(whol
 
 const rows = rowsOf(rest).flatMap(
   ({ group, name, route }: { group: string; name: string; route: Route }) =>
-    (route.also === undefined ? [route.path] : [route.path, route.also]).map((path) => ({
+    everyPath(route).map((path) => ({
       group,
       name,
       route,
@@ -301,7 +301,7 @@ test('each error answer has an example of each code it may have, with the status
       const shown = codesOf(response)
       assert(shown.length > 0, `${operationId} ${status}`)
       for (const code of shown) {
-        const own = String(statusOf(code as Code))
+        const own = String(statusOf(code as ErrorCode))
         assert.equal(status, own in responses ? own : 'default', `${operationId} ${code}`)
       }
     }

@@ -3,6 +3,7 @@
  * remote account and the tests use it; none of them writes a path.
  */
 import type { Calls, Route, Table } from './route.ts'
+import { mapRows } from './rows.ts'
 import { AppError } from '../errors.ts'
 
 export interface Outgoing {
@@ -50,11 +51,10 @@ export function clientOf<T extends Table, By extends Route['by'] = 'daemon' | 'a
   send: (request: Outgoing) => Promise<unknown>,
   by?: readonly By[],
 ): Calls<T, By> {
-  const groups = Object.entries(table).flatMap(([group, routes]) => {
-    const calls = Object.entries(routes)
-      .filter(([, route]) => by === undefined || (by as readonly string[]).includes(route.by))
-      .map(([name, route]) => [name, async (input: Input) => send(outgoing(route, input))] as const)
-    return calls.length === 0 ? [] : [[group, Object.fromEntries(calls)] as const]
-  })
-  return Object.fromEntries(groups) as unknown as Calls<T, By>
+  const isIncluded = (route: Route) =>
+    by === undefined || (by as readonly string[]).includes(route.by)
+  const calls = mapRows<Route, (input: Input) => Promise<unknown>>(table, (route) =>
+    isIncluded(route) ? async (input) => send(outgoing(route, input)) : undefined,
+  )
+  return calls as unknown as Calls<T, By>
 }

@@ -5,6 +5,7 @@
  */
 import * as v from 'valibot'
 import { isId } from '../crypto/encoding/id.ts'
+import { UNSHOWABLE } from '../crypto/encoding/unshowable.ts'
 
 /** A resource id: its prefix and 26 characters, opaque to callers. */
 export const id = (prefix: string) =>
@@ -54,12 +55,6 @@ export const wellFormed = v.check(
  */
 const SEEN = String.raw`[^\p{Cc}\p{Cf}\p{Z}\u115f\u1160\u2800\u3164\uffa0]`
 
-/**
- * Characters that are not part of readable text: control characters, line separators, and those
- * that change the direction of text.
- */
-const UNSEEN = String.raw`\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069`
-
 const readable = (max: number, pattern: string, told: string) =>
   v.pipe(
     v.string(),
@@ -76,7 +71,7 @@ const readable = (max: number, pattern: string, told: string) =>
 export const name = (max: number) =>
   readable(
     max,
-    `^(?=.*${SEEN})[^${UNSEEN}]*$`,
+    `^(?=.*${SEEN})[^${UNSHOWABLE}]*$`,
     'Give visible characters; control and direction-changing characters are refused.',
   )
 
@@ -84,7 +79,7 @@ export const name = (max: number) =>
 export const text = (max: number) =>
   readable(
     max,
-    `^(?=[\\s\\S]*${SEEN})(?:[\\n\\r\\t]|[^${UNSEEN}])*$`,
+    `^(?=[\\s\\S]*${SEEN})(?:[\\n\\r\\t]|[^${UNSHOWABLE}])*$`,
     'Give visible characters and line breaks; other control and direction-changing characters are refused.',
   )
 

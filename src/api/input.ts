@@ -5,7 +5,7 @@
 import { type BaseIssue, getDotPath, safeParse } from 'valibot'
 import { redact } from '../crypto/encoding/redact.ts'
 import { AppError, type Issue } from '../errors.ts'
-import type { Schema } from './route.ts'
+import type { RowSchema } from './route.ts'
 
 /**
  * Issues quote the request: their number and length are limited, so that an answer does not grow
@@ -74,7 +74,7 @@ function worded({ message, type, expected, received }: BaseIssue<unknown>): stri
  * Returns the value as its schema reads it, with defaults.
  * @throws AppError `validation_failed`
  */
-export function parse(where: Where, schema: Schema, value: unknown): unknown {
+export function parse(where: Where, schema: RowSchema, value: unknown): unknown {
   const result = safeParse(schema, value, { abortPipeEarly: true })
   if (result.success) return result.output
   const issues = result.issues.slice(0, MOST_ISSUES).map((issue) => ({

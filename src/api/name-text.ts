@@ -1,6 +1,7 @@
 /** Formats names of others for sentences and tables, with their source and marks. */
 import { inQuotes, withoutQuotes } from './quotation-marks.ts'
-import type { NameMark, PersonName } from './rest/names.ts'
+import type { NameMark } from '../crypto/encoding/display-names.ts'
+import type { PersonName } from './rest/names.ts'
 
 const MARKS: Readonly<Record<NameMark, string>> = {
   equal: 'another contact has this name',

@@ -14,7 +14,7 @@ export type Account = Calls<Rest, 'account' | 'both'> & Calls<SignedIn, 'account
 export type UnauthenticatedClient = Calls<Entrance, 'account'>
 
 /** The caller of an account server. All members are ids. */
-export interface Session {
+export interface CallerSession {
   readonly account: string
   /** null for a machine account's token, which has no device. */
   readonly device: string | null
@@ -34,8 +34,8 @@ export interface Visitor {
   readonly within?: true
 }
 
-export type Service = Answers<Rest, 'account' | 'both', Session> &
-  Answers<SignedIn, 'account', Session>
+export type Service = Answers<Rest, 'account' | 'both', CallerSession> &
+  Answers<SignedIn, 'account', CallerSession>
 
 /** The public rows of an account server. */
 export type Open = Answers<Entrance & Site, 'account', Visitor>

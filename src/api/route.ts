@@ -7,7 +7,7 @@
 import type { GenericSchema, InferInput, InferOutput } from 'valibot'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
-export type Schema = GenericSchema
+export type RowSchema = GenericSchema
 
 /** The content of an answer to a row with `media`. */
 export interface Content {
@@ -32,8 +32,8 @@ interface Row {
    * has.
    */
   readonly by: 'daemon' | 'account' | 'both'
-  readonly query?: Schema
-  readonly body?: Schema
+  readonly query?: RowSchema
+  readonly body?: RowSchema
   readonly status?: 200 | 201 | 202 | 204
   /** The largest body in bytes, if it is not the default of 1 MiB. */
   readonly limit?: number
@@ -68,7 +68,7 @@ interface Row {
 
 /** The content of an answer: JSON, one of these media types, or nothing. */
 type Answered =
-  | { readonly reply?: Schema; readonly media?: never }
+  | { readonly reply?: RowSchema; readonly media?: never }
   | { readonly reply?: never; readonly media: readonly string[] }
 
 export type Route = Row & Answered
@@ -76,6 +76,10 @@ export type Route = Row & Answered
 /** Returns whether an `Idempotency-Key` is honoured. A page is not stored. */
 export const isOnce = (route: Route): boolean =>
   route.method === 'POST' && route.repeats !== true && route.media === undefined
+
+/** Returns the paths of a route: one, or two for a route that is registered twice. */
+export const everyPath = ({ path, also }: Pick<Route, 'path' | 'also'>): string[] =>
+  also === undefined ? [path] : [path, also]
 
 /** Returns the names of the parameters in a path. */
 export const pathNames = (path: string): string[] =>
@@ -88,8 +92,8 @@ type Flat<T> = { [K in keyof T]: T[K] }
 type Params<P> = P extends `${string}{${infer K}}${infer R}`
   ? { [N in K]: string } & Params<R>
   : unknown
-type Query<R> = R extends { query: infer Q extends Schema } ? Q : never
-type Body<R> = R extends { body: infer B extends Schema } ? B : never
+type Query<R> = R extends { query: infer Q extends RowSchema } ? Q : never
+type Body<R> = R extends { body: infer B extends RowSchema } ? B : never
 type Rows<G, By> = { [K in keyof G]: G[K] extends { by: By } ? K : never }[keyof G]
 type Groups<T, By> = { [N in keyof T]: [Rows<T[N], By>] extends [never] ? never : N }[keyof T]
 
@@ -113,7 +117,7 @@ export type Sent<R extends { path: string }> = Flat<
 
 export type Reply<R> = R extends { media: readonly string[] }
   ? Content
-  : R extends { reply: infer S extends Schema }
+  : R extends { reply: infer S extends RowSchema }
     ? InferOutput<S>
     : void
 

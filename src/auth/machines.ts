@@ -5,7 +5,7 @@
  * there is rejected here at its next use. This device stores nothing about them.
  */
 import { checkToken } from '../crypto/token.ts'
-import { AppError, type Code } from '../errors.ts'
+import { AppError, type ErrorCode } from '../errors.ts'
 import type { Scope } from './scopes.ts'
 import { type Caller, type MachineAccount, invalidToken } from './tokens.ts'
 
@@ -18,7 +18,7 @@ export type AskServer = (
 ) => Promise<{ readonly id: string; readonly scope: Scope; readonly account: MachineAccount }>
 
 /** Codes with which an account server, embedded or remote, rejects an invalid token. */
-const NOTHING: readonly Code[] = ['invalid_token', 'unauthorized', 'not_signed_in']
+const NOTHING: readonly ErrorCode[] = ['invalid_token', 'unauthorized', 'not_signed_in']
 
 const noMachine = () => invalidToken('machine token')
 

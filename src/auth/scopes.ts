@@ -30,7 +30,7 @@ type Rules = readonly (readonly [pattern: string, need: Need])[]
  * First the five public paths and the assets of the docs page, then the paths for `full` only,
  * and last those for the command line only.
  */
-export const REST: Rules = [
+export const REST_RULES: Rules = [
   ['/', 'none'],
   ['/health', 'none'],
   ['/api/v1/health', 'none'],
@@ -55,7 +55,7 @@ export const REST: Rules = [
  * paths for a device that waits for approval and for the tokens of machine accounts. Its REST
  * rows are the daemon's.
  */
-export const ACCOUNT: Rules = [
+export const ACCOUNT_RULES: Rules = [
   ['/', 'none'],
   ['/health/**', 'none'],
   ['/g/**', 'none'],
@@ -108,7 +108,7 @@ export function scopeTable(rules: Rules) {
 }
 
 /** Returns what a request to the daemon's API needs. */
-export const restNeed = scopeTable(REST)
+export const restNeed = scopeTable(REST_RULES)
 
 /** The needs that each access level satisfies. */
 const GRANTS: Readonly<Record<AccessLevel, readonly Need[]>> = {

@@ -427,7 +427,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   },
   'org members': {
     summary: 'List the members of the organisation',
-    load: async () => (await import('./commands/organisations/members.ts')).orgMembers,
+    load: async () => (await import('./commands/organisations/members.ts')).orgMembersCommand,
   },
   'org invite': {
     summary: 'Invite addresses to the organisation',
@@ -467,7 +467,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   },
   'org activity': {
     summary: 'List what happened in the organisation',
-    load: async () => (await import('./commands/organisations/activity.ts')).orgActivity,
+    load: async () => (await import('./commands/organisations/activity.ts')).orgActivityCommand,
   },
   'org summary': {
     summary: 'Show how often what happened there, and who did most',

@@ -10,7 +10,8 @@ import { commandLineToken, isDaemonProof } from '../auth/proof.ts'
 import { EVENT_STREAM } from '../api/event-stream.ts'
 import type { Route } from '../api/route.ts'
 import type { Outgoing } from '../api/client.ts'
-import { AppError, type Code, StartError } from '../errors.ts'
+import { hostIn } from '../config/values.ts'
+import { AppError, type ErrorCode, StartError } from '../errors.ts'
 import { type Runtime, isOwnAddress, readRuntime, stateSecret } from '../storage/runtime-file.ts'
 
 /**
@@ -57,7 +58,7 @@ const silent = (cause?: unknown) =>
 function oneConnection(url: URL): { agent: Agent; socket: Socket } {
   // A URL leaves out port 80.
   const port = Number(url.port || 80)
-  const socket = netConnect({ host: url.hostname.replace(/^\[|\]$/g, ''), port })
+  const socket = netConnect({ host: hostIn(url), port })
   let used = false
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   agent.createConnection = (_options, made) => {
@@ -115,7 +116,7 @@ function read(route: Route, { status, headers, body, stream }: DaemonResponse): 
       ? JSON.parse(body.toString())
       : { type: headers['content-type'], body: stream ?? body, headers }
   const { error, message, ...details } = JSON.parse(body.toString()) as {
-    error: Code
+    error: ErrorCode
     message: string
   }
   throw new AppError(error, message, { details })

@@ -69,7 +69,7 @@ async function until<T>(
  * @throws StartError if no daemon may be asked: an unsafe folder, or a service that another user
  *   may have planted
  */
-export const answering = (config: Config, patience: HealthPatience): Promise<Answering> =>
+export const awaitHealth = (config: Config, patience: HealthPatience): Promise<Answering> =>
   until(patience, async () => {
     const last = await ask(config)
     return { done: 'address' in last, last }

@@ -4,6 +4,7 @@
  * sources, and a terminal interprets control characters in them.
  */
 import { printableJson } from '../crypto/encoding/quoted.ts'
+import { UNSHOWABLE } from '../crypto/encoding/unshowable.ts'
 import { COLOUR_MARK } from './colour.ts'
 import type { Io } from './command.ts'
 
@@ -13,7 +14,7 @@ import type { Io } from './command.ts'
  * redraws the progress bar are kept.
  */
 const OBEYED = new RegExp(
-  String.raw`${COLOUR_MARK}|^\r(?!\n)|\r(?=\n)|(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]`,
+  String.raw`${COLOUR_MARK}|^\r(?!\n)|\r(?=\n)|(?![\n\t])[${UNSHOWABLE}]`,
   'gu',
 )
 

@@ -5,6 +5,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { readConfig } from '../config/config.ts'
+import { didYouMean, nearestName } from '../crypto/encoding/similar.ts'
 import { AppError, EXIT, StartError } from '../errors.ts'
 import { withApi } from './api.ts'
 import { type Command, type Invocation, type Io, UsageError } from './command.ts'
@@ -74,6 +75,15 @@ function groupIn(argv: readonly string[]): string | null {
   return found ?? null
 }
 
+/** Returns a question about the command that was probably meant; empty for none. */
+function meant([first = '', second]: readonly string[]): string {
+  const names = Object.keys(COMMANDS)
+  const whole = second === undefined ? null : nearestName(`${first} ${second}`, names)
+  const words = [...new Set(names.flatMap((name) => name.split(' ')[0] ?? []))]
+  const nearest = whole ?? nearestName(first, words)
+  return didYouMean(nearest === null ? [] : [nearest])
+}
+
 /** Returns the command that the first words name, three at most, and the words after it. */
 function find(argv: readonly string[]): [name: string, rest: readonly string[]] {
   for (const words of [3, 2, 1]) {
@@ -91,7 +101,7 @@ function find(argv: readonly string[]): [name: string, rest: readonly string[]] 
       ? `"${group}" wants one of: ${groupOf(group)
           .map((name) => name.slice(group.length + 1))
           .join(', ')}.`
-      : `There is no command "${first}". "countersignd --help" lists them.`,
+      : `There is no command "${first}".${meant(argv)} "countersignd --help" lists them.`,
   )
 }
 

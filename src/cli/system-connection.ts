@@ -6,6 +6,7 @@
  */
 import { local } from '../api/local/index.ts'
 import { rest } from '../api/rest/index.ts'
+import { rowsOf } from '../api/rows.ts'
 import { peerUid } from '../auth/peer.ts'
 import { restNeed } from '../auth/scopes.ts'
 import type { Outgoing } from '../api/client.ts'
@@ -15,7 +16,7 @@ import { readRuntime, readRuntimeSecret } from '../storage/runtime-file.ts'
 import { type DaemonConnection, bySecret, connectProven } from './daemon-connection.ts'
 import type { SystemInstance, SystemState } from './system-instance.ts'
 
-const LOCAL = new Set<unknown>(Object.values(local).flatMap((rows) => Object.values(rows)))
+const LOCAL = new Set<unknown>(rowsOf(local).map(({ route }) => route))
 
 const silent =
   ({ address, owner }: SystemInstance) =>

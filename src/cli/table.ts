@@ -1,17 +1,18 @@
 /** Tables for terminals. Control characters in texts from other sources are replaced. */
+import { UNSHOWABLE } from '../crypto/encoding/unshowable.ts'
+
+const OBEYED = new RegExp(`[${UNSHOWABLE}]`, 'gu')
+const OBEYED_IN_TEXT = new RegExp(String.raw`(?![\n\t])[${UNSHOWABLE}]`, 'gu')
 
 /** Replaces the characters that a terminal would interpret. */
-export const shown = (text: string): string =>
-  text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '�')
+export const shown = (text: string): string => text.replace(OBEYED, '�')
 
 /**
  * As `shown`, for a text of several lines or a chunk of one. The line feed of a CR LF may be in
  * the next chunk.
  */
 export const shownText = (text: string): string =>
-  text
-    .replace(/\r(?=\n|$)/g, '')
-    .replace(/(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '�')
+  text.replace(/\r(?=\n|$)/g, '').replace(OBEYED_IN_TEXT, '�')
 
 /** Returns the start of a text in one line, 40 characters at most. */
 export function brief(text: string): string {

@@ -83,7 +83,7 @@ export function backend(env: Env): { environment: string; backendUrl: string | n
 /** Matches one mailbox without a display name or a quoted local part (RFC 5322 section 3.4.1). */
 const ADDRESS = /^[^\s@<>()[\]\\,;:"]{1,64}@[^\s@<>()\\,;:"]{1,255}$/
 
-export function mail(
+export function mailConfig(
   env: Env,
   {
     os,

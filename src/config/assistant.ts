@@ -8,8 +8,7 @@ import {
   type Env,
   type ConfigPlatform,
   configFault,
-  hostIn,
-  isThisMachine,
+  isPrivateUrl,
   pathOn,
   read,
   wrong,
@@ -28,7 +27,7 @@ export interface AssistantConfig {
  * Returns the endpoint; null if there is none.
  * @throws StartError
  */
-export function assistant(env: Env, os: ConfigPlatform): AssistantConfig | null {
+export function assistantConfig(env: Env, os: ConfigPlatform): AssistantConfig | null {
   const url = baseUrl(env)
   const of = { keyFile: keyFile(env, os), model: model(env) }
   if (url !== null) return Object.freeze({ url, ...of })
@@ -47,9 +46,7 @@ function baseUrl(env: Env): string | null {
     configFault(`SVC_ASSISTANT_URL ${what} (Its value may hold a key and is not shown.)`)
   const url = URL.parse(value)
   if (url === null) throw refused('must be a URL, as in https://host/v1.')
-  const near = url.protocol === 'http:' && isThisMachine(hostIn(value))
-  if (url.protocol !== 'https:' && !near)
-    throw refused('must be https; http only for a loopback host.')
+  if (!isPrivateUrl(url)) throw refused('must be https; http only for a loopback host.')
   if (url.href !== url.origin + url.pathname)
     throw refused(
       'must be the base of the interface alone, as in https://host/v1, without query, fragment or credentials. A key ' +

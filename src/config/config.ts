@@ -5,8 +5,8 @@
  */
 import { homedir } from 'node:os'
 import { posix, win32 } from 'node:path'
-import { ENVIRONMENT_URL, type MailConfig, accountBind, backend, mail } from './accounts.ts'
-import { type AssistantConfig, assistant } from './assistant.ts'
+import { ENVIRONMENT_URL, type MailConfig, accountBind, backend, mailConfig } from './accounts.ts'
+import { type AssistantConfig, assistantConfig } from './assistant.ts'
 import {
   type Env,
   LOOPBACK,
@@ -24,6 +24,7 @@ import {
   read,
   wrong,
 } from './values.ts'
+import { didYouMean, nearestName } from '../crypto/encoding/similar.ts'
 import { StartError } from '../errors.ts'
 
 const HERE: ConfigPlatform = { platform: process.platform, homedir }
@@ -177,8 +178,8 @@ function readAll(env: Env, os: ConfigPlatform, attempt: Attempt): Config {
     accountPort: attempt(() => port(env, 'SVC_ACCOUNT_PORT', 19822)),
     publicUrl,
     databaseUrl: attempt(() => databaseUrl(env)),
-    mail: attempt(() => mail(env, { os, publicUrl, stateDir: folder })),
-    assistant: attempt(() => assistant(env, os)),
+    mail: attempt(() => mailConfig(env, { os, publicUrl, stateDir: folder })),
+    assistant: attempt(() => assistantConfig(env, os)),
     keychain: attempt(() => oneOfValues(env, 'SVC_KEYCHAIN', KEYCHAINS, 'auto')),
     credentialsDir: read(env, 'CREDENTIALS_DIRECTORY'),
     tokenUsers: attempt(() => tokenUsers(env)),
@@ -196,28 +197,10 @@ function* unknownNames(env: Env): Generator<StartError> {
   for (const name of Object.keys(env)) {
     if (!name.startsWith('SVC_') || KNOWN.includes(name) || read(env, name) === null) continue
     if (ENVIRONMENT_URL.test(name)) continue
-    const meant = nearest(name)
-    const remedy = meant === null ? 'Unset it.' : `Did you mean ${meant}?`
-    yield configFault(`${JSON.stringify(name)} is not the name of a setting. ${remedy}`)
+    const meant = nearestName(name, KNOWN)
+    const remedy = meant === null ? ' Unset it.' : didYouMean([meant])
+    yield configFault(`${JSON.stringify(name)} is not the name of a setting.${remedy}`)
   }
-}
-
-const pairs = (text: string) =>
-  new Set(Array.from({ length: text.length - 1 }, (_, i) => text.slice(i, i + 2)))
-
-/**
- * Returns the known name most similar to this one, by shared pairs of letters; null if none is
- * near. The measure is Dice's coefficient.
- */
-function nearest(name: string): string | null {
-  const given = pairs(name)
-  const ranked = KNOWN.map((known) => {
-    const own = pairs(known)
-    const shared = [...own].filter((pair) => given.has(pair)).length
-    return { known, score: (2 * shared) / (own.size + given.size) }
-  })
-  const best = ranked.reduce((a, b) => (b.score > a.score ? b : a))
-  return best.score > 0.6 ? best.known : null
 }
 
 function apiBind(env: Env): string {

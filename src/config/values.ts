@@ -101,8 +101,12 @@ export function absolute(name: string, value: string, path: typeof posix): strin
 }
 
 /** Returns the host of a URL, an IPv6 address without its brackets. */
-export const hostIn = (origin: string): string =>
-  new URL(origin).hostname.replace(/^\[(.*)\]$/, '$1')
+export const hostIn = (url: string | URL): string =>
+  new URL(url).hostname.replace(/^\[(.*)\]$/, '$1')
+
+/** Whether no other machine can read what is sent to a URL: https, or http to this machine. */
+export const isPrivateUrl = (url: URL): boolean =>
+  url.protocol === 'https:' || (url.protocol === 'http:' && isThisMachine(hostIn(url)))
 
 /**
  * Returns an origin without a trailing slash, https except on loopback; null if the variable is
@@ -115,8 +119,7 @@ export function origin(env: Env, name: string): string | null {
   const shown = value.includes('@') ? '(not shown: it may hold a password)' : value
   const url = URL.parse(value)
   if (url === null) throw wrong(name, shown, 'it must be a URL, https://host[:port].')
-  const near = isThisMachine(hostIn(value))
-  if (url.protocol !== 'https:' && !(near && url.protocol === 'http:')) {
+  if (!isPrivateUrl(url)) {
     throw wrong(name, shown, 'it must be https; http only for a loopback host.')
   }
   if (url.href !== `${url.origin}/`) {

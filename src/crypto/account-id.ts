@@ -6,7 +6,7 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { publicKeyBytes, type DevicePublicKeys } from './device-public-keys.ts'
 import { requireLength, labelled } from './encoding/hash-input.ts'
-import { formatId, PREFIX } from './encoding/id.ts'
+import { formatId, ID_PREFIX } from './encoding/id.ts'
 
 /**
  * Returns the id of the account that begins with these keys. They are the keys of entry 0 of its
@@ -16,5 +16,5 @@ import { formatId, PREFIX } from './encoding/id.ts'
 export function accountIdOf(first: DevicePublicKeys, salt: Uint8Array): string {
   requireLength(salt, 32, 'a salt')
   const hash = sha256(labelled('countersign/v2/account', publicKeyBytes(first), salt))
-  return formatId(PREFIX.account, hash.subarray(0, 16))
+  return formatId(ID_PREFIX.account, hash.subarray(0, 16))
 }

@@ -16,7 +16,7 @@ const DOMAIN = 0x02
 /** A challenge is one word of the list. */
 const CHALLENGES = 4096
 
-export type Challenge = {
+export type ChallengeInput = {
   readonly window: number
   /** The account ids, 16 bytes each. */
   readonly speaker: Uint8Array
@@ -44,7 +44,7 @@ function write(part: Uint8Array, at: number): void {
  * @throws Refusal `bad_length`; `bad_value` for a window that is not an integer from 0 to 2^53
  *   − 1 or a challenge that is no word index
  */
-export function challengeReader(kc: Uint8Array): (of: Challenge) => number[] {
+export function challengeReader(kc: Uint8Array): (of: ChallengeInput) => number[] {
   const kept = new Uint32Array(KEPT_WORDS)
   keepKey(kc, kept, 0)
   return ({ window, speaker, listener, challenge, purpose }) => {

@@ -9,8 +9,8 @@ import type { CpaceMessage } from './cpace.ts'
 import type { CpaceReply } from './cpace-session.ts'
 import { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'
 import { parseJson, type JsonObject } from './encoding/json.ts'
-import { base64url, payload, text } from './logs/payload.ts'
-import { requireThat, type Reason } from './refusal.ts'
+import { base64url, payload, string } from './logs/payload.ts'
+import { requireThat, type RefusalReason } from './refusal.ts'
 
 /** The lengths of ADa and ADb in bytes. */
 const INVITEE_AD = 56
@@ -21,11 +21,11 @@ const FAILURES = ['ad_mismatch', 'cpace_abort', 'tag_mismatch'] as const
 export type Failure = (typeof FAILURES)[number]
 
 /** Returns the failure that a side sends to the other for a refusal of its own. */
-export const contactFailure = (reason: Reason): Failure =>
+export const contactFailure = (reason: RefusalReason): Failure =>
   FAILURES.find((one) => one === reason) ?? 'cpace_abort'
 
-const failure = (value: Parameters<typeof text>[0]): Failure => {
-  const found = FAILURES.find((one) => one === text(value))
+const failure = (value: Parameters<typeof string>[0]): Failure => {
+  const found = FAILURES.find((one) => one === string(value))
   requireThat(found !== undefined, 'bad_value', 'no failure of a first contact')
   return found
 }

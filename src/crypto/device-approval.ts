@@ -8,7 +8,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes } from '@noble/hashes/utils.js'
 import { publicKeyBytes, type DevicePublicKeys } from './device-public-keys.ts'
 import { requireLength, labelled, u64be, type Label } from './encoding/hash-input.ts'
-import { parseId, PREFIX } from './encoding/id.ts'
+import { parseId, ID_PREFIX } from './encoding/id.ts'
 import { requireThat } from './refusal.ts'
 import { firstIndices, wordsAt } from './words.ts'
 
@@ -83,8 +83,8 @@ export function approvalWords(transcript: Uint8Array): {
 const newcomerInput = (label: Label, { account, device, keys }: Newcomer, tail: Uint8Array) =>
   labelled(
     label,
-    parseId(PREFIX.account, account),
-    parseId(PREFIX.device, device),
+    parseId(ID_PREFIX.account, account),
+    parseId(ID_PREFIX.device, device),
     publicKeyBytes(keys),
     tail,
   )

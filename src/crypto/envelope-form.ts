@@ -3,9 +3,16 @@
  * them.
  */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import { PREFIX } from './encoding/id.ts'
+import { ID_PREFIX } from './encoding/id.ts'
 import { parseJson } from './encoding/json.ts'
-import { base64url, epochNumber, id, integer, payload, type MemberKind } from './logs/payload.ts'
+import {
+  base64url,
+  epochNumber,
+  idWithPrefix,
+  integer,
+  payload,
+  type MemberKind,
+} from './logs/payload.ts'
 import { requireThat } from './refusal.ts'
 
 /** The only suite. */
@@ -18,22 +25,22 @@ const suite: MemberKind<typeof SUITE> = (value) => {
 
 const readPayload = payload({
   suite,
-  connection: id(PREFIX.connection),
+  connection: idWithPrefix(ID_PREFIX.connection),
   epoch: epochNumber,
   epoch_head: base64url(32),
-  recipient: id(PREFIX.device),
+  recipient: idWithPrefix(ID_PREFIX.device),
   recipient_kid: base64url(32),
   enc: base64url(1120),
   ct: base64url(48),
 })
 
-export type Envelope = ReturnType<typeof readPayload>
-export type EnvelopeHead = Omit<Envelope, 'enc' | 'ct'>
+export type EnvelopeFields = ReturnType<typeof readPayload>
+export type EnvelopeHead = Omit<EnvelopeFields, 'enc' | 'ct'>
 
 /**
  * Parses the JSON text of an envelope and checks its form only.
  * @throws Refusal as `parseJson` and payloads; `wrong_version`, `unknown_suite`
  */
-export function readEnvelope(text: string): Envelope {
+export function readEnvelope(text: string): EnvelopeFields {
   return readPayload(parseJson(utf8ToBytes(text)))
 }

@@ -6,7 +6,7 @@ import { concatBytes } from '@noble/hashes/utils.js'
 import { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'
 import { readEnvelope, SUITE, type EnvelopeHead } from './envelope-form.ts'
 import { requireLength, labelled, u32be } from './encoding/hash-input.ts'
-import { parseId, PREFIX } from './encoding/id.ts'
+import { parseId, ID_PREFIX } from './encoding/id.ts'
 import { keyCommitment } from './key-commitment.ts'
 import { requireThat } from './refusal.ts'
 import { failedAs, hpkeSuite1, sealTo } from './seal-key.ts'
@@ -94,8 +94,8 @@ export const envelopeInfo = (head: EnvelopeHead): Uint8Array =>
   labelled(
     'countersign/v2/envelope',
     Uint8Array.of(head.suite),
-    concatBytes(parseId(PREFIX.connection, head.connection), u32be(head.epoch)),
+    concatBytes(parseId(ID_PREFIX.connection, head.connection), u32be(head.epoch)),
     decodeBase64url(head.epoch_head),
-    parseId(PREFIX.device, head.recipient),
+    parseId(ID_PREFIX.device, head.recipient),
     decodeBase64url(head.recipient_kid),
   )

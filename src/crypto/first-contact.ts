@@ -7,7 +7,7 @@ import { concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import type { CpaceInput, CpaceMessage } from './cpace.ts'
 import { initiate, respond, type Initiator, type Responder } from './cpace-session.ts'
 import { requireLength, labelled, u64be } from './encoding/hash-input.ts'
-import { parseId, PREFIX } from './encoding/id.ts'
+import { parseId, ID_PREFIX } from './encoding/id.ts'
 import { firstIndices, parseWords, wordsAt } from './words.ts'
 
 /** 48 bits. No code of three words has this count, so `verify` rejects contact words. */
@@ -45,7 +45,7 @@ export const newContactWords = (): string[] =>
  */
 export function contactInput({ words, sid, connection, inviter }: Contact): CpaceInput {
   requireLength(sid, 16, 'a session id')
-  const ids = [parseId(PREFIX.connection, connection), parseId(PREFIX.account, inviter)]
+  const ids = [parseId(ID_PREFIX.connection, connection), parseId(ID_PREFIX.account, inviter)]
   return {
     prs: utf8ToBytes(parseWords(words, CONTACT_WORDS).words.join(' ')),
     ci: labelled('countersign/v2/cpace', ...ids),
@@ -59,7 +59,7 @@ export function contactInput({ words, sid, connection, inviter }: Contact): Cpac
  */
 export function inviteeAd({ account, seq, head }: KeyLogPlace): Uint8Array {
   requireLength(head, 32, 'a head')
-  return concatBytes(parseId(PREFIX.account, account), u64be(seq), head)
+  return concatBytes(parseId(ID_PREFIX.account, account), u64be(seq), head)
 }
 
 /**

@@ -2,7 +2,7 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from './encoding/base64url.ts'
 import { labelled, requireLength, u32be } from './encoding/hash-input.ts'
-import { parseId, PREFIX } from './encoding/id.ts'
+import { parseId, ID_PREFIX } from './encoding/id.ts'
 
 /**
  * Returns `k_commit` of an epoch: base64url SHA-256 over the connection, the epoch and K (32
@@ -11,6 +11,6 @@ import { parseId, PREFIX } from './encoding/id.ts'
  */
 export function keyCommitment(connection: string, epoch: number, k: Uint8Array): string {
   requireLength(k, 32, 'K')
-  const subject = parseId(PREFIX.connection, connection)
+  const subject = parseId(ID_PREFIX.connection, connection)
   return encodeBase64url(sha256(labelled('countersign/v2/k', subject, u32be(epoch), k)))
 }

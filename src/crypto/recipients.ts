@@ -2,7 +2,7 @@
  * Evaluates a roster together with the newest key logs of its members (sections 3 and 4). It
  * finds the devices to which K may be sealed, and the entries that are due.
  */
-import { type Device, type KeyLog, generationRoot, isLinked } from './logs/key-log.ts'
+import { type LoggedDevice, type KeyLog, generationRoot, isLinked } from './logs/key-log.ts'
 import type { Roster } from './logs/roster-log.ts'
 import type { KeyLogs, RosterMember } from './logs/roster-ops.ts'
 
@@ -22,7 +22,7 @@ function isSeated({ account, generation }: RosterMember, keyLogs: KeyLogs): bool
 export function recipientsOf(
   { members, unfit }: Roster,
   keyLogs: KeyLogs,
-): { account: string; device: Device }[] {
+): { account: string; device: LoggedDevice }[] {
   return members
     .filter((member) => isSeated(member, keyLogs) && !unfit.includes(member.account))
     .flatMap(({ account }) =>

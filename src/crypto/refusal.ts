@@ -139,7 +139,7 @@ const REASONS = [
   'recovery_checksum',
 ] as const
 
-export type Reason = (typeof REASONS)[number]
+export type RefusalReason = (typeof REASONS)[number]
 
 /** Details that a caller may display next to a reason. */
 export type RefusalDetails = {
@@ -155,11 +155,11 @@ export type RefusalDetails = {
 
 export class Refusal extends Error {
   override readonly name = 'Refusal'
-  readonly reason: Reason
+  readonly reason: RefusalReason
   readonly details: RefusalDetails
 
   constructor(
-    reason: Reason,
+    reason: RefusalReason,
     message: string,
     details: RefusalDetails = {},
     options?: ErrorOptions,
@@ -195,6 +195,6 @@ export async function onRefusalLater<T>(
 }
 
 /** Throws a `Refusal` unless the rule holds. */
-export function requireThat(holds: boolean, reason: Reason, message: string): asserts holds {
+export function requireThat(holds: boolean, reason: RefusalReason, message: string): asserts holds {
   if (!holds) throw new Refusal(reason, message)
 }

@@ -6,7 +6,7 @@
 import { sha256, sha512 } from '@noble/hashes/sha2.js'
 import { concatBytes } from '@noble/hashes/utils.js'
 import { labelled, requireLength } from './encoding/hash-input.ts'
-import { parseId, PREFIX } from './encoding/id.ts'
+import { parseId, ID_PREFIX } from './encoding/id.ts'
 import { generationRoot, type KeyLog } from './logs/key-log.ts'
 
 /**
@@ -40,7 +40,7 @@ export function safetyNumber(a: Rooted, b: Rooted): string {
 /** Begins with the 16 bytes of the id, by which two accounts are sorted. */
 function rawOf({ account, root }: Rooted): Uint8Array {
   requireLength(root, 32, 'a root')
-  return concatBytes(parseId(PREFIX.account, account), root)
+  return concatBytes(parseId(ID_PREFIX.account, account), root)
 }
 
 function byBytes(one: Uint8Array, other: Uint8Array): number {

@@ -5,10 +5,10 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from './encoding/base64url.ts'
-import { PREFIX } from './encoding/id.ts'
+import { ID_PREFIX } from './encoding/id.ts'
 import { jwkBytes, thumbprint, type PublicJwk } from './jose/jwk.ts'
 import { runToEnd, lastPlace } from './logs/chain.ts'
-import { hashOf, parseJws } from './jose/jws.ts'
+import { entryHash, parseJws } from './jose/jws.ts'
 import { signJws, verifyJws } from './jose/jws-signature.ts'
 import {
   completeLog,
@@ -20,7 +20,7 @@ import {
 } from './logs/key-log.ts'
 import {
   base64url,
-  id,
+  idWithPrefix,
   integer,
   natural,
   nullable,
@@ -28,7 +28,7 @@ import {
   payload,
   place,
   record,
-  text,
+  string,
 } from './logs/payload.ts'
 import { requireThat } from './refusal.ts'
 import { firstIndices, wordsAt } from './words.ts'
@@ -36,16 +36,16 @@ import { firstIndices, wordsAt } from './words.ts'
 const assurance = oneOf(['device', 'verified_email', 'organisation'])
 
 const stampForm = payload({
-  jti: id(PREFIX.stamp),
-  iss: id(PREFIX.account),
-  dev: id(PREFIX.device),
+  jti: idWithPrefix(ID_PREFIX.stamp),
+  iss: idWithPrefix(ID_PREFIX.account),
+  dev: idWithPrefix(ID_PREFIX.device),
   sha256: base64url(32),
   len: nullable(natural),
-  media_type: nullable(text),
+  media_type: nullable(string),
   iat: natural,
   clock: record({ source: oneOf(['server', 'local']), offset_ms: integer }),
   key_log: place,
-  ctx: nullable(text),
+  ctx: nullable(string),
   assurance,
 })
 
@@ -66,7 +66,7 @@ function readStamp(...from: Parameters<typeof stampForm>): StampPayload {
 }
 
 const readReceipt = payload({
-  jti: id(PREFIX.stamp),
+  jti: idWithPrefix(ID_PREFIX.stamp),
   stamp_sha256: base64url(32),
   received_at: natural,
   key_status: oneOf(['active', 'revoked']),
@@ -145,7 +145,7 @@ export function signReceipt(
 
 /** Returns the three word indices of a stamp: the first 36 bits of SHA-256 over its JWS. */
 export function stampIndices(jws: string): number[] {
-  return firstIndices(hashOf(jws), 3)
+  return firstIndices(entryHash(jws), 3)
 }
 
 /** Returns the three words of a stamp: a look-up hint, never evidence. */
@@ -155,7 +155,7 @@ export function stampWords(jws: string): string[] {
 
 /** Returns the fragment of a stamp's URL, after `#`: base64url SHA-256 over its JWS. */
 export function stampFragment(jws: string): string {
-  return encodeBase64url(hashOf(jws))
+  return encodeBase64url(entryHash(jws))
 }
 
 /**
@@ -208,7 +208,7 @@ export function* verifyingStamp(
     keyLog,
     generation: device.generation,
     root: generationRoot(keyLog, device.generation),
-    sha256: hashOf(file.stamp),
+    sha256: entryHash(file.stamp),
     words: stampWords(file.stamp),
     receipt,
     assurance: receipt?.assurance ?? 'device',

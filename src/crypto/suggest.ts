@@ -3,6 +3,8 @@
  * typed it; no word is ever corrected by it.
  */
 
+import { editDistance } from './encoding/similar.ts'
+
 const LIMIT = 5
 const FAR = 2
 const LONGEST_WORD = 9
@@ -37,7 +39,8 @@ export function nearestWords(
     for (const end of ends) {
       const part = run.slice(from, end)
       if (part.length < 2 || part.length > LONGEST_WORD + FAR) continue
-      for (const word of nearTo(part, words)) keep(word, distance(part, word) + unlike(part, word))
+      for (const word of nearTo(part, words))
+        keep(word, editDistance(part, word) + unlike(part, word))
     }
   }
 
@@ -76,7 +79,7 @@ function nearTo(part: string, words: readonly string[]): string[] {
       Math.abs(word.length - part.length) <= FAR &&
       // One edit changes the set of letters by two at most.
       bitCount(lettersOf(word) ^ letters) <= 2 * FAR &&
-      distance(part, word) <= FAR,
+      editDistance(part, word) <= FAR,
   )
 }
 
@@ -94,26 +97,4 @@ function bitCount(set: number): number {
   let count = 0
   for (let rest = set; rest !== 0; rest &= rest - 1) count += 1
   return count
-}
-
-/**
- * Returns how many edits lead from a to b. An edit drops, adds or changes a letter, or exchanges
- * two neighbours.
- */
-function distance(a: string, b: string): number {
-  let before: number[] = []
-  let above = Array.from({ length: b.length + 1 }, (_, j) => j)
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1]
-      let cost = Math.min(above[j]! + 1, row[j - 1]! + 1, above[j - 1]! + (same ? 0 : 1))
-      const exchanged = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      if (exchanged) cost = Math.min(cost, before[j - 2]! + 1)
-      row.push(cost)
-    }
-    before = above
-    above = row
-  }
-  return above[b.length]!
 }

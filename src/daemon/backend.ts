@@ -1,7 +1,7 @@
 /** The account server of a daemon, embedded or remote. No other module depends on which it is. */
 import type { UnauthenticatedClient } from '../api/port.ts'
 import type { AskServer } from '../auth/machines.ts'
-import type { ServerClock } from '../device/codes/clock.ts'
+import type { ClockSource } from '../device/codes/clock.ts'
 import type { Identity } from '../device/identity/identity.ts'
 import type { SessionAccount } from '../device/session/each-call.ts'
 import type { Keychain } from '../keychain/backend.ts'
@@ -14,7 +14,7 @@ export interface Backend {
   readonly server: string | null
   /** The calls of a device that has no session yet. */
   readonly door: UnauthenticatedClient
-  readonly clock: ServerClock
+  readonly clock: ClockSource
   /**
    * Returns the account of a device.
    * @param again renews a rejected session if that needs no user interaction

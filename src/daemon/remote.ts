@@ -4,14 +4,14 @@ import { type Identity, readSession } from '../device/identity/identity.ts'
 import { renewing } from '../device/session/renewing.ts'
 import type { Keychain } from '../keychain/backend.ts'
 import { readAuthority } from '../remote/authority.ts'
-import { type DeviceSession, openRemote } from '../remote/remote.ts'
+import { type SessionCredentials, openRemote } from '../remote/remote.ts'
 import type { Backend } from './backend.ts'
 
 /**
  * Returns the session of the device for the client. It is read at each use, because a sign-in
  * changes it.
  */
-const sessionOf = (identity: Identity, keychain: Keychain): DeviceSession => ({
+const sessionOf = (identity: Identity, keychain: Keychain): SessionCredentials => ({
   key: async () => (await identity.keys()).auth,
   refreshToken: () => readSession(keychain),
 })

@@ -34,7 +34,7 @@ import {
 import { ofProtocol1 } from '../storage/database-file.ts'
 import { takeLock } from '../storage/lock.ts'
 import { Unopened, openStream } from '../storage/sealed-stream.ts'
-import { FIRST_READ, VERSIONS } from '../state/versions.ts'
+import { FIRST_STATE_VERSION, VERSIONS } from '../state/versions.ts'
 import { forgetStored } from './secrets-of.ts'
 import type { SealedSecrets } from './sealed-secrets.ts'
 
@@ -96,7 +96,7 @@ function told(error: unknown, path: string, dir: string): unknown {
 async function requireKnown(contents: Contents, path: string): Promise<void> {
   const { NEWEST_VERSION } = await import('../service/db/migrations.ts')
   const { state_version: state, account_version: account, written_by: by } = contents
-  if (state < FIRST_READ) throw ofProtocol1(path, state)
+  if (state < FIRST_STATE_VERSION) throw ofProtocol1(path, state)
   if (state <= VERSIONS.length && (account ?? 0) <= NEWEST_VERSION) return
   throw new StartError(
     'stateNewer',

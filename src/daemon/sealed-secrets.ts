@@ -3,7 +3,7 @@
  * from a restored database.
  */
 import { DatabaseSync } from 'node:sqlite'
-import { PREFIX, isId } from '../crypto/encoding/id.ts'
+import { ID_PREFIX, isId } from '../crypto/encoding/id.ts'
 import { markRestored } from '../device/identity/copied-keys.ts'
 import { readFacts } from '../device/identity/identity.ts'
 import { openVault } from '../device/identity/vault.ts'
@@ -13,9 +13,9 @@ import { secretRows } from '../state/secrets.ts'
 import { guarded, transaction } from '../storage/sqlite.ts'
 
 const KINDS = {
-  connection: PREFIX.connection,
-  guest_code: PREFIX.guest,
-  public_code: PREFIX.account,
+  connection: ID_PREFIX.connection,
+  guest_code: ID_PREFIX.guest,
+  public_code: ID_PREFIX.account,
 } as const
 
 /** A sealed secret that is damaged. */

@@ -12,7 +12,7 @@ import type { State } from '../state/state.ts'
 import type { Approver } from './approval/approver.ts'
 import type { Freshness } from './codes/freshness.ts'
 import { type Challenges, newChallenges } from './codes/challenges.ts'
-import { type ClockState, type ServerClock, requireClock, newClockWatch } from './codes/clock.ts'
+import { type ClockState, type ClockSource, requireClock, newClockWatch } from './codes/clock.ts'
 import { openCodes } from './codes/codes.ts'
 import { type FirstContacts, newFirstContacts } from './first-contacts/first-contacts.ts'
 import { newGuesses } from './codes/rate-limit.ts'
@@ -42,7 +42,7 @@ export interface DaemonFacts {
   readonly keychain: Keychain['backend']
 }
 
-export interface Device extends DaemonFacts, DeviceContext {
+export interface LocalDevice extends DaemonFacts, DeviceContext {
   readonly verifier: Verifier
   readonly challenges: Challenges
   readonly sync: Sync
@@ -75,7 +75,7 @@ export interface Device extends DaemonFacts, DeviceContext {
  * Returns the clock offset and the time of the last good sync. An embedded account server shares
  * the clock of this device and is never out of date.
  */
-const pictureOf = (clock: ServerClock, sync: Sync, now: () => number) =>
+const pictureOf = (clock: ClockSource, sync: Sync, now: () => number) =>
   clock === 'own'
     ? { offsetMs: () => 0, lastSyncAt: now }
     : {
@@ -95,7 +95,7 @@ export function openDevice(options: {
   keychain: Keychain
   identity: Identity
   account: Account
-  clock: ServerClock
+  clock: ClockSource
   now: () => number
   uptime: Uptime
   /**
@@ -108,7 +108,7 @@ export function openDevice(options: {
    * Schedules a sync while the daemon serves; `timer` where no operation of the user asks for it.
    */
   syncSoon: (trigger: SyncReport['trigger']) => void
-}): Device {
+}): LocalDevice {
   const { state, keychain, identity, account, clock, now, uptime, boot, log, syncSoon } = options
   let left = false
   const watch = newClockWatch({
@@ -170,7 +170,7 @@ export function openDevice(options: {
     return newApprover({ identity, state, codes, now, requireSession })
   }
   const firstContacts = newFirstContacts({ device: () => device, account, log })
-  const device: Device = {
+  const device: LocalDevice = {
     ...options.run,
     now,
     state,

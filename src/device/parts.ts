@@ -1,8 +1,12 @@
 /** Runs independent parts of one job. */
-import { type Code, toAppError } from '../errors.ts'
+import { type ErrorCode, toAppError } from '../errors.ts'
 
 /** Codes that end the job: every later part would fail in the same way. */
-export const ENDING: readonly Code[] = ['backend_unavailable', 'backend_timeout', 'not_signed_in']
+export const ENDING: readonly ErrorCode[] = [
+  'backend_unavailable',
+  'backend_timeout',
+  'not_signed_in',
+]
 
 /**
  * Runs each part in turn, also after a failed one. Stops where the account server is unreachable

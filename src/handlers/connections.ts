@@ -2,7 +2,7 @@ import { invalid } from '../api/input.ts'
 import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import { type ContactWords, MOST_OPEN } from '../api/rest/first-contacts.ts'
-import type { Device } from '../device/device.ts'
+import type { LocalDevice } from '../device/device.ts'
 import { dropDeparted } from '../device/logs/deleted-members.ts'
 import { dismiss, dismissed, isUnsignable } from '../device/connections/ignored-connections.ts'
 import { dropFormerKey } from '../device/codes/former-keys.ts'
@@ -16,7 +16,10 @@ import { namedConnections } from './named.ts'
  * Adds data of this device to connections: the names of members, whether it has the secret, and
  * which connection replaces them.
  */
-const allDecorated = (connections: readonly Connection[], device: Device | null): Connection[] =>
+const allDecorated = (
+  connections: readonly Connection[],
+  device: LocalDevice | null,
+): Connection[] =>
   namedConnections(connections, device).map((connection) => ({
     ...connection,
     secret_here: device?.vault.has(connection.id) ?? false,
@@ -24,14 +27,17 @@ const allDecorated = (connections: readonly Connection[], device: Device | null)
   }))
 
 /** Adds data of this device to one connection. */
-export const decorated = (connection: Connection, device: Device | null): Connection =>
+export const decorated = (connection: Connection, device: LocalDevice | null): Connection =>
   allDecorated([connection], device)[0]!
 
 /**
  * Stores the name of a connection, which answers to checked words show. The row keeps its time,
  * so that the next sync fetches the other changes.
  */
-function remember({ id, name }: Connection, { state, codes, sync, requireSession }: Device): void {
+function remember(
+  { id, name }: Connection,
+  { state, codes, sync, requireSession }: LocalDevice,
+): void {
   requireSession()
   sync.changed(id)
   const row = state.connections.get(id)
@@ -45,7 +51,11 @@ function remember({ id, name }: Connection, { state, codes, sync, requireSession
  * Deletes a connection from this device. The roster of one that still has other members stays, so
  * that the account server cannot present an older one.
  */
-function forget(id: string, how: 'left' | 'ended', { state, codes, sync, vault }: Device): void {
+function forget(
+  id: string,
+  how: 'left' | 'ended',
+  { state, codes, sync, vault }: LocalDevice,
+): void {
   sync.changed(id)
   codes.remove(id)
   state.transaction(() => {
@@ -80,7 +90,7 @@ async function isGone(id: string, account: Account): Promise<boolean> {
 export async function leaveConnection(
   id: string,
   account: Account,
-  device: Device,
+  device: LocalDevice,
   asLastOwner?: 'stay' | 'end',
 ): Promise<void> {
   const { leaveOrEnd } = await import('../device/connections/members.ts')
@@ -101,7 +111,7 @@ export async function leaveConnection(
  * @throws AppError `validation_failed` if the request names a purpose or a listener
  */
 function wordsForAll(
-  { codes }: Device,
+  { codes }: LocalDevice,
   id: string,
   meant: { readonly purpose: string | undefined; readonly listener: string | undefined },
   at: number,
@@ -122,7 +132,7 @@ function requireWordsFor(invite: readonly unknown[]): void {
 }
 
 /** Creates four words for each invitation to a connection that was just created. */
-async function wordsFor(device: Device, account: Account, connection: string) {
+async function wordsFor(device: LocalDevice, account: Account, connection: string) {
   const { makeWords } = await import('../device/first-contacts/four-words.ts')
   const { sent } = await account.invitations.list({ state: 'pending' })
   const made: ContactWords[] = []

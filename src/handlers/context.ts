@@ -5,7 +5,7 @@ import type { Answers } from '../api/route.ts'
 import { isMachineToken } from '../auth/machines.ts'
 import type { TokenLinks } from '../auth/token-links.ts'
 import type { Caller, Tokens } from '../auth/tokens.ts'
-import type { Device, DaemonFacts } from '../device/device.ts'
+import type { LocalDevice, DaemonFacts } from '../device/device.ts'
 import type { Reachability } from '../device/sync/reachability.ts'
 import type { DeviceSession } from '../device/session/session.ts'
 import type { SignInFlow } from '../device/session/sign-in.ts'
@@ -37,7 +37,7 @@ export interface Home extends DaemonFacts {
   readonly ask: (asked: RequestFacts, call: ToolCall) => ReturnType<Ask>
 }
 
-export interface Context {
+export interface HandlerContext {
   readonly home: Home
   /**
    * The account of the caller: that of the session of this device, or the machine account of the
@@ -48,12 +48,12 @@ export interface Context {
    * This device; null for the caller of a machine account, without a session, and while the
    * device waits for approval.
    */
-  readonly device: Device | null
+  readonly device: LocalDevice | null
   /**
    * This device, for answers that need it.
    * @throws AppError no_device or not_signed_in, with the reason
    */
-  readonly local: Device
+  readonly local: LocalDevice
   /** null on a public route. */
   readonly caller: Caller | null
   /**
@@ -76,7 +76,7 @@ export interface Context {
   readonly act: Act
 }
 
-export type Handlers = Answers<Rest, 'daemon' | 'both', Context>
+export type Handlers = Answers<Rest, 'daemon' | 'both', HandlerContext>
 
 /** Returns the error for a machine account's token if a device, or its owner, is needed. */
 export const noDevice = () =>
@@ -93,10 +93,10 @@ const awaiting = () =>
   )
 
 /** Creates rarely used members at first use, because every request pays for a context. */
-class RequestContext implements Context {
+class RequestContext implements HandlerContext {
   readonly home: Home
   readonly account: Account
-  readonly device: Device | null
+  readonly device: LocalDevice | null
   readonly caller: Caller | null
   readonly byMachine: boolean
   readonly accept: string
@@ -129,7 +129,7 @@ class RequestContext implements Context {
     return (call) => this.home.ask(asked, call)
   }
 
-  get local(): Device {
+  get local(): LocalDevice {
     const { device } = this
     if (device !== null) return device
     if (this.byMachine) throw noDevice()
@@ -152,16 +152,16 @@ export const contextOf = (
   caller: Caller | null,
   asked: RequestFacts,
   act: Act | null,
-): Context => new RequestContext(home, caller, asked, act)
+): HandlerContext => new RequestContext(home, caller, asked, act)
 
 /**
  * Returns the device that stores what a write changes; null for the caller of a machine account,
  * because no device stores its writes.
  * @throws AppError not_signed_in, or no_device while this device waits for approval
  */
-export const keeperOf = (context: Context): Device | null =>
+export const keeperOf = (context: HandlerContext): LocalDevice | null =>
   context.byMachine ? null : context.local
 
-export type AgentHandlers = Answers<Agents, 'daemon', Context>
+export type AgentHandlers = Answers<Agents, 'daemon', HandlerContext>
 
-export type DocsHandlers = Answers<DocsTable, 'daemon', Context>
+export type DocsHandlers = Answers<DocsTable, 'daemon', HandlerContext>

@@ -2,7 +2,7 @@ import { every } from '../api/cursor.ts'
 import type { Account } from '../api/port.ts'
 import type { GuestCode } from '../api/rest/guest-codes.ts'
 import { isId } from '../crypto/encoding/id.ts'
-import type { Device } from '../device/device.ts'
+import type { LocalDevice } from '../device/device.ts'
 import { forgetGuestCode } from '../device/connections/guests.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
@@ -10,7 +10,7 @@ import { type Handlers, keeperOf } from './context.ts'
 const guestCodesOf = (account: Account, id: string): Promise<GuestCode[]> =>
   isId('ext_', id) ? every((query) => account.guestCodes.list(query)) : Promise.resolve([])
 
-const forgetAll = (device: Device, codes: readonly GuestCode[]) => {
+const forgetAll = (device: LocalDevice, codes: readonly GuestCode[]) => {
   for (const { id } of codes) forgetGuestCode(device, id)
 }
 

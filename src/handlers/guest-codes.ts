@@ -2,20 +2,24 @@ import { timeAt } from '../api/fields.ts'
 import type { GuestCode } from '../api/rest/guest-codes.ts'
 import { encodeBase64url } from '../crypto/encoding/base64url.ts'
 import { isWrong } from '../device/codes/clock.ts'
-import type { Device } from '../device/device.ts'
+import type { LocalDevice } from '../device/device.ts'
 import { createGuestCode, forgetGuestCode, guestUrl } from '../device/connections/guests.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
 /** Returns whether words may be shown, by the clock of this device. */
-const hasTime = (device: Device | null): boolean =>
+const hasTime = (device: LocalDevice | null): boolean =>
   device !== null && !isWrong(device.freshness.clock(device.now()))
 
 /**
  * Adds data that only this device has: whether it has the secret, and the words that the owner
  * says to the guest now.
  */
-function decorated(guest: GuestCode, device: Device | null, isTimed = hasTime(device)): GuestCode {
+function decorated(
+  guest: GuestCode,
+  device: LocalDevice | null,
+  isTimed = hasTime(device),
+): GuestCode {
   if (device === null) return { ...guest, secret_here: false, code: null }
   const { state, codes, vault, now } = device
   const speaks = isTimed && guest.state === 'active' && codes.has(guest.id)
@@ -35,7 +39,7 @@ function decorated(guest: GuestCode, device: Device | null, isTimed = hasTime(de
  * Returns the secret of an active guest code.
  * @throws AppError with the reason if there is none
  */
-function secretOf(id: string, { state, vault, now }: Device): Uint8Array {
+function secretOf(id: string, { state, vault, now }: LocalDevice): Uint8Array {
   const guest = state.guests.get(id)
   if (guest === null)
     throw new AppError(

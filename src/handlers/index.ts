@@ -4,8 +4,9 @@
  */
 import { lazily } from '../api/lazy.ts'
 import { rest } from '../api/rest/index.ts'
-import type { Table } from '../api/route.ts'
-import { type Context, type Handlers, keeperOf } from './context.ts'
+import type { Route } from '../api/route.ts'
+import { type ByRow, mapRows } from '../api/rows.ts'
+import { type HandlerContext, type Handlers, keeperOf } from './context.ts'
 
 const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   health: async () => (await import('./health.ts')).health,
@@ -39,12 +40,8 @@ const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   apiTokens: async () => (await import('./api-tokens.ts')).apiTokens,
 })
 
-type Answer = (input: unknown, context: Context) => Promise<unknown>
-type Group = Readonly<Record<string, Answer>>
-
-type Passed = Readonly<
-  Record<string, Readonly<Record<string, (input: unknown) => Promise<unknown>>>>
->
+type Answer = (input: unknown, context: HandlerContext) => Promise<unknown>
+type Passed = ByRow<(input: unknown) => Promise<unknown>>
 
 /**
  * Forwards a row of the account to the caller's account unchanged. A device that waits for
@@ -57,17 +54,11 @@ const passedOn =
     return (context.account as unknown as Passed)[group]?.[name]?.(input)
   }
 
-const answersOf = (group: string, routes: Table[string]): Group =>
-  Object.fromEntries(
-    Object.entries(routes)
-      .filter(([, route]) => route.by === 'account')
-      .map(([name, { method }]) => [name, passedOn(group, name, method !== 'GET')]),
-  )
+const ownAnswers = handlers as unknown as ByRow<Answer>
 
-/** The answers of every REST row that has one, by group and name. */
-export const restAnswers: Readonly<Record<string, Group>> = Object.fromEntries(
-  Object.entries(rest).map(([group, routes]) => [
-    group,
-    { ...answersOf(group, routes), ...(handlers as unknown as Record<string, Group>)[group] },
-  ]),
+/** The answers of every REST row, by group and name. */
+export const restAnswers: ByRow<Answer> = mapRows<Route, Answer>(
+  rest,
+  ({ by, method }, name, group) =>
+    by === 'account' ? passedOn(group, name, method !== 'GET') : ownAnswers[group]?.[name],
 )

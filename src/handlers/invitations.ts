@@ -1,5 +1,5 @@
 import { rememberReceived } from '../device/connections/listed-invitations.ts'
-import type { Context } from './context.ts'
+import type { HandlerContext } from './context.ts'
 import { type Handlers, keeperOf, noDevice } from './context.ts'
 import { namedInvitation, namedInvitations } from './named.ts'
 
@@ -9,7 +9,7 @@ type Both = Awaited<ReturnType<Handlers['invitations']['list']>>
  * Returns both directions with the names stored on this device. Records what the user can read of
  * received invitations, because an approval refers to that.
  */
-async function named({ received, sent }: Both, { account, device }: Context): Promise<Both> {
+async function named({ received, sent }: Both, { account, device }: HandlerContext): Promise<Both> {
   if (device !== null) rememberReceived(device, received)
   return {
     received: await namedInvitations(received, device, account),

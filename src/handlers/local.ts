@@ -7,7 +7,7 @@ import type { Local } from '../api/local/index.ts'
 import type { Answers } from '../api/route.ts'
 import { dismissSetKey, sayWhoSet, setElsewhere } from '../device/trust/recovery-notice.ts'
 import { decorated } from './connections.ts'
-import type { Context } from './context.ts'
+import type { HandlerContext } from './context.ts'
 
 /**
  * Creates a sealed copy of all data of this device, which the passphrase opens. Also returns
@@ -17,7 +17,7 @@ type Backup = (
   passphrase: string,
 ) => Promise<{ bytes: AsyncIterable<Uint8Array>; accountDatabase: string }>
 
-export const localAnswers = (backup: Backup): Answers<Local, 'daemon', Context> => ({
+export const localAnswers = (backup: Backup): Answers<Local, 'daemon', HandlerContext> => ({
   backups: {
     create: async ({ body: { passphrase } }) => {
       const { bytes, accountDatabase } = await backup(passphrase)

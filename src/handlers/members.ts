@@ -1,4 +1,4 @@
-import { PREFIX, isId } from '../crypto/encoding/id.ts'
+import { ID_PREFIX, isId } from '../crypto/encoding/id.ts'
 import { AppError } from '../errors.ts'
 import { leaveConnection } from './connections.ts'
 import { type Handlers, keeperOf } from './context.ts'
@@ -23,7 +23,7 @@ export const members: Handlers['members'] = {
     const { account } = context
     if (keeper === null) return account.members.remove({ id, mid })
     if (mid === keeper.identity.account) return leaveConnection(id, account, keeper)
-    if (isId(PREFIX.account, mid)) {
+    if (isId(ID_PREFIX.account, mid)) {
       const { remove } = await import('../device/connections/members.ts')
       try {
         return await remove(keeper, account, id, mid)

@@ -3,17 +3,17 @@ import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import type { Invitation, Party } from '../api/rest/invitations.ts'
 import type { PersonName } from '../api/rest/names.ts'
-import type { Device } from '../device/device.ts'
+import type { LocalDevice } from '../device/device.ts'
 import { isOpen } from '../device/connections/listed-invitations.ts'
 import { type Naming, nameOf } from '../device/names.ts'
 
-export const namingOf = ({ state, identity }: Pick<Device, 'state' | 'identity'>): Naming => ({
+export const namingOf = ({ state, identity }: Pick<LocalDevice, 'state' | 'identity'>): Naming => ({
   state,
   own: identity.account,
 })
 
 /** Returns a function that names accounts for one answer and looks each of them up once. */
-function namesFor(device: Device): (account: string, fromServer: string) => PersonName {
+function namesFor(device: LocalDevice): (account: string, fromServer: string) => PersonName {
   const naming = namingOf(device)
   const known = new Map<string, PersonName>()
   return (account, fromServer) => {
@@ -26,7 +26,7 @@ function namesFor(device: Device): (account: string, fromServer: string) => Pers
 /** Returns connections with the names of their members as stored on this device. */
 export function namedConnections(
   connections: readonly Connection[],
-  device: Device | null,
+  device: LocalDevice | null,
 ): Connection[] {
   if (device === null) return [...connections]
   const called = namesFor(device)
@@ -50,7 +50,7 @@ function namedParty(party: Party, naming: Naming): Party {
 /** Returns invitations with the names of both sides as stored on this device. */
 export async function namedInvitations(
   invitations: readonly Invitation[],
-  device: Device | null,
+  device: LocalDevice | null,
   account: Account,
 ): Promise<Invitation[]> {
   if (device === null) return [...invitations]
@@ -70,7 +70,7 @@ export async function namedInvitations(
 /** Returns one invitation, as `namedInvitations` does. */
 export async function namedInvitation(
   invitation: Invitation,
-  device: Device | null,
+  device: LocalDevice | null,
   account: Account,
 ): Promise<Invitation> {
   const [named] = await namedInvitations([invitation], device, account)

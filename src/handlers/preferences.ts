@@ -1,5 +1,5 @@
 import type { Account } from '../api/port.ts'
-import type { Device } from '../device/device.ts'
+import type { LocalDevice } from '../device/device.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
 type Input = Parameters<Account['preferences']['update']>[0]
@@ -8,7 +8,7 @@ type Input = Parameters<Account['preferences']['update']>[0]
  * Switches the public code. The account server receives the secret before the code is active, and
  * this device stores it afterwards.
  */
-async function switched(device: Device, account: Account, input: Input, on: boolean) {
+async function switched(device: LocalDevice, account: Account, input: Input, on: boolean) {
   const { keepPublicCode, shareCode } = await import('../device/codes/public-code.ts')
   const secret = on ? await shareCode(account) : null
   const updated = await account.preferences.update(input)

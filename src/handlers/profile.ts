@@ -1,7 +1,7 @@
 import type { Account } from '../api/port.ts'
 import type { Profile } from '../api/rest/profiles.ts'
 import { isWrong } from '../device/codes/clock.ts'
-import type { Device } from '../device/device.ts'
+import type { LocalDevice } from '../device/device.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
 /**
@@ -10,7 +10,7 @@ import { type Handlers, keeperOf } from './context.ts'
  */
 async function withCode(
   profile: Profile,
-  device: Device | null,
+  device: LocalDevice | null,
   account: Account,
 ): Promise<Profile> {
   if (device === null) return profile

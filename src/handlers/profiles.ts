@@ -11,7 +11,7 @@ import { rememberedEntries } from '../device/identity/key-log-cache.ts'
 import { AppError } from '../errors.ts'
 import { inSlices } from '../slices.ts'
 import { MOST_CHARACTERS } from '../state/logs.ts'
-import type { Context, Handlers } from './context.ts'
+import type { HandlerContext, Handlers } from './context.ts'
 
 const doesNotHold = (cause: Refusal) =>
   new AppError(
@@ -25,7 +25,7 @@ const doesNotHold = (cause: Refusal) =>
  * enough.
  */
 async function vouchedFor(
-  { account, device }: Pick<Context, 'account' | 'device'>,
+  { account, device }: Pick<HandlerContext, 'account' | 'device'>,
   id: string,
 ): Promise<ReadonlySet<string>> {
   const { active } = await onRefusalLater(async () => {

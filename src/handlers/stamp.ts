@@ -3,12 +3,12 @@ import type { Account } from '../api/port.ts'
 import { timeAt } from '../api/fields.ts'
 import { CONTENT_BYTES } from '../api/rest/stamp.ts'
 import { encodeBase64url } from '../crypto/encoding/base64url.ts'
-import { PREFIX } from '../crypto/encoding/id.ts'
+import { ID_PREFIX } from '../crypto/encoding/id.ts'
 import { type StampPayload, signStamp, stampFragment, stampWords } from '../crypto/stamp.ts'
 import { operationId } from '../device/operations.ts'
-import type { Device } from '../device/device.ts'
+import type { LocalDevice } from '../device/device.ts'
 import { assuranceIn, requireReceipt } from '../device/identity/receipts.ts'
-import { AppError, type Code } from '../errors.ts'
+import { AppError, type ErrorCode } from '../errors.ts'
 import type { StampRow } from '../state/stamps.ts'
 import type { Handlers } from './context.ts'
 
@@ -21,7 +21,7 @@ const TRIES = 5
  * The server is unreachable or its answer is invalid: the stamp is valid, and its receipt
  * follows.
  */
-const AWAY: readonly Code[] = ['backend_unavailable', 'backend_timeout', 'backend_error']
+const AWAY: readonly ErrorCode[] = ['backend_unavailable', 'backend_timeout', 'backend_error']
 
 interface Digest {
   readonly sha256: Uint8Array
@@ -49,7 +49,7 @@ function digestOf(body: {
  * the next sync requests it again. Returns undefined if another stamp has the same words.
  */
 async function register(
-  { identity }: Device,
+  { identity }: LocalDevice,
   account: Account,
   made: Pick<StampRow, 'id' | 'jws'>,
 ): Promise<string | null | undefined> {
@@ -69,7 +69,7 @@ async function register(
  * Returns the signed `clock`: the server's offset, or `local` if the offset is unknown or
  * outdated.
  */
-function clockOf({ freshness, now }: Device): StampPayload['clock'] {
+function clockOf({ freshness, now }: LocalDevice): StampPayload['clock'] {
   const offset = freshness.clock(now()) === 'steady' ? freshness.offsetMs() : null
   return offset === null
     ? { source: 'local', offset_ms: 0 }
@@ -77,7 +77,7 @@ function clockOf({ freshness, now }: Device): StampPayload['clock'] {
 }
 
 async function sign(
-  device: Device,
+  device: LocalDevice,
   jti: string,
   digest: Digest,
   said: { media_type: string | null; context: string | null },
@@ -109,7 +109,7 @@ async function sign(
  * interrupted, or a new one, which is stored before any caller gets it.
  */
 async function keptOrSigned(
-  { state, requireSession }: Device,
+  { state, requireSession }: LocalDevice,
   jti: string,
   at: number,
   signed: () => Promise<string>,
@@ -127,7 +127,7 @@ async function keptOrSigned(
  * words are not free.
  */
 async function receiptOf(
-  device: Device,
+  device: LocalDevice,
   account: Account,
   { id, jws, receipt: known }: StampRow,
 ): Promise<string | null | undefined> {
@@ -152,7 +152,7 @@ export const stamp: Handlers['stamp'] = {
     const said = { media_type: body.media_type ?? null, context: body.context ?? null }
     const { at } = act
     for (let tries = 1; tries <= TRIES; tries++) {
-      const jti = operationId(PREFIX.stamp, act, String(tries))
+      const jti = operationId(ID_PREFIX.stamp, act, String(tries))
       const made = await keptOrSigned(local, jti, at, () => sign(local, jti, digest, said, at))
       const receipt = await receiptOf(local, account, made)
       if (receipt === undefined) continue

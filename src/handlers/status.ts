@@ -2,14 +2,14 @@ import type { Status } from '../api/rest/status.ts'
 import type { InferOutput } from 'valibot'
 import { timeAt } from '../api/fields.ts'
 import { copyWarning } from '../device/identity/copied-keys.ts'
-import type { Device } from '../device/device.ts'
+import type { LocalDevice } from '../device/device.ts'
 import { readFacts } from '../device/identity/identity.ts'
 import { noticeTexts } from '../device/sync/notices.ts'
 import { isPublicCodeActive } from '../device/codes/public-code.ts'
 import type { DeviceSession } from '../device/session/session.ts'
 import { revokedHere } from '../device/identity/refusals.ts'
 import { VERSION } from '../runtime/version.ts'
-import type { Context, Handlers } from './context.ts'
+import type { HandlerContext, Handlers } from './context.ts'
 
 type Found = Omit<
   InferOutput<typeof Status>,
@@ -44,7 +44,7 @@ const away = (since: number) => ({
  * @param since null for an account server that is reachable or was not asked yet
  * @param device what works without the account server
  */
-function sentence(since: number | null, device: Device | null): string {
+function sentence(since: number | null, device: LocalDevice | null): string {
   if (since === null) return ''
   const works = device === null ? '' : ' Words, checks of words and stamps work.'
   return ` The account server has not answered since ${timeAt(since)}: lists and changes fail until it does.${works}`
@@ -75,13 +75,16 @@ const without = (authenticated: boolean, summary: string): Found => ({
 })
 
 /** Returns why the account server rejects this device; null if there is no sign of that. */
-function refusalOf(device: Device | null, seat: Pick<DeviceSession, 'refused'>): string | null {
+function refusalOf(
+  device: LocalDevice | null,
+  seat: Pick<DeviceSession, 'refused'>,
+): string | null {
   const refused = device?.sync.refused() ?? seat.refused()
   if (refused !== null || device === null) return refused
   return readFacts(device.state)?.revoked ? revokedHere().message : null
 }
 
-function ofDevice(device: Device, refused: string | null, backend: string): Found {
+function ofDevice(device: LocalDevice, refused: string | null, backend: string): Found {
   const { state, sync } = device
   const connections = state.connections.count()
   const plural = connections === 1 ? 'connection' : 'connections'
@@ -99,7 +102,7 @@ function ofDevice(device: Device, refused: string | null, backend: string): Foun
   }
 }
 
-function found({ byMachine, device, home: { seat, backend } }: Context): Found {
+function found({ byMachine, device, home: { seat, backend } }: HandlerContext): Found {
   const at = backend()
   if (byMachine) return ofMachine(at)
   if (seat.identity() === null) return without(false, seat.absent().message)

@@ -8,7 +8,7 @@ import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
 import type { TrustCard } from '../api/rest/trust-cards.ts'
 import { isId } from '../crypto/encoding/id.ts'
-import type { Device } from '../device/device.ts'
+import type { LocalDevice } from '../device/device.ts'
 import { dismissRecovery, requireConfirmable, unpin, verifiedHere } from '../device/trust/trust.ts'
 import { keyStatusOf } from '../device/key-status.ts'
 import { invalid } from '../api/input.ts'
@@ -28,7 +28,7 @@ const keys = () => import('../device/trust/trust-keys.ts')
 const later = (a: string | null, b: string | null) => ((a ?? '') > (b ?? '') ? a : b)
 
 /** Adds data of this device: the name, the state of the keys, and the safety number. */
-async function decorated(device: Device, card: TrustCard, row: TrustRow): Promise<TrustCard> {
+async function decorated(device: LocalDevice, card: TrustCard, row: TrustRow): Promise<TrustCard> {
   const { state, identity } = device
   const { user_id: id } = card
   device.requireSession()
@@ -62,7 +62,7 @@ function requireOf({ user_id }: TrustCard, id: string): void {
  * Fetches key logs from the account server and returns the card's row. The own log is fetched
  * too, because it is one half of the safety number.
  */
-async function fresh(device: Device, account: Account, id: string): Promise<TrustRow> {
+async function fresh(device: LocalDevice, account: Account, id: string): Promise<TrustRow> {
   const { examine } = await keys()
   await refreshOwn(device, account)
   return examine(device, account, id)
@@ -72,13 +72,13 @@ async function fresh(device: Device, account: Account, id: string): Promise<Trus
  * Updates which connections are suspended, after the user's review of an account's keys has
  * changed.
  */
-async function rejudge(device: Device, id: string): Promise<void> {
+async function rejudge(device: LocalDevice, id: string): Promise<void> {
   const { judgeHolds } = await import('../device/logs/connection-record.ts')
   judgeHolds(device, id)
 }
 
 /** Refreshes the own key log, or falls back to the cached one. Sync reports errors in it. */
-async function refreshOwn(device: Device, account: Account) {
+async function refreshOwn(device: LocalDevice, account: Account) {
   const { fetchKeyLog, rememberKeyLog } = await import('../device/logs/key-log.ts')
   try {
     const log = await fetchKeyLog(device.state, account, device.identity.account)
@@ -181,7 +181,7 @@ const otherNumber = () =>
  * Checks that no sync found other keys during the request to the account server.
  * @throws AppError conflict if one did
  */
-function requireSame({ state }: Device, { account, newest }: TrustRow): void {
+function requireSame({ state }: LocalDevice, { account, newest }: TrustRow): void {
   const now = state.trust.get(account)
   if (now !== null && (now.newest !== newest || now.refused !== null)) throw otherNumber()
 }
@@ -193,7 +193,7 @@ function requireSame({ state }: Device, { account, newest }: TrustRow): void {
  * `requireConfirmable`
  */
 async function toConfirm(
-  device: Device,
+  device: LocalDevice,
   account: Account,
   id: string,
   number: string,

@@ -6,7 +6,7 @@ import { every, readCursor } from '../api/cursor.ts'
 import type { Account } from '../api/port.ts'
 import type { TrustEvent } from '../api/rest/trust-cards.ts'
 import { encodeBase64url } from '../crypto/encoding/base64url.ts'
-import type { Device } from '../device/device.ts'
+import type { LocalDevice } from '../device/device.ts'
 import { rememberedLog } from '../device/identity/key-log-cache.ts'
 import { type KeyEvent, keyEvents } from '../device/logs/trust-history.ts'
 import { examine } from '../device/trust/trust-keys.ts'
@@ -74,7 +74,7 @@ function merged(keys: readonly KeyEvent[], theirs: Page, limit: number) {
  * @throws AppError not_found if the account is not followed, bad_request for an invalid cursor
  */
 export async function historyOf(
-  device: Device,
+  device: LocalDevice,
   account: Account,
   { id, cursor, limit = 50 }: Input,
 ): Promise<Page> {

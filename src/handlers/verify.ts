@@ -3,7 +3,12 @@ import { daySpan } from '../api/days.ts'
 import { timeAt } from '../api/fields.ts'
 import { invalid } from '../api/input.ts'
 import type { Account } from '../api/port.ts'
-import type { LogEntry, LoggedMatch, PublicVerification, Verification } from '../api/rest/verify.ts'
+import type {
+  VerificationEntry,
+  LoggedMatch,
+  PublicVerification,
+  Verification,
+} from '../api/rest/verify.ts'
 import { firstIdAt, isId, newId } from '../crypto/encoding/id.ts'
 import { parseWords, wordsAt } from '../crypto/words.ts'
 import { OPEN_MS } from '../device/codes/challenges.ts'
@@ -76,7 +81,7 @@ function outcomeOf({
   ambiguous,
   echo,
   matches,
-}: PublicVerification): LogEntry['outcome'] {
+}: PublicVerification): VerificationEntry['outcome'] {
   if (!found && echo) return 'echo'
   if (!found) return conclusive ? 'not_verified' : 'inconclusive'
   return ambiguous || matches[0]?.kind !== 'account' ? 'inconclusive' : 'verified'
@@ -175,7 +180,7 @@ export const verificationLog: Handlers['verificationLog'] = {
     const end = firstIdAt('ver_', until)
     const upTo = before !== null && before < end ? before : end
     const ours = device.state.verifications.page(rowsFor(page), upTo, firstIdAt('ver_', since))
-    const entries = new Map<string, LogEntry>()
+    const entries = new Map<string, VerificationEntry>()
     for (const entry of [...theirs.items, ...ours]) entries.set(entry.id, entry)
     const sorted = [...entries.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1))
     const merged = pageOf(sorted, page)

@@ -1,10 +1,11 @@
 /** The listener of the account server, both inside a daemon and in a process of its own. */
 import { entrance, signedIn } from '../api/device/index.ts'
-import type { Session, Visitor } from '../api/port.ts'
+import type { CallerSession, Visitor } from '../api/port.ts'
 import { rest } from '../api/rest/index.ts'
 import type { Table } from '../api/route.ts'
+import { filterRows } from '../api/rows.ts'
 import { site } from '../api/site/index.ts'
-import { ACCOUNT, type AccessLevel, scopeTable } from '../auth/scopes.ts'
+import { ACCOUNT_RULES, type AccessLevel, scopeTable } from '../auth/scopes.ts'
 import type { Config } from '../config/config.ts'
 import { type Dispatch, type Gate, type Request, newDispatch } from './dispatch.ts'
 import { AppError, statusOf } from '../errors.ts'
@@ -17,19 +18,12 @@ import { type Listening, listen } from './server.ts'
 /**
  * The rows of the interface that an account server answers: daemons send them for their callers.
  */
-const forAccounts = Object.fromEntries(
-  Object.entries<Table[string]>(rest).map(([group, routes]) => [
-    group,
-    Object.fromEntries(
-      Object.entries(routes).filter(([, { by }]) => by === 'account' || by === 'both'),
-    ),
-  ]),
-)
+const forAccounts = filterRows(rest, ({ by }) => by === 'account' || by === 'both')
 
 /** All rows that an account server answers. */
 export const accountTable: Table = { ...forAccounts, ...signedIn, ...entrance, ...site }
 
-type Caller = Session & { readonly scope: AccessLevel }
+type Caller = CallerSession & { readonly scope: AccessLevel }
 
 const NOBODY: Visitor = { key: null }
 
@@ -85,13 +79,13 @@ const proofOf = ({ proof, method, segments }: Request) =>
  * Returns the id of the calling token or device. Not that of the session: a request that a device
  * repeats after it signed in again is the same operation, and counts towards the same share.
  */
-const idOf = ({ token, device, account }: Session): string => token ?? device ?? account
+const idOf = ({ token, device, account }: CallerSession): string => token ?? device ?? account
 
 /**
  * Returns the access control of an account server, with the limits on the requests of an account.
  */
 export const accountGate = (server: AccountServer, load: AccountLoad): Gate<Caller> => ({
-  need: scopeTable(ACCOUNT),
+  need: scopeTable(ACCOUNT_RULES),
   unauthorized,
   authenticate: async (request) => {
     const { token, scheme } = request

@@ -15,8 +15,11 @@ interface Share {
  * The limits of a device or a token. A daemon sends few requests at once; a script sends its
  * requests through its daemon.
  */
-export const CALLER: Share = { inFlight: 128, writes: 3000 }
-export const ACCOUNT: Share = { inFlight: 4 * CALLER.inFlight, writes: 4 * CALLER.writes }
+export const CALLER_SHARE: Share = { inFlight: 128, writes: 3000 }
+export const ACCOUNT_SHARE: Share = {
+  inFlight: 4 * CALLER_SHARE.inFlight,
+  writes: 4 * CALLER_SHARE.writes,
+}
 
 const READS = new Set(['GET', 'HEAD'])
 
@@ -47,10 +50,10 @@ interface Asking {
 /** Returns the shares that a request counts towards, by id. */
 const sharesOf = ({ segments }: Request, { account, caller }: Asking) =>
   REVOKING.has(segments.slice(0, 3).join('/'))
-    ? new Map([[caller, CALLER]])
+    ? new Map([[caller, CALLER_SHARE]])
     : new Map([
-        [account, ACCOUNT],
-        [caller, CALLER],
+        [account, ACCOUNT_SHARE],
+        [caller, CALLER_SHARE],
       ])
 
 /**

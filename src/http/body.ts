@@ -4,9 +4,9 @@
  * of the request have passed.
  */
 import type { IncomingMessage } from 'node:http'
+import { DEEPEST_TEXT, newShapeCheck } from '../api/json-shape.ts'
 import { AppError } from '../errors.ts'
 import type { BodyMemory } from './body-memory.ts'
-import { DEEPEST, newShapeCheck } from './json-shape.ts'
 import { LARGE_BYTES } from './large-bodies.ts'
 
 const tooLarge = (limit: number) =>
@@ -177,12 +177,6 @@ export function parseForm(bytes: Uint8Array): Record<string, string> {
   }
   return Object.fromEntries(values)
 }
-
-/**
- * The nesting limit of text bodies. Another protocol parses them, and may wrap the body of a
- * route in a message of its own.
- */
-const DEEPEST_TEXT = 2 * DEEPEST
 
 const uncounted = () => () => undefined
 

@@ -6,10 +6,11 @@
 import { hash } from 'node:crypto'
 import { strictObject } from 'valibot'
 import { invalid, parse } from '../api/input.ts'
-import { type Route, type Table, isOnce } from '../api/route.ts'
+import { type Route, type Table, everyPath, isOnce } from '../api/route.ts'
+import { rowsOf } from '../api/rows.ts'
 import { type Need, type AccessLevel, isGranted, requireScope } from '../auth/scopes.ts'
 import { redact } from '../crypto/encoding/redact.ts'
-import { AppError, type Code, statusOf, toAppError } from '../errors.ts'
+import { AppError, type ErrorCode, statusOf, toAppError } from '../errors.ts'
 import { decodeQuery } from './query.ts'
 import { type RouteMatch, newRouter } from '../router.ts'
 import type { Act, Once } from '../storage/idempotency.ts'
@@ -79,7 +80,7 @@ export interface Outcome {
   readonly route: string | null
   readonly status: number
   /** The code of the error; null if the request succeeded. */
-  readonly error: Code | null
+  readonly error: ErrorCode | null
   /** The id of the resource that a 201 created. */
   readonly created: string | undefined
 }
@@ -179,12 +180,6 @@ const segmentsOf = (path: string): string[] => path.slice(1).split('/')
 const kindOf = ({ form, text }: Route): BodyKind =>
   form === true ? 'form' : text === true ? 'text' : 'json'
 
-/** Returns all rows of a table as one list, in its order. */
-export const rowsOf = (table: Table): { group: string; name: string; route: Route }[] =>
-  Object.entries(table).flatMap(([group, routes]) =>
-    Object.entries(routes).map(([name, route]) => ({ group, name, route })),
-  )
-
 /**
  * Creates the dispatcher of a table.
  * @param answerers the answers of every row, by group and name. Callers pass values of the mapped
@@ -211,8 +206,7 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
       location: readable.has(`${route.path}/{id}`),
       once: isOnce(route),
     }
-    router.add(route.method, route.path, row)
-    if (route.also !== undefined) router.add(route.method, route.also, row)
+    for (const path of everyPath(route)) router.add(route.method, path, row)
   }
 
   /**

@@ -3,7 +3,7 @@
  * booleans if the schema asks for them. Any other text is passed on unchanged, so that the schema
  * reports the error.
  */
-import type { Schema } from '../api/route.ts'
+import type { RowSchema } from '../api/route.ts'
 
 type Kind = 'number' | 'boolean' | 'array' | 'string'
 
@@ -32,7 +32,7 @@ function convert(kind: Kind, text: string): unknown {
  * Returns the input of a schema (an object of scalars and arrays of strings) from a query string.
  * A repeated name becomes an array.
  */
-export function decodeQuery(schema: Schema, query: string): Record<string, unknown> {
+export function decodeQuery(schema: RowSchema, query: string): Record<string, unknown> {
   const { entries = {} } = schema as unknown as Shape
   const input: Record<string, unknown> = Object.create(null) as Record<string, unknown>
   if (query === '') return input

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
 import type { Content } from '../api/route.ts'
 import { askPeerUid } from '../auth/peer.ts'
 import type { Dispatch, Outcome } from './dispatch.ts'
-import { AppError, type Code, statusOf, toAppError } from '../errors.ts'
+import { AppError, type ErrorCode, statusOf, toAppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { newBodyMemory } from './body-memory.ts'
 import { hasBody, readBody } from './body.ts'
@@ -99,7 +99,7 @@ const shuttingDown = () =>
     headers: { 'Retry-After': '5' },
   })
 
-const refusalOf = (id: string, peer: () => number | null, error: Code): Outcome => ({
+const refusalOf = (id: string, peer: () => number | null, error: ErrorCode): Outcome => ({
   request: { id, peer },
   callerId: null,
   route: null,

@@ -1,6 +1,6 @@
 /** Counts down the current minute: one tick a second, aligned to the seconds of the server. */
 import { PERIOD_S, windowOf } from '../crypto/code.ts'
-import type { ServerClock } from './server-clock.ts'
+import type { PageClock } from './server-clock.ts'
 
 /**
  * Calls `tick` now, at each second and whenever the page becomes visible. Timers of hidden pages
@@ -8,7 +8,7 @@ import type { ServerClock } from './server-clock.ts'
  * @returns a function that stops it
  */
 export function startCountdown(
-  clock: ServerClock,
+  clock: PageClock,
   tick: (window: number, seconds: number) => void,
 ): () => void {
   let timer = 0

@@ -5,7 +5,7 @@
  */
 import { decodeBase64url } from '../crypto/encoding/base64url.ts'
 import { windowOf } from '../crypto/code.ts'
-import { parseId, PREFIX } from '../crypto/encoding/id.ts'
+import { parseId, ID_PREFIX } from '../crypto/encoding/id.ts'
 import { acceptedWindows } from './accepted.ts'
 import { checkBox } from './check-box.ts'
 import { startCountdown } from './countdown.ts'
@@ -40,8 +40,8 @@ function readSecret(fragment: string): Uint8Array<ArrayBuffer> | null {
 function run(main: HTMLElement, fragment: string): void {
   const id = main.dataset['id'] ?? ''
   const speakers = {
-    guest: parseId(PREFIX.guest, id),
-    owner: parseId(PREFIX.account, main.dataset['account'] ?? ''),
+    guest: parseId(ID_PREFIX.guest, id),
+    owner: parseId(ID_PREFIX.account, main.dataset['account'] ?? ''),
   }
   const clock = serverClock(Number(main.dataset['now']))
   const notice = element('notice', HTMLElement)

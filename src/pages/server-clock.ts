@@ -10,7 +10,7 @@
 export const TOLERANCE_MS = 30_000
 const DRIFT_MS = 2_000
 
-export type ServerClock = {
+export type PageClock = {
   /** Returns Unix milliseconds by the server's clock. */
   now: () => number
   /** Returns how far the device's clock is ahead of it, in milliseconds; negative: behind. */
@@ -23,7 +23,7 @@ export type ServerClock = {
  * Returns a clock that starts at the server's time when it made the document, in Unix
  * milliseconds.
  */
-export function serverClock(documentMs: number): ServerClock {
+export function serverClock(documentMs: number): PageClock {
   let base = documentMs + documentAge()
   let monotonic = performance.now()
   let wall = Date.now()

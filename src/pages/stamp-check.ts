@@ -1,8 +1,8 @@
 /** Checks a stamp file under a link, independent of the page that shows it. */
 import { decodeBase64url, encodeBase64url } from '../crypto/encoding/base64url.ts'
 import type { PublicJwk } from '../crypto/jose/jwk.ts'
-import { hashOf } from '../crypto/jose/jws.ts'
-import { Refusal, type Reason } from '../crypto/refusal.ts'
+import { entryHash } from '../crypto/jose/jws.ts'
+import { Refusal, type RefusalReason } from '../crypto/refusal.ts'
 import { verifyStamp, type StampFacts, type StampFile } from '../crypto/stamp.ts'
 
 /**
@@ -50,13 +50,13 @@ const refused = (reason: string, text: string): StampCheck => ({ kind: 'refused'
 
 function names(fragment: string, stamp: string): boolean {
   try {
-    return encodeBase64url(decodeBase64url(fragment)) === encodeBase64url(hashOf(stamp))
+    return encodeBase64url(decodeBase64url(fragment)) === encodeBase64url(entryHash(stamp))
   } catch {
     return false
   }
 }
 
-const REASONS: { readonly [R in Reason]?: string } = {
+const REASONS: { readonly [R in RefusalReason]?: string } = {
   bad_signature: 'The signature does not fit: the stamp was changed, or another key made it.',
   kid_mismatch: 'It is signed by another key than that of the device it names.',
   unknown_signer: 'It is signed by a key that does not belong there.',

@@ -7,7 +7,8 @@ import * as v from 'valibot'
 import { CONVERSATION_HEADER, TURN_HEADER } from '../api/rest/assistant.ts'
 import type { Content, Route } from '../api/route.ts'
 import { withoutKeys } from '../crypto/encoding/redact.ts'
-import { AppError, CODES, type Code, type Details, statusOf } from '../errors.ts'
+import { UNSHOWABLE } from '../crypto/encoding/unshowable.ts'
+import { AppError, CODES, type ErrorCode, type Details, statusOf } from '../errors.ts'
 import { Passing, backendError, timedOut, unavailable } from './faults.ts'
 import type { TransportResponse } from './transport.ts'
 
@@ -21,13 +22,8 @@ const MOST_ITEMS = 20
 /** The longest accepted Retry-After, in seconds. */
 const LONGEST_AFTER_S = 86_400
 
-/**
- * Control characters would move the cursor of a terminal; characters that change the direction
- * would reorder the text.
- */
-const UNSHOWABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu
-const shown = (text: string) =>
-  text.slice(0, LONGEST_MESSAGE).toWellFormed().replaceAll(UNSHOWABLE, ' ')
+const RUNS = new RegExp(`[${UNSHOWABLE}]+`, 'gu')
+const shown = (text: string) => text.slice(0, LONGEST_MESSAGE).toWellFormed().replaceAll(RUNS, ' ')
 
 const Text = v.pipe(v.string(), v.transform(shown))
 /**
@@ -92,10 +88,10 @@ export function answerError(answer: TransportResponse): AppError | null {
   const parsed = v.safeParse(Refused, jsonOf(answer))
   if (!parsed.success) return null
   const { error, message, ...given } = parsed.output
-  if (statusOf(error as Code) !== answer.status) return null
+  if (statusOf(error as ErrorCode) !== answer.status) return null
   const known = Object.entries(given).filter(([, value]) => value !== undefined)
   const headers = answer.status === 429 ? waiting(retryAfter(answer)) : {}
-  return new AppError(error as Code, message, {
+  return new AppError(error as ErrorCode, message, {
     details: Object.fromEntries(known) as Details,
     headers,
   })

@@ -11,7 +11,7 @@ import type { ServerClock } from './clock.ts'
 /** A session is renewed this long before its access token expires, in milliseconds. */
 const MARGIN_MS = 30_000
 
-export interface DeviceSession {
+export interface SessionCredentials {
   /** The device's authentication key, to which the session is bound. */
   readonly key: () => Promise<KeyPair>
   readonly refreshToken: () => Promise<string> | string
@@ -76,7 +76,7 @@ export const keyHolder = (state: ProofState, key: () => Promise<KeyPair>): Crede
 })
 
 /** Authenticates by a machine account's token (RFC 6750 section 2.1). */
-export const bearer = (token: string): Credentials => ({
+export const bearerCredentials = (token: string): Credentials => ({
   token: async () => token,
   headers: async () => ({ Authorization: `Bearer ${token}` }),
   refused: () => false,
@@ -111,7 +111,7 @@ const notSignedIn = (error: AppError) =>
  */
 export function deviceSession(
   state: ProofState,
-  session: DeviceSession,
+  session: SessionCredentials,
   renew: UnauthenticatedClient['session']['renew'],
 ): Credentials {
   let current: { token: string; expiresAt: number } | null = null

@@ -13,9 +13,9 @@ import type { Act } from '../storage/idempotency.ts'
 import { newServerClock } from './clock.ts'
 import {
   type Credentials,
-  type DeviceSession,
+  type SessionCredentials,
   type ProofState,
-  bearer,
+  bearerCredentials,
   deviceSession,
   keyHolder,
   noCredentials,
@@ -24,7 +24,7 @@ import { type ClientContext, newSend } from './send.ts'
 import { askReady } from './ready.ts'
 import { type Timeouts, openTransport } from './transport.ts'
 
-export type { DeviceSession } from './credentials.ts'
+export type { SessionCredentials } from './credentials.ts'
 
 export interface Where {
   /**
@@ -57,7 +57,7 @@ export interface Remote {
    * Returns the account of a device's session. Calls throw AppError not_signed_in if the server
    * rejects the session.
    */
-  account(session: DeviceSession): RemoteAccount
+  account(session: SessionCredentials): RemoteAccount
   /**
    * Returns the account of a machine account's token. Calls throw AppError invalid_token if the
    * server rejects it.
@@ -112,7 +112,7 @@ export function openRemote(where: Where): Remote {
       const { renew } = doorOf(keyHolder(state, session.key)).session
       return accountOf(deviceSession(state, session, renew))
     },
-    bearer: (token) => accountOf(bearer(token)),
+    bearer: (token) => accountOf(bearerCredentials(token)),
     offsetMs: () => state.clock.offsetMs(),
     ready: () => askReady(transport),
     close() {

@@ -2,12 +2,12 @@
  * Sends the call of a row: adds credentials, repeats the request until there is an answer, and
  * interprets the answer.
  */
-import { hash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { EVENT_STREAM } from '../api/event-stream.ts'
 import type { Route } from '../api/route.ts'
 import type { Outgoing } from '../api/client.ts'
 import { AppError } from '../errors.ts'
-import type { Act } from '../storage/idempotency.ts'
+import { type Act, requestKey } from '../storage/idempotency.ts'
 import { answerError, valueOf } from './answer.ts'
 import type { Credentials, ProofState } from './credentials.ts'
 import { Passing, backendError, timedOut } from './faults.ts'
@@ -36,10 +36,8 @@ const refusesProof = ({ status, headers }: TransportResponse) =>
   status === 401 &&
   /\berror="(?:use_dpop_nonce|invalid_dpop_proof)"/.test(headers['www-authenticate'] ?? '')
 
-function newKey(act: Pick<Act, 'id'> | null, method: string, path: string): string {
-  if (act === null) return randomBytes(16).toString('base64url')
-  return hash('sha256', Buffer.concat([act.id, Buffer.from(method + path)]), 'base64url')
-}
+const keyOf = (act: Pick<Act, 'id'> | null, method: string, path: string): string =>
+  act === null ? randomBytes(16).toString('base64url') : requestKey(act, method, path)
 
 /** Returns the body in the format of its row: JSON, or a form (RFC 6749 appendix B). */
 function contentOf(route: Route, body: unknown): { type: string; text: string } | null {
@@ -146,7 +144,7 @@ export function newSend(
     if (path.includes('%')) throw new AppError('not_found', 'There is nothing with such an id.')
     const isPost = method === 'POST'
     const repeatable = !isPost || route.repeats !== true
-    const key = isPost && repeatable ? newKey(act, method, path) : null
+    const key = isPost && repeatable ? keyOf(act, method, path) : null
     const content = contentOf(route, body)
     const headers = headersOf(route, content)
     if (key !== null) headers['Idempotency-Key'] = key

@@ -5,11 +5,12 @@
 import { X509Certificate } from 'node:crypto'
 import { Agent as HttpAgent, type IncomingHttpHeaders, request as httpRequest } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import { type Socket, isIPv4 } from 'node:net'
+import type { Socket } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
 import { urlToHttpOptions } from 'node:url'
 import { EVENT_STREAM } from '../api/event-stream.ts'
 import { passage } from '../api/stream-relay.ts'
+import { isPrivateUrl } from '../config/values.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError, StartError } from '../errors.ts'
 import {
@@ -76,9 +77,6 @@ export interface Transport {
   close(): void
 }
 
-const isLoopback = (host: string) =>
-  host === 'localhost' || host === '[::1]' || (isIPv4(host) && host.startsWith('127.'))
-
 /**
  * Returns the URL of an account server.
  * @throws StartError if it is not an origin, or if it is http to another machine
@@ -90,8 +88,7 @@ export function originOf(base: string): URL {
       'configuration',
       'The address of the account server must be an origin alone, https://host[:port].',
     )
-  if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname)))
-    return url
+  if (isPrivateUrl(url)) return url
   throw new StartError(
     'configuration',
     `The account server ${url.origin} must be reached by https: http is taken on this machine only.`,

@@ -5,26 +5,20 @@
  */
 import { parse } from '../api/input.ts'
 import type { Route, Table } from '../api/route.ts'
+import { type ByRow, mapRows } from '../api/rows.ts'
 
 type Input = Readonly<Record<string, unknown>>
 type Answer = (input: Input, context: unknown) => Promise<unknown>
-type Answers = Readonly<Record<string, Readonly<Record<string, Answer>>>>
 
 /**
  * Returns the calls of `table` that have an answer, bound to `context`. The caller adds their
  * types.
  */
 export function bind(table: Table, answers: object, context: unknown): object {
-  const calls = Object.entries(table).map(([group, routes]) => {
-    const rows = Object.entries(routes).flatMap(([name, route]) => {
-      const answer = (answers as Answers)[group]?.[name]
-      if (answer === undefined) return []
-      const call = async (input: Input) => answer(parsed(route, input), context)
-      return [[name, call] as const]
-    })
-    return [group, Object.fromEntries(rows)] as const
+  return mapRows<Route, (input: Input) => Promise<unknown>>(table, (route, name, group) => {
+    const answer = (answers as ByRow<Answer>)[group]?.[name]
+    return answer && (async (input) => answer(parsed(route, input), context))
   })
-  return Object.fromEntries(calls.filter(([, rows]) => Object.keys(rows).length > 0))
 }
 
 /**

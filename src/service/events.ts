@@ -4,13 +4,13 @@
  * notifications, letters, the history of trust cards, activity and alerts of organisations.
  */
 import type { Kysely, Transaction } from 'kysely'
-import type { Session } from '../api/port.ts'
+import type { CallerSession } from '../api/port.ts'
 import type { Invitee } from '../api/rest/connections.ts'
 import type { OrgEvent, OrgRole } from '../api/rest/org.ts'
-import type { LogEntry } from '../api/rest/verify.ts'
+import type { VerificationEntry } from '../api/rest/verify.ts'
 import type { Background } from './db/background.ts'
 import type { Schema } from './db/schema.ts'
-import { type Mail, type Message, sendAll } from './mail/mailer.ts'
+import { type Mail, type OutgoingLetter, sendAll } from './mail/mailer.ts'
 
 /** An account, and the time of the change in Unix milliseconds. */
 interface OfAccount {
@@ -20,7 +20,7 @@ interface OfAccount {
 
 /** A change that a session made, for the organisation in which the session acts. */
 interface OfSession {
-  readonly by: Session
+  readonly by: CallerSession
   readonly at: number
 }
 
@@ -183,7 +183,7 @@ type OtherEvent =
   /** `accepted`: the ids of the entries that are new. */
   | ({
       readonly type: 'verification.logged'
-      readonly entries: readonly LogEntry[]
+      readonly entries: readonly VerificationEntry[]
       readonly accepted: readonly string[]
     } & OfSession)
   /** `expires`: until when the file is kept, Unix milliseconds. */
@@ -267,16 +267,16 @@ export type EventType = DomainEvent['type']
 export type EventOf<T extends EventType> = DomainEvent & { readonly type: T }
 
 /** The transaction of an event, and what can follow its commit. */
-export interface Scope {
+export interface EventContext {
   readonly trx: Transaction<Schema>
   /** Sends a letter in the background once the transaction is committed. */
-  readonly send: (letter: Message) => void
+  readonly send: (letter: OutgoingLetter) => void
   /** Runs work once the transaction is committed, before the caller's request is answered. */
   readonly afterCommit: (work: () => Promise<void>) => void
 }
 
 export type Subscriber<T extends EventType> = (
-  scope: Scope,
+  scope: EventContext,
   event: EventOf<T>,
 ) => Promise<void> | void
 
@@ -300,15 +300,15 @@ export function newEvents(
   { db, background, mail }: { db: Kysely<Schema>; background: Background; mail: Mail },
   subscribers: () => Promise<Subscribers>,
 ): Events {
-  const scopes = new WeakMap<Transaction<Schema>, Scope>()
+  const scopes = new WeakMap<Transaction<Schema>, EventContext>()
   return {
     transaction: async (work) => {
       // Loaded before the transaction locks anything.
       await subscribers()
-      const letters: Message[] = []
+      const letters: OutgoingLetter[] = []
       const after: (() => Promise<void>)[] = []
       const result = await db.transaction().execute(async (trx) => {
-        const send = (letter: Message) => void letters.push(letter)
+        const send = (letter: OutgoingLetter) => void letters.push(letter)
         scopes.set(trx, { trx, send, afterCommit: (next) => void after.push(next) })
         return work(trx)
       })

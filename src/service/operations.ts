@@ -2,17 +2,17 @@
  * An account in this process, called as part of an operation. A call that a repeated or
  * interrupted operation makes again is executed once, as over HTTP with an Idempotency-Key.
  */
-import { createHash, hash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { signedIn } from '../api/device/index.ts'
-import type { Account, Session } from '../api/port.ts'
+import type { Account, CallerSession } from '../api/port.ts'
 import { rest } from '../api/rest/index.ts'
 import type { Route, Table } from '../api/route.ts'
-import type { Act } from '../storage/idempotency.ts'
+import { type ByRow, mapRows } from '../api/rows.ts'
+import { type Act, requestKey } from '../storage/idempotency.ts'
 import type { AccountServer } from './service.ts'
 
 type Input = Readonly<Record<string, unknown>>
 type Call = (input: Input) => Promise<unknown>
-type Groups = Readonly<Record<string, Readonly<Record<string, Call>>>>
 
 const table: Table = { ...rest, ...signedIn }
 
@@ -29,7 +29,7 @@ const pathOf = ({ path }: Route, input: Input) =>
  */
 export function actingAccount(
   server: Pick<AccountServer, 'as' | 'once'>,
-  who: Session,
+  who: CallerSession,
 ): Account & { readonly acting: (act: Act) => Account } {
   const account = server.as(who)
   // The prefix of an id shows its kind. Not the session id: a device that signed in again is the
@@ -39,12 +39,11 @@ export function actingAccount(
   const once = (act: Act, route: Route, call: Call): Call => {
     return async (input) => {
       const path = pathOf(route, input)
-      const key = createHash('sha256').update(act.id).update(`${route.method} ${path}`)
+      const key = requestKey(act, route.method, path)
       const fingerprint = hash('sha256', JSON.stringify([path, input]), 'hex')
-      const { value } = await server.once(
-        { caller, key: key.digest('base64url'), fingerprint },
-        async () => ({ value: await call(input) }),
-      )
+      const { value } = await server.once({ caller, key, fingerprint }, async () => ({
+        value: await call(input),
+      }))
       return value
     }
   }
@@ -53,14 +52,11 @@ export function actingAccount(
    * The result has the same groups and calls as `account`, which its mapped type cannot express.
    */
   const acting = (act: Act): Account => {
-    const groups = Object.entries(account as unknown as Groups).map(([group, calls]) => {
-      const rows = Object.entries(calls).map(([name, call]) => {
-        const route = table[group]?.[name]
-        return [name, isDoneOnce(route) ? once(act, route, call) : call] as const
-      })
-      return [group, Object.fromEntries(rows)] as const
+    const calls = mapRows<Call, Call>(account as unknown as ByRow<Call>, (call, name, group) => {
+      const route = table[group]?.[name]
+      return isDoneOnce(route) ? once(act, route, call) : call
     })
-    return Object.fromEntries(groups) as unknown as Account
+    return calls as unknown as Account
   }
   return { ...account, acting }
 }

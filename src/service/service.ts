@@ -9,7 +9,7 @@ import type {
   UnauthenticatedClient,
   Open,
   Service,
-  Session,
+  CallerSession,
   Visitor,
 } from '../api/port.ts'
 import { lazily } from '../api/lazy.ts'
@@ -53,7 +53,7 @@ export interface AccountServer {
   readonly authenticate: (of: {
     token: string
     proof: Proof | null
-  }) => Promise<Session & SessionLevel>
+  }) => Promise<CallerSession & SessionLevel>
   /**
    * Returns the anonymous caller of a request without a token, by its proof. The proof is
    * recorded as used once it gave access.
@@ -75,7 +75,7 @@ export interface AccountServer {
    */
   readonly newEnrolmentCode: (account?: string) => Promise<string>
   /** Returns the account of a session, in this process. */
-  as(session: Session): Account
+  as(session: CallerSession): Account
   /** Returns the calls of a device without a session, in this process. */
   door(visitor: Visitor): UnauthenticatedClient
   close(): Promise<void>

@@ -25,7 +25,7 @@ import type { Subscribers } from './events.ts'
 import { noticeOfExport, noticeOfFailure } from './exports/notices.ts'
 import { noticeOfOpening } from './guests/notices.ts'
 import { noticeOfRequest } from './links/notices.ts'
-import { approveRequest } from './links/open-link-requests.ts'
+import { settleApproval } from './links/open-link-requests.ts'
 import { activity, ownActivity } from './organisations/event-activities.ts'
 import { joining } from './organisations/joining.ts'
 import { lettersOfInvites } from './organisations/letters.ts'
@@ -54,7 +54,7 @@ export const subscribers = (ground: ServiceContext): Subscribers => ({
 
   'guest_code.opened': [noticeOfOpening],
   'open_link.requested': [noticeOfRequest],
-  'open_link.approved': [approveRequest],
+  'open_link.approved': [settleApproval],
   'trust_card.created': [historyOfCard],
   'trust_card.changed': [historyOfChange],
   'verification.logged': [historyOfVerifications, ownActivity(ground, 'verification.logged')],

@@ -18,7 +18,7 @@ import {
 } from '../storage/database-file.ts'
 import { transaction } from '../storage/sqlite.ts'
 import { versionCopies } from '../storage/version-copy.ts'
-import { FIRST_READ, VERSIONS } from './versions.ts'
+import { FIRST_STATE_VERSION, VERSIONS } from './versions.ts'
 
 const BUSY_MS = 5000
 
@@ -66,7 +66,7 @@ function requireNotLost(dir: string, path: string): void {
 
 function refuseOther(db: DatabaseSync, path: string): void {
   const version = versionOf(db)
-  if (version > 0 && version < FIRST_READ) throw ofProtocol1(path, version)
+  if (version > 0 && version < FIRST_STATE_VERSION) throw ofProtocol1(path, version)
   if (version <= VERSIONS.length) return
   throw new StartError(
     'stateNewer',

@@ -3,7 +3,7 @@
  * It does not hold the words.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import type { LogEntry } from '../api/rest/verify.ts'
+import type { VerificationEntry } from '../api/rest/verify.ts'
 import { statement, transaction } from '../storage/sqlite.ts'
 
 /** Sorts after every id. */
@@ -13,10 +13,10 @@ export type VerificationRows = ReturnType<typeof verificationRows>
 
 /** Returns the statements for the verification rows. */
 export function verificationRows(db: DatabaseSync) {
-  type Stored = Omit<LogEntry, 'matches'> & { readonly matches: string }
-  const parsed = (row: Stored): LogEntry => ({
+  type Stored = Omit<VerificationEntry, 'matches'> & { readonly matches: string }
+  const parsed = (row: Stored): VerificationEntry => ({
     ...row,
-    matches: JSON.parse(row.matches) as LogEntry['matches'],
+    matches: JSON.parse(row.matches) as VerificationEntry['matches'],
   })
   const columns = 'id, at, method, outcome, matches, caller'
   const insert = statement(
@@ -33,7 +33,7 @@ export function verificationRows(db: DatabaseSync) {
   )
   const mark = statement(db, 'update verifications set pushed = 1 where id = ?')
   return {
-    insert(row: LogEntry): void {
+    insert(row: VerificationEntry): void {
       const matches = JSON.stringify(row.matches)
       insert.run(row.id, row.at, row.method, row.outcome, matches, row.caller)
     },
@@ -41,10 +41,10 @@ export function verificationRows(db: DatabaseSync) {
      * Returns entries, newest first, with ids from `fromId` to before `beforeId`; without them,
      * all.
      */
-    page: (limit: number, beforeId: string | null, fromId = ''): LogEntry[] =>
+    page: (limit: number, beforeId: string | null, fromId = ''): VerificationEntry[] =>
       page.all(fromId, beforeId ?? AFTER_ALL, limit).map(parsed),
     /** Returns the entries that the server does not have yet, oldest first. */
-    unpushed: (limit: number): LogEntry[] => unpushed.all(limit).map(parsed),
+    unpushed: (limit: number): VerificationEntry[] => unpushed.all(limit).map(parsed),
     /** Marks entries as stored by the server, in one transaction. */
     markPushed(ids: Iterable<string>): void {
       transaction(db, () => {

@@ -1,5 +1,5 @@
 /** The first version of protocol 2. Older ones were written by protocol 1 and are rejected. */
-export const FIRST_READ = 13
+export const FIRST_STATE_VERSION = 13
 
 /**
  * The versions of `state.db`: entry n migrates a database from version n to n + 1. A released

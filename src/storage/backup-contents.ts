@@ -3,7 +3,7 @@
  * the secrets of the keychain. The files follow in that order, each with the listed size.
  */
 import * as v from 'valibot'
-import { PREFIX, isId } from '../crypto/encoding/id.ts'
+import { ID_PREFIX, isId } from '../crypto/encoding/id.ts'
 import { StartError } from '../errors.ts'
 
 /** A file that a backup may hold; no other name is written to a state folder. */
@@ -29,7 +29,7 @@ const Contents = v.object({
   account: v.nullable(
     v.pipe(
       v.string(),
-      v.check((text) => isId(PREFIX.account, text)),
+      v.check((text) => isId(ID_PREFIX.account, text)),
     ),
   ),
   /** The origin of the account server; null for the one inside the daemon. */

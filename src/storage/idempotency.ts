@@ -3,9 +3,9 @@
  * and its response is on disk before it is sent. An operation without a stored response, after a
  * crash or a failure, is run again as the same operation.
  */
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { AppError, type Code, statusOf } from '../errors.ts'
+import { AppError, type ErrorCode, statusOf } from '../errors.ts'
 import { statement, transaction } from './sqlite.ts'
 
 /** Identifies an operation. A repeated request takes its random values and times from it. */
@@ -18,6 +18,10 @@ export interface Act {
 
 /** Returns a new operation that began at this time (Unix milliseconds). */
 export const newAct = (at: number): Act => ({ id: randomBytes(16), at })
+
+/** Returns the key of a request that is part of an operation. A repetition has the same key. */
+export const requestKey = ({ id }: Pick<Act, 'id'>, method: string, path: string): string =>
+  hash('sha256', Buffer.concat([id, Buffer.from(method + path)]), 'base64url')
 
 /** A request under a key. */
 export interface Keyed {
@@ -98,7 +102,7 @@ export function idempotencyRows(db: DatabaseSync) {
 }
 
 /** Codes that do not depend on the request itself. An earlier attempt may have succeeded. */
-const PASSING: ReadonlySet<Code> = new Set([
+const PASSING: ReadonlySet<ErrorCode> = new Set([
   'in_progress',
   'invalid_token',
   'not_signed_in',

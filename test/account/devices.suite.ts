@@ -5,7 +5,7 @@ import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import type { DeviceKeyPairs } from '../../src/crypto/device-keys.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
 import {
   additionBy,
@@ -47,7 +47,7 @@ export function devicesSuite(accounts: () => Accounts): void {
       assert.deepEqual(await waits(), shown)
       const entry = await additionBy(ada, laptop)
       const place = await ada.account.keyLogs.append({ body: { entry } })
-      assert.deepEqual(place, { seq: 1, head: encodeBase64url(hashOf(entry)) })
+      assert.deepEqual(place, { seq: 1, head: encodeBase64url(entryHash(entry)) })
       assert.deepEqual((await logOf(ada)).entries, [ada.entry, entry])
       // The device is in the log and has yet to confirm it.
       assert.deepEqual(await waits(), shown)

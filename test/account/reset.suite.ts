@@ -5,7 +5,7 @@ import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { type KeyPair, publicKeys } from '../../src/crypto/device-keys.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { signJws } from '../../src/crypto/jose/jws-signature.ts'
 import { isLinked } from '../../src/crypto/logs/key-log.ts'
 import { vouchFor } from '../../src/crypto/logs/key-log-entries.ts'
@@ -93,7 +93,7 @@ export function resetSuite(accounts: () => Accounts): void {
       const at = {
         account: ada.id,
         seq: entries.length,
-        prev: encodeBase64url(hashOf(entries.at(-1)!)),
+        prev: encodeBase64url(entryHash(entries.at(-1)!)),
       }
       const unsigned = { op: 'reset', ...at, device, keys: publicKeys(keys) } as const
       const kid = thumbprint(keys.sign.jwk)

@@ -8,11 +8,11 @@ import { agents } from '../../src/api/agents/index.ts'
 import { entrance, signedIn } from '../../src/api/device/index.ts'
 import { docsTable } from '../../src/api/docs/index.ts'
 import { local } from '../../src/api/local/index.ts'
-import type { Route, Table } from '../../src/api/route.ts'
+import { type Route, type Table, everyPath } from '../../src/api/route.ts'
 import { site } from '../../src/api/site/index.ts'
 import type { Need } from '../../src/auth/scopes.ts'
 import { apiTable } from '../../src/daemon/daemon.ts'
-import { rowsOf } from '../../src/http/dispatch.ts'
+import { rowsOf } from '../../src/api/rows.ts'
 import { accountTable } from '../../src/http/account-listener.ts'
 
 /** The API, or the account server’s own listener. */
@@ -111,7 +111,7 @@ const NOWHERE = ['/nowhere', '/api/v1/nowhere', '/api/v2/org/members']
 export function targetsOf(tables: Tables = TABLES, idIn: IdIn = () => undefined): Target[] {
   return (['api', 'account'] as const).flatMap((listener) => {
     const rows = rowsOf(tables[listener]).flatMap(({ group, name, route }) =>
-      [route.path, ...(route.also === undefined ? [] : [route.also])].map((pattern) => ({
+      everyPath(route).map((pattern) => ({
         group,
         name: `${group}.${name}`,
         pattern,

@@ -3,7 +3,13 @@
  * weakened.
  */
 import { type Table } from '../../src/api/route.ts'
-import { ACCOUNT, type Need, REST, type AccessLevel, scopeTable } from '../../src/auth/scopes.ts'
+import {
+  ACCOUNT_RULES,
+  type Need,
+  REST_RULES,
+  type AccessLevel,
+  scopeTable,
+} from '../../src/auth/scopes.ts'
 import { invalidToken } from '../../src/auth/tokens.ts'
 import { type Request, newDispatch } from '../../src/http/dispatch.ts'
 import type { GuardRules } from '../../src/http/guard.ts'
@@ -65,7 +71,7 @@ async function listener(which: Listener, table: Table, weak: Weakness) {
     port: 0,
     log: () => undefined,
     dispatch: newDispatch<{ scope: AccessLevel }>(table, answersOf(table), {
-      need: weak.need ?? scopeTable(which === 'api' ? REST : ACCOUNT),
+      need: weak.need ?? scopeTable(which === 'api' ? REST_RULES : ACCOUNT_RULES),
       authenticate,
       context: () => null,
     }),

@@ -7,13 +7,13 @@ import { describe, it } from 'node:test'
 import type { MachineAccount } from '../../src/auth/tokens.ts'
 import { type AskServer, isMachineToken, machineCaller } from '../../src/auth/machines.ts'
 import { newToken } from '../../src/crypto/token.ts'
-import { AppError, type Code } from '../../src/errors.ts'
+import { AppError, type ErrorCode } from '../../src/errors.ts'
 
 const account = {} as MachineAccount
 const TOKEN = newToken('csm_')
 
 const failing =
-  (code: Code): AskServer =>
+  (code: ErrorCode): AskServer =>
   () =>
     Promise.reject(new AppError(code, 'as the server says'))
 

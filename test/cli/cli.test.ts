@@ -449,7 +449,10 @@ describe('help and usage', () => {
   const mistakes: [args: string[], says: RegExp][] = [
     [['frobnicate'], /There is no command "frobnicate"/],
     [['a\u001b[2J'], /There is no command "a\ufffd\[2J"/],
-    [['toString'], /There is no command "toString"/],
+    [['stauts'], /There is no command "stauts"\. Did you mean status\? "countersignd --help"/],
+    [['conection', 'list'], /"conection"\. Did you mean connection list\? /],
+    [['conection', 'frobnicate'], /"conection"\. Did you mean connection\? /],
+    [['toString'], /There is no command "toString"\. "/],
     [['constructor'], /There is no command "constructor"/],
     [[''], /There is no command ""/],
     [['--token', 'csd_x'], /There is no command "--token": options stand behind a command/],

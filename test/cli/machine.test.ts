@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import type { Api } from '../../src/cli/command.ts'
-import { AppError, type Code, EXIT, StartError } from '../../src/errors.ts'
+import { AppError, type ErrorCode, EXIT, StartError } from '../../src/errors.ts'
 import { enrolled } from '../device/enrolled.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { scripted } from '../remote/scripted.ts'
@@ -37,10 +37,10 @@ async function desk(t: TestContext) {
   return { account, org, path, run, key }
 }
 
-const failing = (code: Code) => new AppError(code, 'It failed.')
+const failing = (code: ErrorCode) => new AppError(code, 'It failed.')
 
 describe('the answer to machine create is lost', () => {
-  const codes: readonly Code[] = [
+  const codes: readonly ErrorCode[] = [
     'backend_timeout',
     'backend_error',
     'backend_unavailable',

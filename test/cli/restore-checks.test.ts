@@ -10,7 +10,7 @@ import { type TestContext, after, before, describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { NEWEST_VERSION } from '../../src/service/db/migrations.ts'
 import { openState } from '../../src/state/state.ts'
-import { FIRST_READ, VERSIONS } from '../../src/state/versions.ts'
+import { FIRST_STATE_VERSION, VERSIONS } from '../../src/state/versions.ts'
 import { caller, listed, type Json } from '../e2e/caller.ts'
 import { secretsIn } from '../e2e/kept.ts'
 import { folder } from '../e2e/program.ts'
@@ -67,10 +67,14 @@ describe('the databases of a backup', () => {
   })
 
   it('are refused where protocol 1 wrote them', async (t) => {
-    const backup = withLine(bytes, PASSPHRASE, (line) => (line.state_version = FIRST_READ - 1))
+    const backup = withLine(
+      bytes,
+      PASSPHRASE,
+      (line) => (line.state_version = FIRST_STATE_VERSION - 1),
+    )
     const { code, err, target } = await restored(t, backup)
     assert.equal(code, EXIT.stateOlder)
-    assert.ok(err.includes(`protocol 1 (version ${FIRST_READ - 1};`), err)
+    assert.ok(err.includes(`protocol 1 (version ${FIRST_STATE_VERSION - 1};`), err)
     assert(!existsSync(target))
   })
 

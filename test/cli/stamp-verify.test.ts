@@ -8,8 +8,8 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, it } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
-import { newId, PREFIX } from '../../src/crypto/encoding/id.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { newId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { nameRecoveryKey, resetLog } from '../../src/crypto/logs/key-log-entries.ts'
 import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import { signReceipt, stampFragment } from '../../src/crypto/stamp.ts'
@@ -44,7 +44,7 @@ function stampOf(
 ): string {
   return sign('stamp+jws', device, {
     v: 2,
-    jti: newId(PREFIX.stamp, AT * 1000),
+    jti: newId(ID_PREFIX.stamp, AT * 1000),
     iss: account,
     dev: device.id,
     sha256: createHash('sha256').update(CONTENT).digest('base64url'),
@@ -52,7 +52,7 @@ function stampOf(
     media_type: null,
     iat,
     clock: { source: 'local', offset_ms: 0 },
-    key_log: { seq: log.length - 1, head: encodeBase64url(hashOf(log.at(-1)!)) },
+    key_log: { seq: log.length - 1, head: encodeBase64url(entryHash(log.at(-1)!)) },
     ctx: null,
     assurance,
   })

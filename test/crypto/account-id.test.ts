@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { accountIdOf } from '../../src/crypto/account-id.ts'
 import type { DevicePublicKeys } from '../../src/crypto/device-public-keys.ts'
-import { parseId, PREFIX } from '../../src/crypto/encoding/id.ts'
+import { parseId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
 import { bytes, hex, run } from './kit2.ts'
 
 type AccountCase = {
@@ -26,7 +26,7 @@ run<AccountCase>(
     const keys = { sign: bytes(of.sign_hex), sealHash, auth: bytes(of.auth_hex) }
     const account = accountIdOf(keys, bytes(of.salt_hex))
     assert.equal(account, of.account)
-    assert.equal(hex(parseId(PREFIX.account, account)), of.account_hex)
+    assert.equal(hex(parseId(ID_PREFIX.account, account)), of.account_hex)
   },
 )
 
@@ -39,7 +39,7 @@ describe('an account id', () => {
   const salt = random()
 
   test('is what node:crypto hashes', () => {
-    const account = parseId(PREFIX.account, accountIdOf(keys, salt))
+    const account = parseId(ID_PREFIX.account, accountIdOf(keys, salt))
     const label = Buffer.from('countersign/v2/account\0')
     const hash = sha256(label, keys.sign, keys.sealHash, keys.auth, salt)
     assert.equal(hex(account), hash.slice(0, 32))

@@ -6,9 +6,9 @@ import { signConsent } from '../../src/crypto/logs/consent.ts'
 import { publicKeys, signingKeyFrom } from '../../src/crypto/device-keys.ts'
 import type { DeviceKeyPairs, KeyPair } from '../../src/crypto/device-keys.ts'
 import { rawKeys } from '../../src/crypto/device-public-keys.ts'
-import { newId, PREFIX } from '../../src/crypto/encoding/id.ts'
+import { newId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
-import { hashOf, type Typ } from '../../src/crypto/jose/jws.ts'
+import { entryHash, type Typ } from '../../src/crypto/jose/jws.ts'
 import { signJws } from '../../src/crypto/jose/jws-signature.ts'
 import { keyCommitment } from '../../src/crypto/key-commitment.ts'
 import {
@@ -23,13 +23,13 @@ import { firstOf, newDeviceKeys } from './keys.ts'
 
 export type TestDevice = { id: string; keys: DeviceKeyPairs; kid: string }
 
-export const newAccount = () => newId(PREFIX.account, Date.now())
-export const newConnection = () => newId(PREFIX.connection, Date.now())
+export const newAccount = () => newId(ID_PREFIX.account, Date.now())
+export const newConnection = () => newId(ID_PREFIX.connection, Date.now())
 export const newRecoveryKey = (): KeyPair => signingKeyFrom(new Uint8Array(randomBytes(32)))
 
 export function newDevice(): TestDevice {
   const keys = newDeviceKeys()
-  return { id: newId(PREFIX.device, Date.now()), keys, kid: thumbprint(keys.sign.jwk) }
+  return { id: newId(ID_PREFIX.device, Date.now()), keys, kid: thumbprint(keys.sign.jwk) }
 }
 
 /** Signs any payload as a device. */
@@ -45,7 +45,7 @@ export function logEntry(
   by: TestDevice,
   change: object = {},
 ): string {
-  const prev = encodeBase64url(log.length === 0 ? new Uint8Array(32) : hashOf(log.at(-1)!))
+  const prev = encodeBase64url(log.length === 0 ? new Uint8Array(32) : entryHash(log.at(-1)!))
   const keys = op === 'revoke' ? {} : { keys: publicKeys(device.keys) }
   const salt = log.length === 0 ? { salt: encodeBase64url(new Uint8Array(32)) } : {}
   const entry = { v: 2, account, seq: log.length, prev, op, device: device.id, ...keys, ...salt }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { challengeReader, newChallenge, type Challenge } from '../../src/crypto/challenge.ts'
+import { challengeReader, newChallenge, type ChallengeInput } from '../../src/crypto/challenge.ts'
 import { LABEL, codeKey, codeReader } from '../../src/crypto/code.ts'
 import { readPurpose } from '../../src/crypto/purpose.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
@@ -52,7 +52,7 @@ run<ChallengeCase>('codes.json', hasMac2, (of) => {
 describe('words for one listener', () => {
   const kc = new Uint8Array(randomBytes(32))
   const id = () => new Uint8Array(randomBytes(16))
-  const given: Challenge = {
+  const given: ChallengeInput = {
     window: 29_000_000,
     speaker: id(),
     listener: id(),
@@ -93,7 +93,7 @@ describe('words for one listener', () => {
       }),
     )
   })
-  const faults: [string, Partial<Challenge>, string][] = [
+  const faults: [string, Partial<ChallengeInput>, string][] = [
     ['a speaker of 15 bytes', { speaker: new Uint8Array(15) }, 'bad_length'],
     ['a listener of 17 bytes', { listener: new Uint8Array(17) }, 'bad_length'],
     ['a challenge above the list', { challenge: 4096 }, 'bad_value'],

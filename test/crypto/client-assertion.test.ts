@@ -1,7 +1,7 @@
 /** Tests client assertions: each rule of RFC 7523 section 3, with a valid and an invalid case. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { newId, PREFIX } from '../../src/crypto/encoding/id.ts'
+import { newId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import {
   readAssertion,
@@ -12,11 +12,11 @@ import { signProof } from '../../src/crypto/jose/dpop.ts'
 import { thumbprint, type PublicJwk } from '../../src/crypto/jose/jwk.ts'
 import { parseCompact } from '../../src/crypto/jose/jws.ts'
 import { signCompact } from '../../src/crypto/jose/jws-signature.ts'
-import type { Reason } from '../../src/crypto/refusal.ts'
+import type { RefusalReason } from '../../src/crypto/refusal.ts'
 import { newDevice } from './builders.ts'
 
 const [own, other] = [newDevice().keys.auth, newDevice().keys.auth]
-const machine = newId(PREFIX.machine, Date.now())
+const machine = newId(ID_PREFIX.machine, Date.now())
 const now = 1767225600
 const audience = 'https://example.com/oauth/token'
 const expected = { publicKey: own.jwk, audiences: ['https://example.com', audience], now }
@@ -49,7 +49,7 @@ describe('an assertion', () => {
     const short = await signAssertion({ ...of, lifetimeS: 1 }, own)
     assert.equal((await verifyAssertion(short, expected)).exp, now + 1)
   })
-  const unmade: [string, object, object, Reason][] = [
+  const unmade: [string, object, object, RefusalReason][] = [
     ['for a device', { machine: 'dev_01kdvdnxgdewwbp9bd48c3mnb1' }, {}, 'bad_value'],
     ['for longer than five minutes', { lifetimeS: 301 }, {}, 'bad_value'],
     ['for no time', { lifetimeS: 0 }, {}, 'bad_value'],
@@ -100,9 +100,9 @@ describe('accepted', () => {
 })
 
 describe('refused', () => {
-  const told = newId(PREFIX.machine, Date.now())
+  const told = newId(ID_PREFIX.machine, Date.now())
   // prettier-ignore
-  const table: [string, Change, Reason, object?][] = [
+  const table: [string, Change, RefusalReason, object?][] = [
     ['1: no iss', { claims: { iss: undefined } }, 'missing_member'],
     ['1: another iss', { claims: { iss: told } }, 'sub_mismatch'],
     ['2: no sub', { claims: { sub: undefined } }, 'missing_member'],

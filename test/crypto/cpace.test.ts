@@ -14,7 +14,7 @@ import {
 } from '../../src/crypto/cpace.ts'
 import { initiate, respond } from '../../src/crypto/cpace-session.ts'
 import { contactInput, inviteeAd, inviterAd } from '../../src/crypto/first-contact.ts'
-import { formatId, PREFIX } from '../../src/crypto/encoding/id.ts'
+import { formatId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
 import { bytes, hex, ofKind, run } from './kit2.ts'
 
 const utf8 = (text: string) => new TextEncoder().encode(text)
@@ -53,8 +53,8 @@ run<SessionCase>('cpace.json', ofKind('session'), (of) => {
   const received = { share: bytes(of.received_share_hex), ad: bytes(of.received_ad_hex) }
   const expected = bytes(of.expected_ad_hex ?? of.received_ad_hex)
   if (of.connection_hex !== undefined && of.inviter_hex !== undefined) {
-    const connection = formatId(PREFIX.connection, bytes(of.connection_hex))
-    const inviter = formatId(PREFIX.account, bytes(of.inviter_hex))
+    const connection = formatId(ID_PREFIX.connection, bytes(of.connection_hex))
+    const inviter = formatId(ID_PREFIX.account, bytes(of.inviter_hex))
     const contact = { words: of.prs, sid: input.sid, connection, inviter }
     assert.deepEqual(contactInput(contact), input)
     assert.equal(hex(adAgain(of.role, ad)), of.ad_hex)
@@ -101,7 +101,7 @@ function whole(
 /** Parses associated data and builds it again. */
 function adAgain(role: SessionCase['role'], ad: Uint8Array): Uint8Array {
   const place = {
-    account: formatId(PREFIX.account, ad.subarray(0, 16)),
+    account: formatId(ID_PREFIX.account, ad.subarray(0, 16)),
     seq: Number(new DataView(ad.buffer, ad.byteOffset).getBigUint64(16)),
     head: ad.subarray(24, 56),
   }

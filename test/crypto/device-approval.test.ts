@@ -12,7 +12,7 @@ import {
   type ApprovalAnswer,
   type Reveal,
 } from '../../src/crypto/device-approval.ts'
-import { formatId, parseId, PREFIX } from '../../src/crypto/encoding/id.ts'
+import { formatId, parseId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 import { sameWords } from '../../src/crypto/words.ts'
 import { newAccount, newDevice } from './builders.ts'
@@ -27,8 +27,8 @@ type Revealed = {
   nN_hex: string
 }
 const revealOf = (of: Revealed): Reveal => ({
-  account: formatId(PREFIX.account, bytes(of.account_hex)),
-  device: formatId(PREFIX.device, bytes(of.device_hex)),
+  account: formatId(ID_PREFIX.account, bytes(of.account_hex)),
+  device: formatId(ID_PREFIX.device, bytes(of.device_hex)),
   keys: {
     sign: bytes(of.sign_hex),
     sealHash: bytes(of.seal_sha256_hex),
@@ -121,8 +121,8 @@ describe('a run', () => {
   })
   test('C and T are what node:crypto hashes', () => {
     const newcomer = Buffer.concat([
-      parseId(PREFIX.account, reveal.account),
-      parseId(PREFIX.device, reveal.device),
+      parseId(ID_PREFIX.account, reveal.account),
+      parseId(ID_PREFIX.device, reveal.device),
       keys.sign,
       keys.sealHash,
       keys.auth,

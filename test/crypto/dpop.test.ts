@@ -8,7 +8,7 @@ import { signProof, verifyProof } from '../../src/crypto/jose/dpop.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
 import { parseCompact } from '../../src/crypto/jose/jws.ts'
 import { signCompact } from '../../src/crypto/jose/jws-signature.ts'
-import type { Reason } from '../../src/crypto/refusal.ts'
+import type { RefusalReason } from '../../src/crypto/refusal.ts'
 import { newDevice } from './builders.ts'
 
 const [own, other] = [newDevice().keys.auth, newDevice().keys.auth]
@@ -23,7 +23,7 @@ const claims = { jti: 'e1j3V_bKic8-LAEB', htm: 'POST', htu: url, iat: now, ath }
 /** Returns a proof with changed members. JSON omits a member that is undefined. */
 const proofOf = (change: { header?: object; claims?: object } = {}) =>
   signCompact({ ...header, ...change.header }, { ...claims, ...change.claims }, own.secret)
-const refused = (proof: string, reason: Reason, expected: object = {}) =>
+const refused = (proof: string, reason: RefusalReason, expected: object = {}) =>
   assert.rejects(verifyProof(proof, { ...asked, ...expected }), { name: 'Refusal', reason })
 
 describe('a proof', () => {
@@ -53,7 +53,7 @@ describe('a proof', () => {
     const { nonce } = await verifyProof(proofs[0]!, { ...asked, accessToken: null })
     assert.equal(nonce, null)
   })
-  const unmade: [string, object, object, Reason][] = [
+  const unmade: [string, object, object, RefusalReason][] = [
     ['for no URL', { url: '/device/v1/sync' }, {}, 'bad_value'],
     ['for a file', { url: 'file:///etc/passwd' }, {}, 'bad_value'],
     ['at half a second', { at: now + 0.5 }, {}, 'bad_value'],
@@ -103,7 +103,7 @@ describe('section 4.3: refused', () => {
   const jwk = (change: object) => ({ header: { jwk: { ...own.jwk, ...change } } })
   const htu = (value: unknown) => ({ claims: { htu: value } })
   // prettier-ignore
-  const table: [string, { header?: object; claims?: object }, Reason, object?][] = [
+  const table: [string, { header?: object; claims?: object }, RefusalReason, object?][] = [
     ['3: no jti', { claims: { jti: undefined } }, 'missing_member'],
     ['3: no htm', { claims: { htm: undefined } }, 'missing_member'],
     ['3: no htu', { claims: { htu: undefined } }, 'missing_member'],
@@ -167,7 +167,7 @@ describe('section 4.3: refused', () => {
   const [head, body, signature] = proofOf().split('.') as [string, string, string]
   const doubled = Buffer.from(`{"typ":"dpop+jwt",${JSON.stringify(header).slice(1)}`)
   // prettier-ignore
-  const texts: [string, string, Reason][] = [
+  const texts: [string, string, RefusalReason][] = [
     ['1: two header fields, joined', `${proofOf()}, ${proofOf()}`, 'malformed'],
     ['2: nothing', '', 'malformed'],
     ['2: no signature', `${head}.${body}`, 'malformed'],

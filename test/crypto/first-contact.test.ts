@@ -13,11 +13,11 @@ import {
   newContactWords,
   type Contact,
 } from '../../src/crypto/first-contact.ts'
-import { formatId, PREFIX } from '../../src/crypto/encoding/id.ts'
+import { formatId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
 import { parseWords, wordsAt } from '../../src/crypto/words.ts'
 import { hex } from './kit2.ts'
 
-const account = () => formatId(PREFIX.account, randomBytes(16))
+const account = () => formatId(ID_PREFIX.account, randomBytes(16))
 const place = () => ({ account: account(), seq: 3, head: new Uint8Array(randomBytes(32)) })
 
 /** Returns an invitation, and each side’s view of the logs. */
@@ -26,7 +26,7 @@ function meeting() {
   const contact: Contact = {
     words: newContactWords().join(' '),
     sid: new Uint8Array(randomBytes(16)),
-    connection: formatId(PREFIX.connection, randomBytes(16)),
+    connection: formatId(ID_PREFIX.connection, randomBytes(16)),
     inviter: inviter.account,
   }
   return { inviter, invitee: place(), contact }
@@ -65,7 +65,7 @@ describe('two sides', () => {
 
   const others: [string, (of: Contact) => Partial<Contact>][] = [
     ['sid', () => ({ sid: new Uint8Array(randomBytes(16)) })],
-    ['connection', () => ({ connection: formatId(PREFIX.connection, randomBytes(16)) })],
+    ['connection', () => ({ connection: formatId(ID_PREFIX.connection, randomBytes(16)) })],
     ['inviter', () => ({ inviter: account() })],
     ['order of words', ({ words }) => ({ words: words.split(' ').toReversed().join(' ') })],
   ]

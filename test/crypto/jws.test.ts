@@ -9,11 +9,12 @@ import { parseJson, type Json } from '../../src/crypto/encoding/json.ts'
 import { jwkBytes, publicJwk, type PublicJwk } from '../../src/crypto/jose/jwk.ts'
 import { parseJws } from '../../src/crypto/jose/jws.ts'
 import { signJws, verifyJws } from '../../src/crypto/jose/jws-signature.ts'
-import type { Reason } from '../../src/crypto/refusal.ts'
+import type { RefusalReason } from '../../src/crypto/refusal.ts'
 import { newDevice } from './builders.ts'
 
 const utf8 = (text: string) => new TextEncoder().encode(text)
-const refused = (attempt: () => unknown, reason: Reason) => assert.throws(attempt, { reason })
+const refused = (attempt: () => unknown, reason: RefusalReason) =>
+  assert.throws(attempt, { reason })
 
 describe('json', () => {
   const plain = (value: Json): unknown =>
@@ -61,7 +62,7 @@ describe('json', () => {
     )
   })
 
-  const table: [string, Reason][] = [
+  const table: [string, RefusalReason][] = [
     ['{"a":1,"a":1}', 'duplicate_member'],
     ['{"a":1,"\\u0061":1}', 'duplicate_member'],
     ['{"a":{"b":1,"b":2}}', 'duplicate_member'],
@@ -172,7 +173,7 @@ describe('jwk', () => {
   const { sign } = newDevice().keys
   const changed = (change: object) => ({ ...sign.jwk, ...change }) as PublicJwk
   const small = '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05'
-  const table: [string, PublicJwk, Reason][] = [
+  const table: [string, PublicJwk, RefusalReason][] = [
     ['another curve', changed({ crv: 'X25519' }), 'bad_key'],
     ['another type', changed({ kty: 'EC' }), 'bad_key'],
     ['a private key', changed({ d: sign.jwk.x }), 'unknown_member'],

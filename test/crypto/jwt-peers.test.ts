@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { EmbeddedJWK, importJWK, jwtVerify, SignJWT } from 'jose'
 import * as oauth from 'oauth4webapi'
-import { newId, PREFIX } from '../../src/crypto/encoding/id.ts'
+import { newId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
 import {
   readAssertion,
   signAssertion,
@@ -19,7 +19,7 @@ import { newDevice } from './builders.ts'
 const key = newDevice().keys.auth
 const jkt = thumbprint(key.jwk)
 const d = Buffer.from(key.secret).toString('base64url')
-const machine = newId(PREFIX.machine, Date.now())
+const machine = newId(ID_PREFIX.machine, Date.now())
 const issuer = 'https://example.com'
 const url = `${issuer}/device/v1/sync`
 const accessToken = 'Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU'

@@ -9,7 +9,7 @@ import fc from 'fast-check'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
 import { verifyKeyLog, type KeyLog } from '../../src/crypto/logs/key-log.ts'
 import { addDevice, resetLog, revokeDevice } from '../../src/crypto/logs/key-log-entries.ts'
-import type { Reason } from '../../src/crypto/refusal.ts'
+import type { RefusalReason } from '../../src/crypto/refusal.ts'
 import { logEntry, newDevice, type TestDevice } from './builders.ts'
 import { firstOf } from './keys.ts'
 
@@ -48,7 +48,7 @@ describe('an entry of a device', () => {
   const revoke = (log: KeyLog, device: string, by: TestDevice) => () =>
     revokeDevice({ log, device, ...as(by) })
   const keys = publicKeys(third.keys)
-  const table: [string, () => string, Reason][] = [
+  const table: [string, () => string, RefusalReason][] = [
     ['added by nobody', add(one, as(second)), 'unknown_signer'],
     ['added by a revoked device', add(gone, {}), 'revoked_signer'],
     ['added when none is left', add(none, as(second)), 'revoked_signer'],

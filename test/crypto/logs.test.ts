@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { isLinked, signerAt, verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import { addFirst, newSalt } from '../../src/crypto/logs/key-log-entries.ts'
-import type { Reason } from '../../src/crypto/refusal.ts'
+import type { RefusalReason } from '../../src/crypto/refusal.ts'
 import { logEntry } from './builders.ts'
 import { account, at, begin, first, refused, second, third, two } from './opened.ts'
 
 describe('key log', () => {
   test('of one device', () => {
     const log = verifyKeyLog(account, [begin])
-    assert.deepEqual(log.heads, [hashOf(begin)])
+    assert.deepEqual(log.heads, [entryHash(begin)])
     assert.deepEqual(log.active, [
       {
         id: first.id,
@@ -72,8 +72,8 @@ describe('key log', () => {
 
   const other = logEntry(account, [begin], 'add', third, first)
   const bare = { keys: { ...publicKeys(third.keys), auth: publicKeys(second.keys).sign } }
-  const known = { seq: 1, head: hashOf(two[1]!) }
-  const table: [string, string[], typeof known | undefined, Reason][] = [
+  const known = { seq: 1, head: entryHash(two[1]!) }
+  const table: [string, string[], typeof known | undefined, RefusalReason][] = [
     ['two valid successors', [...two, other], undefined, 'key_log_forked'],
     [
       'two first entries',

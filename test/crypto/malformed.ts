@@ -5,7 +5,7 @@
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha512 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
-import type { Reason } from '../../src/crypto/refusal.ts'
+import type { RefusalReason } from '../../src/crypto/refusal.ts'
 import { newDeviceKeys } from './keys.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
 
@@ -45,7 +45,7 @@ export function signedText(
   return `${input}.${encodeBase64url(sign(utf8(input), seed))}`
 }
 
-type Malformed = [what: string, entry: string, reason: Reason]
+type Malformed = [what: string, entry: string, reason: RefusalReason]
 
 const payloadOf = (jws: string) =>
   JSON.parse(Buffer.from(jws.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>

@@ -1,7 +1,7 @@
 /** Tests the cache of verified entries: they are not verified again, and its size is limited. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { memo } from '../../src/crypto/encoding/memo.ts'
 import { keyCommitment } from '../../src/crypto/key-commitment.ts'
 import { verifyRoster } from '../../src/crypto/logs/roster.ts'
@@ -33,7 +33,7 @@ test('a roster is verified again in a fraction of the time', () => {
   const first = { op: 'open', k_commit: keyCommitment(connection, 1, k) }
   const entries = [rosterEntry(nothing, person, device, first)]
   for (let seq = 1; seq < 60; seq++) {
-    const head = hashOf(entries.at(-1)!)
+    const head = entryHash(entries.at(-1)!)
     const before = { connection, seq: seq - 1, head, epoch: seq }
     entries.push(rosterEntry(before, person, device, { op: 'rotate', ...opening(before, k) }))
   }

@@ -1,7 +1,7 @@
 /** An account with two devices, and the connection that the first of them opened. */
 import assert from 'node:assert/strict'
 import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
-import type { Reason } from '../../src/crypto/refusal.ts'
+import type { RefusalReason } from '../../src/crypto/refusal.ts'
 import { openEntry } from '../../src/crypto/logs/roster.ts'
 import { accountOf, logEntry, newConnection, newDevice } from './builders.ts'
 
@@ -20,5 +20,5 @@ export const opening = { connection, actor: account, device: first.id, actorLog:
 export const own = { kid: first.kid, seed: first.keys.sign.secret }
 export const open = openEntry({ ...opening, ...own })
 
-export const refused = (attempt: () => unknown, reason: Reason) =>
+export const refused = (attempt: () => unknown, reason: RefusalReason) =>
   assert.throws(attempt, { reason })

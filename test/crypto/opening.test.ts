@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { ZERO_HEAD } from '../../src/crypto/code.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
-import type { Reason } from '../../src/crypto/refusal.ts'
+import type { RefusalReason } from '../../src/crypto/refusal.ts'
 import { keyCommitment } from '../../src/crypto/key-commitment.ts'
 import { openEntry, verifyRoster } from '../../src/crypto/logs/roster.ts'
 import { logEntry, newAccount, newConnection, sign } from './builders.ts'
@@ -41,13 +41,13 @@ describe('a roster that is opened', () => {
     at,
   }
   test('opened', () => {
-    const roster = verifyRoster(connection, [open], keyLogs, { seq: 0, head: hashOf(open) })
+    const roster = verifyRoster(connection, [open], keyLogs, { seq: 0, head: entryHash(open) })
     assert.deepEqual(roster, {
       connection,
       seq: 0,
-      head: hashOf(open),
+      head: entryHash(open),
       epoch: 1,
-      epochHead: hashOf(open),
+      epochHead: entryHash(open),
       kCommit: payload.k_commit,
       members: [{ account, role: 'owner', logSeq: 1, coveredSeq: 1, generation: 1 }],
       leavers: [],
@@ -63,13 +63,13 @@ describe('a roster that is opened', () => {
   const made = (change: object, by = first) => sign('roster+jws', by, { ...payload, ...change })
   const { k_commit: _, ...uncommitted } = payload
   const early = { actor_log: { seq: 0, head: encodeBase64url(log.heads[0]!) } }
-  const table: [string, string[], Reason][] = [
+  const table: [string, string[], RefusalReason][] = [
     ['no entry', [], 'empty'],
     ['an op of nobody', [made({ op: 'close' })], 'bad_op'],
     ['two openings', [open, made({ at: 1 })], 'roster_forked'],
     [
       'opened again',
-      [open, made({ seq: 1, epoch: 2, prev: encodeBase64url(hashOf(open)) })],
+      [open, made({ seq: 1, epoch: 2, prev: encodeBase64url(entryHash(open)) })],
       'bad_op',
     ],
     ['the same entry twice', [open, open], 'duplicate_entry'],

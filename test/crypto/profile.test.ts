@@ -6,7 +6,7 @@ import {
   replaceProfile,
   signProfile,
   verifyProfile,
-  type Profile,
+  type SignedProfile,
 } from '../../src/crypto/logs/profile.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 import { newDevice, newPerson } from './builders.ts'
@@ -24,7 +24,7 @@ interface Order {
 run<Order>('profile-names.json', ofKind('order'), (of) => {
   const log = verifyKeyLog(of.account, of.key_log)
   let kept: string | null = null
-  let profile: Profile | null = null
+  let profile: SignedProfile | null = null
   const results = of.profiles.map((jws) => {
     try {
       profile = replaceProfile(kept, jws, log)
@@ -36,7 +36,7 @@ run<Order>('profile-names.json', ofKind('order'), (of) => {
     }
   })
   assert.deepEqual(results, of.results)
-  const { name = null, n = null } = (profile as Profile | null) ?? {}
+  const { name = null, n = null } = (profile as SignedProfile | null) ?? {}
   assert.deepEqual({ name, n }, { name: of.name, n: of.n })
 })
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { decodeBase64url, encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
-import { formatId, isId, newId, parseId, PREFIX } from '../../src/crypto/encoding/id.ts'
+import { formatId, isId, newId, parseId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 import { checkToken, newToken, tokenFrom } from '../../src/crypto/token.ts'
 import { parseWords, wordsAt } from '../../src/crypto/words.ts'
@@ -41,9 +41,9 @@ describe('ids', () => {
   test('come back, and sort as their bytes do', () => {
     fc.assert(
       fc.property(bytes(16), bytes(16), (a, b) => {
-        const [x, y] = [formatId(PREFIX.device, a), formatId(PREFIX.device, b)]
-        assert.deepEqual(parseId(PREFIX.device, x), a)
-        assert.ok(isId(PREFIX.device, x) && !isId(PREFIX.account, x))
+        const [x, y] = [formatId(ID_PREFIX.device, a), formatId(ID_PREFIX.device, b)]
+        assert.deepEqual(parseId(ID_PREFIX.device, x), a)
+        assert.ok(isId(ID_PREFIX.device, x) && !isId(ID_PREFIX.account, x))
         assert.equal(x < y, Buffer.compare(a, b) < 0)
       }),
     )
@@ -74,7 +74,7 @@ describe('ids', () => {
   })
   test('new ones are UUIDv7', () => {
     const ms = 2 ** 46 + 123456
-    const id = parseId(PREFIX.account, newId(PREFIX.account, ms))
+    const id = parseId(ID_PREFIX.account, newId(ID_PREFIX.account, ms))
     const view = new DataView(id.buffer)
     assert.equal(view.getUint16(0) * 2 ** 32 + view.getUint32(2), ms)
     assert.equal(view.getUint8(6) >> 4, 7)

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
-  accountsOf,
+  accountsInRoster,
   addMember,
   changeRole,
   confirmMember,
@@ -213,13 +213,13 @@ describe('a connection is held', () => {
 describe('the accounts of entries', () => {
   test('are those that sign and those that are named, each once', () => {
     const accounts = [A.account, B.account, C.account]
-    assert.deepEqual(accountsOf(three.entries), accounts)
-    assert.deepEqual(accountsOf(left.entries), accounts)
-    assert.deepEqual(accountsOf([]), [])
+    assert.deepEqual(accountsInRoster(three.entries), accounts)
+    assert.deepEqual(accountsInRoster(left.entries), accounts)
+    assert.deepEqual(accountsInRoster([]), [])
   })
   test('are not verified', () => {
     const [header, payload] = three.entries[1]!.split('.')
-    assert.deepEqual(accountsOf([`${header}.${payload}.AAAA`]), [A.account, B.account])
+    assert.deepEqual(accountsInRoster([`${header}.${payload}.AAAA`]), [A.account, B.account])
   })
   const [header, payload, signature] = three.entries[1]!.split('.')
   const table: [string, string, string][] = [
@@ -230,6 +230,6 @@ describe('the accounts of entries', () => {
   ]
   for (const [name, entry, reason] of table) {
     test(`are not read from ${name}: ${reason}`, () =>
-      assert.throws(() => accountsOf([...three.entries, entry]), { reason }))
+      assert.throws(() => accountsInRoster([...three.entries, entry]), { reason }))
   }
 })

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 import { verifyRoster } from '../../src/crypto/logs/roster.ts'
 import { newDevice, sign, type TestDevice } from './builders.ts'
@@ -58,7 +58,7 @@ test('any history with one thing changed is refused', () => {
       refused(verify(entries.with(at, forged)), 'bad_signature')
 
       // A roster that was seen stays: no shorter one and no other one replaces it.
-      const seen = { seq: at, head: hashOf(entry) }
+      const seen = { seq: at, head: entryHash(entry) }
       assert.equal(verify(entries, seen)().seq, seq)
       assert.equal(verify(entries.slice(0, at + 1), seen)().seq, at)
       if (at > 0) refused(verify(entries.slice(0, at), seen), 'rollback')

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { keyCommitment } from '../../src/crypto/key-commitment.ts'
-import { Refusal, type Reason } from '../../src/crypto/refusal.ts'
+import { Refusal, type RefusalReason } from '../../src/crypto/refusal.ts'
 import {
   addMember,
   changeRole,
@@ -39,7 +39,7 @@ import { after, memberLog, three, two, withEntry } from './people.ts'
 const { a1, a2, b1, d2, e1 } = devices
 const who = ({ members }: Roster) => members.map(({ account, role }) => [account, role])
 const [a, b, c] = [A.account, B.account, C.account]
-const refused = (attempt: () => unknown, reason: Reason, entry?: number) =>
+const refused = (attempt: () => unknown, reason: RefusalReason, entry?: number) =>
   assert.throws(attempt, (error: Refusal) => {
     assert.deepEqual([error.reason, error.details.entry], [reason, entry])
     return true
@@ -151,7 +151,7 @@ describe('a builder', () => {
 
   const of = { roster: three, keyLogs }
   const [byA2, byB] = [signer(A, a2), signer(B, b1)]
-  const table: [string, () => string, Reason][] = [
+  const table: [string, () => string, RefusalReason][] = [
     ['another owner', () => changeRole({ ...of, member: b, role: 'owner', ...byB }), 'not_owner'],
     ['nobody left to own it', () => leave({ ...of, ...byA }), 'last_owner'],
     ['a removal of oneself', () => removeMember({ ...of, member: a, k: k(2), ...byA }), 'bad_op'],
@@ -191,7 +191,7 @@ describe('two histories', () => {
   const byNobody = rosterEntry(two, E, e1, { op: 'rotate', ...opening(two, k(4)) })
   const longer = withEntry(two, byOwner)
   const last = rosterEntry(longer, B, b1, { op: 'leave' })
-  const seen = { seq: 2, head: hashOf(byOwner) }
+  const seen = { seq: 2, head: entryHash(byOwner) }
   const entries = [...longer.entries, last]
 
   test('both valid: a fork, named by the second', () => {
@@ -212,7 +212,7 @@ describe('two histories', () => {
     refused(known([...two.entries]), 'rollback')
   })
   test('the one seen before longer: a fork where all of it is known', () => {
-    const all = { seq: 3, head: hashOf(last), heads: entries.map(hashOf) }
+    const all = { seq: 3, head: entryHash(last), heads: entries.map(entryHash) }
     const known = (list: string[]) => () => verifyRoster(connection, list, keyLogs, all)
     assert.equal(known(entries)().seq, 3)
     refused(known([...two.entries, byMember]), 'roster_forked', 2)

@@ -6,13 +6,13 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { formatId, PREFIX } from '../../src/crypto/encoding/id.ts'
+import { formatId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
 import { safetyNumber } from '../../src/crypto/safety-number.ts'
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
 const side = fc.record({ raw: bytes(16), root: bytes(32) })
 const named = ({ raw, root }: { raw: Uint8Array; root: Uint8Array }) => ({
-  account: formatId(PREFIX.account, raw),
+  account: formatId(ID_PREFIX.account, raw),
   root,
 })
 
@@ -41,13 +41,13 @@ test('is the same on both sides, and the one of the document', () => {
 
 test('changes with each root, and takes no other lengths', () => {
   const [a, b] = [1, 2].map((byte) => ({
-    account: formatId(PREFIX.account, new Uint8Array(16).fill(byte)),
+    account: formatId(ID_PREFIX.account, new Uint8Array(16).fill(byte)),
     root: new Uint8Array(32).fill(byte),
   })) as [ReturnType<typeof named>, ReturnType<typeof named>]
   const another = { ...a, root: a.root.with(31, 0) }
   assert.notEqual(safetyNumber(another, b), safetyNumber(a, b))
   const short = { ...a, root: a.root.subarray(1) }
   assert.throws(() => safetyNumber(short, b), { reason: 'bad_length' })
-  const device = { ...a, account: formatId(PREFIX.device, new Uint8Array(16)) }
+  const device = { ...a, account: formatId(ID_PREFIX.device, new Uint8Array(16)) }
   assert.throws(() => safetyNumber(device, b), { reason: 'prefix' })
 })

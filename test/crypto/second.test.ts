@@ -16,7 +16,7 @@ import { codeKey, codeReader } from '../../src/crypto/code.ts'
 import { newDeviceKeys } from './keys.ts'
 import type { Label } from '../../src/crypto/encoding/hash-input.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
-import { hashOf, parseJws } from '../../src/crypto/jose/jws.ts'
+import { entryHash, parseJws } from '../../src/crypto/jose/jws.ts'
 import { signJws, verifyJws } from '../../src/crypto/jose/jws-signature.ts'
 import { readPurpose } from '../../src/crypto/purpose.ts'
 import { firstIndices, parseWords, wordsAt } from '../../src/crypto/words.ts'
@@ -167,7 +167,7 @@ describe('section 3: peers', () => {
     const { calculateJwkThumbprint } = await import('jose')
     assert.equal(kid, await calculateJwkThumbprint(sign.jwk))
     const hash = node.createHash('sha256').update(jws, 'ascii').digest('hex')
-    assert.equal(Buffer.from(hashOf(jws)).toString('hex'), hash)
+    assert.equal(Buffer.from(entryHash(jws)).toString('hex'), hash)
   })
   test('openssl pkeyutl -rawin verifies what we sign', { skip: openssl() }, () => {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-'))

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
-import { newId, PREFIX } from '../../src/crypto/encoding/id.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { newId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import {
   signReceipt,
@@ -27,7 +27,7 @@ const content = new TextEncoder().encode('pay 17 to the usual account\n')
 const { seq, head } = verifyKeyLog(account, log)
 const payload: StampPayload = {
   v: 2,
-  jti: newId(PREFIX.stamp, Date.now()),
+  jti: newId(ID_PREFIX.stamp, Date.now()),
   iss: account,
   dev: device.id,
   sha256: encodeBase64url(sha256(content)),
@@ -48,7 +48,7 @@ describe('stamp', () => {
   test('with its receipt and content', () => {
     const facts = verifyStamp({ stamp, key_log: log, receipt }, { content, serverKey })
     assert.deepEqual(facts.payload, payload)
-    assert.deepEqual([facts.device, facts.sha256], [device.id, hashOf(stamp)])
+    assert.deepEqual([facts.device, facts.sha256], [device.id, entryHash(stamp)])
     assert.deepEqual(facts.receipt, {
       v: 2,
       jti: payload.jti,
@@ -85,13 +85,13 @@ describe('stamp', () => {
     const [next, third] = [newDevice(), newDevice()]
     const anew = [...log, logEntry(account, log, 'reset', next, next)]
     anew.push(logEntry(account, anew, 'add', third, next))
-    const place = { seq: 3, head: encodeBase64url(hashOf(anew[3]!)) }
+    const place = { seq: 3, head: encodeBase64url(entryHash(anew[3]!)) }
     const late = { ...payload, dev: third.id, key_log: place }
     const again = signStamp(late, third.kid, third.keys.sign.secret)
     const { generation, root } = verifyStamp({ stamp: again, key_log: anew })
-    assert.deepEqual([generation, root], [2, { seq: 2, hash: hashOf(anew[2]!) }])
+    assert.deepEqual([generation, root], [2, { seq: 2, hash: entryHash(anew[2]!) }])
     const { root: first } = verifyStamp({ stamp, key_log: log })
-    assert.deepEqual(first, { seq: 0, hash: hashOf(log[0]!) })
+    assert.deepEqual(first, { seq: 0, hash: entryHash(log[0]!) })
   })
   test('a claim of more than device is refused, whatever its receipt says', () => {
     for (const assurance of ['verified_email', 'organisation'] as const) {
@@ -122,7 +122,11 @@ describe('stamp', () => {
     assert.throws(check, { reason: 'key_log_mismatch' })
   })
   test('a receipt names the stamp by its id as well', () => {
-    const other = { v: 2, jti: newId(PREFIX.stamp, Date.now()), stamp_sha256: stampFragment(stamp) }
+    const other = {
+      v: 2,
+      jti: newId(ID_PREFIX.stamp, Date.now()),
+      stamp_sha256: stampFragment(stamp),
+    }
     const receipt = sign('receipt+jws', server, { ...other, ...seen })
     const check = () => verifyStamp({ stamp, key_log: log, receipt }, { serverKey })
     assert.throws(check, { reason: 'receipt_mismatch' })
@@ -151,7 +155,7 @@ describe('stamp', () => {
     )
   })
   test('signed anew under another jti has other words', () => {
-    const jti = newId(PREFIX.stamp, Date.now())
+    const jti = newId(ID_PREFIX.stamp, Date.now())
     const again = signStamp({ ...payload, jti }, device.kid, device.keys.sign.secret)
     assert.notDeepEqual(stampWords(again), stampWords(stamp))
   })

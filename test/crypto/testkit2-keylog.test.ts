@@ -1,7 +1,7 @@
 /** Tests key logs with test kit 2: their rules, limits, account ids and safety numbers. */
 import assert from 'node:assert/strict'
 import type { LoggedKeys } from '../../src/crypto/device-public-keys.ts'
-import { formatId, PREFIX } from '../../src/crypto/encoding/id.ts'
+import { formatId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
 import { isLinked, verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import { requireKeyLogPlace, type Op } from '../../src/crypto/logs/key-log-form.ts'
 import { checkOwnEntry } from '../../src/crypto/logs/own-entry.ts'
@@ -93,7 +93,7 @@ run<SafetyCase>(
   () => true,
   (of) => {
     const rooted = (account_hex: string, root_hex: string, log?: string[]) => {
-      const account = formatId(PREFIX.account, bytes(account_hex))
+      const account = formatId(ID_PREFIX.account, bytes(account_hex))
       const given = { account, root: bytes(root_hex) }
       if (log !== undefined) assert.deepEqual(rootOf(verifyKeyLog(account, log)), given)
       return given

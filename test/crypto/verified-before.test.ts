@@ -7,7 +7,7 @@ import { describe, test } from 'node:test'
 import { decodeBase64url, encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { type KnownPlace, lastPlace } from '../../src/crypto/logs/chain.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { verifyingKeyLog, verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 import { verifyRoster } from '../../src/crypto/logs/roster.ts'
@@ -113,7 +113,7 @@ describe('a roster, verified before up to an entry', () => {
   const { a1, a2, b1 } = devices
   const [opening, adding] = roster.entries as [string, string]
   const seen = [opening, forged(adding)]
-  const told = { ...roster, head: hashOf(seen[1]!) }
+  const told = { ...roster, head: entryHash(seen[1]!) }
 
   test('verifies no signature up to that entry', () => {
     refused(() => verifyRoster(connection, seen, keyLogs), 'bad_signature')
@@ -121,11 +121,11 @@ describe('a roster, verified before up to an entry', () => {
   })
 
   test('nor that of a consent in it', () => {
-    const consent = forged(consentOf({ connection, head: hashOf(opening) }, B))
+    const consent = forged(consentOf({ connection, head: entryHash(opening) }, B))
     const { seq, head } = memberLog(B)
     const member_log = { seq, head: encodeBase64url(head) }
     const add = { op: 'add', member: B.account, member_log, role: 'member', consent }
-    const before = { connection, seq: 0, head: hashOf(opening), epoch: 1 }
+    const before = { connection, seq: 0, head: entryHash(opening), epoch: 1 }
     const owner = {
       account: roster.members[0]!.account,
       log: keyLogs.get(roster.members[0]!.account)!,

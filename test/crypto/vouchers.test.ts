@@ -7,7 +7,7 @@ import { describe, test } from 'node:test'
 import { decodeBase64url, encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { lastPlace } from '../../src/crypto/logs/chain.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { placeAfterHead, vouchFor } from '../../src/crypto/logs/key-log-entries.ts'
 import {
   type KeyLog,
@@ -31,7 +31,7 @@ function threeKeys() {
   return { person, keys: keys.map(({ jwk }) => jwk.x), secrets: keys }
 }
 
-const nameOf = (jws: string) => encodeBase64url(hashOf(jws))
+const nameOf = (jws: string) => encodeBase64url(entryHash(jws))
 
 /**
  * Returns the result of a verification, and how often it yielded: for each entry, and each key

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
-import { Refusal, type Reason } from '../../src/crypto/refusal.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
+import { Refusal, type RefusalReason } from '../../src/crypto/refusal.ts'
 import { addMember, verifyRoster, type Roster } from '../../src/crypto/logs/roster.ts'
 import {
   consentTo,
@@ -24,7 +24,7 @@ import { memberLog, over, three, two, withEntry } from './people.ts'
 
 const { a1, a2, b1, c1, e1 } = devices
 const [a, b, c] = [A.account, B.account, C.account]
-const refused = (attempt: () => unknown, reason: Reason, entry: number) =>
+const refused = (attempt: () => unknown, reason: RefusalReason, entry: number) =>
   assert.throws(attempt, (error: Refusal) => {
     assert.deepEqual([error.reason, error.details.entry], [reason, entry])
     return true
@@ -55,7 +55,14 @@ describe('a wrong entry', () => {
   const owning = (member: string) => ({ op: 'role', member, role: 'owner' })
   const early = { actor_log: place(A, 0) }
   const nowhere = encodeBase64url(new Uint8Array(32))
-  type Row = [name: string, before: Roster, person: Person, device: TestDevice, object, Reason]
+  type Row = [
+    name: string,
+    before: Roster,
+    person: Person,
+    device: TestDevice,
+    object,
+    RefusalReason,
+  ]
   const table: Row[] = [
     ['add by a member', two, B, b1, adding(C), 'not_owner'],
     ['add by an account that is no member', two, E, e1, adding(C), 'not_member'],
@@ -226,7 +233,7 @@ describe('a wrong entry', () => {
       const consent = consentTo(roster, A, person, device)
       const change = { op: 'add', member: person.account, member_log: place(person), consent }
       entries.push(rosterEntry(roster, A, a2, { role: 'member', ...change }))
-      roster = { ...roster, seq: entries.length - 1, head: hashOf(entries.at(-1)!) }
+      roster = { ...roster, seq: entries.length - 1, head: entryHash(entries.at(-1)!) }
     }
     const full = verifyRoster(connection, entries, logs)
     assert.equal(full.members.length, 200)

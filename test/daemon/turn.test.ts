@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { newTurn } from '../../src/daemon/turn.ts'
-import type { Device } from '../../src/device/device.ts'
+import type { LocalDevice } from '../../src/device/device.ts'
 import type { Identity } from '../../src/device/identity/identity.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 
@@ -26,7 +26,7 @@ function headless(t: TestContext, comes: Came[]) {
   const credentialsDir = freshFolder(t)
   writeFileSync(join(credentialsDir, 'countersign-machine-key'), JSON.stringify(KEY))
   const seen = { signIns: 0, syncs: 0, wakes: 0, logged: [] as string[] }
-  const here: { identity: Identity | null; device: Device | null } = {
+  const here: { identity: Identity | null; device: LocalDevice | null } = {
     identity: null,
     device: null,
   }
@@ -34,7 +34,7 @@ function headless(t: TestContext, comes: Came[]) {
   const firstContacts = { wake: () => void seen.wakes++ }
   const sit = (came: Came) => {
     here.identity = { account: 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e', device: 'dev_1' } as Identity
-    here.device = came === 'signed_in' ? ({ sync, firstContacts } as unknown as Device) : null
+    here.device = came === 'signed_in' ? ({ sync, firstContacts } as unknown as LocalDevice) : null
   }
   const turn = newTurn({
     credentialsDir,

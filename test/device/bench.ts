@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import type { ClockState } from '../../src/device/codes/clock.ts'
 import type { Pace } from '../../src/device/codes/code-schedule.ts'
-import { PREFIX, formatId } from '../../src/crypto/encoding/id.ts'
+import { ID_PREFIX, formatId } from '../../src/crypto/encoding/id.ts'
 import { parseWords } from '../../src/crypto/words.ts'
 import { newChallenges, type Challenges } from '../../src/device/codes/challenges.ts'
 import { openCodes, type Codes } from '../../src/device/codes/codes.ts'
@@ -230,7 +230,7 @@ export const nameOf = (account: string): string =>
 
 /** Returns the id of a connection or a guest code with a number. */
 export const numbered = (kind: 'connection' | 'guest', n: number): string =>
-  formatId(PREFIX[kind], keyOf(`${kind} ${n}`).subarray(0, 16))
+  formatId(ID_PREFIX[kind], keyOf(`${kind} ${n}`).subarray(0, 16))
 
 /** Words of no speaker here. */
 export const WRONG = 'matador carload recede'

@@ -11,8 +11,8 @@ import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { signingKeyFrom } from '../../src/crypto/device-keys.ts'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import { readEnvelope } from '../../src/crypto/envelope-form.ts'
-import { PREFIX, newId } from '../../src/crypto/encoding/id.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { ID_PREFIX, newId } from '../../src/crypto/encoding/id.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { signJws } from '../../src/crypto/jose/jws-signature.ts'
 import type { Roster } from '../../src/crypto/logs/roster.ts'
 import { openConnection } from '../../src/device/connections/connections.ts'
@@ -72,10 +72,10 @@ describe('an account with 1,600 devices', () => {
     const entries = [...log.entries]
     // Not by `addDevice`, which verifies the whole log each time.
     for (const [i, key] of sealKeys(COUNT - 1).entries()) {
-      const device = newId(PREFIX.device, T0 + i)
+      const device = newId(ID_PREFIX.device, T0 + i)
       const [own, auth] = [signingKeyFrom(randomBytes(32)), signingKeyFrom(randomBytes(32))]
       const logged = { sign: own.jwk, seal: sealKeyId(key), auth: auth.jwk }
-      const prev = encodeBase64url(hashOf(entries.at(-1)!))
+      const prev = encodeBase64url(entryHash(entries.at(-1)!))
       const chain = { v: 2, account: of, seq: entries.length, prev }
       const what = { op: 'add', device, keys: logged, by, at: 1 }
       entries.push(signJws('keylog+jws', kid, { ...chain, ...what }, seed))
@@ -127,14 +127,14 @@ describe('sealing to many devices', () => {
   it('looks up one key and seals one envelope at most in a turn of the event loop', async (t) => {
     const state = openState(freshFolder(t))
     t.after(() => state.close())
-    const account = newId(PREFIX.account, T0)
+    const account = newId(ID_PREFIX.account, T0)
     const keys = new Map(sealKeys(100).map((key) => [sealKeyId(key), key]))
     state.sealKeys.add(account, keys)
     const recipients: Recipient[] = [...keys.keys()].map((seal, i) => ({
       account,
-      device: { id: newId(PREFIX.device, T0 + i), seal },
+      device: { id: newId(ID_PREFIX.device, T0 + i), seal },
     }))
-    const connection = newId(PREFIX.connection, T0)
+    const connection = newId(ID_PREFIX.connection, T0)
     const roster = { connection, epoch: 1, epochHead: new Uint8Array(32) } as Roster
     // Sends no request: every key is on this device.
     const noAccount = {} as Account

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Account, UnauthenticatedClient } from '../../src/api/port.ts'
 import { openConnection } from '../../src/device/connections/connections.ts'
-import type { ServerClock } from '../../src/device/codes/clock.ts'
-import { openDevice, type Device } from '../../src/device/device.ts'
+import type { ClockSource } from '../../src/device/codes/clock.ts'
+import { openDevice, type LocalDevice } from '../../src/device/device.ts'
 import { createGuestCode } from '../../src/device/connections/guests.ts'
 import { enrol } from '../../src/device/session/enrolment.ts'
 import { openSeat, type DeviceSession } from '../../src/device/session/session.ts'
@@ -63,7 +63,7 @@ export async function newGround(t: TestContext): Promise<Ground> {
   return { state, keychain: memoryKeychain(), server, door, codeFor, clock, dir }
 }
 
-export interface Enrolled extends Device {
+export interface Enrolled extends LocalDevice {
   readonly seat: DeviceSession
   readonly store: Keychain
   readonly clock: Ground['clock']
@@ -81,7 +81,7 @@ export interface Enrolled extends Device {
    * Returns the same device after a restart.
    * Parts of its account and the clock of the server can be replaced.
    */
-  readonly reopen: (parts?: Partial<Account>, serverClock?: ServerClock) => Enrolled
+  readonly reopen: (parts?: Partial<Account>, serverClock?: ClockSource) => Enrolled
 }
 
 /** The number of connections that all tests of a file made. */
@@ -92,7 +92,7 @@ export async function enrolled(t: TestContext): Promise<Enrolled> {
   await enrol(state, keychain, door, codeFor, NAMES, clock.ms)
 
   const ran = () => clock.ms - clock.set
-  function open(parts: Partial<Account> = {}, serverClock: ServerClock = 'own'): Enrolled {
+  function open(parts: Partial<Account> = {}, serverClock: ClockSource = 'own'): Enrolled {
     const logged: { event: string; cause: unknown }[] = []
     const soon: string[] = []
     const seat = openSeat({

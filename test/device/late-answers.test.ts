@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { renewSealKey } from '../../src/crypto/logs/key-log-entries.ts'
 import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import { AppError } from '../../src/errors.ts'
@@ -211,6 +211,6 @@ describe('an answer with an older roster that comes late', () => {
     assert.equal(older.fresh, false)
     rememberRoster(bob.state, older.roster)
     const kept = bob.state.logs.head('roster', id)!.entry
-    assert.deepEqual(hashOf(kept), roster.head)
+    assert.deepEqual(entryHash(kept), roster.head)
   })
 })

@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import type { Invitation } from '../../src/api/rest/invitations.ts'
 import { AppError } from '../../src/errors.ts'
-import { type Context, contextOf } from '../../src/handlers/context.ts'
+import { type HandlerContext, contextOf } from '../../src/handlers/context.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
 import { type Desk, isIn, worldOf } from './people.ts'
@@ -65,7 +65,7 @@ const flooding = (trap: Trap, count: number, from = 0) =>
   )
 
 /** Returns the context of a request from another program. */
-const byAnother = (desk: Desk): Context => {
+const byAnother = (desk: Desk): HandlerContext => {
   const { home, caller } = at(desk)
   const token = 'tok_2'
   return contextOf(home, { ...caller!, token }, { token: 'csd_', accept: '' }, null)

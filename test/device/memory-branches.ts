@@ -1,6 +1,6 @@
 /** One history of a connection in an account server in memory. */
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 
 /** An invitation; `consent` is the JWS that allows adding the account. */
 export interface Invited {
@@ -37,7 +37,7 @@ export const payloadOf = (jws: string) =>
   }
 
 /** Returns the hash of an entry, base64url. */
-export const hashed = (jws: string): string => encodeBase64url(hashOf(jws))
+export const hashed = (jws: string): string => encodeBase64url(entryHash(jws))
 
 /** Applies an entry to a branch without checking it. */
 export function apply(branch: Branch, entry: string): void {

@@ -6,7 +6,7 @@
 import type { Account, UnauthenticatedClient } from '../../src/api/port.ts'
 import { serverName } from '../../src/api/rest/names.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { hashed, payloadOf } from './memory-branches.ts'
 import { cameFirst, memoryRosters } from './memory-rosters.ts'
@@ -51,7 +51,7 @@ export function memoryServer() {
         const [first] = devicesOf(one)
         if (isTaken || inviter !== account || roles.has(one) || first === undefined) continue
         if (consent === null && replaces !== null) continue
-        const to = { connection: id, inviter, rosterHead: hashOf(entries.at(-1)!) }
+        const to = { connection: id, inviter, rosterHead: entryHash(entries.at(-1)!) }
         const given = consent ?? (await consenting.get(first)!(to))
         joins.push({ connection: id, account: one, email: null, consent: given })
       }

@@ -8,7 +8,7 @@ import { it, type TestContext } from 'node:test'
 import fc from 'fast-check'
 import type { Account } from '../../src/api/port.ts'
 import { openConnection } from '../../src/device/connections/connections.ts'
-import type { Device } from '../../src/device/device.ts'
+import type { LocalDevice } from '../../src/device/device.ts'
 import { inviteMembers } from '../../src/device/connections/invites.ts'
 import { leaveOrEnd, remove, rotateNow, setRole } from '../../src/device/connections/members.ts'
 import { AppError } from '../../src/errors.ts'
@@ -35,7 +35,7 @@ type Act = (typeof ACTS)[number]
 
 async function act(
   what: Act,
-  on: Device,
+  on: LocalDevice,
   account: Account,
   of: { connection: string; other: string; third: string; fourth: string },
 ) {

@@ -5,7 +5,7 @@
  */
 import { signConsent } from '../../src/crypto/logs/consent.ts'
 import type { KeyPair } from '../../src/crypto/device-keys.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { vouchFor } from '../../src/crypto/logs/key-log-entries.ts'
 import { newRecoverySeed, recoveryKeyOf } from '../../src/crypto/recovery-paper.ts'
 import { giveConsent } from '../../src/device/connections/consents.ts'
@@ -19,7 +19,7 @@ import type { Invitation } from '../../src/api/rest/invitations.ts'
 import type { SyncReport } from '../../src/api/rest/sync.ts'
 import type { Verification } from '../../src/api/rest/verify.ts'
 import { openConnection } from '../../src/device/connections/connections.ts'
-import { type Device, openDevice } from '../../src/device/device.ts'
+import { type LocalDevice, openDevice } from '../../src/device/device.ts'
 import { inviteMembers } from '../../src/device/connections/invites.ts'
 import { putRecoveryKey, readRecoveryKey } from '../../src/device/trust/recovery-key.ts'
 import { rememberedRoster } from '../../src/device/logs/roster-cache.ts'
@@ -60,7 +60,7 @@ export interface Desk {
   readonly id: string
   readonly deviceId: string
   account(): Account
-  device(): Device
+  device(): LocalDevice
   /** Runs a sync, which must succeed. */
   sync(): Promise<SyncReport>
   /** Makes a connection; returns its id. */
@@ -150,7 +150,8 @@ export async function newWorld(
       names: { display_name: name, device_name: `${name}'s`, platform: 'linux' },
     })
     const account = () => seat.account()
-    const device = (): Device => seat.device() ?? assert.fail(`${name} has no device that may act`)
+    const device = (): LocalDevice =>
+      seat.device() ?? assert.fail(`${name} has no device that may act`)
     return {
       name,
       state,
@@ -360,7 +361,7 @@ export async function consentFor(
     account: person.id,
     device: person.deviceId,
     keyLog: await identity.keyLog(),
-    rosterHead: rosterHead ?? hashOf(entries.at(-1)!),
+    rosterHead: rosterHead ?? entryHash(entries.at(-1)!),
     at: 0,
     kid: identity.kid,
     seed: sign.secret,

@@ -11,7 +11,7 @@ import { signJws } from '../../src/crypto/jose/jws-signature.ts'
 import { stampFragment } from '../../src/crypto/stamp.ts'
 import { changeFacts } from '../../src/device/identity/identity.ts'
 import { stamp } from '../../src/handlers/stamp.ts'
-import { AppError, type Code } from '../../src/errors.ts'
+import { AppError, type ErrorCode } from '../../src/errors.ts'
 import { contextOf } from '../handlers/context.ts'
 import { T0 } from './bench.ts'
 import { enrolled } from './enrolled.ts'
@@ -46,7 +46,7 @@ async function late(t: TestContext) {
       device.state.stamps.insert({ id, jws: `jws ${id}`, receipt: null, created_at: T0 })
   })
   /** The error codes that the account returns for stamps in place of a receipt. */
-  const refusals = new Map<string, Code>()
+  const refusals = new Map<string, ErrorCode>()
   const asked: string[] = []
   const create = async ({ body: { stamp } }: { body: { stamp: string } }) => {
     const id = stamp.slice('jws '.length)

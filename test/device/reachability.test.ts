@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { newReachability } from '../../src/device/sync/reachability.ts'
-import { AppError, type Code } from '../../src/errors.ts'
+import { AppError, type ErrorCode } from '../../src/errors.ts'
 
 const T0 = 1_767_225_600_000
-const failure = (code: Code) => new AppError(code, 'No.')
+const failure = (code: ErrorCode) => new AppError(code, 'No.')
 
 function bench(ready: () => Promise<unknown> = () => Promise.reject(new Error('asked'))) {
   const clock = { ms: T0 }

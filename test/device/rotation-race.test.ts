@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 import {
   type KeyLogs,
@@ -42,7 +42,7 @@ function scene() {
   const k = new Uint8Array(32)
   const entries = [openEntry({ connection, k, ...signer(owner.person, owner.device) })]
   for (const { person, device } of all.slice(1)) {
-    const head = hashOf(entries.at(-1)!)
+    const head = entryHash(entries.at(-1)!)
     const roster = { connection, seq: entries.length - 1, head, epoch: 1 }
     const consent = consentTo(roster, owner.person, person, device)
     const member = { member: person.account, member_log: place(person), role: 'member', consent }

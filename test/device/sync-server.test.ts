@@ -11,7 +11,7 @@ import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import { addDevice, revokeDevice } from '../../src/crypto/logs/key-log-entries.ts'
 import { verifyStamp } from '../../src/crypto/stamp.ts'
-import { AppError, type Code } from '../../src/errors.ts'
+import { AppError, type ErrorCode } from '../../src/errors.ts'
 import { stamp } from '../../src/handlers/stamp.ts'
 import { status } from '../../src/handlers/status.ts'
 import { contextOf } from '../handlers/context.ts'
@@ -19,7 +19,7 @@ import { MINUTE } from './bench.ts'
 import { type Enrolled, enrolled } from './enrolled.ts'
 import { paged } from './paged.ts'
 
-const away = (code: Code) => () => Promise.reject(new AppError(code, 'The account is away.'))
+const away = (code: ErrorCode) => () => Promise.reject(new AppError(code, 'The account is away.'))
 
 /**
  * Returns a server with a clock that is off by `ms`.

@@ -13,7 +13,7 @@ import { stamp } from '../../src/handlers/stamp.ts'
 import { status as statusHandler } from '../../src/handlers/status.ts'
 import { keyCommitment } from '../../src/crypto/key-commitment.ts'
 import { AppError } from '../../src/errors.ts'
-import type { Context } from '../../src/handlers/context.ts'
+import type { HandlerContext } from '../../src/handlers/context.ts'
 import { contextOf } from '../handlers/context.ts'
 import { DAY, MINUTE } from './bench.ts'
 import { type Enrolled, enrolled, gate } from './enrolled.ts'
@@ -241,7 +241,7 @@ describe('what the person does while a sync waits stands', () => {
     t: TestContext,
     inside: 'connections' | 'guestCodes' | 'rosters' | 'envelopes',
     when: 'before' | 'after',
-    meanwhile: (id: string, context: Context) => Promise<unknown>,
+    meanwhile: (id: string, context: HandlerContext) => Promise<unknown>,
     make: (device: Enrolled) => Promise<string>,
   ) {
     const device = await enrolled(t)
@@ -284,7 +284,7 @@ describe('what the person does while a sync waits stands', () => {
     device.state.connections.put({ ...row, updated_at: 0 })
     return id
   }
-  const remove = (id: string, context: Context) => connections.delete({ id }, context)
+  const remove = (id: string, context: HandlerContext) => connections.delete({ id }, context)
 
   for (const [inside, when, make] of [
     ['connections', 'after', withoutSecret],
@@ -304,7 +304,7 @@ describe('what the person does while a sync waits stands', () => {
     })
 
   it('a guest revoked while the list was awaited stays revoked', async (t) => {
-    const revoke = (id: string, context: Context) => guestCodes.delete({ id }, context)
+    const revoke = (id: string, context: HandlerContext) => guestCodes.delete({ id }, context)
     const { late, id, report } = await waiting(t, 'guestCodes', 'after', revoke, (device) =>
       device.invite(),
     )
@@ -316,7 +316,7 @@ describe('what the person does while a sync waits stands', () => {
   })
 
   it('and one that was made elsewhere is not taken for active', async (t) => {
-    const revoke = (id: string, context: Context) => guestCodes.delete({ id }, context)
+    const revoke = (id: string, context: HandlerContext) => guestCodes.delete({ id }, context)
     const { late, id } = await waiting(t, 'guestCodes', 'after', revoke, async (device) => {
       const made = await device.invite()
       device.vault.delete(made)
@@ -344,7 +344,7 @@ describe('what the person does while a sync waits stands', () => {
   })
 
   it('the secret of a connection that was set aside for the next sync is not taken for unused', async (t) => {
-    const rename = (id: string, context: Context) =>
+    const rename = (id: string, context: HandlerContext) =>
       connections.update({ id, body: { name: 'new' } }, context)
     const { late, id, report } = await waiting(t, 'rosters', 'after', rename, async (device) => {
       const made = await device.connect('old')
@@ -358,7 +358,7 @@ describe('what the person does while a sync waits stands', () => {
   })
 
   it('a new name is not written over, and the next sync fetches the rest', async (t) => {
-    const rename = (id: string, context: Context) =>
+    const rename = (id: string, context: HandlerContext) =>
       connections.update({ id, body: { name: 'new' } }, context)
     const { late, id } = await waiting(t, 'rosters', 'after', rename, outOfDate)
     assert.equal(late.state.connections.get(id)?.name, 'new')

@@ -6,7 +6,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, describe, it } from 'node:test'
 import { rest } from '../../src/api/rest/index.ts'
-import { rowsOf } from '../../src/http/dispatch.ts'
+import { everyPath } from '../../src/api/route.ts'
+import { rowsOf } from '../../src/api/rows.ts'
 import { startAccountServer } from '../account-server.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 import { activeOrganisation, signIn } from '../handlers/people.ts'
@@ -93,7 +94,7 @@ const isOfExport = ({ method }: { method: string }) => method === 'GET'
 const ROUTES = rowsOf(rest)
   .map(({ route }) => route)
   .filter(isOfExport)
-  .flatMap((route) => [route.path, ...('also' in route ? [route.also as string] : [])])
+  .flatMap((route) => everyPath(route))
 
 it('every GET route is compared, or left out for a reason', () => {
   const left = Object.keys(EXCEPTIONS).filter((name) => name.startsWith('/'))

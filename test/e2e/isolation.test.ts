@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { rest } from '../../src/api/rest/index.ts'
-import { rowsOf } from '../../src/http/dispatch.ts'
+import { rowsOf } from '../../src/api/rows.ts'
 import { askedBy } from './asking.ts'
 import type { Json } from './caller.ts'
 import { type Neighbour, startNeighbours } from './neighbours.ts'

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { rest } from '../../src/api/rest/index.ts'
-import { rowsOf } from '../../src/http/dispatch.ts'
+import { rowsOf } from '../../src/api/rows.ts'
 import { type Answer, type TestDaemon, startDaemon } from '../daemon.ts'
 import { activeOrganisation, newMachine, signIn } from '../handlers/people.ts'
 import type { Json } from './caller.ts'

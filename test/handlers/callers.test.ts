@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { SignIn } from '../../src/api/local/index.ts'
 import { rest } from '../../src/api/rest/index.ts'
-import { rowsOf } from '../../src/http/dispatch.ts'
+import { rowsOf } from '../../src/api/rows.ts'
 import { type Answer, type TestDaemon, startDaemon } from '../daemon.ts'
 import { type Machine, approveDevice, asOwner, newMachine, signIn } from './people.ts'
 

@@ -2,7 +2,7 @@
 import type { Account } from '../../src/api/port.ts'
 import { newTokenLinks } from '../../src/auth/token-links.ts'
 import { type Caller, openTokens } from '../../src/auth/tokens.ts'
-import { type Context, contextOf as newContext } from '../../src/handlers/context.ts'
+import { type HandlerContext, contextOf as newContext } from '../../src/handlers/context.ts'
 import type { Reached } from '../../src/device/sync/reachability.ts'
 import type { SignInFlow } from '../../src/device/session/sign-in.ts'
 import type { Act } from '../../src/storage/idempotency.ts'
@@ -42,7 +42,7 @@ export function contextOf(
     act = null,
     reached = ANSWERS,
   }: { accept?: string; caller?: Caller; act?: Act | null; reached?: Reached } = {},
-): Context {
+): HandlerContext {
   const { seat, store, state, now, startedAt, environment, backend, keychain } = device
   const tokens = openTokens({
     keychain: store,

@@ -10,7 +10,7 @@ import { type TestContext, describe, it } from 'node:test'
 import { LABEL, ZERO_HEAD, codeKey, codeReader, windowOf } from '../../src/crypto/code.ts'
 import { newId, parseId } from '../../src/crypto/encoding/id.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
-import { AppError, type Code } from '../../src/errors.ts'
+import { AppError, type ErrorCode } from '../../src/errors.ts'
 import { externalMembers } from '../../src/handlers/external-members.ts'
 import { guestCodes } from '../../src/handlers/guest-codes.ts'
 import { type Enrolled, enrolled } from '../device/enrolled.ts'
@@ -19,7 +19,7 @@ import { contextOf } from './context.ts'
 
 const TO = 'plumber@example.org'
 
-const fails = (code: Code, promise: Promise<unknown>, state?: string) =>
+const fails = (code: ErrorCode, promise: Promise<unknown>, state?: string) =>
   assert.rejects(promise, (error: unknown) => {
     assert(error instanceof AppError, String(error))
     assert.equal(error.code, code, error.message)

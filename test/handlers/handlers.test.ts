@@ -4,10 +4,10 @@ import { createHash } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import type { Content } from '../../src/api/route.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { verifyStamp } from '../../src/crypto/stamp.ts'
 import { renewNow } from '../../src/device/sync/seal-renewal.ts'
-import { AppError, type Code } from '../../src/errors.ts'
+import { AppError, type ErrorCode } from '../../src/errors.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { guestCodes } from '../../src/handlers/guest-codes.ts'
 import { pageIn } from '../../src/handlers/page.ts'
@@ -22,7 +22,7 @@ import { contextOf } from './context.ts'
 const WRONG = 'matador carload recede'
 const MIB = 1024 * 1024
 
-const fails = (code: Code, promise: Promise<unknown>, details?: object) =>
+const fails = (code: ErrorCode, promise: Promise<unknown>, details?: object) =>
   assert.rejects(promise, (error: unknown) => {
     assert(error instanceof AppError, String(error))
     assert.equal(error.code, code)
@@ -257,7 +257,7 @@ describe('stamps', () => {
     const stamps = (taken: number): Partial<Account> => ({
       stamps: {
         create: async (input) => {
-          seen.push(Buffer.from(hashOf(input.body.stamp)).toString('hex'))
+          seen.push(Buffer.from(entryHash(input.body.stamp)).toString('hex'))
           if (seen.length <= taken) throw new AppError('conflict', 'taken')
           return device.account.stamps.create(input)
         },
@@ -265,7 +265,7 @@ describe('stamps', () => {
     })
     const made = await stamp.create({ body: { content: 'x' } }, contextOf(device, stamps(2)))
     assert.equal(new Set(seen).size, 3)
-    assert.equal(Buffer.from(hashOf(made.stamp)).toString('hex'), seen[2])
+    assert.equal(Buffer.from(entryHash(made.stamp)).toString('hex'), seen[2])
     seen.length = 0
     await fails('conflict', stamp.create({ body: { content: 'x' } }, contextOf(device, stamps(99))))
     assert.equal(seen.length, 5)

@@ -9,7 +9,7 @@ import type { PublicProfile } from '../../src/api/rest/profiles.ts'
 import { LABEL, ZERO_HEAD, codeKey, codeReader, windowOf } from '../../src/crypto/code.ts'
 import { newId, parseId } from '../../src/crypto/encoding/id.ts'
 import { parseWords, wordsAt } from '../../src/crypto/words.ts'
-import { AppError, type Code } from '../../src/errors.ts'
+import { AppError, type ErrorCode } from '../../src/errors.ts'
 import { guestCodes } from '../../src/handlers/guest-codes.ts'
 import { preferences } from '../../src/handlers/preferences.ts'
 import { profile } from '../../src/handlers/profile.ts'
@@ -22,7 +22,7 @@ import { at, instead } from './trust-desk.ts'
 
 const NOBODYS = 'matador carload recede'
 
-const fails = (code: Code, promise: Promise<unknown>) =>
+const fails = (code: ErrorCode, promise: Promise<unknown>) =>
   assert.rejects(promise, (error: unknown) => {
     assert(error instanceof AppError, String(error))
     assert.equal(error.code, code, error.message)

@@ -3,9 +3,9 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { PREFIX, newId } from '../../src/crypto/encoding/id.ts'
+import { ID_PREFIX, newId } from '../../src/crypto/encoding/id.ts'
 import { connections } from '../../src/handlers/connections.ts'
-import type { Context } from '../../src/handlers/context.ts'
+import type { HandlerContext } from '../../src/handlers/context.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
 import { members } from '../../src/handlers/members.ts'
 import { sync as syncHandlers } from '../../src/handlers/sync.ts'
@@ -15,13 +15,13 @@ import { contextOf } from './context.ts'
 
 const bob = { email: 'bob@example.org' }
 const invited = newId('inv_', 0)
-const inviter = newId(PREFIX.account, 0)
+const inviter = newId(ID_PREFIX.account, 0)
 const approved = {
-  connection_id: newId(PREFIX.connection, 0),
+  connection_id: newId(ID_PREFIX.connection, 0),
   from: { user_id: inviter, display_name: null, email: null },
   to: { user_id: null, display_name: null, email: null },
 }
-const create = (context: Context, invite: readonly { email: string }[]) =>
+const create = (context: HandlerContext, invite: readonly { email: string }[]) =>
   connections.create({ body: { name: 'B', invite: [...invite] } }, context)
 
 /** An operation, and how many syncs it requests. */

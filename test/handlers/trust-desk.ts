@@ -5,12 +5,12 @@ import type { Account } from '../../src/api/port.ts'
 import type { TrustCard } from '../../src/api/rest/trust-cards.ts'
 import { newTokenLinks } from '../../src/auth/token-links.ts'
 import { openTokens } from '../../src/auth/tokens.ts'
-import { type Context, contextOf } from '../../src/handlers/context.ts'
+import { type HandlerContext, contextOf } from '../../src/handlers/context.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import type { Desk } from '../device/people.ts'
 
 /** Returns the context of a request at a device. */
-export function at(desk: Desk, machine: Account | null = null): Context {
+export function at(desk: Desk, machine: Account | null = null): HandlerContext {
   const { seat, state, flow } = desk
   const { now, startedAt, environment, backend, keychain } = desk.device()
   const tokens = openTokens({

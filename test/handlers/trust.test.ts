@@ -13,7 +13,7 @@ import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import { addDevice, resetLog } from '../../src/crypto/logs/key-log-entries.ts'
-import { AppError, type Code } from '../../src/errors.ts'
+import { AppError, type ErrorCode } from '../../src/errors.ts'
 import { profile } from '../../src/handlers/profile.ts'
 import { trust, trustCards } from '../../src/handlers/trust-cards.ts'
 import { keyOf } from '../device/bench.ts'
@@ -23,7 +23,7 @@ import { paged } from '../device/paged.ts'
 
 const NUMBER = /^\d{5}( \d{5}){11}$/
 
-async function fails(code: Code, promise: Promise<unknown>, message = /./) {
+async function fails(code: ErrorCode, promise: Promise<unknown>, message = /./) {
   await assert.rejects(promise, (error: unknown) => {
     assert(error instanceof AppError, String(error))
     assert.equal(error.code, code, error.message)

@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import type { Dispatch, Request } from '../../src/http/dispatch.ts'
 import { AppError } from '../../src/errors.ts'
-import { ACCOUNT, CALLER, newAccountLoad } from '../../src/http/account-load.ts'
+import { ACCOUNT_SHARE, CALLER_SHARE, newAccountLoad } from '../../src/http/account-load.ts'
 import {
   type Device,
   type TestServer,
@@ -33,7 +33,7 @@ function loaded() {
       await gate.promise
     }) as unknown as Dispatch)(request)
   const fill = (account: string, caller: string) =>
-    Array.from({ length: CALLER.inFlight }, () => ask(account, caller))
+    Array.from({ length: CALLER_SHARE.inFlight }, () => ask(account, caller))
   return { ask, fill, gates, end: () => gates.forEach(({ resolve }) => resolve()) }
 }
 
@@ -58,7 +58,7 @@ describe('requests in flight', () => {
   it('of an account are limited, except those that end a device or a session', async () => {
     const { ask, fill, end } = loaded()
     const running = ['1', '2', '3', '4'].flatMap((n) => fill('acc_a', `dev_${n}`))
-    assert.equal(running.length, ACCOUNT.inFlight)
+    assert.equal(running.length, ACCOUNT_SHARE.inFlight)
     await assert.rejects(ask('acc_a', 'dev_own'), refused)
     const ending = [
       ['GET', '/api/v1/devices'],
@@ -85,11 +85,11 @@ describe('requests in flight', () => {
     const dispatch = load.counting((async (request: Request) => {
       await load.enter(request, { account: 'acc_a', caller: 'dev_a' })
     }) as unknown as Dispatch)
-    for (let i = 0; i < 2 * CALLER.inFlight; i++)
+    for (let i = 0; i < 2 * CALLER_SHARE.inFlight; i++)
       await assert.rejects(dispatch(requestOf('POST')), { code: 'rate_limited' })
-    assert.equal(taken.length, 2 * CALLER.inFlight)
+    assert.equal(taken.length, 2 * CALLER_SHARE.inFlight)
     await dispatch(requestOf('GET'))
-    assert.equal(taken.length, 2 * CALLER.inFlight)
+    assert.equal(taken.length, 2 * CALLER_SHARE.inFlight)
   })
 })
 
@@ -114,7 +114,11 @@ for (const whose of ['device', 'account'] as const)
       await signIn(server, 'ada@example.org'),
       await signIn(server, 'bob@example.org'),
     ]
-    useUp(server, whose === 'device' ? ada.device : ada.id, whose === 'device' ? CALLER : ACCOUNT)
+    useUp(
+      server,
+      whose === 'device' ? ada.device : ada.id,
+      whose === 'device' ? CALLER_SHARE : ACCOUNT_SHARE,
+    )
     const { status, json, headers } = await write(server, ada)
     assert.equal(`${status} ${(json as { error: string }).error}`, '429 rate_limited')
     assert.match(headers['retry-after'] ?? '', /^[1-9]\d?$/)
@@ -125,7 +129,7 @@ for (const whose of ['device', 'account'] as const)
 it('an account that used up its writes can still end a device and a session', async (t) => {
   const server = await startAccountServer(t)
   const ada = await signIn(server, 'ada@example.org')
-  useUp(server, ada.id, ACCOUNT)
+  useUp(server, ada.id, ACCOUNT_SHARE)
   assert.equal((await write(server, ada)).status, 429)
   const body = { entry: 'a.b.c' }
   const { json } = await askProven(server, 'POST', '/device/v1/key-logs', ada.held, { body })

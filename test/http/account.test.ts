@@ -6,12 +6,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { entrance } from '../../src/api/device/index.ts'
-import { ACCOUNT, scopeTable } from '../../src/auth/scopes.ts'
+import { ACCOUNT_RULES, scopeTable } from '../../src/auth/scopes.ts'
 import { signAssertion } from '../../src/crypto/jose/client-assertion.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { newToken } from '../../src/crypto/token.ts'
-import { rowsOf } from '../../src/http/dispatch.ts'
+import { rowsOf } from '../../src/api/rows.ts'
 import { accountTable } from '../../src/http/account-listener.ts'
 import {
   type Device,
@@ -52,7 +52,7 @@ describe('the account server’s listener', () => {
   }
 
   test('every row that needs a token has a challenge for who has none, or a wrong one', async () => {
-    const need = scopeTable(ACCOUNT)
+    const need = scopeTable(ACCOUNT_RULES)
     for (const { route } of rowsOf(accountTable)) {
       const path = route.path.replaceAll(/\{\w+\}/g, 'x')
       if (need(route.method, path.split('/').filter(Boolean)) === 'none') continue

@@ -6,7 +6,7 @@ import { after, afterEach, before, describe, test } from 'node:test'
 import { Page } from '../../src/api/fields.ts'
 import { rest } from '../../src/api/rest/index.ts'
 import type { Route } from '../../src/api/route.ts'
-import { rowsOf } from '../../src/http/dispatch.ts'
+import { rowsOf } from '../../src/api/rows.ts'
 import { type Answer, type TestDaemon, startDaemon } from '../daemon.ts'
 import { activeOrganisation } from '../handlers/people.ts'
 

@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type TestContext, describe, it } from 'node:test'
 import { type Client, InMemoryTransport } from '@modelcontextprotocol/client'
 import { rest } from '../../src/api/rest/index.ts'
-import { REST, scopeTable } from '../../src/auth/scopes.ts'
+import { REST_RULES, scopeTable } from '../../src/auth/scopes.ts'
 import type { Scope } from '../../src/auth/scopes.ts'
 import { askingDaemon } from '../../src/cli/daemon-account.ts'
 import { stateSecret } from '../../src/storage/runtime-file.ts'
@@ -16,7 +16,7 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 import { connected } from './connected.ts'
 import { standIn } from './stand-in.ts'
 
-const serverFor = newServers(rest, scopeTable(REST))
+const serverFor = newServers(rest, scopeTable(REST_RULES))
 
 interface Asking {
   readonly scope?: Scope

@@ -7,7 +7,7 @@ import { EventEmitter, once } from 'node:events'
 import { request } from 'node:http'
 import { type TestContext, describe, it } from 'node:test'
 import { rest } from '../../src/api/rest/index.ts'
-import { REST, scopeTable } from '../../src/auth/scopes.ts'
+import { REST_RULES, scopeTable } from '../../src/auth/scopes.ts'
 import { AppError } from '../../src/errors.ts'
 import type { Ask } from '../../src/api/tools/call.ts'
 import { newServers } from '../../src/api/tools/server.ts'
@@ -17,7 +17,7 @@ import { listening } from './listening.ts'
 import { calling, spoken } from './speaking.ts'
 
 const ERAS = ['legacy', 'modern'] as const
-const serverFor = newServers(rest, scopeTable(REST))
+const serverFor = newServers(rest, scopeTable(REST_RULES))
 
 async function started(t: TestContext, ask: Ask) {
   const servers = new EventEmitter()

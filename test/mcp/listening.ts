@@ -3,7 +3,7 @@
  * Every token is valid.
  */
 import { agents } from '../../src/api/agents/index.ts'
-import { REST, scopeTable } from '../../src/auth/scopes.ts'
+import { REST_RULES, scopeTable } from '../../src/auth/scopes.ts'
 import { newDispatch } from '../../src/http/dispatch.ts'
 import { overHttp } from '../../src/handlers/agents/mcp.ts'
 import { newLog } from '../../src/log.ts'
@@ -33,7 +33,7 @@ export async function listening(
     { mcp: agents.mcp },
     { mcp: { post: overHttp(serverFor) } },
     {
-      need: scopeTable(REST),
+      need: scopeTable(REST_RULES),
       authenticate: () => ({ scope: 'read' as const }),
       context: (_caller, { header }) => ({ askAnew: ask, home: { log }, header }),
     },

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { codeKey, codeReader, LABEL, windowOf, ZERO_HEAD } from '../../src/crypto/code.ts'
-import { newId, parseId, PREFIX } from '../../src/crypto/encoding/id.ts'
+import { newId, parseId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
 import {
   assertFits,
@@ -34,14 +34,14 @@ const W0 = windowOf(T0)
 
 /** Creates a guest code on the site, and the words of both sides by src/crypto. */
 function newGuest(ownerName = 'Ann Ode', guestName: string | null = null) {
-  const id = newId(PREFIX.guest, T0)
-  const accountId = newId(PREFIX.account, T0)
+  const id = newId(ID_PREFIX.guest, T0)
+  const accountId = newId(ID_PREFIX.account, T0)
   site.guests.set(id, { accountId, ownerName, guestName, state: 'active' })
   const secret = crypto.getRandomValues(new Uint8Array(32))
-  const subject = parseId(PREFIX.guest, id)
+  const subject = parseId(ID_PREFIX.guest, id)
   const kc = codeKey({ label: LABEL.guest, key: secret, subject, epoch: 1, head: ZERO_HEAD })
   const read = codeReader(kc)
-  const account = parseId(PREFIX.account, accountId)
+  const account = parseId(ID_PREFIX.account, accountId)
   const path = `/g/${id}`
   return {
     id,

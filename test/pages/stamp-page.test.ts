@@ -6,9 +6,9 @@ import type { Page } from 'playwright-core'
 import { decodeBase64url, encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { logEntry, newDevice } from '../crypto/builders.ts'
 import { firstOf, newDeviceKeys } from '../crypto/keys.ts'
-import { newId, PREFIX } from '../../src/crypto/encoding/id.ts'
+import { newId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { signReceipt, signStamp, stampFragment, stampWords } from '../../src/crypto/stamp.ts'
 import { assertFits, dropFile, HOSTILE, skip, T0, visitor, type Visitor } from './browser.ts'
 import { startSite, type Site } from './site.ts'
@@ -27,7 +27,7 @@ after(async () => {
 /** Creates a stamp on the site, with its file as the server serves it. */
 function newStamp(of: { receipt?: boolean; ctx?: string; claim?: 'organisation' } = {}) {
   const content = Buffer.from('The transfer was agreed by telephone.\n')
-  const [device, jti] = [PREFIX.device, PREFIX.stamp].map((p) => newId(p, T0))
+  const [device, jti] = [ID_PREFIX.device, ID_PREFIX.stamp].map((p) => newId(p, T0))
   const [keys, server] = [newDeviceKeys(), newDeviceKeys()]
   const at = T0 / 1000
   const { account, entry: log } = firstOf(device!, keys, at - 60)
@@ -35,12 +35,12 @@ function newStamp(of: { receipt?: boolean; ctx?: string; claim?: 'organisation' 
     jti: jti!,
     iss: account,
     dev: device!,
-    sha256: encodeBase64url(hashOf(content.toString())),
+    sha256: encodeBase64url(entryHash(content.toString())),
     len: content.length,
     media_type: 'text/plain',
     iat: at,
     clock: { source: 'server' as const, offset_ms: 3 },
-    key_log: { seq: 0, head: encodeBase64url(hashOf(log)) },
+    key_log: { seq: 0, head: encodeBase64url(entryHash(log)) },
     ctx: of.ctx ?? null,
     assurance: of.claim ?? ('device' as const),
   }

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
-import { AppError, type Code } from '../../src/errors.ts'
+import { AppError, type ErrorCode } from '../../src/errors.ts'
 import { valueOf } from '../../src/remote/answer.ts'
 import { CLOCK, clientAt, json, refusal, scripted } from './scripted.ts'
 
@@ -75,7 +75,7 @@ describe('an answer that is none', () => {
   const cases: [
     name: string,
     answer: (res: ServerResponse) => unknown,
-    code: Code,
+    code: ErrorCode,
     says: RegExp,
   ][] = [
     ['a redirect', raw(302, { Location: `https://${CANARY}/` }), 'backend_error', /redirect.*302/],

@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test'
 import { EmbeddedJWK, calculateJwkThumbprint, jwtVerify } from 'jose'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
-import type { DeviceSession, Where } from '../../src/remote/remote.ts'
+import type { SessionCredentials, Where } from '../../src/remote/remote.ts'
 import { type Answerer, type Seen, clientAt, json, refusal, scripted } from './scripted.ts'
 
 export const CONTEXT = {
@@ -20,7 +20,7 @@ const LEEWAY_S = 60
 
 export interface Issuer {
   readonly answer: Answerer
-  readonly session: DeviceSession
+  readonly session: SessionCredentials
   /** The server's clock, in Unix milliseconds. */
   readonly clock: { ms: number }
   nonce: string

@@ -7,11 +7,11 @@ import { type AddressInfo, type Socket, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, after, before, describe, test } from 'node:test'
-import { AppError, type Code, StartError } from '../../src/errors.ts'
+import { AppError, type ErrorCode, StartError } from '../../src/errors.ts'
 import { openRemote } from '../../src/remote/remote.ts'
 import { CLOCK, clientAt, json, scripted } from './scripted.ts'
 
-const fails = (promise: Promise<unknown>, code: Code, says: RegExp) =>
+const fails = (promise: Promise<unknown>, code: ErrorCode, says: RegExp) =>
   assert.rejects(promise, (error: unknown) => {
     assert(error instanceof AppError, String(error))
     assert.equal(error.code, code, error.message)

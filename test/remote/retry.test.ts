@@ -8,7 +8,7 @@ import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
-import { AppError, type Code } from '../../src/errors.ts'
+import { AppError, type ErrorCode } from '../../src/errors.ts'
 import type { Remote, RemoteAccount } from '../../src/remote/remote.ts'
 import { type Answerer, type Scripted, clientAt, json, refusal, scripted } from './scripted.ts'
 
@@ -46,7 +46,7 @@ const away =
   (res) =>
     res.writeHead(status, { 'Content-Type': 'text/html', ...headers }).end('<h1>away</h1>')
 const refuse =
-  (status: number, code: Code): Answerer =>
+  (status: number, code: ErrorCode): Answerer =>
   (res) =>
     json(res, status, refusal(code))
 const good = (res: ServerResponse, { method, url }: { method: string; url: string }) => {
@@ -78,7 +78,13 @@ const joined: Call = (_, remote) =>
 
 const keysOf = ({ seen }: Scripted) => seen.map(({ headers }) => headers['idempotency-key'])
 
-const table: [name: string, call: Call, answers: Answerer[], times: number, code: Code | null][] = [
+const table: [
+  name: string,
+  call: Call,
+  answers: Answerer[],
+  times: number,
+  code: ErrorCode | null,
+][] = [
   ['a read that is cut', get, [cut], 2, null],
   ['a read that is cut three times', get, [cut, cut, cut], 4, null],
   ['a read that is cut for ever', get, Array<Answerer>(9).fill(cut), 4, 'backend_unavailable'],

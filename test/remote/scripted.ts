@@ -14,7 +14,7 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { text } from 'node:stream/consumers'
-import { AppError, type Code } from '../../src/errors.ts'
+import { AppError, type ErrorCode } from '../../src/errors.ts'
 import { type Remote, type Where, openRemote } from '../../src/remote/remote.ts'
 
 export interface Seen {
@@ -104,7 +104,7 @@ export const refusal = (error: string, message = 'No.', details: object = {}) =>
 })
 
 /** Asserts that a promise rejects with an AppError of this code. */
-export const failsWith = (promise: Promise<unknown>, code: Code) =>
+export const failsWith = (promise: Promise<unknown>, code: ErrorCode) =>
   assert.rejects(promise, (error: unknown) => {
     assert(error instanceof AppError, String(error))
     assert.equal(error.code, code, error.message)

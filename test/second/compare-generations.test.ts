@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { publicKeys, type KeyPair } from '../../src/crypto/device-keys.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import * as first from '../../src/crypto/logs/key-log.ts'
 import { vouchFor } from '../../src/crypto/logs/key-log-entries.ts'
 import {
@@ -30,7 +30,7 @@ const account = accountOf(begun)
 const place = (log: readonly string[]) => ({
   account,
   seq: log.length,
-  prev: encodeBase64url(hashOf(log.at(-1)!)),
+  prev: encodeBase64url(entryHash(log.at(-1)!)),
 })
 
 /** A log, and its remaining device. */

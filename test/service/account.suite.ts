@@ -7,7 +7,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { writeActivities } from '../../src/service/organisations/activity-rows.ts'
-import { accountsOf, verifyRoster } from '../../src/crypto/logs/roster.ts'
+import { accountsInRoster, verifyRoster } from '../../src/crypto/logs/roster.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { approved, changeBy, knownBy, make, takeIn } from './connections/connecting.ts'
 import { openServiceDatabase, type ServiceDatabase } from './database.ts'
@@ -436,7 +436,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       await make(bob, id, { op: 'rotate' })
       for (const gone of [cy, ada]) await end(gone)
       const { entries, key_logs } = await bob.account.rosters.read({ connection: id })
-      assert.deepEqual(accountsOf(entries), [ada.id, bob.id, cy.id])
+      assert.deepEqual(accountsInRoster(entries), [ada.id, bob.id, cy.id])
       assert.deepEqual(
         new Map(key_logs.map((one) => [one.account, [one.seq, one.departed_epoch]])),
         new Map([

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Kysely } from 'kysely'
-import type { Session } from '../../src/api/port.ts'
+import type { CallerSession } from '../../src/api/port.ts'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { signAssertion } from '../../src/crypto/jose/client-assertion.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
@@ -97,7 +97,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       const { refresh_token } = enrolment.session
       return subject.server.door(keys.auth).session.renew({ body: { refresh_token } })
     }
-    const sessionOf = ({ enrolment }: Pick<Newcomer, 'enrolment'>): Session => ({
+    const sessionOf = ({ enrolment }: Pick<Newcomer, 'enrolment'>): CallerSession => ({
       account: enrolment.account_id,
       device: enrolment.device_id,
       session: enrolment.session.session_id,

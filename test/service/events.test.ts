@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { newBackground } from '../../src/service/db/background.ts'
 import { type Subscribers, newEvents } from '../../src/service/events.ts'
-import type { Message } from '../../src/service/mail/mailer.ts'
+import type { OutgoingLetter } from '../../src/service/mail/mailer.ts'
 import { openServiceDatabase } from './database.ts'
 
-const LETTER: Message = { to: 'ada@example.org', subject: 'A letter', text: 'Hello' }
+const LETTER: OutgoingLetter = { to: 'ada@example.org', subject: 'A letter', text: 'Hello' }
 const EVENT = { type: 'account.signed_in', account: 'acc_1', at: 0 } as const
 
 async function open(t: TestContext) {

@@ -4,11 +4,11 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import { timeAt } from '../../src/api/fields.ts'
-import type { LogEntry } from '../../src/api/rest/verify.ts'
+import type { VerificationEntry } from '../../src/api/rest/verify.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 
 /** Returns the entry of a check of words on one connection. `at`: Unix milliseconds */
-export const logEntry = (at: number): LogEntry => ({
+export const logEntry = (at: number): VerificationEntry => ({
   id: newId('ver_', at),
   at: timeAt(at),
   method: 'local',
@@ -23,7 +23,7 @@ export const logEntry = (at: number): LogEntry => ({
       speaker: 'other',
       window: Math.floor(at / 60_000),
     },
-  ] as unknown as LogEntry['matches'],
+  ] as unknown as VerificationEntry['matches'],
   caller: 'command line',
 })
 

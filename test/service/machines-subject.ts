@@ -1,5 +1,5 @@
 /** Organisations, machine accounts and their tokens over one database, for the suites. */
-import type { Open, Session } from '../../src/api/port.ts'
+import type { Open, CallerSession } from '../../src/api/port.ts'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { signAssertion } from '../../src/crypto/jose/client-assertion.ts'
 import type { KeyPair } from '../../src/crypto/device-keys.ts'
@@ -36,7 +36,7 @@ export interface Client {
 }
 
 /** Returns the session of an account, as its device has it. */
-export const as = (account: string): Session => ({
+export const as = (account: string): CallerSession => ({
   account,
   device: newId('dev_', Date.now()),
   session: newId('ses_', Date.now()),

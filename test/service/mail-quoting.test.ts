@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { is } from 'valibot'
 import { email } from '../../src/api/fields.ts'
-import type { Message } from '../../src/service/mail/mailer.ts'
+import type { OutgoingLetter } from '../../src/service/mail/mailer.ts'
 import * as fromOthers from '../../src/service/mail/messages-from-others.ts'
 import * as own from '../../src/service/mail/messages.ts'
 
@@ -17,7 +17,7 @@ const TO = 'reader@home.test'
 type Name = keyof typeof fromOthers | keyof typeof own
 
 /** Every letter, with one text for all names and messages and one for all addresses. */
-const LETTERS: Readonly<Record<Name, (text: string, address: string) => Message>> = {
+const LETTERS: Readonly<Record<Name, (text: string, address: string) => OutgoingLetter>> = {
   codeMessage: () =>
     own.codeMessage({ to: TO, code: 'ABCD-EFGH', minutes: 15, publicUrl: PUBLIC_URL }),
   deviceAddedMessage: (deviceName) =>
@@ -99,11 +99,11 @@ const LETTERS: Readonly<Record<Name, (text: string, address: string) => Message>
 const LINKS = /[a-z][a-z0-9+.-]*:[^\s"]|www\.\S|[^\s@]@[a-z0-9]|[^\s.]\.[a-z0-9]|\/\/\S/giu
 
 /** Returns the parts of a mail that look like links and are not the server’s own. */
-const linksIn = ({ text }: Message): string[] =>
+const linksIn = ({ text }: OutgoingLetter): string[] =>
   text.replaceAll(LINK, '').replaceAll(PUBLIC_URL, '').match(LINKS) ?? []
 
 /** Returns the number of lines that a reader attributes to the server. */
-const ownLines = ({ text }: Message): number =>
+const ownLines = ({ text }: OutgoingLetter): number =>
   text.split('\n').filter((line) => !/^(?: {4}\||>) /.test(line)).length
 
 const ADDRESSES = [

@@ -11,13 +11,13 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { relayOf } from '../../src/config/relay.ts'
 import { AppError } from '../../src/errors.ts'
 import { openMail } from '../../src/service/mail/mail.ts'
-import { type Message } from '../../src/service/mail/mailer.ts'
+import { type OutgoingLetter } from '../../src/service/mail/mailer.ts'
 import { mailBySmtp } from '../../src/service/mail/smtp.ts'
 import { letterOf, type Letter } from './letters.ts'
 import { freePort } from './postgres.ts'
 
 const FROM = 'Countersign <accounts@example.org>'
-const message: Message = { to: 'ada@example.org', subject: 'Hello', text: 'One\nTwo\n' }
+const message: OutgoingLetter = { to: 'ada@example.org', subject: 'Hello', text: 'One\nTwo\n' }
 const PASSWORD = 'hunter2-hunter2'
 const ENCODED = Buffer.from(`\0ada\0${PASSWORD}`).toString('base64')
 

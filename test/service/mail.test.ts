@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { openMail, type MailPlace } from '../../src/service/mail/mail.ts'
-import { type Message } from '../../src/service/mail/mailer.ts'
+import { type OutgoingLetter } from '../../src/service/mail/mailer.ts'
 import {
   codeMessage,
   deviceAddedMessage,
@@ -21,7 +21,7 @@ after(() => rmSync(folder, { recursive: true }))
 const PUBLIC_URL = 'https://accounts.example.org'
 const FROM = 'Countersign <accounts@example.org>'
 const NOW = Date.UTC(2026, 0, 1, 12, 30, 15, 123)
-const message: Message = { to: 'ada@example.org', subject: 'Hello', text: 'One\nTwo\n' }
+const message: OutgoingLetter = { to: 'ada@example.org', subject: 'Hello', text: 'One\nTwo\n' }
 
 const mailTo = (place: MailPlace, now = () => NOW) => openMail({ place, from: FROM, now })
 

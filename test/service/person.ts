@@ -11,7 +11,7 @@ import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import { type Epoch, sealEnvelope } from '../../src/crypto/envelope.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import {
   addDevice,
@@ -311,7 +311,7 @@ export async function opening(
     seed,
     ...entryOf,
   })
-  const epochHead = hashOf(opened)
+  const epochHead = entryHash(opened)
   const to = { recipient: device, seal: keys.seal }
   const envelope = await envelopeTo({ connection, epoch: 1, epochHead, k, ...to, ...envelopeOf })
   return { connection, name, entry: opened, envelopes: [envelope], invite: [] }

@@ -354,7 +354,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       const ada = await enrolByMail(subject.server, email)
       const laptop = await join(subject.server, await mailedCode(subject.server, email))
       const { openEntry } = await import('../../src/crypto/logs/roster.ts')
-      const { hashOf } = await import('../../src/crypto/jose/jws.ts')
+      const { entryHash } = await import('../../src/crypto/jose/jws.ts')
       const { newId } = await import('../../src/crypto/encoding/id.ts')
       await ada.account.keyLogs.append({ body: { entry: await additionBy(ada, laptop) } })
       const actorLog = await logOf(ada)
@@ -367,7 +367,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
           envelopeTo({
             connection,
             epoch: 1,
-            epochHead: hashOf(entry),
+            epochHead: entryHash(entry),
             k,
             recipient: device,
             seal: keys.seal,

@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test'
 import { sql, type Kysely } from 'kysely'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
-import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { signJws } from '../../src/crypto/jose/jws-signature.ts'
 import { stampIndices, verifyStamp } from '../../src/crypto/stamp.ts'
 import { EXIT, StartError } from '../../src/errors.ts'
@@ -158,7 +158,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
           v: 2,
           account: id,
           seq: 1,
-          prev: encodeBase64url(hashOf(entry)),
+          prev: encodeBase64url(entryHash(entry)),
           op: 'revoke',
           device,
           by: device,

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { AppError } from '../../src/errors.ts'
 import type { ServiceContext } from '../../src/service/context.ts'
-import type { Mail, Message } from '../../src/service/mail/mailer.ts'
+import type { Mail, OutgoingLetter } from '../../src/service/mail/mailer.ts'
 import { newEnrolmentCode } from '../../src/service/devices/enrolment-codes.ts'
 import { signIns } from '../../src/service/devices/sign-ins.ts'
 import { gate } from './idempotency.suite.ts'
@@ -24,7 +24,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
     t.after(close)
     const clock = { ms: 1_000_000_000 }
     const now = () => clock.ms
-    const sent: Message[] = []
+    const sent: OutgoingLetter[] = []
     const keep: Mail['send'] = async (message) => void sent.push(message)
     const rows = (send = keep) =>
       signIns({

@@ -10,7 +10,7 @@ import { entrance, signedIn } from '../../src/api/device/index.ts'
 import type { Account, UnauthenticatedClient } from '../../src/api/port.ts'
 import { rest } from '../../src/api/rest/index.ts'
 import type { Route, Table } from '../../src/api/route.ts'
-import { ACCOUNT, requireScope, scopeTable } from '../../src/auth/scopes.ts'
+import { ACCOUNT_RULES, requireScope, scopeTable } from '../../src/auth/scopes.ts'
 import type { KeyPair } from '../../src/crypto/device-keys.ts'
 import { signProof } from '../../src/crypto/jose/dpop.ts'
 import { openService, type AccountServer } from '../../src/service/service.ts'
@@ -59,7 +59,7 @@ function through(
   return Object.fromEntries(groups)
 }
 
-const need = scopeTable(ACCOUNT)
+const need = scopeTable(ACCOUNT_RULES)
 
 /**
  * @param clock shared by servers with the same time

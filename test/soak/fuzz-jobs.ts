@@ -3,8 +3,8 @@ import fc, { type Arbitrary } from 'fast-check'
 import { agents } from '../../src/api/agents/index.ts'
 import { rest } from '../../src/api/rest/index.ts'
 import type { Table } from '../../src/api/route.ts'
-import { ACCOUNT, restNeed, scopeTable } from '../../src/auth/scopes.ts'
-import { rowsOf } from '../../src/http/dispatch.ts'
+import { ACCOUNT_RULES, restNeed, scopeTable } from '../../src/auth/scopes.ts'
+import { rowsOf } from '../../src/api/rows.ts'
 import { accountTable } from '../../src/http/account-listener.ts'
 import { toolsOf } from '../../src/api/tools/tool.ts'
 import { MUTATIONS } from './fuzz-bytes.ts'
@@ -15,7 +15,7 @@ import type { Town } from './fuzz-town.ts'
 
 /** The shares of the requests. */
 const SHARES = { api: 0.45, tools: 0.15, account: 0.225, bytes: 0.175 }
-const NEEDS = { api: restNeed, account: scopeTable(ACCOUNT) }
+const NEEDS = { api: restNeed, account: scopeTable(ACCOUNT_RULES) }
 
 /** Rows that delete the caller’s account or session. */
 const ENDS = new Set(['account.delete', 'currentSession.delete'])

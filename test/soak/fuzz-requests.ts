@@ -1,6 +1,6 @@
 /** Generates requests for a row of the table, valid and invalid by its schemas. */
 import fc, { type Arbitrary } from 'fast-check'
-import { pathNames, type Route } from '../../src/api/route.ts'
+import { everyPath, pathNames, type Route } from '../../src/api/route.ts'
 import type { Need } from '../../src/auth/scopes.ts'
 import { type Known, collectionOf } from './fuzz-known.ts'
 import { inputFor, membersFor } from './fuzz-schemas.ts'
@@ -86,7 +86,7 @@ const misspelt = (id: string, how: number): string =>
   ] as string
 
 function pathFor(route: Route, known: Known): Arbitrary<string> {
-  const paths = [route.path, ...(route.also === undefined ? [] : [route.also])].map((path) => {
+  const paths = everyPath(route).map((path) => {
     const parameters = pathNames(path).map((name) =>
       segmentFor(name, path.slice(0, path.indexOf(`{${name}}`)), known),
     )

@@ -1,7 +1,7 @@
 /** Sends generated requests and judges the answers. */
 import { safeParse } from 'valibot'
 import type { Route } from '../../src/api/route.ts'
-import { CODES, type Code, statusOf } from '../../src/errors.ts'
+import { CODES, type ErrorCode, statusOf } from '../../src/errors.ts'
 import { type Mutation, mutate, splice } from './fuzz-bytes.ts'
 import type { Asked, Listener, Row } from './fuzz-requests.ts'
 import type { Town } from './fuzz-town.ts'
@@ -72,7 +72,7 @@ function checkError({ status, headers, body }: Reply, route: Route | null): stri
     message === ''
   )
     throw new Fault('form', `not the one shape: ${shown(body)}`)
-  if (statusOf(error as Code) !== status) throw new Fault('form', `${error} as ${status}`)
+  if (statusOf(error as ErrorCode) !== status) throw new Fault('form', `${error} as ${status}`)
   return error
 }
 

@@ -4,7 +4,7 @@
  */
 import fc, { type Arbitrary } from 'fast-check'
 import { safeParse } from 'valibot'
-import type { Schema } from '../../src/api/route.ts'
+import type { RowSchema } from '../../src/api/route.ts'
 import { formatId } from '../../src/crypto/encoding/id.ts'
 import type { Known } from './fuzz-known.ts'
 import { anyText } from './fuzz-spoils.ts'
@@ -92,7 +92,7 @@ const ALIASES: Readonly<Record<string, string>> = {
  * Returns the values of `source` that the schema accepts; null if they are too rare to wait for.
  */
 function fitting(source: Arbitrary<string>, schema: Shape): Arbitrary<string> | null {
-  const fits = (text: string) => safeParse(schema as unknown as Schema, text).success
+  const fits = (text: string) => safeParse(schema as unknown as RowSchema, text).success
   const samples = fc.sample(source, { numRuns: 24, seed: 1 })
   return samples.filter(fits).length >= 6 ? source.filter(fits) : null
 }
@@ -134,7 +134,7 @@ function textOf(schema: Shape, actions: readonly Shape[], name: string, known: K
     ({ message }) => /begins with (\w+_)\./.exec(String(message))?.[1] ?? [],
   )
   if (prefix !== undefined) return ofId(known, prefix)
-  const fits = (text: string) => safeParse(schema as unknown as Schema, text).success
+  const fits = (text: string) => safeParse(schema as unknown as RowSchema, text).success
   const fresh = freshText(schema, actions, name)
   const heard = fc.tuple(fc.nat(), fresh).map(([at, other]) => {
     const text = known.one(ALIASES[name] ?? name, at, other)
@@ -211,7 +211,7 @@ function fold(schema: Shape, name: string, known: Known): Arbitrary<unknown> {
     case 'loose_object': {
       const made = objectOf(schema.entries as Readonly<Record<string, Shape>>, known)
       return actions.some((one) => one.type === 'check')
-        ? made.filter((value) => safeParse(schema as unknown as Schema, value).success)
+        ? made.filter((value) => safeParse(schema as unknown as RowSchema, value).success)
         : made
     }
     default:
@@ -219,14 +219,14 @@ function fold(schema: Shape, name: string, known: Known): Arbitrary<unknown> {
   }
 }
 
-const inputs = new WeakMap<Known, Map<Schema, Arbitrary<unknown>>>()
+const inputs = new WeakMap<Known, Map<RowSchema, Arbitrary<unknown>>>()
 
 /**
  * Returns a generator of input that a schema accepts.
  * @throws Error for an unknown kind of schema or rule, and for a text without an example
  */
-export function inputFor(schema: Schema, known: Known): Arbitrary<unknown> {
-  const made = inputs.get(known) ?? new Map<Schema, Arbitrary<unknown>>()
+export function inputFor(schema: RowSchema, known: Known): Arbitrary<unknown> {
+  const made = inputs.get(known) ?? new Map<RowSchema, Arbitrary<unknown>>()
   inputs.set(known, made)
   let input = made.get(schema)
   if (input === undefined) made.set(schema, (input = fold(schema as unknown as Shape, '', known)))
@@ -237,7 +237,7 @@ export function inputFor(schema: Schema, known: Known): Arbitrary<unknown> {
  * Generates the members of an object that a schema accepts; none if there is no schema or the
  * input is undefined.
  */
-export const membersFor = (schema: Schema | undefined, known: Known): Arbitrary<object> =>
+export const membersFor = (schema: RowSchema | undefined, known: Known): Arbitrary<object> =>
   schema === undefined
     ? fc.constant({})
     : inputFor(schema, known).map((value) => (value ?? {}) as object)

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import { rest } from '../../src/api/rest/index.ts'
-import { rowsOf } from '../../src/http/dispatch.ts'
+import { rowsOf } from '../../src/api/rows.ts'
 import { type Device, type TestServer, proven, signIn } from '../account-server.ts'
 import { type Answer, ask } from '../daemon.ts'
 import { askedBy } from '../e2e/asking.ts'

@@ -16,7 +16,7 @@ import { AppError, EXIT } from '../../src/errors.ts'
 import { openDatabase } from '../../src/state/database.ts'
 import { lockState } from '../../src/storage/lock.ts'
 import { openState } from '../../src/state/state.ts'
-import { FIRST_READ, VERSIONS } from '../../src/state/versions.ts'
+import { FIRST_STATE_VERSION, VERSIONS } from '../../src/state/versions.ts'
 import { wipe } from '../../src/state/wipe.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 
@@ -56,14 +56,14 @@ test('a database of protocol 1 is refused by name and not touched', (t) => {
   const dir = freshFolder(t)
   const path = join(dir, 'state.db')
   const old = new DatabaseSync(path)
-  for (const version of VERSIONS.slice(0, FIRST_READ - 1)) old.exec(version)
-  old.exec(`pragma user_version = ${FIRST_READ - 1}`)
+  for (const version of VERSIONS.slice(0, FIRST_STATE_VERSION - 1)) old.exec(version)
+  old.exec(`pragma user_version = ${FIRST_STATE_VERSION - 1}`)
   old.close()
   const before = readFileSync(path)
   assert.throws(() => openDatabase(dir), {
     exit: EXIT.stateOlder,
     message: new RegExp(
-      String.raw`state\.db was written by a countersignd of protocol 1 \(version ${FIRST_READ - 1};.*left as it is`,
+      String.raw`state\.db was written by a countersignd of protocol 1 \(version ${FIRST_STATE_VERSION - 1};.*left as it is`,
     ),
   })
   assert.deepEqual(readFileSync(path), before)

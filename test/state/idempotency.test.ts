@@ -5,8 +5,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { AppError, type Code } from '../../src/errors.ts'
-import { type Act, type Keyed, openIdempotency } from '../../src/storage/idempotency.ts'
+import { AppError, type ErrorCode } from '../../src/errors.ts'
+import {
+  type Act,
+  type Keyed,
+  newAct,
+  openIdempotency,
+  requestKey,
+} from '../../src/storage/idempotency.ts'
 import { openState } from '../../src/state/state.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { startChild } from './child.ts'
@@ -43,7 +49,7 @@ function counting() {
   return { acts, work }
 }
 
-const failing = (code: Code | null) => async () => {
+const failing = (code: ErrorCode | null) => async () => {
   throw code === null ? new TypeError('bug') : new AppError(code, 'no')
 }
 
@@ -127,7 +133,7 @@ test('an answer is kept for a day from the first request on', async (t) => {
   assert.notDeepEqual(acts[0]?.id, acts[1]?.id)
 })
 
-const failures: [code: Code | null, forgotten: boolean][] = [
+const failures: [code: ErrorCode | null, forgotten: boolean][] = [
   ['validation_failed', true],
   ['not_found', true],
   ['conflict', true],
@@ -202,4 +208,17 @@ test('kill -9 in the middle of acts: what has an answer keeps it, the rest is th
     'nothing answered was done again',
   )
   assert(seen.length <= 1)
+})
+
+test('the key of a request in an operation depends on operation, method and path', () => {
+  const act = newAct(1)
+  const key = requestKey(act, 'POST', '/api/v1/tags')
+  assert.match(key, /^[\w-]{43}$/)
+  assert.equal(requestKey({ id: act.id }, 'POST', '/api/v1/tags'), key)
+  const others = [
+    requestKey(newAct(1), 'POST', '/api/v1/tags'),
+    requestKey(act, 'DELETE', '/api/v1/tags'),
+    requestKey(act, 'POST', '/api/v1/groups'),
+  ]
+  assert.equal(new Set([key, ...others]).size, 4)
 })

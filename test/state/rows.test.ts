@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { LogEntry } from '../../src/api/rest/verify.ts'
+import type { VerificationEntry } from '../../src/api/rest/verify.ts'
 import { openState } from '../../src/state/state.ts'
 import type { State } from '../../src/state/state.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
@@ -252,7 +252,7 @@ kept(
   },
 )
 
-const verification = (n: number): LogEntry => ({
+const verification = (n: number): VerificationEntry => ({
   id: `ver_${n}`,
   at: '2026-11-21T00:00:00.000Z',
   method: 'local',

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { rest } from '../../src/api/rest/index.ts'
-import { REST, scopeTable } from '../../src/auth/scopes.ts'
+import { REST_RULES, scopeTable } from '../../src/auth/scopes.ts'
 import examples from '../../src/api/openapi/examples.json' with { type: 'json' }
 import type { Folded } from '../../src/api/openapi/json-schema.ts'
 import { toolCatalogue } from '../../src/api/tools/catalogue.ts'
@@ -41,7 +41,7 @@ type Document = Json & {
 }
 
 const GOLDEN = join(import.meta.dirname, '../golden/tools.json')
-const need = scopeTable(REST)
+const need = scopeTable(REST_RULES)
 const documentWith = (more: Pick<Folded, 'examples'>) =>
   JSON.parse(
     JSON.stringify(toolCatalogue({ table: rest, version: '0.0.0', need, ...more })),

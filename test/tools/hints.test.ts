@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { rest } from '../../src/api/rest/index.ts'
-import { REST, scopeTable } from '../../src/auth/scopes.ts'
-import { listOf } from '../../src/api/tools/list.ts'
+import { REST_RULES, scopeTable } from '../../src/auth/scopes.ts'
+import { listedTools } from '../../src/api/tools/list.ts'
 import { type ToolName, type WritingTool, toolsOf } from '../../src/api/tools/tool.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 
@@ -81,7 +81,7 @@ const WANTED: Readonly<Record<WritingTool, string>> = {
 }
 
 const hints = new Map(
-  listOf(rest, scopeTable(REST)).map(({ name, annotations }) => [name, annotations]),
+  listedTools(rest, scopeTable(REST_RULES)).map(({ name, annotations }) => [name, annotations]),
 )
 const hintsOf = (name: string) => hints.get(name) ?? assert.fail(name)
 

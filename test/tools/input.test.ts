@@ -3,15 +3,15 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as v from 'valibot'
 import { rest } from '../../src/api/rest/index.ts'
-import { REST, scopeTable } from '../../src/auth/scopes.ts'
+import { REST_RULES, scopeTable } from '../../src/auth/scopes.ts'
 import type { Route } from '../../src/api/route.ts'
 import { converter } from '../../src/api/openapi/document.ts'
 import { inputOf } from '../../src/api/tools/input.ts'
-import { listOf } from '../../src/api/tools/list.ts'
+import { listedTools } from '../../src/api/tools/list.ts'
 import { schemasOf } from '../json-schemas.ts'
 import type { Json } from './calling.ts'
 
-const tools = listOf(rest, scopeTable(REST))
+const tools = listedTools(rest, scopeTable(REST_RULES))
 
 describe('what a tool takes', () => {
   const faults = schemasOf({ components: { schemas: {} } })

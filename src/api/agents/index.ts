@@ -15,7 +15,7 @@ const LARGEST = 4 * 1024 * 1024
 /** The largest call of every other tool, in bytes. */
 export const LARGEST_CALL = 1024 * 1024
 
-export const Tool = named(
+export const ListedTool = named(
   'Tool',
   v.object({
     name: v.string(),
@@ -30,7 +30,7 @@ export const Tool = named(
     }),
   }),
 )
-export type Tool = v.InferOutput<typeof Tool>
+export type ListedTool = v.InferOutput<typeof ListedTool>
 
 export const agents = {
   mcp: {
@@ -55,7 +55,7 @@ export const agents = {
       also: '/tools',
       summary: 'List the tools',
       by: 'daemon',
-      reply: v.object({ tools: v.array(Tool) }),
+      reply: v.object({ tools: v.array(ListedTool) }),
     },
     create: {
       method: 'POST',

@@ -11,13 +11,13 @@ import type { Routes } from '../route.ts'
  * A session as a device stores it. Both tokens are secret, and bound to the device's
  * authentication key (RFC 9449).
  */
-export const Session = v.object({
+export const SessionTokens = v.object({
   session_id: id('ses_'),
   refresh_token: v.string(),
   access_token: v.string(),
   access_expires_at: Time,
 })
-export type Session = v.InferOutput<typeof Session>
+export type SessionTokens = v.InferOutput<typeof SessionTokens>
 
 /** The keys of a device as the key log names them. */
 export const DeviceKeys = v.strictObject({ sign: Jwk, seal: SealKeyId, auth: Jwk })
@@ -32,7 +32,7 @@ export const Enrolment = v.object({
     ),
   ),
   receipt_key: v.pipe(Jwk, v.description('The key of receipts, pinned by the device.')),
-  session: Session,
+  session: SessionTokens,
 })
 
 export const Platform = v.picklist(['linux', 'macos', 'windows', 'other'])
@@ -161,7 +161,7 @@ export const session = {
     by: 'account',
     limit: LIMIT,
     body: v.strictObject({ refresh_token: v.pipe(v.string(), v.maxLength(200)) }),
-    reply: Session,
+    reply: SessionTokens,
   },
 } as const satisfies Routes
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { LogEntry } from '../rest/verify.ts'
+import { VerificationEntry } from '../rest/verify.ts'
 import type { Routes } from '../route.ts'
 
 export const verifications = {
@@ -8,7 +8,7 @@ export const verifications = {
     path: '/device/v1/verifications',
     summary: 'Add entries to the verification log; an entry known already is kept as it is',
     by: 'account',
-    body: v.strictObject({ items: v.pipe(v.array(LogEntry), v.maxLength(500)) }),
+    body: v.strictObject({ items: v.pipe(v.array(VerificationEntry), v.maxLength(500)) }),
     reply: v.object({ accepted: v.number() }),
   },
 } as const satisfies Routes

@@ -5,6 +5,7 @@
  */
 import { type Rest, rest } from '../rest/index.ts'
 import type { Table } from '../route.ts'
+import { filterRows } from '../rows.ts'
 
 type Texts = { readonly [G in keyof Rest]?: { readonly [R in keyof Rest[G]]?: string } }
 
@@ -63,9 +64,7 @@ const textsOf = (group: string) =>
 export const accountTextOf = (group: string, name: string): string => textsOf(group)[name] ?? ''
 
 /** The rows, by group. */
-export const accountRows: Table = Object.fromEntries(
-  Object.entries<Table[string]>(rest).flatMap(([group, routes]) => {
-    const rows = Object.entries(routes).filter(([name]) => accountTextOf(group, name) !== '')
-    return rows.length === 0 ? [] : [[group, Object.fromEntries(rows)]]
-  }),
+export const accountRows: Table = filterRows(
+  rest,
+  (_, name, group) => accountTextOf(group, name) !== '',
 )

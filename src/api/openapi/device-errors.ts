@@ -2,7 +2,7 @@
 import type { Entrance, SignedIn } from '../device/index.ts'
 import type { Rest } from '../rest/index.ts'
 import { isOnce } from '../route.ts'
-import type { Code } from '../../errors.ts'
+import type { ErrorCode } from '../../errors.ts'
 import type { AccountGroups } from './account-rows.ts'
 import {
   ANYWHERE,
@@ -20,7 +20,7 @@ type Device = SignedIn & Entrance & Pick<Rest, AccountGroups>
 
 /** Codes that follow from no field of the row. */
 const OWN: {
-  readonly [G in keyof Device]?: { readonly [R in keyof Device[G]]?: readonly Code[] }
+  readonly [G in keyof Device]?: { readonly [R in keyof Device[G]]?: readonly ErrorCode[] }
 } = {
   signIns: { create: ['rate_limited'], read: ['invalid_token', 'forbidden', 'rate_limited'] },
   enrolment: {
@@ -67,10 +67,12 @@ const OWN: {
   account: { delete: ['invalid_state', 'not_found'] },
 }
 
-function specific({ group, name, route, need }: RowPlace): Code[] {
+function specific({ group, name, route, need }: RowPlace): ErrorCode[] {
   const { method, path } = route
-  const own = (OWN as Readonly<Record<string, Readonly<Record<string, readonly Code[]>>>>)[group]
-  const rules: (readonly [isSo: boolean, ...codes: Code[]])[] = [
+  const own = (OWN as Readonly<Record<string, Readonly<Record<string, readonly ErrorCode[]>>>>)[
+    group
+  ]
+  const rules: (readonly [isSo: boolean, ...codes: ErrorCode[]])[] = [
     [need !== 'none', 'unauthorized', 'invalid_token', 'rate_limited'],
     [need !== 'none' && need !== 'read', 'forbidden'],
     [need === 'write' || need === 'full', 'insufficient_scope'],
@@ -84,7 +86,7 @@ function specific({ group, name, route, need }: RowPlace): Code[] {
 }
 
 /** Returns the codes that a row of an account server may answer to a device, by status. */
-export const deviceCodesOf = (place: RowPlace): Map<string, Code[]> =>
+export const deviceCodesOf = (place: RowPlace): Map<string, ErrorCode[]> =>
   byStatus(specific(place), ANY)
 
 /**

@@ -4,6 +4,7 @@
  */
 import { type Entrance, entrance, type SignedIn, signedIn } from '../device/index.ts'
 import { type Table, isOnce } from '../route.ts'
+import { filterRows } from '../rows.ts'
 import {
   FRAME,
   IDEMPOTENCY_KEY,
@@ -14,7 +15,7 @@ import {
   schemasOf,
   groupTag,
 } from './document.ts'
-import { type Folded, type Json } from './json-schema.ts'
+import { type Folded, type JsonRecord } from './json-schema.ts'
 import { accountRows, accountTextOf } from './account-rows.ts'
 import { deviceCodesOf, deviceErrorExamples } from './device-errors.ts'
 import { type Wording, pathsOf } from './paths.ts'
@@ -24,12 +25,7 @@ const PREFIX = '/device/v1/'
 
 /** The rows under `/device/v1/`, and those under `/api/v1/` that a client needs, by group. */
 export const deviceTable: Table = {
-  ...Object.fromEntries(
-    Object.entries<Table[string]>({ ...entrance, ...signedIn }).flatMap(([group, routes]) => {
-      const rows = Object.entries(routes).filter(([, { path }]) => path.startsWith(PREFIX))
-      return rows.length === 0 ? [] : [[group, Object.fromEntries(rows)]]
-    }),
-  ),
+  ...filterRows({ ...entrance, ...signedIn }, ({ path }) => path.startsWith(PREFIX)),
   ...accountRows,
 }
 
@@ -83,7 +79,7 @@ const NEEDS: Readonly<Record<string, string>> = {
   full: 'Needs the session of an approved device, or a token of a machine account of scope `full`.',
 }
 
-const PROOF: Json = { $ref: '#/components/parameters/DPoP' }
+const PROOF: JsonRecord = { $ref: '#/components/parameters/DPoP' }
 
 /** The only row that requires a proof and no access token. */
 const RENEWAL = entrance.session.renew.path
@@ -111,7 +107,7 @@ const wording: Wording = {
 }
 
 /** Generates the document of the rows; `need` is that of the account server's scope table. */
-export function deviceDocument(need: Folded['need']): Json & { openapi: string } {
+export function deviceDocument(need: Folded['need']): JsonRecord & { openapi: string } {
   const definitions = definitionsOfTable(deviceTable)
   const paths = pathsOf({ table: deviceTable, need }, converter(definitions), wording)
   const { openapi, license } = FRAME
@@ -150,13 +146,13 @@ export function deviceDocument(need: Folded['need']): Json & { openapi: string }
   }
 }
 
-const HEAD: Json = {
+const HEAD: JsonRecord = {
   type: 'string',
   description:
     'With `conflict` of a roster or of envelopes: the hash of the newest entry, base64url of 32 bytes.',
 }
 
-const DPoP: Json = {
+const DPoP: JsonRecord = {
   name: 'DPoP',
   in: 'header',
   // A machine account sends its token without a proof.

@@ -5,27 +5,28 @@
  */
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema'
 import { getTitle } from 'valibot'
-import { type Schema, type Table, isOnce } from '../route.ts'
+import { type RowSchema, type Table, isOnce } from '../route.ts'
+import { rowsOf } from '../rows.ts'
 import { CODES } from '../../errors.ts'
 import { DESCRIPTIONS, GROUPS } from './descriptions/index.ts'
 import { codesOf, errorExamples } from './errors.ts'
 import { ERRORS, TOKENS } from './explanations.ts'
 import { type Wording, pathsOf } from './paths.ts'
 import { errorComponents } from './responses.ts'
-import type { Convert, Json, Folded } from './json-schema.ts'
+import type { Convert, JsonRecord, Folded } from './json-schema.ts'
 
 /** The parts of a schema that lead to other schemas. */
 interface Inner {
-  readonly entries?: Readonly<Record<string, Schema>>
-  readonly item?: Schema
-  readonly wrapped?: Schema
+  readonly entries?: Readonly<Record<string, RowSchema>>
+  readonly item?: RowSchema
+  readonly wrapped?: RowSchema
   readonly options?: readonly unknown[]
 }
 
-const isSchema = (value: unknown): value is Schema =>
+const isSchema = (value: unknown): value is RowSchema =>
   typeof value === 'object' && value !== null && 'kind' in value
 
-function collect(schema: Schema, into: Record<string, Schema>): void {
+function collect(schema: RowSchema, into: Record<string, RowSchema>): void {
   const title = getTitle(schema)
   if (title !== undefined) into[title] = schema
   const { entries = {}, item, wrapped, options = [] } = schema as unknown as Inner
@@ -34,19 +35,15 @@ function collect(schema: Schema, into: Record<string, Schema>): void {
 }
 
 /** Returns the schemas with a title among these and inside them, by title. */
-export function definitionsOf(schemas: readonly unknown[]): Record<string, Schema> {
-  const definitions: Record<string, Schema> = {}
+export function definitionsOf(schemas: readonly unknown[]): Record<string, RowSchema> {
+  const definitions: Record<string, RowSchema> = {}
   for (const schema of schemas.filter(isSchema)) collect(schema, definitions)
   return definitions
 }
 
 /** Returns the schemas with a title in all rows of a table, by title. */
-export const definitionsOfTable = (table: Table): Record<string, Schema> =>
-  definitionsOf(
-    Object.values(table)
-      .flatMap((routes) => Object.values(routes))
-      .flatMap(({ query, body, reply }) => [query, body, reply]),
-  )
+export const definitionsOfTable = (table: Table): Record<string, RowSchema> =>
+  definitionsOf(rowsOf(table).flatMap(({ route: { query, body, reply } }) => [query, body, reply]))
 
 const CONFIG = {
   target: 'draft-2020-12',
@@ -62,10 +59,10 @@ const CONFIG = {
 } as const satisfies ConversionConfig
 
 export const converter =
-  (definitions: Record<string, Schema>): Convert =>
+  (definitions: Record<string, RowSchema>): Convert =>
   (schema, typeMode) => {
     const made = toJsonSchema(schema, { ...CONFIG, definitions, typeMode })
-    const { $schema: _, $defs: __, ...rest } = made as Json
+    const { $schema: _, $defs: __, ...rest } = made as JsonRecord
     return rest
   }
 
@@ -73,9 +70,12 @@ export const converter =
  * Returns the components of these definitions and of every error.
  * @param inErrors further members of errors, as JSON Schema
  */
-export function schemasOf(definitions: Record<string, Schema>, inErrors: Json = {}): Json {
+export function schemasOf(
+  definitions: Record<string, RowSchema>,
+  inErrors: JsonRecord = {},
+): JsonRecord {
   const made = toJsonSchemaDefs(definitions, { ...CONFIG, typeMode: 'output' })
-  const { $schema: _, ...schemas } = made as Json
+  const { $schema: _, ...schemas } = made as JsonRecord
   return { ...schemas, Error: errorSchema(inErrors) }
 }
 
@@ -123,7 +123,7 @@ export function openapiDocument({
   need,
   server = ADDRESS,
   examples = {},
-}: Folded): Json & { openapi: string } {
+}: Folded): JsonRecord & { openapi: string } {
   const definitions = definitionsOfTable(table)
   const wording: Wording = {
     describe: ({ group, name, need }) => `${textOf(group, name)} ${NEEDS[need]}`,
@@ -156,9 +156,9 @@ export function openapiDocument({
 }
 
 /** A reference to the header parameter `IDEMPOTENCY_KEY`. */
-export const KEY: Json = { $ref: '#/components/parameters/IdempotencyKey' }
+export const KEY: JsonRecord = { $ref: '#/components/parameters/IdempotencyKey' }
 
-export const IDEMPOTENCY_KEY: Json = {
+export const IDEMPOTENCY_KEY: JsonRecord = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
@@ -168,7 +168,7 @@ export const IDEMPOTENCY_KEY: Json = {
   schema: { type: 'string', minLength: 1, maxLength: 200, pattern: '^[!-~]+$' },
 }
 
-const errorSchema = (more: Json): Json => ({
+const errorSchema = (more: JsonRecord): JsonRecord => ({
   type: 'object',
   required: ['error', 'message'],
   properties: {

@@ -1,15 +1,15 @@
 /** The errors that an operation may answer, derived from its row, and an example of each. */
 import { Words } from '../fields.ts'
 import type { Rest } from '../rest/index.ts'
-import { type Route, type Schema, isOnce } from '../route.ts'
-import { CODES, type Code, type Details, statusOf } from '../../errors.ts'
+import { type Route, type RowSchema, isOnce } from '../route.ts'
+import { CODES, type ErrorCode, type Details, statusOf } from '../../errors.ts'
 
 /**
  * The codes of a daemon: without those of an OAuth token endpoint (RFC 6749 section 5.2) and of
  * unknown paths.
  */
 export type DaemonCode = Exclude<
-  Code,
+  ErrorCode,
   | 'invalid_client'
   | 'invalid_request'
   | 'invalid_scope'
@@ -95,7 +95,7 @@ const OWN: {
   orgAlerts: { create: ['conflict'] },
 }
 
-const takesWords = (body: Schema | undefined) =>
+const takesWords = (body: RowSchema | undefined) =>
   Object.values((body as { entries?: Readonly<Record<string, unknown>> })?.entries ?? {}).includes(
     Words,
   )
@@ -143,9 +143,12 @@ function specific({ group, name, route, need }: RowPlace): DaemonCode[] {
  * @param any the codes that any request may get
  * @returns codes of `any` with a status that the row lacks are under `default`
  */
-export function byStatus(specific: readonly Code[], any: readonly Code[]): Map<string, Code[]> {
-  const found = new Map<string, Code[]>()
-  const note = (status: string, code: Code) =>
+export function byStatus(
+  specific: readonly ErrorCode[],
+  any: readonly ErrorCode[],
+): Map<string, ErrorCode[]> {
+  const found = new Map<string, ErrorCode[]>()
+  const note = (status: string, code: ErrorCode) =>
     found.set(status, [...new Set([...(found.get(status) ?? []), code])])
   for (const code of specific) note(String(statusOf(code)), code)
   const known = new Set(found.keys())
@@ -161,7 +164,7 @@ export function byStatus(specific: readonly Code[], any: readonly Code[]): Map<s
 }
 
 /** Returns the codes that a row of the daemon may answer, by status. */
-export const codesOf = (place: RowPlace): Map<string, Code[]> => byStatus(specific(place), ANY)
+export const codesOf = (place: RowPlace): Map<string, ErrorCode[]> => byStatus(specific(place), ANY)
 
 /** An example body of each error. */
 export const BODIES: Readonly<Record<DaemonCode, Details & { readonly message: string }>> = {
@@ -261,10 +264,12 @@ export const BODIES: Readonly<Record<DaemonCode, Details & { readonly message: s
 }
 
 /** Returns an example of each of these codes, by code. */
-export type ErrorExamples = (codes: ReadonlySet<Code>) => Record<string, unknown>
+export type ErrorExamples = (codes: ReadonlySet<ErrorCode>) => Record<string, unknown>
 
 /** Bodies of errors: the message, and the other members. */
-export type ErrorBodies = Readonly<Partial<Record<Code, Details & { readonly message: string }>>>
+export type ErrorBodies = Readonly<
+  Partial<Record<ErrorCode, Details & { readonly message: string }>>
+>
 
 /** Returns a function that creates an example of each code that has a body. */
 export const examplesFrom =
@@ -272,7 +277,7 @@ export const examplesFrom =
   (codes) =>
     Object.fromEntries(
       Object.entries(bodies)
-        .filter(([error]) => codes.has(error as Code))
+        .filter(([error]) => codes.has(error as ErrorCode))
         .map(([error, body]) => [error, { value: { error, ...body } }]),
     )
 

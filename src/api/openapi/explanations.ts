@@ -1,5 +1,5 @@
 /** The meaning and the remedy of each error, for the document and its page. */
-import { CODES, type Code, statusOf } from '../../errors.ts'
+import { CODES, type ErrorCode, statusOf } from '../../errors.ts'
 
 interface Explanation {
   readonly meaning: string
@@ -11,7 +11,7 @@ const atOauth = (meaning: string, remedy: string): Explanation => ({
   remedy,
 })
 
-const EXPLANATIONS: Readonly<Record<Code, Explanation>> = {
+const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
   bad_request: {
     meaning: 'The request is not the HTTP that is taken here: its framing, its headers, its path.',
     remedy: 'Send HTTP/1.1 with one `Host`, the path in its one spelling, and headers once.',

@@ -1,10 +1,10 @@
-import { type Schema, type Table } from '../route.ts'
+import { type RowSchema, type Table } from '../route.ts'
 import type { Examples } from './examples.ts'
 
-export type Json = Record<string, unknown>
+export type JsonRecord = Record<string, unknown>
 
 /** Converts a schema to JSON Schema, which refers to the definitions by their titles. */
-export type Convert = (schema: Schema, typeMode: 'input' | 'output') => Json
+export type Convert = (schema: RowSchema, typeMode: 'input' | 'output') => JsonRecord
 
 /** The input of a document. */
 export interface Folded {

@@ -1,7 +1,8 @@
 /** The operations of an OpenAPI document, generated from the rows of a table. */
-import { type Route, pathNames } from '../route.ts'
-import type { Code } from '../../errors.ts'
-import type { Convert, Folded, Json } from './json-schema.ts'
+import { type Route, everyPath, pathNames } from '../route.ts'
+import { rowsOf } from '../rows.ts'
+import type { ErrorCode } from '../../errors.ts'
+import type { Convert, Folded, JsonRecord } from './json-schema.ts'
 import type { RowPlace } from './errors.ts'
 import type { Example } from './examples.ts'
 import { responsesOf } from './responses.ts'
@@ -10,16 +11,20 @@ import { responsesOf } from './responses.ts'
 export interface Wording {
   readonly describe: (place: RowPlace) => string
   /** Returns the security requirement of an operation; undefined for that of the document. */
-  readonly security: (place: RowPlace) => readonly Json[] | undefined
+  readonly security: (place: RowPlace) => readonly JsonRecord[] | undefined
   /** Returns the header parameters. */
-  readonly headers: (place: RowPlace) => readonly Json[]
+  readonly headers: (place: RowPlace) => readonly JsonRecord[]
   /** Returns the codes that a row may answer, by status. */
-  readonly codes: (place: RowPlace) => Map<string, Code[]>
+  readonly codes: (place: RowPlace) => Map<string, ErrorCode[]>
 }
 
 /** Returns the parameters in the path and the query of a row, with the values of an example. */
-function parameters(route: Route, convert: Convert, { params = {}, query = {} }: Example): Json[] {
-  const shown = (values: Json, name: string) =>
+function parameters(
+  route: Route,
+  convert: Convert,
+  { params = {}, query = {} }: Example,
+): JsonRecord[] {
+  const shown = (values: JsonRecord, name: string) =>
     values[name] === undefined ? {} : { example: values[name] }
   const inPath = pathNames(route.path).map((name) => ({
     name,
@@ -30,7 +35,7 @@ function parameters(route: Route, convert: Convert, { params = {}, query = {} }:
   }))
   if (route.query === undefined) return inPath
   const { properties = {}, required = [] } = convert(route.query, 'input') as {
-    properties?: Record<string, Json>
+    properties?: Record<string, JsonRecord>
     required?: readonly string[]
   }
   const inQuery = Object.entries(properties).map(([name, { description, ...schema }]) => ({
@@ -50,7 +55,7 @@ function operation(
   convert: Convert,
   wording: Wording,
   example: Example,
-): Json {
+): JsonRecord {
   const { group, name, route } = place
   const { body } = route
   const given = [...parameters(route, convert, example), ...wording.headers(place)]
@@ -85,15 +90,14 @@ export function pathsOf(
   { table, need, examples = {} }: Pick<Folded, 'table' | 'need' | 'examples'>,
   convert: Convert,
   wording: Wording,
-): Record<string, Json> {
-  const paths: Record<string, Json> = {}
-  for (const [group, routes] of Object.entries(table))
-    for (const [name, route] of Object.entries(routes))
-      for (const path of route.also === undefined ? [route.path] : [route.path, route.also]) {
-        const place = { group, name, route, need: need(route.method, path.slice(1).split('/')) }
-        const example = examples[`${group}_${name}`] ?? {}
-        const made = operation(place, path, convert, wording, example)
-        ;(paths[path] ??= {})[route.method.toLowerCase()] = made
-      }
+): Record<string, JsonRecord> {
+  const paths: Record<string, JsonRecord> = {}
+  for (const { group, name, route } of rowsOf(table))
+    for (const path of everyPath(route)) {
+      const place = { group, name, route, need: need(route.method, path.slice(1).split('/')) }
+      const example = examples[`${group}_${name}`] ?? {}
+      const made = operation(place, path, convert, wording, example)
+      ;(paths[path] ??= {})[route.method.toLowerCase()] = made
+    }
   return paths
 }

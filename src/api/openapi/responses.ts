@@ -1,12 +1,12 @@
 /** The responses of a row in a document: the success with its example, and every error. */
 import type { Route } from '../route.ts'
-import type { Code } from '../../errors.ts'
-import type { Convert, Json } from './json-schema.ts'
+import type { ErrorCode } from '../../errors.ts'
+import type { Convert, JsonRecord } from './json-schema.ts'
 import type { ErrorExamples, RowPlace } from './errors.ts'
 import type { Example } from './examples.ts'
 
 /** Returns an error response with an example of each code that it may have. */
-const errorResponse = (codes: readonly Code[], description: string) => ({
+const errorResponse = (codes: readonly ErrorCode[], description: string) => ({
   description,
   content: {
     'application/json': {
@@ -26,7 +26,7 @@ const PREFIX = '#/components/responses/'
  * Returns references to the error responses. Many rows have the same errors, so each set of codes
  * is one component, named by its status and codes.
  */
-const errorsOf = (byStatus: ReadonlyMap<string, readonly Code[]>): Json =>
+const errorsOf = (byStatus: ReadonlyMap<string, readonly ErrorCode[]>): JsonRecord =>
   Object.fromEntries(
     [...byStatus].map(([status, codes]) => [
       status,
@@ -35,11 +35,11 @@ const errorsOf = (byStatus: ReadonlyMap<string, readonly Code[]>): Json =>
   )
 
 /** Returns the error components that these paths refer to, with an example of each code. */
-export function errorComponents(paths: object, examplesOf: ErrorExamples): Json {
+export function errorComponents(paths: object, examplesOf: ErrorExamples): JsonRecord {
   const refs = new Set(JSON.stringify(paths).match(/#\/components\/responses\/[\w.]+/g))
   const sets = [...refs].toSorted().map((ref) => {
     const name = ref.slice(PREFIX.length)
-    const [status, ...codes] = name.split('.') as [string, ...Code[]]
+    const [status, ...codes] = name.split('.') as [string, ...ErrorCode[]]
     const told = status === 'default' ? OTHER : codes.map((code) => `\`${code}\``).join(', ')
     return { name, codes, response: errorResponse(codes, told) }
   })
@@ -50,13 +50,14 @@ export function errorComponents(paths: object, examplesOf: ErrorExamples): Json 
 }
 
 /** JSON that other systems send may have any form. */
-const mediaSchema = (type: string): Json => (type === 'application/json' ? {} : { type: 'string' })
+const mediaSchema = (type: string): JsonRecord =>
+  type === 'application/json' ? {} : { type: 'string' }
 
-function success(route: Route, convert: Convert, { type, reply }: Example): Json {
+function success(route: Route, convert: Convert, { type, reply }: Example): JsonRecord {
   const status = String(route.status ?? 200)
   if (route.reply === undefined && route.media === undefined)
     return { [status]: { description: 'Done; no content.' } }
-  const schemas: [type: string, schema: Json][] =
+  const schemas: [type: string, schema: JsonRecord][] =
     route.reply === undefined
       ? (route.media ?? []).map((one) => [one, mediaSchema(one)])
       : [['application/json', convert(route.reply, 'output')]]
@@ -64,7 +65,9 @@ function success(route: Route, convert: Convert, { type, reply }: Example): Json
     one,
     { schema, ...(one === type ? { example: reply } : {}) },
   ])
-  return { [status]: { description: route.summary, content: Object.fromEntries(content) as Json } }
+  return {
+    [status]: { description: route.summary, content: Object.fromEntries(content) as JsonRecord },
+  }
 }
 
 /**
@@ -74,6 +77,6 @@ function success(route: Route, convert: Convert, { type, reply }: Example): Json
 export const responsesOf = (
   { route }: Pick<RowPlace, 'route'>,
   convert: Convert,
-  codes: ReadonlyMap<string, readonly Code[]>,
+  codes: ReadonlyMap<string, readonly ErrorCode[]>,
   example: Example = {},
-): Json => ({ ...success(route, convert, example), ...errorsOf(codes) })
+): JsonRecord => ({ ...success(route, convert, example), ...errorsOf(codes) })

@@ -11,15 +11,13 @@ import {
   named,
   pageOfThose,
 } from '../fields.ts'
+import { MOST_MEMBERS } from '../../crypto/logs/roster-form.ts'
 import type { Routes } from '../route.ts'
 import { ContactWords } from './first-contacts.ts'
 import { Invitation } from './invitations.ts'
 import { NameMarks, NameSource, namedEntries } from './names.ts'
 
 export const ConnectionName = name(200)
-
-/** The most members of a connection, including invited ones. */
-export const MOST_MEMBERS = 200
 
 /** An invitee: a mailbox, which needs no account yet, or an account. */
 export const Invitee = v.union(

@@ -17,14 +17,13 @@ export const NameSource = v.pipe(
 )
 export type NameSource = v.InferOutput<typeof NameSource>
 
-export const NameMark = v.pipe(
+const NameMark = v.pipe(
   v.picklist(['equal', 'mixed_script']),
   v.description(
     'equal: another contact of this account has a name that looks the same. mixed_script: it has ' +
       'letters of more than one of Latin, Greek and Cyrillic.',
   ),
 )
-export type NameMark = v.InferOutput<typeof NameMark>
 
 export const NameMarks = v.pipe(
   v.array(NameMark),

@@ -219,7 +219,7 @@ export const LoggedMatch = named(
 )
 export type LoggedMatch = v.InferOutput<typeof LoggedMatch>
 
-export const LogEntry = named(
+export const VerificationEntry = named(
   'LogEntry',
   v.object({
     id: id('ver_'),
@@ -235,7 +235,7 @@ export const LogEntry = named(
     caller: v.pipe(v.nullable(v.string()), v.description('The id of the token that asked.')),
   }),
 )
-export type LogEntry = v.InferOutput<typeof LogEntry>
+export type VerificationEntry = v.InferOutput<typeof VerificationEntry>
 
 export const verify = {
   words: {
@@ -293,6 +293,6 @@ export const verificationLog = {
     summary: 'List verifications',
     by: 'both',
     query: pageOfThose(betweenDays),
-    reply: listOf(LogEntry),
+    reply: listOf(VerificationEntry),
   },
 } as const satisfies Routes

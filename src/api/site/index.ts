@@ -12,7 +12,7 @@ const html = ['text/html; charset=utf-8'] as const
 /** The largest body of a form, in bytes. */
 const FORM_LIMIT = 32 * 1024
 
-export const StampFile = v.object({
+export const StampFileBody = v.object({
   stamp: Jws,
   key_log: v.array(Jws),
   receipt: v.optional(Jws),
@@ -73,7 +73,7 @@ export const site = {
       path: '/s/{id}/file',
       summary: 'The stamp file, and the key of the receipt',
       by: 'account',
-      reply: v.object({ ...StampFile.entries, receipt_key: Jwk }),
+      reply: v.object({ ...StampFileBody.entries, receipt_key: Jwk }),
     },
   },
   openLinkPages: {

@@ -3,6 +3,7 @@
  * the caller.
  */
 import { invalid } from '../input.ts'
+import { DEEPEST, isWithin } from '../json-shape.ts'
 import { type Route, type Table, pathNames } from '../route.ts'
 import { outgoing } from '../client.ts'
 import { AppError } from '../../errors.ts'
@@ -51,14 +52,6 @@ const ID = /^[a-z]{3}_[0-9a-z]{26}$/
 /** The id of no resource. */
 const NO_ID = 'no-id'
 
-/** The same limit as for the body of any request. */
-const DEEPEST = 32
-
-const isDeeper = (value: unknown, levels: number): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)))
-
 /** The longest text that fits before the body of a request. */
 const LONGEST_QUERY = 8192
 
@@ -102,7 +95,7 @@ const noMembers = (): Record<string, unknown> => Object.create(null) as Record<s
 export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>): ToolCall {
   if (Object.keys(given).length > MOST_ARGUMENTS)
     throw invalid('body', [{ path: '', message: `Give at most ${MOST_ARGUMENTS} arguments.` }])
-  if (isDeeper(given, DEEPEST))
+  if (!isWithin(given, DEEPEST))
     throw invalid('body', [{ path: '', message: `Nested deeper than ${DEEPEST} levels.` }])
   const { secret } = route
   if (secret !== undefined && Object.hasOwn(given, secret))

@@ -10,7 +10,7 @@ import {
   schemasOf,
   groupTag,
 } from '../openapi/document.ts'
-import { type Folded, type Json } from '../openapi/json-schema.ts'
+import { type Folded, type JsonRecord } from '../openapi/json-schema.ts'
 import type { Example } from '../openapi/examples.ts'
 import { codesOf, errorExamples } from '../openapi/errors.ts'
 import { errorComponents, responsesOf } from '../openapi/responses.ts'
@@ -18,7 +18,7 @@ import { inputOf } from './input.ts'
 import { textOf } from './list.ts'
 import { type Tool, toolsOf } from './tool.ts'
 
-const NOTHING: Json = {
+const NOTHING: JsonRecord = {
   description: 'Done.',
   content: {
     'application/json': { schema: { type: 'object', additionalProperties: false }, example: {} },
@@ -29,7 +29,7 @@ const NOTHING: Json = {
  * Returns the responses of a tool. A success is always 200, with an empty object if the row has
  * no reply.
  */
-function answersOf({ status = 200, reply, media }: Route, responses: Json): Json {
+function answersOf({ status = 200, reply, media }: Route, responses: JsonRecord): JsonRecord {
   const { [status]: success, ...errors } = responses
   return { 200: reply === undefined && media === undefined ? NOTHING : success, ...errors }
 }
@@ -47,12 +47,12 @@ export function toolCatalogue({
   need,
   server = ADDRESS,
   examples = {},
-}: Folded): Json & { openapi: string } {
+}: Folded): JsonRecord & { openapi: string } {
   const tools = toolsOf(table)
   const definitions = definitionsOf(tools.map(({ route }) => route.reply))
   const convert = converter(definitions)
 
-  function operation(tool: Tool): Json {
+  function operation(tool: Tool): JsonRecord {
     const { name, group, row, route } = tool
     const needed = need(route.method, route.path.slice(1).split('/'))
     const example = examples[`${group}_${row}`]

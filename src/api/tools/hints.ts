@@ -2,10 +2,10 @@
  * Hints about a tool for programs: whether to ask the user first, and whether a call may be
  * repeated.
  */
-import type { Tool as Listed } from '../agents/index.ts'
+import type { ListedTool } from '../agents/index.ts'
 import type { Tool, WritingTool } from './tool.ts'
 
-export type Hints = Listed['annotations']
+export type Hints = ListedTool['annotations']
 
 /**
  * `again`: repeating the call has a further effect. `outside`: people outside the account are

@@ -4,19 +4,23 @@
  * may be given, the descriptions state it and the row validates it.
  */
 import type { Route } from '../route.ts'
-import type { Convert, Json } from '../openapi/json-schema.ts'
+import type { Convert, JsonRecord } from '../openapi/json-schema.ts'
 import { ELSEWHERE, IN_PATH } from './parameters.ts'
 import type { Tool } from './tool.ts'
 
 /** The members of an object, in JSON Schema. */
 interface Shape {
-  readonly properties: Readonly<Record<string, Json>>
+  readonly properties: Readonly<Record<string, JsonRecord>>
   readonly required: readonly string[]
 }
 
 /** Returns the alternative shapes of an object. */
-function shapesOf(schema: Json): Shape[] {
-  const { anyOf, properties = {}, required = [] } = schema as Partial<Shape> & { anyOf?: Json[] }
+function shapesOf(schema: JsonRecord): Shape[] {
+  const {
+    anyOf,
+    properties = {},
+    required = [],
+  } = schema as Partial<Shape> & { anyOf?: JsonRecord[] }
   return anyOf === undefined ? [{ properties, required }] : anyOf.flatMap(shapesOf)
 }
 
@@ -32,17 +36,17 @@ const pathShape = ({ path }: Route): Shape => {
  * Removes the patterns of text for display: they do not help a model, and many programs cannot
  * parse them.
  */
-const legible = (schema: Json): Json =>
+const legible = (schema: JsonRecord): JsonRecord =>
   JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
     key === 'pattern' && typeof value === 'string' && value.includes('\\p{') ? undefined : value,
-  ) as Json
+  ) as JsonRecord
 
 /**
  * Returns the schema of a parameter of the query or the body, with its description at the top
  * level.
  */
-function parameter(name: string, schema: Json): Json {
-  const { description, ...rest } = legible(schema) as Json & { anyOf?: Json[] }
+function parameter(name: string, schema: JsonRecord): JsonRecord {
+  const { description, ...rest } = legible(schema) as JsonRecord & { anyOf?: JsonRecord[] }
   const inner = rest.anyOf?.find((one) => one['description'] !== undefined)?.['description']
   const told = ELSEWHERE[name] ?? description ?? inner
   return told === undefined ? rest : { ...rest, description: told }
@@ -53,9 +57,9 @@ function parameter(name: string, schema: Json): Json {
  * object.
  * @throws Error if two of them have the same name
  */
-export function inputOf({ name, route }: Tool, convert: Convert): Json {
+export function inputOf({ name, route }: Tool, convert: Convert): JsonRecord {
   const { properties, required } = pathShape(route)
-  const merged: Record<string, Json> = { ...properties }
+  const merged: Record<string, JsonRecord> = { ...properties }
   const always = [...required]
   for (const schema of [route.query, route.body]) {
     if (schema === undefined) continue
@@ -63,7 +67,7 @@ export function inputOf({ name, route }: Tool, convert: Convert): Json {
     const { [route.secret ?? '']: _, ...all } = Object.assign(
       {},
       ...shapes.map((shape) => shape.properties),
-    ) as Record<string, Json>
+    ) as Record<string, JsonRecord>
     for (const [key, value] of Object.entries(all)) {
       if (key in merged) throw new Error(`${name} takes ${key} twice`)
       merged[key] = parameter(key, value)

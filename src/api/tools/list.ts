@@ -1,5 +1,5 @@
 /** The list of the tools, from which a model chooses one. */
-import type { Tool as Listed } from '../agents/index.ts'
+import type { ListedTool } from '../agents/index.ts'
 import type { Table } from '../route.ts'
 import { NEEDS, converter } from '../openapi/document.ts'
 import { type Folded } from '../openapi/json-schema.ts'
@@ -19,10 +19,10 @@ export function textOf(
 }
 
 /** Returns all tools of a table, in its order. */
-export const listOf = (table: Table, need: Folded['need']): Listed[] =>
+export const listedTools = (table: Table, need: Folded['need']): ListedTool[] =>
   toolsOf(table).map((tool) => ({
     name: tool.name,
     ...textOf(tool, need),
-    inputSchema: inputOf(tool, converter({})) as Listed['inputSchema'],
+    inputSchema: inputOf(tool, converter({})) as ListedTool['inputSchema'],
     annotations: hintsOf(tool),
   }))

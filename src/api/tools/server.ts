@@ -7,7 +7,7 @@ import type { Folded } from '../openapi/json-schema.ts'
 import { type AppError, statusOf, toAppError } from '../../errors.ts'
 import { VERSION } from '../../runtime/version.ts'
 import { type Ask, newCaller } from './call.ts'
-import { listOf } from './list.ts'
+import { listedTools } from './list.ts'
 import { toolError, resultOf } from './result.ts'
 import { ProtocolError, ProtocolErrorCode, Server } from './sdk.ts'
 import { toolsOf } from './tool.ts'
@@ -26,7 +26,7 @@ export type ReportCall = (tool: string, error: AppError) => void
 export function newServers(table: Table, need: Folded['need']) {
   const names = new Set(toolsOf(table).map(({ name }) => name))
   const call = newCaller(table)
-  const tools = listOf(table, need)
+  const tools = listedTools(table, need)
   return (ask: Ask, report: ReportCall) => {
     const server = new Server(
       { name: 'countersign', title: 'Countersign', version: VERSION },

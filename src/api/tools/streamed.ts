@@ -6,7 +6,7 @@ import { deltaOf, chatFailure } from '../chat-events.ts'
 import { newEventReader } from '../event-stream.ts'
 import { CONVERSATION_HEADER, TURN_HEADER } from '../rest/assistant.ts'
 import type { Content } from '../route.ts'
-import { AppError, CODES, type Code } from '../../errors.ts'
+import { AppError, CODES, type ErrorCode } from '../../errors.ts'
 
 /** The largest answer of a tool, in bytes or, for a text, in UTF-16 code units. */
 const LARGEST = 1024 * 1024
@@ -53,7 +53,8 @@ export async function answerOf(content: Content): Promise<Record<string, unknown
     for (const event of events(bits)) {
       const failure = chatFailure(event)
       if (failure !== null) {
-        const code = CODES.find((one) => one === failure.error) ?? ('backend_error' satisfies Code)
+        const code =
+          CODES.find((one) => one === failure.error) ?? ('backend_error' satisfies ErrorCode)
         throw new AppError(code, failure.message)
       }
       answer += deltaOf(event)

@@ -1,6 +1,7 @@
 /** The tools: rows of the table as calls with one object as argument. */
 import type { Rest } from '../rest/index.ts'
 import type { Route, Table } from '../route.ts'
+import { rowsOf } from '../rows.ts'
 
 export interface Tool {
   /** `group_row` in snake case, such as `org_members_bulk_invite`. */
@@ -45,13 +46,11 @@ const snakeCase = (text: string) => text.replace(/[A-Z]/g, (letter) => `_${lette
 
 /** The tools of a table, in its order. */
 export const toolsOf = (table: Table): Tool[] =>
-  Object.entries(table)
-    .filter(([group]) => !(NO_TOOLS as readonly string[]).includes(group))
-    .flatMap(([group, routes]) =>
-      Object.entries(routes).map(([row, route]) => ({
-        name: snakeCase(`${group}_${row}`),
-        group,
-        row,
-        route,
-      })),
-    )
+  rowsOf(table)
+    .filter(({ group }) => !(NO_TOOLS as readonly string[]).includes(group))
+    .map(({ group, name, route }) => ({
+      name: snakeCase(`${group}_${name}`),
+      group,
+      row: name,
+      route,
+    }))

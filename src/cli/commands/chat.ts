@@ -3,7 +3,7 @@ import { deltaOf, chatFailure } from '../../api/chat-events.ts'
 import { newEventReader } from '../../api/event-stream.ts'
 import { CONVERSATION_HEADER, TURN_HEADER } from '../../api/rest/assistant.ts'
 import type { Content } from '../../api/route.ts'
-import { AppError, CODES, type Code } from '../../errors.ts'
+import { AppError, CODES, type ErrorCode } from '../../errors.ts'
 import type { Command, Invocation } from '../command.ts'
 import { shownText } from '../table.ts'
 
@@ -27,7 +27,8 @@ async function* textOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> 
     for (const event of events(bytes)) {
       const failure = chatFailure(event)
       if (failure !== null) {
-        const code = CODES.find((one) => one === failure.error) ?? ('backend_error' satisfies Code)
+        const code =
+          CODES.find((one) => one === failure.error) ?? ('backend_error' satisfies ErrorCode)
         throw new AppError(code, shownText(failure.message))
       }
       yield deltaOf(event)

@@ -7,47 +7,47 @@ import { surveyConfig } from '../../config/config.ts'
 import { EXIT } from '../../errors.ts'
 import { type Colour, coloured } from '../colour.ts'
 import { type Command, type Io, UsageError } from '../command.ts'
-import { account } from '../doctor/account.ts'
+import { accountCheck } from '../doctor/account.ts'
 import { type Part, type Told, newApart } from '../doctor/subprocess.ts'
-import { audit, auditApart } from '../doctor/audit.ts'
-import { clock } from '../doctor/clock.ts'
-import { configuration } from '../doctor/configuration.ts'
-import { daemon } from '../doctor/daemon.ts'
-import { databases, databasesApart } from '../doctor/databases.ts'
-import { files } from '../doctor/files.ts'
+import { auditCheck, auditApart } from '../doctor/audit.ts'
+import { clockCheck } from '../doctor/clock.ts'
+import { configurationCheck } from '../doctor/configuration.ts'
+import { daemonCheck } from '../doctor/daemon.ts'
+import { databaseChecks, databasesApart } from '../doctor/databases.ts'
+import { filesCheck } from '../doctor/files.ts'
 import { type Finding, type FindingState, fail, messageOf, warn } from '../doctor/finding.ts'
 import { type DoctorCheck, type DoctorContext } from '../doctor/check.ts'
 import { holdingOf } from '../doctor/lock-owner.ts'
-import { keychain, keychainApart } from '../doctor/keychain.ts'
-import { assistant, mail } from '../doctor/mail.ts'
+import { keychainCheck, keychainApart } from '../doctor/keychain.ts'
+import { assistantCheck, mailCheck } from '../doctor/mail.ts'
 import { memoryOf } from '../doctor/memory.ts'
-import { ports } from '../doctor/ports.ts'
-import { program } from '../doctor/program.ts'
+import { portsCheck } from '../doctor/ports.ts'
+import { programCheck } from '../doctor/program.ts'
 import { lookAtServer } from '../doctor/server-answer.ts'
-import { server } from '../doctor/server.ts'
-import { system } from '../doctor/system.ts'
+import { serverCheck } from '../doctor/server.ts'
+import { systemCheck } from '../doctor/system.ts'
 import { isForSystem } from '../system-instance.ts'
 import { shown } from '../table.ts'
 
 /** In the order of the report. */
 const CHECKS: readonly DoctorCheck[] = [
-  configuration,
-  program(),
-  files,
-  ...databases,
-  audit,
-  daemon,
-  ports,
-  keychain,
-  clock,
-  account,
-  server,
-  mail,
-  assistant,
+  configurationCheck,
+  programCheck(),
+  filesCheck,
+  ...databaseChecks,
+  auditCheck,
+  daemonCheck,
+  portsCheck,
+  keychainCheck,
+  clockCheck,
+  accountCheck,
+  serverCheck,
+  mailCheck,
+  assistantCheck,
 ]
 
 /** The checks for a user who cannot read the state of the daemon of the whole machine. */
-const FROM_OUTSIDE: readonly DoctorCheck[] = [configuration, program(), system]
+const FROM_OUTSIDE: readonly DoctorCheck[] = [configurationCheck, programCheck(), systemCheck]
 
 const checksOf = ({
   config: { stateDir, system: places },

@@ -5,7 +5,7 @@
  */
 import { EXIT } from '../../errors.ts'
 import { type Command, type Invocation, UsageError } from '../command.ts'
-import { answering, ended } from '../daemon-health.ts'
+import { awaitHealth, ended } from '../daemon-health.ts'
 
 const LONGEST_S = 3600
 /** The largest process id of Linux. Those of Windows and macOS are also below it. */
@@ -42,7 +42,7 @@ else 9.
     const seconds = numberOf(invocation, 'wait', [0, LONGEST_S]) ?? 0
     const patience = { waitMs: seconds * 1000, pid: numberOf(invocation, 'pid', [1, GREATEST_PID]) }
     try {
-      const found = await answering(config(), patience)
+      const found = await awaitHealth(config(), patience)
       const healthy = 'address' in found
       const address = healthy ? found.address : null
       if (healthy || json) print({ healthy, address }, `The daemon answers at ${address}.`)

@@ -9,7 +9,7 @@ import {
 } from '../service/definition.ts'
 import { SCOPES, definitionOf, platformOf, scopeOf } from '../service/definitions.ts'
 import { type Plan, encoded, install } from '../service/install.ts'
-import { type Machine, thisMachine } from '../service/machine.ts'
+import { type Host, thisMachine } from '../service/machine.ts'
 import { requireOwnPlace } from '../service/own-place.ts'
 import { SEALING_KEY, makeSealingKey } from '../service/sealing-key.ts'
 import { askedThere, stateDirOf } from '../service/state-dir.ts'
@@ -20,7 +20,7 @@ const SCOPE_HELP = `  --user     the service of this user, which runs while the 
   --system   the service of the whole machine, which runs from boot on as a user of its own; the default for root`
 
 /** Returns the machine to operate on. Tests replace it. */
-export type MachineOf = (env: NodeJS.ProcessEnv) => Machine
+export type MachineOf = (env: NodeJS.ProcessEnv) => Host
 
 /** A user’s home on another system than this one. */
 const HOMES: Readonly<Record<ServicePlatform, string>> = {
@@ -30,7 +30,7 @@ const HOMES: Readonly<Record<ServicePlatform, string>> = {
 }
 
 interface Asked {
-  readonly machine: Machine
+  readonly machine: Host
   readonly platform: ServicePlatform
   readonly wanted: ServiceSettings
 }
@@ -55,7 +55,7 @@ function asked(invocation: Invocation, machineOf: MachineOf): Asked {
   }
 }
 
-function requireRoot({ uid }: Machine, scope: ServiceScope, verb: string): void {
+function requireRoot({ uid }: Host, scope: ServiceScope, verb: string): void {
   if (scope === 'system' && uid !== null && uid !== 0)
     throw new StartError(
       'failed',

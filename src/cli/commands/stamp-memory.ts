@@ -13,7 +13,7 @@ import { readFacts } from '../../device/identity/identity.ts'
 import { logRows } from '../../state/logs.ts'
 import { metaRows } from '../../state/meta.ts'
 import { trustRows } from '../../state/trust.ts'
-import { FIRST_READ, VERSIONS } from '../../state/versions.ts'
+import { FIRST_STATE_VERSION, VERSIONS } from '../../state/versions.ts'
 import { openReadOnly } from '../../storage/read-only.ts'
 import { isForSystem } from '../system-instance.ts'
 
@@ -45,7 +45,8 @@ const versionOf = (db: DatabaseSync) =>
 
 function memoryIn(db: DatabaseSync): StampMemory {
   const version = versionOf(db)
-  if (version < FIRST_READ) return nothing('a countersignd of protocol 1 wrote the state folder')
+  if (version < FIRST_STATE_VERSION)
+    return nothing('a countersignd of protocol 1 wrote the state folder')
   if (version > VERSIONS.length) return nothing('a newer countersignd wrote the state folder')
   const logs = logRows(db)
   // An earlier version of the state folder lacks this table until the next start.

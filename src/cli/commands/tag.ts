@@ -1,6 +1,6 @@
 import { every } from '../../api/cursor.ts'
 import type { Tag } from '../../api/rest/tags.ts'
-import { PREFIX, isId } from '../../crypto/encoding/id.ts'
+import { ID_PREFIX, isId } from '../../crypto/encoding/id.ts'
 import { byId, noSuch } from '../by-id.ts'
 import { type Command, type Invocation, UsageError } from '../command.ts'
 import { shown, table } from '../table.ts'
@@ -92,7 +92,7 @@ export const tagDelete: Command = {
  */
 function requireIds(tag: string, connection: string): void {
   if (!isId('tag_', tag)) throw noSuch('tag')
-  if (!isId(PREFIX.connection, connection)) throw noSuch('connection')
+  if (!isId(ID_PREFIX.connection, connection)) throw noSuch('connection')
 }
 
 export const tagAssign: Command = {

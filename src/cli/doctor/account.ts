@@ -112,7 +112,7 @@ async function recovery({
 const noticed = ({ memory: { notices } }: DoctorContext): Finding[] =>
   notices.map(({ about, found, remedy }) => warn(about, found, remedy))
 
-export const account: DoctorCheck = {
+export const accountCheck: DoctorCheck = {
   name: NAME,
   async run(ground) {
     const { memory, config } = ground

@@ -31,7 +31,7 @@ export function auditApart(stateDir: string): Finding[] {
   }
 }
 
-export const audit: DoctorCheck = {
+export const auditCheck: DoctorCheck = {
   name: NAME,
   async run({ config: { stateDir }, apart, holding }) {
     if (stateDir === undefined) return []

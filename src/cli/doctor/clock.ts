@@ -52,7 +52,7 @@ async function offset({ config, server }: DoctorContext): Promise<Finding[]> {
   return [off > NOTABLE_MS ? warn(NAME, found, SET) : ok(NAME, found)]
 }
 
-export const clock: DoctorCheck = {
+export const clockCheck: DoctorCheck = {
   name: NAME,
   run: async (ground) => [...(await offset(ground)), ...wentBack(ground)],
 }

@@ -49,7 +49,7 @@ function inForce({ config, env }: DoctorContext): string {
   return `${count} SVC_ ${count === 1 ? 'variable' : 'variables'} set; ${said.filter((it) => it !== null).join(', ')}`
 }
 
-export const configuration: DoctorCheck = {
+export const configurationCheck: DoctorCheck = {
   name: NAME,
   run(ground) {
     const faults: Finding[] = faultsOf(ground).map((fault) =>

@@ -78,7 +78,7 @@ function running(ground: DoctorContext, holding: Extract<Holding, { state: 'prov
   ]
 }
 
-export const daemon: DoctorCheck = {
+export const daemonCheck: DoctorCheck = {
   name: NAME,
   async run(ground) {
     const holding = await ground.holding()

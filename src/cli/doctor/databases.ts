@@ -5,10 +5,13 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { FIRST_READ as FIRST_READ_SCHEMA, NEWEST_VERSION } from '../../service/db/migrations.ts'
+import {
+  FIRST_DATABASE_VERSION as FIRST_READ_SCHEMA,
+  NEWEST_VERSION,
+} from '../../service/db/migrations.ts'
 import { SMALLEST, damaged, isDamage, lost, ofProtocol1 } from '../../storage/database-file.ts'
 import { isResult } from '../../storage/sqlite.ts'
-import { FIRST_READ, VERSIONS } from '../../state/versions.ts'
+import { FIRST_STATE_VERSION, VERSIONS } from '../../state/versions.ts'
 import { type Finding, fail, ok, shellQuoted, messageOf, sizeOf, warn } from './finding.ts'
 import { type DoctorCheck } from './check.ts'
 import { isWithoutIndex, openReadOnly } from '../../storage/read-only.ts'
@@ -21,7 +24,12 @@ interface Kind {
 }
 
 const KINDS: readonly Kind[] = [
-  { file: 'state.db', oldest: FIRST_READ, newest: VERSIONS.length, version: 'pragma user_version' },
+  {
+    file: 'state.db',
+    oldest: FIRST_STATE_VERSION,
+    newest: VERSIONS.length,
+    version: 'pragma user_version',
+  },
   {
     file: 'account.db',
     oldest: FIRST_READ_SCHEMA,
@@ -100,7 +108,7 @@ const isLost = (stateDir: string, path: string) =>
   existsSync(`${path}-wal`) ||
   (path.endsWith('state.db') && existsSync(join(stateDir, 'keychain.json')))
 
-export const databases: readonly DoctorCheck[] = KINDS.map(({ file }) => ({
+export const databaseChecks: readonly DoctorCheck[] = KINDS.map(({ file }) => ({
   name: file,
   run: async ({ config: { stateDir }, apart }) => {
     if (stateDir === undefined) return []

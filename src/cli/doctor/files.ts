@@ -249,7 +249,7 @@ function each(name: string, looks: readonly (() => readonly Finding[])[]): Findi
   })
 }
 
-export const files: DoctorCheck = {
+export const filesCheck: DoctorCheck = {
   name: FOLDER,
   run({ config, now }) {
     if (config.stateDir === undefined) return []

@@ -84,7 +84,7 @@ function unrecorded({ keychain }: Partial<Config>): Finding {
   return ok(NAME, `none is recorded yet: the first start would take ${first}`)
 }
 
-export const keychain: DoctorCheck = {
+export const keychainCheck: DoctorCheck = {
   name: NAME,
   async run({ config, apart }: DoctorContext) {
     const { stateDir } = config

@@ -40,7 +40,7 @@ async function relay(url: string): Promise<Finding> {
       )
 }
 
-export const mail: DoctorCheck = {
+export const mailCheck: DoctorCheck = {
   name: NAME,
   async run({ config }) {
     if (config.backendUrl !== null || config.mail === undefined) return []
@@ -50,7 +50,7 @@ export const mail: DoctorCheck = {
 }
 
 /** Reads the key file as each question to the assistant does. Shows neither key nor address. */
-export const assistant: DoctorCheck = {
+export const assistantCheck: DoctorCheck = {
   name: 'assistant',
   run({ config }) {
     if (config.backendUrl !== null || config.assistant == null) return []

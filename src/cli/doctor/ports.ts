@@ -2,6 +2,7 @@
  * Checks the ports of the daemon: free, its own, or in use by another program.
  * Also checks which program listens on the same port of the other loopback address.
  */
+import { hostIn, isLoopback } from '../../config/values.ts'
 import { urlOf } from '../../http/hosts.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import { type DoctorCheck, type DoctorContext } from './check.ts'
@@ -78,8 +79,6 @@ async function squatted(port: Port, holding: Holding): Promise<Finding[]> {
   ]
 }
 
-const isLoopback = (bind: string) => bind === '::1' || bind.startsWith('127.')
-
 async function look(port: Port, holding: Holding): Promise<Finding[]> {
   if (port.port === 0) return [ok(port.name, `${port.setting}=0 takes any free one`)]
   return [await own(port, holding), ...(isLoopback(port.bind) ? await squatted(port, holding) : [])]
@@ -88,11 +87,9 @@ async function look(port: Port, holding: Holding): Promise<Finding[]> {
 /** Returns the port of a running daemon that is not among those of the environment. */
 function actual(holding: Holding, configured: readonly Port[]): Port[] {
   if (holding.state !== 'proven') return []
-  const { hostname, port: text } = new URL(holding.address)
-  const port = Number(text || 80)
+  const port = Number(new URL(holding.address).port || 80)
   if (configured.some((one) => one.port === port)) return []
-  const bind = hostname.replace(/^\[(.*)\]$/, '$1')
-  return [{ name: 'API port', bind, port, setting: 'SVC_HTTP_PORT' }]
+  return [{ name: 'API port', bind: hostIn(holding.address), port, setting: 'SVC_HTTP_PORT' }]
 }
 
 function configured({ config }: DoctorContext): Port[] {
@@ -110,7 +107,7 @@ function configured({ config }: DoctorContext): Port[] {
   )
 }
 
-export const ports: DoctorCheck = {
+export const portsCheck: DoctorCheck = {
   name: 'ports',
   async run(ground) {
     const holding = await ground.holding()

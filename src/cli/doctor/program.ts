@@ -35,7 +35,7 @@ function peers({ config }: DoctorContext, platform: NodeJS.Platform): Finding {
   )
 }
 
-export const program = (platform: NodeJS.Platform = process.platform): DoctorCheck => ({
+export const programCheck = (platform: NodeJS.Platform = process.platform): DoctorCheck => ({
   name: 'program',
   run(ground) {
     const { NODE_OPTIONS } = ground.env

@@ -9,7 +9,7 @@ const NAME = 'account server'
  */
 const seen = (url: string) => `Try it by hand: curl -sS ${url}/health`
 
-export const server: DoctorCheck = {
+export const serverCheck: DoctorCheck = {
   name: NAME,
   async run({ config, server: asked, holding }: DoctorContext) {
     const { backendUrl: url } = config

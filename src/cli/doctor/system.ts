@@ -7,7 +7,7 @@ import { type DoctorCheck } from './check.ts'
 
 const NAME = 'daemon'
 
-export const system: DoctorCheck = {
+export const systemCheck: DoctorCheck = {
   name: NAME,
   async run({ config }) {
     const { stateDir, system: places } = config

@@ -9,7 +9,7 @@ import {
   type ServiceSettings,
 } from './definition.ts'
 import { launchd } from './launchd.ts'
-import type { Machine } from './machine.ts'
+import type { Host } from './machine.ts'
 import { systemd } from './systemd.ts'
 import { taskScheduler } from './task-scheduler.ts'
 
@@ -26,7 +26,7 @@ const isServicePlatform = (name: string): name is ServicePlatform =>
 export const SCOPES = { user: { type: 'boolean' }, system: { type: 'boolean' } } as const
 
 /** Returns the requested scope. The default is `system` for root and `user` for other users. */
-export function scopeOf({ options }: Pick<Invocation, 'options'>, { uid }: Machine): ServiceScope {
+export function scopeOf({ options }: Pick<Invocation, 'options'>, { uid }: Host): ServiceScope {
   const { user, system } = options
   if (user === true && system === true)
     throw new UsageError('--user and --system exclude each other: the service is one of the two.')
@@ -40,7 +40,7 @@ export function scopeOf({ options }: Pick<Invocation, 'options'>, { uid }: Machi
  */
 export function platformOf(
   named: string | boolean | undefined,
-  { platform }: Machine,
+  { platform }: Host,
 ): ServicePlatform {
   const name = named === undefined ? platform : String(named)
   if (isServicePlatform(name)) return name

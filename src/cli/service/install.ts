@@ -6,7 +6,7 @@
 import { StartError, isFullDisk } from '../../errors.ts'
 import { type Definition, type ServiceFile, type CommandWords, waiting } from './definition.ts'
 import { type Former, forgetProgram, keepProgram, keptOf, putBack, startAgain } from './previous.ts'
-import type { Machine, Ran } from './machine.ts'
+import type { Host, Ran } from './machine.ts'
 
 export interface Plan {
   readonly definition: Definition
@@ -37,7 +37,7 @@ const saidBy = ({ code, out, err }: Ran) =>
  * Runs a command.
  * @throws StartError with the command, its output and the remedy, if the command fails
  */
-async function demand(machine: Machine, words: CommandWords, remedy: string): Promise<void> {
+async function demand(machine: Host, words: CommandWords, remedy: string): Promise<void> {
   const ran = await machine.run(words)
   if (ran.code !== 0)
     throw new StartError('failed', `"${shown(words)}" failed ${saidBy(ran)}\n${remedy}`)
@@ -65,7 +65,7 @@ function step(what: string, work: () => void): void {
  * @returns the paths that could not be removed, with the error codes
  */
 export async function takeAway(
-  machine: Machine,
+  machine: Host,
   { definition }: Pick<Plan, 'definition'>,
   programs: readonly string[],
 ): Promise<string[]> {
@@ -81,7 +81,7 @@ export async function takeAway(
   return left
 }
 
-async function start(machine: Machine, { definition }: Plan): Promise<void> {
+async function start(machine: Host, { definition }: Plan): Promise<void> {
   const look = `Look at the log: ${definition.log}`
   for (const words of definition.start) await demand(machine, words, look)
   if (definition.startWaits) return
@@ -94,7 +94,7 @@ async function start(machine: Machine, { definition }: Plan): Promise<void> {
 }
 
 /** Rolls back after a failed upgrade and returns the message about the result. */
-async function backTo(machine: Machine, former: Former, begun: boolean): Promise<string> {
+async function backTo(machine: Host, former: Former, begun: boolean): Promise<string> {
   const faults = putBack(machine, former)
   if (faults.length > 0)
     return `The installation from before could not be put back:\n${faults.join('\n')}`
@@ -110,7 +110,7 @@ async function backTo(machine: Machine, former: Former, begun: boolean): Promise
  * @returns whether the service was installed before
  * @throws StartError of the step that failed, after the removal or the rollback
  */
-export async function install(machine: Machine, plan: Plan): Promise<{ wasThere: boolean }> {
+export async function install(machine: Host, plan: Plan): Promise<{ wasThere: boolean }> {
   const { definition, copy, beside } = plan
   const { file } = definition
   for (const { words, remedy } of definition.demands) await demand(machine, words, remedy)

@@ -41,7 +41,7 @@ export interface Seen {
   readonly isLink: boolean
 }
 
-export interface Machine {
+export interface Host {
   readonly platform: NodeJS.Platform
   /** The user’s id; null if the system has none. */
   readonly uid: number | null
@@ -124,7 +124,7 @@ function withSanePath(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...env, PATH: folders.join(':') || '/usr/bin:/bin:/usr/sbin:/sbin' }
 }
 
-const run: Machine['run'] = ([program, ...words], env = {}) =>
+const run: Host['run'] = ([program, ...words], env = {}) =>
   new Promise((resolve) => {
     const options = {
       env: withSanePath({ ...process.env, ...env }),
@@ -143,7 +143,7 @@ const run: Machine['run'] = ([program, ...words], env = {}) =>
  * Returns the machine of this process.
  * @param root a prefix for every path that is read or written, for an installation into a folder
  */
-export function thisMachine(env: NodeJS.ProcessEnv, root = ''): Machine {
+export function thisMachine(env: NodeJS.ProcessEnv, root = ''): Host {
   const at = (path: string) => root + path
   return {
     platform: process.platform,

@@ -3,7 +3,7 @@
  */
 import { posix } from 'node:path'
 import { StartError } from '../../errors.ts'
-import type { Machine } from './machine.ts'
+import type { Host } from './machine.ts'
 
 /** Returns a path and all its parents, from the root on. */
 const waysTo = (path: string): string[] =>
@@ -13,7 +13,7 @@ const waysTo = (path: string): string[] =>
  * Checks the file of a program, if it exists, and every folder above it.
  * @throws StartError stateUnsafe with the command that corrects the owner or mode
  */
-export function requireOwnPlace(machine: Pick<Machine, 'look'>, path: string): void {
+export function requireOwnPlace(machine: Pick<Host, 'look'>, path: string): void {
   for (const step of waysTo(path)) {
     const seen = machine.look(step)
     if (seen === null) return

@@ -4,7 +4,7 @@
  * The messages about it state what was checked afterwards.
  */
 import { type Definition, waiting } from './definition.ts'
-import type { Machine } from './machine.ts'
+import type { Host } from './machine.ts'
 
 /**
  * Returns the path for the copy of the previous program.
@@ -29,7 +29,7 @@ export interface Former {
  * Copies the program at a path.
  * @returns the path of the copy; null if there is no program, or a link with a missing target
  */
-export function keepProgram(machine: Machine, place: string): string | null {
+export function keepProgram(machine: Host, place: string): string | null {
   if (machine.look(place) === null) return null
   const kept = keptOf(place)
   try {
@@ -42,7 +42,7 @@ export function keepProgram(machine: Machine, place: string): string | null {
 }
 
 /** Removes the copy. If that fails, the next installation replaces it. */
-export function forgetProgram(machine: Machine, kept: string | null): void {
+export function forgetProgram(machine: Host, kept: string | null): void {
   try {
     if (kept !== null) machine.remove(kept)
   } catch {
@@ -51,7 +51,7 @@ export function forgetProgram(machine: Machine, kept: string | null): void {
 }
 
 /** Restores the files. Returns a message for each that could not be restored. */
-export function putBack(machine: Machine, { program, file }: Former): string[] {
+export function putBack(machine: Host, { program, file }: Former): string[] {
   const faults: string[] = []
   const attempt = (work: () => void, fault: string) => {
     try {
@@ -79,7 +79,7 @@ export function putBack(machine: Machine, { program, file }: Former): string[] {
  * Starts the previous service again.
  * @returns its state, as the end of a sentence
  */
-export async function startAgain(machine: Machine, { definition }: Former): Promise<string> {
+export async function startAgain(machine: Host, { definition }: Former): Promise<string> {
   const { before, end, start, startWaits, health, ask } = definition
   for (const words of startWaits ? before : [...before, ...end]) await machine.run(words)
   const steps = start.map((words) => ({ words, env: {} }))

@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { StartError } from '../../errors.ts'
-import type { Machine } from './machine.ts'
+import type { Host } from './machine.ts'
 import { SYSTEM_SETTINGS, SYSTEM_STATE } from './systemd.ts'
 
 export const SEALING_KEY = `${SYSTEM_SETTINGS}/key`
@@ -18,7 +18,7 @@ const ENCRYPTED = `${SEALING_KEY}.cred`
  * @returns whether the key was created
  * @throws StartError keychain if there are sealed secrets and their key is missing
  */
-export function makeSealingKey(machine: Machine): boolean {
+export function makeSealingKey(machine: Host): boolean {
   if ([SEALING_KEY, ENCRYPTED].some((path) => machine.look(path) !== null)) return false
   const own = Buffer.from(machine.read(`${SYSTEM_STATE}/keychain.key`) ?? []).toString('latin1')
   const isKey = /^[0-9a-f]{64}\n?$/.test(own)

@@ -8,7 +8,7 @@ import { StartError } from '../../errors.ts'
 import type { Definition, ServicePlatform, CommandWords } from './definition.ts'
 import { fromEnvironmentFile } from './environment-file.ts'
 import { fromPropertyList } from './property-list.ts'
-import type { Machine } from './machine.ts'
+import type { Host } from './machine.ts'
 import { STATE_LINK, SYSTEM_STATE } from './systemd.ts'
 
 /** The variables that determine the state folder. */
@@ -19,7 +19,7 @@ const IN_DROP_IN = /SVC_STATE_DIR|STATE_DIRECTORY|XDG_STATE_HOME|\bHOME=|Environ
  * Reads a file; returns no bytes if it is missing.
  * @throws StartError configuration if the file cannot be read
  */
-function contentOf(machine: Machine, path: string): Uint8Array {
+function contentOf(machine: Host, path: string): Uint8Array {
   try {
     return machine.read(path) ?? new Uint8Array()
   } catch (cause) {
@@ -35,7 +35,7 @@ function contentOf(machine: Machine, path: string): Uint8Array {
  * Rejects drop-ins that set a folder.
  * @throws StartError configuration
  */
-function requireNoDropIn(machine: Machine, { file, settings }: Definition): void {
+function requireNoDropIn(machine: Host, { file, settings }: Definition): void {
   for (const name of machine.list(`${file.path}.d`)) {
     const path = `${file.path}.d/${name}`
     if (
@@ -51,7 +51,7 @@ function requireNoDropIn(machine: Machine, { file, settings }: Definition): void
 }
 
 /** Returns the variables that the user’s systemd passes to each of its services. */
-async function environmentOfManager(machine: Machine, { demands }: Definition) {
+async function environmentOfManager(machine: Host, { demands }: Definition) {
   const words: CommandWords = ['systemctl', '--user', 'show-environment']
   const { code, out } = await machine.run(words)
   if (code !== 0) throw new StartError('failed', demands[0]?.remedy ?? words.join(' '))
@@ -67,7 +67,7 @@ async function environmentOfManager(machine: Machine, { demands }: Definition) {
 }
 
 async function environmentOf(
-  machine: Machine,
+  machine: Host,
   platform: ServicePlatform,
   definition: Definition,
   list?: Uint8Array,
@@ -87,7 +87,7 @@ async function environmentOf(
  * @throws StartError with a remedy, if the settings are ambiguous
  */
 export async function stateDirOf(
-  machine: Machine,
+  machine: Host,
   platform: ServicePlatform,
   definition: Definition,
   list?: Uint8Array,
@@ -109,7 +109,7 @@ export async function stateDirOf(
  * Returns it unchanged if the folder cannot be determined.
  */
 export async function askedThere(
-  machine: Machine,
+  machine: Host,
   platform: ServicePlatform,
   definition: Definition,
   list?: Uint8Array,

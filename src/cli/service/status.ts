@@ -2,7 +2,7 @@
  * The status of the service: the state that its manager reports, and whether the daemon answers.
  */
 import type { Definition, ServiceState } from './definition.ts'
-import type { Machine } from './machine.ts'
+import type { Host } from './machine.ts'
 
 export interface ServiceReport extends ServiceState {
   /** The file that defines the service; null if it is not installed. */
@@ -11,7 +11,7 @@ export interface ServiceReport extends ServiceState {
 }
 
 /** Queries the manager, and also the daemon if the manager reports that it runs. */
-export async function reportOf(machine: Machine, definition: Definition): Promise<ServiceReport> {
+export async function reportOf(machine: Host, definition: Definition): Promise<ServiceReport> {
   const { file, ask, health } = definition
   const isThere = machine.look(file.path) !== null
   const standing = definition.standing(await machine.run(ask))

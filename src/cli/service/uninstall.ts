@@ -7,7 +7,7 @@ import { type ServiceSettings, type ServicePlatform, unitPath } from './definiti
 import { definitionOf } from './definitions.ts'
 import { takeAway } from './install.ts'
 import { keptOf } from './previous.ts'
-import type { Machine } from './machine.ts'
+import type { Host } from './machine.ts'
 import { STATE_LINK, SYSTEM_STATE } from './systemd.ts'
 
 /** The files that the service reads in its settings folder. */
@@ -26,7 +26,7 @@ export interface Gone {
  * @param wanted the input of the definition; its program is ignored
  */
 export async function uninstall(
-  machine: Machine,
+  machine: Host,
   platform: ServicePlatform,
   wanted: ServiceSettings,
 ): Promise<Gone> {
@@ -68,7 +68,7 @@ export type Purge = (
  * @throws the errors of `purge`
  */
 export async function purgeAll(
-  machine: Machine,
+  machine: Host,
   {
     stateDir,
     keeps,

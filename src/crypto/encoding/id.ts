@@ -7,7 +7,7 @@ import { randomBytes } from '@noble/hashes/utils.js'
 import { requireThat } from '../refusal.ts'
 
 /** The prefixes of the ids that enter signatures and key derivations. */
-export const PREFIX = {
+export const ID_PREFIX = {
   account: 'acc_',
   device: 'dev_',
   connection: 'con_',

@@ -1,7 +1,8 @@
 /** Foreign text inside a message: one line, of limited length, without control characters. */
+import { UNSHOWABLE } from './unshowable.ts'
 
-/** Characters that JSON leaves unescaped and that move a cursor or reorder the displayed text. */
-const UNSAFE = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
+/** The line feeds in JSON are those between its lines. */
+const UNSAFE = new RegExp(String.raw`(?!\n)[${UNSHOWABLE}]`, 'gu')
 /** In UTF-16 code units. */
 const LONGEST = 40
 

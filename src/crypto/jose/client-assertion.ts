@@ -4,7 +4,7 @@
  * each `jti` for as long as it could be sent again.
  */
 import type { KeyPair } from '../device-keys.ts'
-import { PREFIX } from '../encoding/id.ts'
+import { ID_PREFIX } from '../encoding/id.ts'
 import { thumbprint, type PublicJwk } from './jwk.ts'
 import type { Json } from '../encoding/json.ts'
 import type { Compact } from './jws.ts'
@@ -19,7 +19,7 @@ import {
   signJwt,
   verifyJwt,
 } from './jwt.ts'
-import { id, natural, text, type MemberKind } from '../logs/payload.ts'
+import { idWithPrefix, natural, string, type MemberKind } from '../logs/payload.ts'
 import { requireThat } from '../refusal.ts'
 
 /**
@@ -28,7 +28,7 @@ import { requireThat } from '../refusal.ts'
  */
 const LONGEST_S = 300
 
-const machine = id(PREFIX.machine)
+const machine = idWithPrefix(ID_PREFIX.machine)
 
 /** The client data in an assertion, before verification. */
 export type ClaimedClient = {
@@ -102,19 +102,19 @@ function parse(assertion: string): Compact {
   const jwt = parseJwt(assertion, [], ['typ', 'kid'])
   // RFC 7519 section 5.1: optional, but no other kind of token may serve as an assertion.
   const { header } = jwt
-  const fits = !header.has('typ') || text(header.get('typ')!).toUpperCase() === 'JWT'
+  const fits = !header.has('typ') || string(header.get('typ')!).toUpperCase() === 'JWT'
   requireThat(fits, 'wrong_typ', 'typ is JWT')
   return jwt
 }
 
 function clientOf(jwt: Compact): ClaimedClient {
-  const kid = jwt.header.has('kid') ? text(jwt.header.get('kid')!) : null
+  const kid = jwt.header.has('kid') ? string(jwt.header.get('kid')!) : null
   const sub = claim(jwt, 'sub', machine) // RFC 7523 section 3, item 2B
   // Item 1.
-  requireThat(claim(jwt, 'iss', text) === sub, 'sub_mismatch', 'iss and sub are the machine')
+  requireThat(claim(jwt, 'iss', string) === sub, 'sub_mismatch', 'iss and sub are the machine')
   return { machine: sub, kid }
 }
 
 /** RFC 7519 section 4.1.3: one name or several. */
 const texts: MemberKind<string[]> = (value: Json) =>
-  (Array.isArray(value) ? value : [value]).map(text)
+  (Array.isArray(value) ? value : [value]).map(string)

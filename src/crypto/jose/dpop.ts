@@ -21,11 +21,11 @@ import {
   signJwt,
   verifyJwt,
 } from './jwt.ts'
-import { natural, record, text } from '../logs/payload.ts'
+import { natural, record, string } from '../logs/payload.ts'
 import { requireThat } from '../refusal.ts'
 
 const TYP = 'dpop+jwt'
-const readJwk = record({ kty: text, crv: text, x: text })
+const readJwk = record({ kty: string, crv: string, x: string })
 /** RFC 7518 section 6, RFC 8037 section 2: members that hold a private or a symmetric key. */
 const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
@@ -87,17 +87,17 @@ export async function verifyProof(
     thumbprint: thumbprint(jwk),
     jti: claim(jwt, 'jti', jti),
     iat: claim(jwt, 'iat', natural),
-    nonce: optionalClaim(jwt, 'nonce', text), // check 10 is the caller's
+    nonce: optionalClaim(jwt, 'nonce', string), // check 10 is the caller's
   }
   const { method, url, accessToken, now } = expected
   // Check 8.
-  requireThat(claim(jwt, 'htm', text) === method, 'wrong_htm', 'a proof for another method')
-  const target = targetOf(claim(jwt, 'htu', text))
+  requireThat(claim(jwt, 'htm', string) === method, 'wrong_htm', 'a proof for another method')
+  const target = targetOf(claim(jwt, 'htu', string))
   // Check 9.
   requireThat(target !== null && target === targetOf(url), 'wrong_htu', 'a proof for another URL')
   const fresh = Math.abs(found.iat - now) <= LEEWAY_S
   requireThat(fresh, 'wrong_iat', `iat is more than ${LEEWAY_S} s from the time here`) // check 11
-  checkAth(optionalClaim(jwt, 'ath', text), accessToken) // check 12
+  checkAth(optionalClaim(jwt, 'ath', string), accessToken) // check 12
   return found
 }
 

@@ -57,7 +57,7 @@ export function parseCompact(text: string): Compact {
 }
 
 /** Returns the hash of an entry: SHA-256 over its ASCII JWS, 32 bytes. */
-export function hashOf(jws: string): Uint8Array {
+export function entryHash(jws: string): Uint8Array {
   return sha256(utf8ToBytes(jws))
 }
 

@@ -9,7 +9,7 @@ import { encodeBase64url } from '../encoding/base64url.ts'
 import { jwkForm, type PublicJwk } from './jwk.ts'
 import { parseCompact, type Compact } from './jws.ts'
 import { signCompact } from './jws-signature.ts'
-import { text, type MemberKind } from '../logs/payload.ts'
+import { string, type MemberKind } from '../logs/payload.ts'
 import { inMessage } from '../encoding/quoted.ts'
 import { requireThat } from '../refusal.ts'
 
@@ -88,7 +88,7 @@ export function optionalClaim<T>(jwt: Compact, name: string, kind: MemberKind<T>
 
 /** `jti`, which a verifier stores to reject a second use: 1 to 200 characters. */
 export const jti: MemberKind<string> = (value) => {
-  const { length } = text(value)
+  const { length } = string(value)
   requireThat(length >= 1 && length <= 200, 'bad_jti', 'jti has 1 to 200 characters')
   return value as string
 }

@@ -4,8 +4,8 @@
  * continue the log that this device verified before.
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
-import { hashOf } from '../jose/jws.ts'
-import { requireThat, Refusal, type Reason } from '../refusal.ts'
+import { entryHash } from '../jose/jws.ts'
+import { requireThat, Refusal, type RefusalReason } from '../refusal.ts'
 
 /**
  * The highest place verified before: `head` is the hash of entry `seq`, 32 bytes. Each entry
@@ -20,7 +20,7 @@ export type KnownPlace = { seq: number; head: Uint8Array; heads?: readonly Uint8
  */
 export function lastPlace(entries: readonly string[]): KnownPlace | undefined {
   const last = entries.at(-1)
-  return last === undefined ? undefined : { seq: entries.length - 1, head: hashOf(last) }
+  return last === undefined ? undefined : { seq: entries.length - 1, head: entryHash(last) }
 }
 
 /** `prev` of the entry with seq 0. */
@@ -79,7 +79,7 @@ export type Rules<E extends { seq: number; prev: string }, S> = {
     proven: boolean,
   ) => Generator<void, S, void>
   /** The reason for two valid successors of one `prev`. */
-  forked: Reason
+  forked: RefusalReason
 }
 
 type Followed<S> = { state: S; heads: Uint8Array[] }
@@ -149,7 +149,7 @@ function* walk<E extends { seq: number; prev: string }, S>(
         'prev_mismatch',
         `entry ${seq} does not follow the one before`,
       )
-      const hash = hashOf(jws)
+      const hash = entryHash(jws)
       if (seq < index) {
         // Only now: an invalid second successor is no fork, and is rejected for its own fault.
         const before = yield* stateBefore(seq, entries, heads, rules)

@@ -4,18 +4,18 @@
  * without its consent, nor use one consent twice.
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
-import { PREFIX } from '../encoding/id.ts'
+import { ID_PREFIX } from '../encoding/id.ts'
 import { parseJws, type ParsedJws } from '../jose/jws.ts'
 import { signJws } from '../jose/jws-signature.ts'
 import { type KeyLog, signerAt, verifySignedBy } from './key-log.ts'
-import { accountId, base64url, id, natural, payload, place } from './payload.ts'
-import { requireThat, onRefusal, Refusal, type Reason } from '../refusal.ts'
+import { accountId, base64url, idWithPrefix, natural, payload, place } from './payload.ts'
+import { requireThat, onRefusal, Refusal, type RefusalReason } from '../refusal.ts'
 
 const readPayload = payload({
-  connection: id(PREFIX.connection),
+  connection: idWithPrefix(ID_PREFIX.connection),
   inviter: accountId,
   account: accountId,
-  device: id(PREFIX.device),
+  device: idWithPrefix(ID_PREFIX.device),
   key_log: place,
   roster_head: base64url(32),
   at: natural,
@@ -107,7 +107,7 @@ export function verifyConsent(
 const asBadConsent = <T>(work: () => T): T => asReason('bad_consent', work)
 
 /** Replaces the reason of every refusal, with the refusal as the cause. */
-function asReason<T>(reason: Reason, work: () => T): T {
+function asReason<T>(reason: RefusalReason, work: () => T): T {
   return onRefusal(
     work,
     (cause) => new Refusal(reason, `the consent: ${cause.message}`, {}, { cause }),

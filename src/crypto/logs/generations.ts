@@ -5,7 +5,7 @@
 import { decodeBase64url } from '../encoding/base64url.ts'
 import { rawKeys, publicKeyBytes } from '../device-public-keys.ts'
 import { labelled, u64be } from '../encoding/hash-input.ts'
-import { parseId, PREFIX } from '../encoding/id.ts'
+import { parseId, ID_PREFIX } from '../encoding/id.ts'
 import { isSignature } from '../jose/jws-signature.ts'
 import type { RecoveryEntry, ResetEntry } from './key-log-form.ts'
 import { requireThat, Refusal } from '../refusal.ts'
@@ -227,12 +227,12 @@ export function recoveryInput(entry: Vouched): Uint8Array {
   const op = entry.op === 'reset' ? 1 : 2
   const body =
     entry.op === 'reset'
-      ? [parseId(PREFIX.device, entry.device), publicKeyBytes(rawKeys(entry.keys))]
+      ? [parseId(ID_PREFIX.device, entry.device), publicKeyBytes(rawKeys(entry.keys))]
       : [decodeBase64url(entry.key.x)]
   return labelled(
     'countersign/v2/recovery-sig',
     Uint8Array.of(op),
-    parseId(PREFIX.account, entry.account),
+    parseId(ID_PREFIX.account, entry.account),
     u64be(entry.seq),
     decodeBase64url(entry.prev),
     ...body,

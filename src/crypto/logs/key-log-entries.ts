@@ -11,12 +11,12 @@ import { publicKeys, type DeviceKeyPairs, type KeyPair } from '../device-keys.ts
 import { rawKeys, type LoggedKeys } from '../device-public-keys.ts'
 import { recoveryInput, type Vouched } from './generations.ts'
 import { thumbprint } from '../jose/jwk.ts'
-import { hashOf } from '../jose/jws.ts'
+import { entryHash } from '../jose/jws.ts'
 import { signJws } from '../jose/jws-signature.ts'
 import { verifyKeyLog, type KeyLog } from './key-log.ts'
 
 /** An active device that signs: its id, the thumbprint and the seed (32 bytes) of its key. */
-export type Signed = { by: string; kid: string; seed: Uint8Array; at: number }
+export type DeviceSigner = { by: string; kid: string; seed: Uint8Array; at: number }
 /** A device that signs for itself. */
 export type SelfSigned = { device: string; keys: DeviceKeyPairs; at: number }
 /** A recovery key, or `recovery_sig` as that key made it elsewhere (`vouchFor`). */
@@ -45,7 +45,7 @@ export function addFirst({ salt, ...of }: { salt: Uint8Array } & SelfSigned): {
  * @throws Refusal as `verifyKeyLog`; `bad_length` for the seed
  */
 export function addDevice(
-  of: { log: KeyLog; device: { id: string; keys: LoggedKeys } } & Signed,
+  of: { log: KeyLog; device: { id: string; keys: LoggedKeys } } & DeviceSigner,
 ): string {
   const { log, device, ...by } = of
   return nextEntry(placeIn(log), { op: 'add', device: device.id, keys: device.keys }, by)
@@ -55,7 +55,7 @@ export function addDevice(
  * Returns the next entry of `log`, with which an active device revokes another one, or itself.
  * @throws Refusal as `addDevice`
  */
-export function revokeDevice(of: { log: KeyLog; device: string } & Signed): string {
+export function revokeDevice(of: { log: KeyLog; device: string } & DeviceSigner): string {
   const { log, device, ...by } = of
   return nextEntry(placeIn(log), { op: 'revoke', device }, by)
 }
@@ -65,7 +65,7 @@ export function revokeDevice(of: { log: KeyLog; device: string } & Signed): stri
  * entry names the key by its id.
  * @throws Refusal as `addDevice`
  */
-export function renewSealKey(of: { log: KeyLog; seal: string } & Signed): string {
+export function renewSealKey(of: { log: KeyLog; seal: string } & DeviceSigner): string {
   const { log, seal, ...by } = of
   return nextEntry(placeIn(log), { op: 'renew', device: by.by, seal }, by)
 }
@@ -76,7 +76,7 @@ export function renewSealKey(of: { log: KeyLog; seal: string } & Signed): string
  * @throws Refusal as `addDevice`
  */
 export function nameRecoveryKey(
-  of: { log: KeyLog; key: KeyPair['jwk']; inForce?: Recovery } & Signed,
+  of: { log: KeyLog; key: KeyPair['jwk']; inForce?: Recovery } & DeviceSigner,
 ): string {
   const { log, key, inForce, ...by } = of
   const place = placeIn(log)
@@ -128,7 +128,7 @@ const placeIn = (log: KeyLog): Place => ({ ...placeAfter(log.account, log.entrie
 
 function placeAfter(account: string, before: readonly string[]): Place {
   const last = before.at(-1)
-  const prev = last === undefined ? NO_PREV : encodeBase64url(hashOf(last))
+  const prev = last === undefined ? NO_PREV : encodeBase64url(entryHash(last))
   return { before, chain: { account, seq: before.length, prev } }
 }
 
@@ -141,7 +141,7 @@ type What = Partial<Record<'device' | 'salt' | 'seal' | 'recovery_sig', string>>
 function nextEntry(
   { before, known, chain }: Place,
   what: What,
-  { by, kid, seed, at }: Signed,
+  { by, kid, seed, at }: DeviceSigner,
 ): string {
   const { op, device, keys, salt, seal, key, recovery_sig } = what
   const members = { op, device, keys, salt, seal, key, recovery_sig }

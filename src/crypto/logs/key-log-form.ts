@@ -3,14 +3,14 @@
  * uses. `key-log-ops.ts` checks whether an entry may follow the ones before it.
  */
 import { requirePlace } from './chain.ts'
-import { PREFIX } from '../encoding/id.ts'
+import { ID_PREFIX } from '../encoding/id.ts'
 import type { PublicJwk } from '../jose/jwk.ts'
 import { parseJws, type ParsedJws } from '../jose/jws.ts'
 import {
   accountId,
   base64url,
   exactly,
-  id,
+  idWithPrefix,
   natural,
   oneOf,
   payload,
@@ -26,7 +26,7 @@ export type Op = (typeof NAMES)[number]
 
 /** The optional members, and the whole payload, with public keys read by `jwk`. */
 const optional = (jwk: MemberKind<PublicJwk>) => ({
-  device: id(PREFIX.device),
+  device: idWithPrefix(ID_PREFIX.device),
   keys: record({ sign: jwk, seal: base64url(32), auth: jwk }),
   salt: base64url(32),
   seal: base64url(32),
@@ -40,7 +40,7 @@ const payloadOf = (jwk: MemberKind<PublicJwk>) =>
       seq: natural,
       prev: base64url(32),
       op: oneOf(NAMES, 'bad_op'),
-      by: id(PREFIX.device),
+      by: idWithPrefix(ID_PREFIX.device),
       at: natural,
     },
     optional(jwk),

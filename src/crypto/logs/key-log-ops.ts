@@ -7,11 +7,11 @@ import { thumbprint } from '../jose/jwk.ts'
 import type { ParsedJws } from '../jose/jws.ts'
 import { verifyJws } from '../jose/jws-signature.ts'
 import type { KeyLogEntry, EntryOf, FirstEntry, ResetEntry } from './key-log-form.ts'
-import { requireThat, type Reason } from '../refusal.ts'
+import { requireThat, type RefusalReason } from '../refusal.ts'
 
 type Renewal = { readonly seq: number; readonly seal: string }
 
-export type Device = {
+export type LoggedDevice = {
   readonly id: string
   /** The keys with which it was added. */
   readonly keys: LoggedKeys
@@ -31,7 +31,7 @@ export type Device = {
 /** The collections only grow, so that entries extend them in place. */
 export type KeyLogState = {
   /** In order of addition. A revoked device keeps its place. */
-  readonly devices: Map<string, Device & { readonly renewals: Renewal[] }>
+  readonly devices: Map<string, LoggedDevice & { readonly renewals: Renewal[] }>
   /** The ids of the unrevoked ones. */
   readonly active: Set<string>
   readonly generations: Generation[]
@@ -45,7 +45,7 @@ export type KeyLogState = {
  * @throws Refusal `unknown_signer` if the log does not name it by then, `revoked_signer` if it
  *   is revoked by then
  */
-export function signerAt<D extends Pick<Device, 'addedAt' | 'revokedAt'>>(
+export function signerAt<D extends Pick<LoggedDevice, 'addedAt' | 'revokedAt'>>(
   { devices }: { readonly devices: ReadonlyMap<string, D> },
   device: string,
   seq: number,
@@ -130,7 +130,7 @@ function firstState(entry: FirstEntry, proven: boolean): KeyLogState {
 /** Checks the first entry or a reset, which name a device that signs for itself. */
 function verifySelfSigned(
   entry: EntryOf<'add'> | ResetEntry,
-  otherwise: Reason,
+  otherwise: RefusalReason,
   proven: boolean,
 ): void {
   const kid = thumbprint(entry.keys.sign)

@@ -6,11 +6,11 @@
 import { runToEnd, follow, type KnownPlace } from './chain.ts'
 import { keyInForce, type Generations, type Vouchers } from './generations.ts'
 import { readKeyLogEntry, readVerified, type KeyLogEntry } from './key-log-form.ts'
-import { applyKeyLogEntry, type Device, type KeyLogState } from './key-log-ops.ts'
+import { applyKeyLogEntry, type LoggedDevice, type KeyLogState } from './key-log-ops.ts'
 import { requireThat, Refusal } from '../refusal.ts'
 
 export { isLinked, type Generation } from './generations.ts'
-export { signerAt, verifySignedBy, type Device } from './key-log-ops.ts'
+export { signerAt, verifySignedBy, type LoggedDevice } from './key-log-ops.ts'
 
 export type KeyLog = {
   account: string
@@ -29,9 +29,9 @@ export type KeyLog = {
   /** As received. */
   entries: readonly string[]
   /** Every device that the log ever named, by id, in order of addition. */
-  devices: ReadonlyMap<string, Device>
+  devices: ReadonlyMap<string, LoggedDevice>
   /** The unrevoked ones, in order of addition. */
-  active: readonly Device[]
+  active: readonly LoggedDevice[]
 }
 
 /**

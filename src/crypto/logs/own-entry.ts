@@ -1,6 +1,6 @@
 /** A new device's check of the entry that added it (section 3). */
 import { sameKeys, type LoggedKeys } from '../device-public-keys.ts'
-import { generationAt, type Device, type KeyLog } from './key-log.ts'
+import { generationAt, type LoggedDevice, type KeyLog } from './key-log.ts'
 import { requireThat } from '../refusal.ts'
 
 /**
@@ -14,7 +14,7 @@ export function checkOwnEntry(
   log: KeyLog,
   own: { readonly device: string; readonly keys: LoggedKeys },
   seen: number,
-): Device {
+): LoggedDevice {
   const found = log.devices.get(own.device)
   requireThat(found !== undefined, 'not_in_log', 'the key log does not name this device')
   requireThat(

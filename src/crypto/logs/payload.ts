@@ -4,12 +4,12 @@
  * the payload itself, in the form that was signed.
  */
 import { decodeBase64url } from '../encoding/base64url.ts'
-import { isId, PREFIX } from '../encoding/id.ts'
+import { isId, ID_PREFIX } from '../encoding/id.ts'
 import { jwkForm, type PublicJwk } from '../jose/jwk.ts'
 import type { Json, JsonObject } from '../encoding/json.ts'
 import { isSigningKey } from '../jose/jws-signature.ts'
 import { inMessage } from '../encoding/quoted.ts'
-import { requireThat, Refusal, type Reason } from '../refusal.ts'
+import { requireThat, Refusal, type RefusalReason } from '../refusal.ts'
 
 export type MemberKind<T> = (value: Json) => T
 type Shape = Record<string, MemberKind<unknown>>
@@ -84,7 +84,7 @@ export function exactly(entry: object, optional: readonly string[], wanted: read
   }
 }
 
-export const text: MemberKind<string> = (value) => {
+export const string: MemberKind<string> = (value) => {
   requireThat(typeof value === 'string', 'bad_value', 'not a string')
   return value
 }
@@ -116,30 +116,33 @@ export const nullable =
 export const base64url =
   (length?: number): MemberKind<string> =>
   (value) => {
-    const bytes = decodeBase64url(text(value))
+    const bytes = decodeBase64url(string(value))
     requireThat(length === undefined || bytes.length === length, 'bad_value', `not ${length} bytes`)
     return value as string
   }
 
-export const id =
-  (prefix: string, reason: Reason = 'bad_value'): MemberKind<string> =>
+export const idWithPrefix =
+  (prefix: string, reason: RefusalReason = 'bad_value'): MemberKind<string> =>
   (value) => {
-    requireThat(isId(prefix, text(value)), reason, `not an id ${prefix}…`)
+    requireThat(isId(prefix, string(value)), reason, `not an id ${prefix}…`)
     return value as string
   }
 
 /** The id of an account; another id is `not_an_account`. */
-export const accountId = id(PREFIX.account, 'not_an_account')
+export const accountId = idWithPrefix(ID_PREFIX.account, 'not_an_account')
 
 export const oneOf =
-  <const T extends string>(values: readonly T[], reason: Reason = 'bad_value'): MemberKind<T> =>
+  <const T extends string>(
+    values: readonly T[],
+    reason: RefusalReason = 'bad_value',
+  ): MemberKind<T> =>
   (value) => {
     const found = values.find((known) => known === value)
     requireThat(found !== undefined, reason, `not one of ${values.join(', ')}`)
     return found
   }
 
-const jwkMembers = record({ kty: text, crv: text, x: text })
+const jwkMembers = record({ kty: string, crv: string, x: string })
 
 /** A public Ed25519 key: exactly kty, crv, x (see `jwkBytes`). */
 export const signingJwk: MemberKind<PublicJwk> = (value) => {

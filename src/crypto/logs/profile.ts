@@ -2,18 +2,18 @@
  * Signed profiles (section 4a): the name that an account gives itself. It is a claim of the
  * account, but no server can change it.
  */
-import { PREFIX } from '../encoding/id.ts'
-import { hashOf, parseJws } from '../jose/jws.ts'
+import { ID_PREFIX } from '../encoding/id.ts'
+import { entryHash, parseJws } from '../jose/jws.ts'
 import { signJws } from '../jose/jws-signature.ts'
 import { signerAt, verifySignedBy, type KeyLog } from './key-log.ts'
-import { accountId, id, natural, payload, text, type MemberKind } from './payload.ts'
+import { accountId, idWithPrefix, natural, payload, string, type MemberKind } from './payload.ts'
 import { requireThat, Refusal } from '../refusal.ts'
 
 /** Code points of a name. */
 const LONGEST_NAME = 64
 
 const name: MemberKind<string> = (value) => {
-  const length = Array.from(text(value)).length
+  const length = Array.from(string(value)).length
   const fits = length >= 1 && length <= LONGEST_NAME
   requireThat(fits, 'bad_value', `a name has 1 to ${LONGEST_NAME} characters, not ${length}`)
   return value as string
@@ -21,12 +21,12 @@ const name: MemberKind<string> = (value) => {
 
 const readPayload = payload({
   account: accountId,
-  device: id(PREFIX.device),
+  device: idWithPrefix(ID_PREFIX.device),
   n: natural,
   name,
 })
 
-export type Profile = ReturnType<typeof readPayload>
+export type SignedProfile = ReturnType<typeof readPayload>
 
 /**
  * Signs a profile. Returns the JWS.
@@ -38,8 +38,8 @@ export function signProfile({
   kid,
   seed,
   ...of
-}: Omit<Profile, 'v'> & { kid: string; seed: Uint8Array }): string {
-  const jws = signJws('profile+jws', kid, { v: 2, ...of } satisfies Profile, seed)
+}: Omit<SignedProfile, 'v'> & { kid: string; seed: Uint8Array }): string {
+  const jws = signJws('profile+jws', kid, { v: 2, ...of } satisfies SignedProfile, seed)
   readPayload(parseJws(jws, 'profile+jws').payload)
   return jws
 }
@@ -48,7 +48,7 @@ export function signProfile({
  * Reads a profile without verifying it.
  * @throws Refusal as `parseJws` and payloads
  */
-export const readProfile = (jws: string): Profile =>
+export const readProfile = (jws: string): SignedProfile =>
   readPayload(parseJws(jws, 'profile+jws').payload)
 
 /**
@@ -56,7 +56,7 @@ export const readProfile = (jws: string): Profile =>
  * @throws Refusal as `parseJws` and payloads; `wrong_account`, `unknown_signer`,
  *   `revoked_signer`, `kid_mismatch`, `bad_signature`
  */
-export function verifyProfile(jws: string, log: KeyLog): Profile {
+export function verifyProfile(jws: string, log: KeyLog): SignedProfile {
   const parsed = parseJws(jws, 'profile+jws')
   const profile = readPayload(parsed.payload)
   requireThat(profile.account === log.account, 'wrong_account', 'a profile of another account')
@@ -71,19 +71,19 @@ export function verifyProfile(jws: string, log: KeyLog): Profile {
  * @throws Refusal as `verifyProfile`; `not_newer` unless `n` is higher or, at equal `n`, the
  *   SHA-256 of the JWS is lower
  */
-export function replaceProfile(kept: string | null, jws: string, log: KeyLog): Profile {
+export function replaceProfile(kept: string | null, jws: string, log: KeyLog): SignedProfile {
   const profile = verifyProfile(jws, log)
   const before = kept === null ? null : stillValid(kept, log)
   const isNewer =
     kept === null ||
     before === null ||
     profile.n > before.n ||
-    (profile.n === before.n && isBelow(hashOf(jws), hashOf(kept)))
+    (profile.n === before.n && isBelow(entryHash(jws), entryHash(kept)))
   requireThat(isNewer, 'not_newer', `there is a profile ${before?.n} already`)
   return profile
 }
 
-function stillValid(jws: string, log: KeyLog): Profile | null {
+function stillValid(jws: string, log: KeyLog): SignedProfile | null {
   try {
     return verifyProfile(jws, log)
   } catch (error) {

@@ -3,20 +3,20 @@
  * the places where it may be in a roster. Nothing here needs another entry.
  */
 import { requirePlace } from './chain.ts'
-import { PREFIX } from '../encoding/id.ts'
+import { ID_PREFIX } from '../encoding/id.ts'
 import { parseJws, type ParsedJws } from '../jose/jws.ts'
 import {
   accountId,
   base64url,
   epochNumber,
   exactly,
-  id,
+  idWithPrefix,
   natural,
   oneOf,
   payload,
   place,
   record,
-  text,
+  string,
   type MemberKind,
 } from './payload.ts'
 import { requireThat } from '../refusal.ts'
@@ -54,22 +54,22 @@ const OPTIONAL = {
   member: accountId,
   member_log: place,
   role: oneOf(['owner', 'member']),
-  consent: text,
+  consent: string,
   k_commit: base64url(32),
   logs: logRows,
-  replaces: id(PREFIX.connection),
+  replaces: idWithPrefix(ID_PREFIX.connection),
 }
 type Optional = keyof typeof OPTIONAL
 
 const readPayload = payload(
   {
-    connection: id(PREFIX.connection),
+    connection: idWithPrefix(ID_PREFIX.connection),
     seq: natural,
     epoch: epochNumber,
     prev: base64url(32),
     op: oneOf(NAMES, 'bad_op'),
     actor: accountId,
-    device: id(PREFIX.device),
+    device: idWithPrefix(ID_PREFIX.device),
     actor_log: place,
     at: natural,
   },

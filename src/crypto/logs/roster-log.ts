@@ -4,7 +4,7 @@
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { runToEnd, follow, type KnownPlace, requirePlaces } from './chain.ts'
-import { hashOf } from '../jose/jws.ts'
+import { entryHash } from '../jose/jws.ts'
 import { requireThat } from '../refusal.ts'
 import { readRosterEntry, type RosterEntry } from './roster-form.ts'
 import { applyRosterEntry, type KeyLogs, type RosterState } from './roster-ops.ts'
@@ -79,7 +79,7 @@ export function* verifyingRoster(
  * verified. `verifyRoster` needs the key logs of these accounts.
  * @throws Refusal as `requirePlaces`, `parseJws` and the payload
  */
-export function accountsOf(entries: readonly string[]): string[] {
+export function accountsInRoster(entries: readonly string[]): string[] {
   requirePlaces(entries)
   const named = entries.flatMap((text) => {
     const { actor, member } = readRosterEntry(text)
@@ -138,7 +138,7 @@ const isExitOf = ({ op, actor, member: named }: RosterEntry, member: string): bo
  */
 export function isFreshHead(entries: readonly string[], account: string, head: string): boolean {
   for (const text of entries.toReversed()) {
-    if (encodeBase64url(hashOf(text)) === head) return true
+    if (encodeBase64url(entryHash(text)) === head) return true
     if (isExitOf(readRosterEntry(text), account)) return false
   }
   return false

@@ -5,8 +5,8 @@
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { verifyConsent } from './consent.ts'
 import { generationAt, isLinked, signerAt, verifySignedBy } from './key-log.ts'
-import type { Device, KeyLog } from './key-log.ts'
-import { requireThat, type Reason } from '../refusal.ts'
+import type { LoggedDevice, KeyLog } from './key-log.ts'
+import { requireThat, type RefusalReason } from '../refusal.ts'
 import { FORMS, MOST_MEMBERS } from './roster-form.ts'
 import type { RosterEntry, OpName, Payload, RosterRole } from './roster-form.ts'
 
@@ -168,7 +168,7 @@ function requireEpoch({ op, epoch }: RosterEntry, before: number): void {
 function opened(
   { actor: account, k_commit, actor_log: { seq }, replaces }: RosterEntry,
   hash: Uint8Array,
-  { generation }: Device,
+  { generation }: LoggedDevice,
 ): RosterState {
   const owner: RosterMember = { account, role: 'owner', logSeq: seq, coveredSeq: seq, generation }
   return {
@@ -190,7 +190,7 @@ function opened(
 function seated(
   { members }: RosterState,
   { actor, actor_log: { seq } }: RosterEntry,
-  { generation }: Device,
+  { generation }: LoggedDevice,
   keyLogs: KeyLogs,
 ): readonly RosterMember[] {
   const seat = memberOf(members, actor)
@@ -255,7 +255,7 @@ function fits({ account, seq, head }: Row, keyLogs: KeyLogs): boolean {
  * Returns the device that signed an entry, unrevoked at the place of its log that the entry
  * names.
  */
-function signerOf(entry: RosterEntry, { keyLogs, proven }: By): Device {
+function signerOf(entry: RosterEntry, { keyLogs, proven }: By): LoggedDevice {
   const log = logAt(keyLogs, entry.actor, entry.actor_log, 'actor_log_mismatch')
   const signer = signerAt(log, entry.device, entry.actor_log.seq)
   verifySignedBy(signer, entry.jws, proven)
@@ -267,7 +267,7 @@ function logAt(
   keyLogs: KeyLogs,
   account: string,
   at: { seq: number; head: string },
-  otherwise: Reason,
+  otherwise: RefusalReason,
 ): KeyLog {
   const log = keyLogs.get(account)
   const head = log?.heads[at.seq]

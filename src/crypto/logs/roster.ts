@@ -23,7 +23,7 @@ export {
 } from './roster-entries.ts'
 export { readRosterEntry, type RosterEntry, type RosterRole } from './roster-form.ts'
 export {
-  accountsOf,
+  accountsInRoster,
   goneSince,
   isFreshHead,
   lastConsentOf,

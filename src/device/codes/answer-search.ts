@@ -4,7 +4,7 @@ import type { OpenChallenge } from './challenges.ts'
 import type { Tally } from './code-intake.ts'
 import { type Pace, SLICE_MS } from './code-schedule.ts'
 import type { Codes } from './codes.ts'
-import { answering } from './expected.ts'
+import { expectedForChallenge } from './expected.ts'
 
 /** The ids that are listed at once: about 0.1 ms. */
 const PAGE = 256
@@ -35,7 +35,7 @@ export async function searchAnswers(
   let page = state.connections.page('', PAGE)
   while (page.length > 0) {
     for (const id of page) {
-      const found = codes.findOf(answering(state, challenge, [id]), indices, now)
+      const found = codes.findOf(expectedForChallenge(state, challenge, [id]), indices, now)
       if (found.hits.length > 0) said.push(id)
       checked += found.checked
       unchecked += found.unchecked

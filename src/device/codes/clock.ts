@@ -11,7 +11,7 @@ import type { Uptime } from './uptime.ts'
  * The clock of the account server; `own` for an embedded one, which shares the clock of this
  * device.
  */
-export type ServerClock = UnauthenticatedClient['clock'] | 'own'
+export type ClockSource = UnauthenticatedClient['clock'] | 'own'
 
 /**
  * Measures the server's clock minus this one, in whole milliseconds. The response is assumed to
@@ -71,7 +71,7 @@ export const isWrong = (clock: ClockState): boolean => clock === 'ahead' || cloc
  *   remedy
  * @throws AppError invalid_state
  */
-export function requireClock(clock: ClockState, source: ServerClock): void {
+export function requireClock(clock: ClockState, source: ClockSource): void {
   if (!isWrong(clock)) return
   const what =
     source === 'own'
@@ -139,7 +139,7 @@ export interface ClockWatch {
  */
 export function newClockWatch(of: {
   meta: Pick<MetaRows, 'get' | 'set'>
-  clock: ServerClock
+  clock: ClockSource
   uptime: Uptime
   boot: string | null
   syncedAt: () => number | null

@@ -5,7 +5,7 @@
 import type { ExternalMemberName } from '../../api/rest/guest-codes.ts'
 import type { Reason } from '../../api/rest/verify.ts'
 import { LABEL, ZERO_HEAD, codeKey } from '../../crypto/code.ts'
-import { PREFIX, parseId } from '../../crypto/encoding/id.ts'
+import { ID_PREFIX, parseId } from '../../crypto/encoding/id.ts'
 import type { Hold } from '../../state/connections.ts'
 import type { GuestRow } from '../../state/guests.ts'
 import type { State } from '../../state/state.ts'
@@ -43,14 +43,14 @@ export interface Subject {
  * @returns null where it is not here or was ended
  */
 export function readSubject(state: State, account: string, id: string): Subject | null {
-  return id.startsWith(PREFIX.connection)
+  return id.startsWith(ID_PREFIX.connection)
     ? readConnection(state, account, id)
     : readGuest(state, account, id)
 }
 
 const accountSpeaker = (id: string, name: string, own: string): Speaker => ({
   id,
-  bytes: parseId(PREFIX.account, id),
+  bytes: parseId(ID_PREFIX.account, id),
   self: id === own,
   name,
 })
@@ -62,7 +62,7 @@ function readConnection({ connections }: State, account: string, id: string): Su
   return {
     kind: 'connection',
     id,
-    bytes: parseId(PREFIX.connection, id),
+    bytes: parseId(ID_PREFIX.connection, id),
     name,
     epoch,
     head,
@@ -83,7 +83,7 @@ const externalMemberOf = (row: GuestRow): ExternalMemberName | null =>
 function readGuest({ guests }: State, account: string, id: string): Subject | null {
   const row = guests.get(id)
   if (row?.state !== 'active') return null
-  const bytes = parseId(PREFIX.guest, id)
+  const bytes = parseId(ID_PREFIX.guest, id)
   const { label: name, expires_at: expiresAt } = row
   return {
     kind: 'guest',

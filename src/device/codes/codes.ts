@@ -7,7 +7,7 @@ import { timeAt } from '../../api/fields.ts'
 import type { Identified, Match } from '../../api/rest/verify.ts'
 import { challengeReader } from '../../crypto/challenge.ts'
 import { PERIOD_S, acceptedAt, codeOf, codeReader, windowOf } from '../../crypto/code.ts'
-import { PREFIX, parseId } from '../../crypto/encoding/id.ts'
+import { ID_PREFIX, parseId } from '../../crypto/encoding/id.ts'
 import { wordsAt } from '../../crypto/words.ts'
 import type { ConnectionRow } from '../../state/connections.ts'
 import type { GuestRow } from '../../state/guests.ts'
@@ -134,7 +134,7 @@ export function openCodes(
   account: string,
   pace: Pace = REAL_PACE,
 ): Codes {
-  const own = parseId(PREFIX.account, account)
+  const own = parseId(ID_PREFIX.account, account)
   const spoken = new Map<string, Spoken>()
   const index = newCodeIndex()
   const intake = newIntake({ state, vault, account, index })
@@ -275,7 +275,7 @@ export function openCodes(
       const indices = challengeReader(kc)({
         window,
         speaker: own,
-        listener: parseId(PREFIX.account, listener),
+        listener: parseId(ID_PREFIX.account, listener),
         challenge: word,
         purpose,
       })

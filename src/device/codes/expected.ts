@@ -41,7 +41,7 @@ export function expectedBy(state: State, account: string, expect: Expectation): 
  * @param said the connections to check, for a challenge that is for any connection
  * @throws AppError not_found for a connection that is no longer stored on this device
  */
-export function answering(
+export function expectedForChallenge(
   state: State,
   challenge: OpenChallenge,
   said: readonly string[],

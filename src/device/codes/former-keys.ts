@@ -4,7 +4,7 @@
  * response gives the reason. The vault stores a code key, not K, for 7 days.
  */
 import { acceptedAt, codeOf, codeReader } from '../../crypto/code.ts'
-import { PREFIX, parseId } from '../../crypto/encoding/id.ts'
+import { ID_PREFIX, parseId } from '../../crypto/encoding/id.ts'
 import type { State } from '../../state/state.ts'
 import { type Speaker, type Subject, readSubject } from './code-subjects.ts'
 import type { Vault } from '../identity/vault.ts'
@@ -72,7 +72,7 @@ function speakersUnder(
   const read = codeReader(kc)
   const code = codeOf(indices)
   return accounts.flatMap((account) => {
-    const bytes = parseId(PREFIX.account, account)
+    const bytes = parseId(ID_PREFIX.account, account)
     return acceptedAt(now)
       .filter((window) => codeOf(read(window, bytes)) === code)
       .map((window) => ({ account, window }))

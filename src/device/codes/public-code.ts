@@ -101,9 +101,9 @@ export async function publicWords(device: Needs, at: number): Promise<Profile['p
   if (secret === null) return null
   const { LABEL, PERIOD_S, ZERO_HEAD, codeKey, codeReader, windowOf } =
     await import('../../crypto/code.ts')
-  const { PREFIX, parseId } = await import('../../crypto/encoding/id.ts')
+  const { ID_PREFIX, parseId } = await import('../../crypto/encoding/id.ts')
   const { wordsAt } = await import('../../crypto/words.ts')
-  const speaker = parseId(PREFIX.account, device.identity.account)
+  const speaker = parseId(ID_PREFIX.account, device.identity.account)
   const key = codeKey({
     label: LABEL.public,
     key: secret,

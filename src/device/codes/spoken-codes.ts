@@ -2,7 +2,7 @@
  * The codes of speakers at a time: those for all listeners, or those for one listener and
  * purpose.
  */
-import { type Challenge, challengeReader } from '../../crypto/challenge.ts'
+import { type ChallengeInput, challengeReader } from '../../crypto/challenge.ts'
 import { acceptedAt, codeOf, codeReader } from '../../crypto/code.ts'
 import type { Speaker } from './code-subjects.ts'
 
@@ -10,7 +10,7 @@ import type { Speaker } from './code-subjects.ts'
 export interface Answered {
   /** The index of its word. */
   readonly word: number
-  readonly purpose: Challenge['purpose']
+  readonly purpose: ChallengeInput['purpose']
 }
 
 /** Returns the codes of a speaker in a window, as numbers. */

@@ -1,5 +1,6 @@
 /** Words as a user typed them. */
 import { CUT, withoutKeys } from '../../crypto/encoding/redact.ts'
+import { didYouMean } from '../../crypto/encoding/similar.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import { parseWords } from '../../crypto/words.ts'
 import { AppError } from '../../errors.ts'
@@ -33,7 +34,7 @@ export function asTyped<T>(
       })
     const isKey = withoutKeys(typed) !== typed
     const { word = '', suggestions = [] } = isKey ? { word: CUT } : error.details
-    const nearest = suggestions.length > 0 ? ` ${suggests} ${suggestions.join(', or ')}?` : ''
+    const nearest = didYouMean(suggestions, suggests)
     throw new AppError('unknown_word', `"${word}" is not on the word list.${nearest}`, {
       details: { word, suggestions },
     })

@@ -3,7 +3,12 @@
  * section 5.2): its use is stored before the response is returned.
  */
 import { timeAt } from '../../api/fields.ts'
-import type { Expectation, Identified, LogEntry, Verification } from '../../api/rest/verify.ts'
+import type {
+  Expectation,
+  Identified,
+  VerificationEntry,
+  Verification,
+} from '../../api/rest/verify.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import type { State } from '../../state/state.ts'
 import { type Searched, searchAnswers } from './answer-search.ts'
@@ -11,7 +16,7 @@ import { type Freshness, isEnded, isOfOther, newCertainty } from './freshness.ts
 import type { Challenges } from './challenges.ts'
 import { type Pace, REAL_PACE } from './code-schedule.ts'
 import type { Codes, FormerHit, SpeakerMatches, Hit } from './codes.ts'
-import { type Expected, answering, expectedBy } from './expected.ts'
+import { type Expected, expectedForChallenge, expectedBy } from './expected.ts'
 import { searchFormer } from './former-search.ts'
 import type { Guesses, Trying } from './rate-limit.ts'
 import { threeWords } from './typed-words.ts'
@@ -23,7 +28,7 @@ const REMEMBERED = 2
 /** How words are checked. */
 export interface VerifyOptions {
   /** `local` by default. */
-  readonly method?: LogEntry['method']
+  readonly method?: VerificationEntry['method']
   /** The expected speaker: only their words are checked. */
   readonly expect?: Expectation | undefined
   /** The id of the challenge that the words must answer: others are wrong. Not with `expect`. */
@@ -56,7 +61,10 @@ function outcomeOf({
   conclusive,
   echo,
   replayed,
-}: Pick<Verification, 'verified' | 'conclusive' | 'echo' | 'replayed'>): LogEntry['outcome'] {
+}: Pick<
+  Verification,
+  'verified' | 'conclusive' | 'echo' | 'replayed'
+>): VerificationEntry['outcome'] {
   if (verified) return 'verified'
   if (echo && !replayed) return 'echo'
   return conclusive || replayed ? 'not_verified' : 'inconclusive'
@@ -209,12 +217,13 @@ export function newVerifier(options: {
   ): Promise<Verification> {
     const checked = (everywhere: Searched | null) => {
       waited()
-      const expected = answering(state, challenges.open(id), everywhere?.said ?? [])
+      const expected = expectedForChallenge(state, challenges.open(id), everywhere?.said ?? [])
       const find = (at: number) => ({ ...codes.findOf(expected, indices, at), ...everywhere })
       return check(trying, 'local', expected, find)
     }
     if (challenges.open(id).connection !== null) {
-      const found = () => codes.findOf(answering(state, challenges.open(id), []), indices, now())
+      const found = () =>
+        codes.findOf(expectedForChallenge(state, challenges.open(id), []), indices, now())
       await refreshed(() => found().hits.length > 0, waited)
       return checked(null)
     }
@@ -237,7 +246,7 @@ export function newVerifier(options: {
    */
   function check(
     trying: Trying,
-    method: LogEntry['method'],
+    method: VerificationEntry['method'],
     expected: Expected | null,
     find: (at: number) => SpeakerMatches,
     former: (at: number) => readonly FormerHit[] = () => [],

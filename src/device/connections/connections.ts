@@ -3,7 +3,7 @@ import { MOST_ENVELOPES } from '../../api/device/logs.ts'
 import type { Account } from '../../api/port.ts'
 import type { Connection, Invitee } from '../../api/rest/connections.ts'
 import { randomBytes } from 'node:crypto'
-import { PREFIX } from '../../crypto/encoding/id.ts'
+import { ID_PREFIX } from '../../crypto/encoding/id.ts'
 import { openEntry, verifyRoster } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
 import { type Act, isRefusal } from '../../storage/idempotency.ts'
@@ -86,7 +86,7 @@ async function open(
   act: Act,
 ): Promise<Connection> {
   const { state, identity, requireSession } = device
-  const id = operationId(PREFIX.connection, act)
+  const id = operationId(ID_PREFIX.connection, act)
   // The answer to an earlier attempt was lost, and a sync has fetched the connection since.
   if (state.connections.get(id) !== null) return account.connections.read({ id })
   const kept = readOpening(state, id)

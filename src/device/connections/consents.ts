@@ -10,7 +10,7 @@ import type { Account } from '../../api/port.ts'
 import type { Invitation } from '../../api/rest/invitations.ts'
 import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { signConsent } from '../../crypto/logs/consent.ts'
-import { hashOf } from '../../crypto/jose/jws.ts'
+import { entryHash } from '../../crypto/jose/jws.ts'
 import { type Roster, lastConsentOf } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
 import type { ConsentRow } from '../../state/consents.ts'
@@ -32,7 +32,7 @@ import { dropUnagreed } from '../logs/refused-connections.ts'
 
 const LONGEST_MS = 30 * 24 * 3_600_000
 
-const nameOf = (consent: string) => encodeBase64url(hashOf(consent))
+const nameOf = (consent: string) => encodeBase64url(entryHash(consent))
 
 type Approving = Pick<DeviceContext, 'state' | 'identity' | 'now' | 'requireSession'>
 

@@ -4,7 +4,7 @@
  */
 import { lastPlace } from '../../crypto/logs/chain.ts'
 import { LABEL, codeKey } from '../../crypto/code.ts'
-import { PREFIX, parseId } from '../../crypto/encoding/id.ts'
+import { ID_PREFIX, parseId } from '../../crypto/encoding/id.ts'
 import { keyCommitment } from '../../crypto/key-commitment.ts'
 import {
   type Roster,
@@ -56,7 +56,7 @@ export function keepFormer(
   if (before === null || keyCommitment(connection, before.epoch, k) !== before.kCommit)
     return dropFormerKey(device, connection)
   const { epoch, epochHead: head, members } = before
-  const subject = parseId(PREFIX.connection, connection)
+  const subject = parseId(ID_PREFIX.connection, connection)
   const kc = codeKey({ label: LABEL.connection, key: k, subject, epoch, head })
   k.fill(0)
   const speakers = members.map(({ account }) => account)

@@ -8,7 +8,7 @@ import { timeAt } from '../../api/fields.ts'
 import type { Account } from '../../api/port.ts'
 import type { GuestCode } from '../../api/rest/guest-codes.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
-import { PREFIX, newId } from '../../crypto/encoding/id.ts'
+import { ID_PREFIX, newId } from '../../crypto/encoding/id.ts'
 import { AppError, statusOf } from '../../errors.ts'
 import type { GuestRow } from '../../state/guests.ts'
 import type { DeviceContext } from '../context.ts'
@@ -69,7 +69,7 @@ export async function createGuestCode(
   now: number,
 ): Promise<{ made: GuestCode; secret: Uint8Array }> {
   const { label, expiresIn, externalMember: external_member_id = null } = of
-  const id = newId(PREFIX.guest, now)
+  const id = newId(ID_PREFIX.guest, now)
   const secret = new Uint8Array(randomBytes(32))
   vault.put(id, secret)
   const expires_at = timeAt(now + expiresIn * 1000)

@@ -11,7 +11,7 @@ import {
   type RosterRole,
   type Roster,
   type Signer,
-  accountsOf,
+  accountsInRoster,
   addMember,
   changeRole,
   confirmMember,
@@ -311,7 +311,7 @@ export async function leaveOrEnd(
   if (memberOf(newest, device.identity.account) === undefined) return 'left'
   if (newest.ended || newest.members.length === 1) {
     await account.connections.delete({ id: connection })
-    return accountsOf(newest.entries).length === 1 ? 'ended' : 'left'
+    return accountsInRoster(newest.entries).length === 1 ? 'ended' : 'left'
   }
   await continueRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
     const isOwner = memberOf(roster, signer.actor)?.role === 'owner'

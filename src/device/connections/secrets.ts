@@ -1,7 +1,7 @@
 /** The secret of a connection on this device: that of the current epoch, or none. */
 import type { Account } from '../../api/port.ts'
 import { openEnvelope } from '../../crypto/envelope.ts'
-import { Refusal, type Reason } from '../../crypto/refusal.ts'
+import { Refusal, type RefusalReason } from '../../crypto/refusal.ts'
 import { keyCommitment } from '../../crypto/key-commitment.ts'
 import type { DeviceContext } from '../context.ts'
 import { keepFormer } from './former-epoch.ts'
@@ -9,7 +9,7 @@ import type { Identity } from '../identity/identity.ts'
 import type { KnownRoster } from '../logs/roster-cache.ts'
 
 /** Reasons that are no error: the envelope was sealed before or after the roster was read. */
-const OTHER_EPOCH: readonly Reason[] = ['old_epoch', 'unknown_epoch']
+const OTHER_EPOCH: readonly RefusalReason[] = ['old_epoch', 'unknown_epoch']
 
 /**
  * Checks whether this device has the secret of the current epoch.

@@ -17,7 +17,7 @@ import {
   writeFailed,
 } from '../../crypto/contact-messages.ts'
 import { beginAsInvitee, inviterAd } from '../../crypto/first-contact.ts'
-import { hashOf } from '../../crypto/jose/jws.ts'
+import { entryHash } from '../../crypto/jose/jws.ts'
 import { requireThat, Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import { isRefusal } from '../../storage/idempotency.ts'
@@ -69,7 +69,9 @@ async function verified(
   }))
   const rosterHead = rosterHeadIn(reply)
   // The roster may have grown since the reply: later entries continue the one that it names.
-  const hasEntry = roster.entries.some((entry) => Buffer.compare(hashOf(entry), rosterHead) === 0)
+  const hasEntry = roster.entries.some(
+    (entry) => Buffer.compare(entryHash(entry), rosterHead) === 0,
+  )
   const isMember = roster.members.some((member) => member.account === row.peer)
   requireThat(hasEntry && isMember, 'ad_mismatch', 'the other side names another roster')
   const expected = inviterAd({ account: row.peer, seq: log.seq, head: log.head, rosterHead })

@@ -15,8 +15,8 @@ import {
   writeReply,
 } from '../../crypto/contact-messages.ts'
 import { answerAsInviter } from '../../crypto/first-contact.ts'
-import { PREFIX, isId } from '../../crypto/encoding/id.ts'
-import { hashOf } from '../../crypto/jose/jws.ts'
+import { ID_PREFIX, isId } from '../../crypto/encoding/id.ts'
+import { entryHash } from '../../crypto/jose/jws.ts'
 import { requireThat, Refusal } from '../../crypto/refusal.ts'
 import type { FirstContactRow } from '../../state/first-contacts.ts'
 import { confirmCard } from '../trust/confirmed-keys.ts'
@@ -61,7 +61,7 @@ async function begunBy(
 ): Promise<Begun> {
   // Any account that has the words may answer for a mailbox. A named account must answer itself.
   requireThat(
-    !isId(PREFIX.account, peer) || peer === invitee,
+    !isId(ID_PREFIX.account, peer) || peer === invitee,
     'ad_mismatch',
     'another account answers',
   )
@@ -70,7 +70,7 @@ async function begunBy(
   const own = await read(device.identity.account)
   const roster = device.state.logs.head('roster', connection)
   requireThat(roster !== null, 'wrong_connection', 'this device knows no roster of the connection')
-  const rosterHead = encodeBase64url(hashOf(roster.entry))
+  const rosterHead = encodeBase64url(entryHash(roster.entry))
   return {
     message,
     invitee: { account: invitee, generation: theirs.generation, ...keptPlace(theirs) },

@@ -6,7 +6,7 @@ import {
   type FirstContact,
 } from '../../api/rest/first-contacts.ts'
 import type { Failure } from '../../crypto/contact-messages.ts'
-import { PREFIX, isId } from '../../crypto/encoding/id.ts'
+import { ID_PREFIX, isId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { type Naming, nameOf } from '../names.ts'
 import type { FirstContactRow } from '../../state/first-contacts.ts'
@@ -80,7 +80,7 @@ export function contactOf(naming: Naming, row: FirstContactRow): FirstContact {
     connection_id: row.connection,
     role,
     with: row.peer,
-    name: isId(PREFIX.account, row.peer) ? nameOf(naming, row.peer, row.peer) : null,
+    name: isId(ID_PREFIX.account, row.peer) ? nameOf(naming, row.peer, row.peer) : null,
     state: state === 'answered' ? 'open' : state,
     reason,
     message:

@@ -1,8 +1,8 @@
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { lastPlace } from '../../crypto/logs/chain.ts'
-import { hashOf } from '../../crypto/jose/jws.ts'
+import { entryHash } from '../../crypto/jose/jws.ts'
 import { type KeyLog, type KnownLog, verifyKeyLog } from '../../crypto/logs/key-log.ts'
-import { type KeyLogs, accountsOf } from '../../crypto/logs/roster.ts'
+import { type KeyLogs, accountsInRoster } from '../../crypto/logs/roster.ts'
 import type { State } from '../../state/state.ts'
 
 /** The stored entries of a key log, and the place and vouchers up to which they were verified. */
@@ -20,7 +20,7 @@ export function rememberedEntries(
   const entries = stored.map(({ entry }) => entry)
   const vouchers = new Map<string, string>()
   for (const { entry, voucher } of stored)
-    if (voucher !== null) vouchers.set(encodeBase64url(hashOf(entry)), voucher)
+    if (voucher !== null) vouchers.set(encodeBase64url(entryHash(entry)), voucher)
   const last = lastPlace(entries)
   return { entries, known: last && { ...last, vouchers } }
 }
@@ -34,7 +34,7 @@ export function rememberedLog(state: Pick<State, 'logs'>, account: string): KeyL
 /** Returns the stored key logs of the accounts that the entries name. */
 export function rememberedKeyLogs(state: State, entries: readonly string[]): KeyLogs {
   const keyLogs = new Map<string, KeyLog>()
-  for (const id of accountsOf(entries)) {
+  for (const id of accountsInRoster(entries)) {
     const log = rememberedLog(state, id)
     if (log !== null) keyLogs.set(id, log)
   }

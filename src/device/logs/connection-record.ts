@@ -4,7 +4,7 @@
  */
 import type { Connection } from '../../api/rest/connections.ts'
 import { ZERO_HEAD } from '../../crypto/code.ts'
-import type { Reason } from '../../crypto/refusal.ts'
+import type { RefusalReason } from '../../crypto/refusal.ts'
 import { type Roster, isHeld, readRosterEntry } from '../../crypto/logs/roster.ts'
 import type { ConnectionRow, Hold, NamedMember } from '../../state/connections.ts'
 import type { State } from '../../state/state.ts'
@@ -158,7 +158,7 @@ const unknown = (of: Pick<ConnectionRow, 'id' | 'name'>): ConnectionRow => ({
 export function holdRefused(
   { state, codes }: Pick<Keeping, 'state' | 'codes'>,
   of: Pick<ConnectionRow, 'id' | 'name'>,
-  reason: Reason,
+  reason: RefusalReason,
 ): void {
   const known = state.connections.get(of.id)
   const isForked = reason === 'roster_forked'

@@ -5,13 +5,13 @@
  */
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { lastPlace } from '../../crypto/logs/chain.ts'
-import { hashOf } from '../../crypto/jose/jws.ts'
+import { entryHash } from '../../crypto/jose/jws.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import {
   type KeyLogs,
   type RosterRole,
   type Roster,
-  accountsOf,
+  accountsInRoster,
   readRosterEntry,
   verifyRoster,
 } from '../../crypto/logs/roster.ts'
@@ -31,7 +31,7 @@ export interface Histories {
   readonly others: readonly History[]
 }
 
-const nameOf = (jws: string) => encodeBase64url(hashOf(jws))
+const nameOf = (jws: string) => encodeBase64url(entryHash(jws))
 
 /**
  * Returns the roster up to the first entry that breaks a rule; null where the first entry does.
@@ -70,7 +70,7 @@ function lineTo(end: string, jwsOf: ReadonlyMap<string, string>): string[] {
 function historyOf(state: State, branch: Roster, line: readonly string[]): History[] {
   const keyLogs = rememberedKeyLogs(state, line)
   const roster = validPart(branch.connection, line, keyLogs, branch.entries)
-  return roster === null ? [] : [{ roster, named: new Set(accountsOf(roster.entries)) }]
+  return roster === null ? [] : [{ roster, named: new Set(accountsInRoster(roster.entries)) }]
 }
 
 /** Returns the stored histories of a connection; null for none. */
@@ -86,7 +86,7 @@ export function historiesOf(state: State, connection: string): Histories | null 
     .flatMap((end) => historyOf(state, branch.roster, lineTo(end, jwsOf)))
   const isKept = ({ roster }: History) => roster.entries.includes(entries.at(-1)!)
   const kept = all.filter(isKept)
-  const own = { roster: branch.roster, named: new Set(accountsOf(entries)) }
+  const own = { roster: branch.roster, named: new Set(accountsInRoster(entries)) }
   return { kept: kept.length === 0 ? [own] : kept, others: all.filter((one) => !isKept(one)) }
 }
 

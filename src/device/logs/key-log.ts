@@ -5,7 +5,7 @@
  */
 import type { Account } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
-import { hashOf } from '../../crypto/jose/jws.ts'
+import { entryHash } from '../../crypto/jose/jws.ts'
 import { readKeyLogEntry } from '../../crypto/logs/key-log-form.ts'
 import {
   type KeyLog,
@@ -247,7 +247,7 @@ export async function continueKeyLog(
     try {
       const { seq, head } = await account.keyLogs.append({ body: { entry, ...beside } })
       return withLogRefusals(() => {
-        const isNext = seq === log.seq + 1 && head === encodeBase64url(hashOf(entry))
+        const isNext = seq === log.seq + 1 && head === encodeBase64url(entryHash(entry))
         requireThat(isNext, 'rollback', 'the account server has the entry at another place')
         return verifyKeyLog(id, [...log.entries, entry], log)
       })

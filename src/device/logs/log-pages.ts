@@ -14,13 +14,13 @@ export const MOST_OWN_CHARACTERS = 100_000 * 4096
 const MOST_UNKEPT = 4000
 
 /** A part of a log in a response of the account server. */
-export interface LogPage {
+export interface FetchedLogPage {
   readonly entries: readonly string[]
   /** The place of the newest entry of the log. */
   readonly seq: number
 }
 
-interface Reading<P extends LogPage> {
+interface Reading<P extends FetchedLogPage> {
   /** Reads a page that begins at a place. */
   readonly read: (from: number) => Promise<P>
   /** The entries that were accepted before, from the first one on. */
@@ -40,7 +40,7 @@ interface Reading<P extends LogPage> {
 }
 
 /** A log from the account server. Entries that were not stored are unchecked. */
-export interface ShownLog<P extends LogPage> {
+export interface ShownLog<P extends FetchedLogPage> {
   readonly entries: readonly string[]
   /** The page with the newest entry. */
   readonly last: P
@@ -54,7 +54,7 @@ export interface ShownLog<P extends LogPage> {
  * @throws Refusal `log_full`, `too_large`, `gap` where a page is empty before the end; what
  *   `read` and `keep` throw
  */
-export async function readPages<P extends LogPage>(of: Reading<P>): Promise<ShownLog<P>> {
+export async function readPages<P extends FetchedLogPage>(of: Reading<P>): Promise<ShownLog<P>> {
   const { read, known } = of
   const newest = known.at(-1)
   if (newest === undefined) return readOn(of, 0, await read(0))
@@ -68,7 +68,7 @@ export async function readPages<P extends LogPage>(of: Reading<P>): Promise<Show
  * Appends a page that begins with the newest accepted entry, and reads the rest.
  * @param known how many entries were accepted
  */
-async function readOn<P extends LogPage>(
+async function readOn<P extends FetchedLogPage>(
   { read, known: before, most, seqOf, keep }: Reading<P>,
   known: number,
   first: P,

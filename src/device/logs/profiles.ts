@@ -5,9 +5,9 @@
  */
 import * as v from 'valibot'
 import { SignedName } from '../../api/rest/names.ts'
-import { hashOf } from '../../crypto/jose/jws.ts'
+import { entryHash } from '../../crypto/jose/jws.ts'
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
-import { type Profile, replaceProfile } from '../../crypto/logs/profile.ts'
+import { type SignedProfile, replaceProfile } from '../../crypto/logs/profile.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import type { State } from '../../state/state.ts'
 import { keyStatusOf } from '../key-status.ts'
@@ -37,10 +37,10 @@ export function keepProfile(state: State, log: KeyLog, jws: string | undefined):
 }
 
 /** Stores a verified profile that is newer than the stored one. */
-export function putProfile(state: State, profile: Profile, jws: string): void {
+export function putProfile(state: State, profile: SignedProfile, jws: string): void {
   const { account, device, n, name } = profile
   state.transaction(() => {
-    state.profiles.put({ account, device, n, name, hash: hashOf(jws), jws })
+    state.profiles.put({ account, device, n, name, hash: entryHash(jws), jws })
     const trust = state.trust.get(account)
     const isConfirmed = trust !== null && keyStatusOf(trust) === 'confirmed'
     // Keys can be confirmed before one of their devices has signed a name.

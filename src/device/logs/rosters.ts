@@ -3,12 +3,12 @@
  * They must continue what was seen before. Of two valid histories, both are stored as evidence.
  */
 import type { Account } from '../../api/port.ts'
-import { hashOf } from '../../crypto/jose/jws.ts'
+import { entryHash } from '../../crypto/jose/jws.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import {
   type KeyLogs,
   type Roster,
-  accountsOf,
+  accountsInRoster,
   readRosterEntry,
   verifyingRoster,
 } from '../../crypto/logs/roster.ts'
@@ -48,7 +48,7 @@ export type RosterFork = readonly [one: string, other: string]
 /** Returns what this device has seen of a roster; undefined for nothing. */
 function seenOf({ logs }: Remembering['state'], connection: string) {
   const entries = logs.read('roster', connection)
-  const heads = entries.map(hashOf)
+  const heads = entries.map(entryHash)
   return entries.length === 0 ? undefined : { seq: heads.length - 1, head: heads.at(-1)!, heads }
 }
 
@@ -99,7 +99,7 @@ export async function fetchRoster(
     const known =
       before === null || seen === undefined
         ? undefined
-        : { seq: before.seq, head: hashOf(before.entry), heads: seen.heads }
+        : { seq: before.seq, head: entryHash(before.entry), heads: seen.heads }
     const roster = await judgeRoster(device, connection, entries, keyLogs, known)
     device.requireSession()
     return roster
@@ -113,7 +113,7 @@ export async function fetchRoster(
     async keep(part) {
       // The kept branch of a forked connection does not grow after the fork was seen.
       if (state.forks.has(connection)) return
-      const keyLogs = await keyLogsOf(device, account, accountsOf(part), placesIn(part))
+      const keyLogs = await keyLogsOf(device, account, accountsInRoster(part), placesIn(part))
       rememberRoster(state, await judge(part, keyLogs))
       wasKept = true
     },
@@ -125,7 +125,7 @@ export async function fetchRoster(
       epoch === undefined ? [] : [[of, epoch] as const],
     ),
   )
-  const keyLogs = await keyLogsOf(device, account, accountsOf(entries), lengths)
+  const keyLogs = await keyLogsOf(device, account, accountsInRoster(entries), lengths)
   const roster = await judge(entries, keyLogs)
   noteDeparted(state, roster, departed, device.identity.account)
   for (const { account: of, profile } of key_logs) {
@@ -155,7 +155,7 @@ export async function judgeFork(
     const unseen = fork.find((jws) => jws !== known[one!.seq])
     if (!isPlace || unseen === undefined) return false
     const entries = [...known.slice(0, one!.seq), unseen]
-    const keyLogs = await keyLogsOf(device, account, accountsOf(entries), placesIn([unseen]))
+    const keyLogs = await keyLogsOf(device, account, accountsInRoster(entries), placesIn([unseen]))
     await judgeRoster(device, connection, entries, keyLogs)
     return false
   } catch (error) {

@@ -10,7 +10,7 @@ import { setImmediate } from 'node:timers/promises'
 import { every } from '../../api/cursor.ts'
 import type { Account } from '../../api/port.ts'
 import { Refusal } from '../../crypto/refusal.ts'
-import { AppError, type Code } from '../../errors.ts'
+import { AppError, type ErrorCode } from '../../errors.ts'
 import type { Keychain } from '../../keychain/backend.ts'
 import type { Log } from '../../log.ts'
 import { isRefusal } from '../../storage/idempotency.ts'
@@ -31,15 +31,15 @@ const AT_ONCE = 8
 const LEAVING_MS = 60_000
 
 /** Codes that mean the account server did not answer, or not in a valid form. */
-const AWAY: readonly Code[] = ['backend_error', 'backend_timeout', 'backend_unavailable']
+const AWAY: readonly ErrorCode[] = ['backend_error', 'backend_timeout', 'backend_unavailable']
 /**
  * Codes that mean the account is gone.
  *
  * A remote server rejects the session, the embedded one the device.
  */
-const GONE: readonly Code[] = ['not_signed_in', 'invalid_token']
+const GONE: readonly ErrorCode[] = ['not_signed_in', 'invalid_token']
 
-const isOne = (codes: readonly Code[], error: unknown): error is AppError =>
+const isOne = (codes: readonly ErrorCode[], error: unknown): error is AppError =>
   error instanceof AppError && codes.includes(error.code)
 
 interface AccountDeletionContext {

@@ -7,7 +7,7 @@
 import type { UnauthenticatedClient } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { newDeviceKeys } from '../../crypto/device-keys.ts'
-import { PREFIX, newId } from '../../crypto/encoding/id.ts'
+import { ID_PREFIX, newId } from '../../crypto/encoding/id.ts'
 import { verifyKeyLog } from '../../crypto/logs/key-log.ts'
 import { addFirst, newSalt } from '../../crypto/logs/key-log-entries.ts'
 import type { Keychain } from '../../keychain/backend.ts'
@@ -35,7 +35,7 @@ interface Draft {
  */
 async function newDraft(state: State, keychain: Keychain, now: number): Promise<Draft> {
   const keys = await newDeviceKeys()
-  const device = newId(PREFIX.device, now)
+  const device = newId(ID_PREFIX.device, now)
   const at = Math.floor(now / 1000)
   const { account, entry } = addFirst({ salt: newSalt(), device, keys, at })
   await storeKeys(state, keychain, keys)

@@ -7,7 +7,7 @@
 import type { Account } from '../../api/port.ts'
 import { revokeDevice } from '../../crypto/logs/key-log-entries.ts'
 import { AppError } from '../../errors.ts'
-import type { Device } from '../device.ts'
+import type { LocalDevice } from '../device.ts'
 import { continueKeyLog, withLogRefusals, rememberKeyLog } from '../logs/key-log.ts'
 
 /**
@@ -18,7 +18,7 @@ import { continueKeyLog, withLogRefusals, rememberKeyLog } from '../logs/key-log
  * @throws AppError not_found for an unknown device, invalid_state for the device that answers,
  *   and what `continueKeyLog` and the account throw
  */
-export async function revoke(device: Device, account: Account, id: string): Promise<void> {
+export async function revoke(device: LocalDevice, account: Account, id: string): Promise<void> {
   const { state, identity, now, sync, requireSession } = device
   const own = identity.device
   if (id === own)

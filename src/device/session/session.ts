@@ -14,7 +14,7 @@ import type { Keychain } from '../../keychain/backend.ts'
 import type { State } from '../../state/state.ts'
 import { tokenEntry } from '../../state/tokens.ts'
 import { wipe } from '../../state/wipe.ts'
-import type { Device } from '../device.ts'
+import type { LocalDevice } from '../device.ts'
 import { eachCall, type SessionAccount } from './each-call.ts'
 import { type Identity, forgetIdentity, openIdentity } from '../identity/identity.ts'
 import { deleteCacheKey } from '../identity/vault.ts'
@@ -26,7 +26,7 @@ export interface DeviceSession {
   /** Returns the signed-in identity, or null. */
   identity(): Identity | null
   /** Returns this device as a member of its account, or null if signed out or not yet approved. */
-  device(): Device | null
+  device(): LocalDevice | null
   /** Returns the account for requests of this device. Signed out, its calls throw not_signed_in. */
   account(): SessionAccount
   /** Returns the error for an operation that needs a signed-in user when there is none. */
@@ -106,7 +106,7 @@ export function openSeat(of: {
   state: State
   keychain: Keychain
   accountOf: (identity: Identity) => SessionAccount
-  deviceOf: (identity: Identity, account: Account) => Device
+  deviceOf: (identity: Identity, account: Account) => LocalDevice
   taken: () => void
   absent?: () => AppError
   outcome?: (error: unknown) => void

@@ -6,7 +6,7 @@
  * second account or device is made.
  */
 import { type DeviceKeyPairs, newDeviceKeys } from '../../crypto/device-keys.ts'
-import { PREFIX, newId } from '../../crypto/encoding/id.ts'
+import { ID_PREFIX, newId } from '../../crypto/encoding/id.ts'
 import { AppError, StartError } from '../../errors.ts'
 import type { Keychain } from '../../keychain/backend.ts'
 import type { State } from '../../state/state.ts'
@@ -57,7 +57,7 @@ export async function newDraft(
   state.meta.delete(DRAFT)
   const keys = await newDeviceKeys()
   await storeKeys(state, keychain, keys)
-  const stored: Stored = { server, holder, device: newId(PREFIX.device, now), way: null }
+  const stored: Stored = { server, holder, device: newId(ID_PREFIX.device, now), way: null }
   state.meta.set(DRAFT, stored)
   return { ...stored, keys }
 }

@@ -4,14 +4,14 @@
  * The draft is stored before it is presented, so that it is presented in the same way after a
  * crash. The server's answer is accepted only for the requested account and device.
  */
-import type { Session } from '../../api/device/enrolment.ts'
+import type { SessionTokens } from '../../api/device/enrolment.ts'
 import type { UnauthenticatedClient } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { publicKeys } from '../../crypto/device-keys.ts'
 import type { LoggedKeys } from '../../crypto/device-public-keys.ts'
 import { thumbprint } from '../../crypto/jose/jwk.ts'
 import { verifyingKeyLog } from '../../crypto/logs/key-log.ts'
-import { AppError, type Code } from '../../errors.ts'
+import { AppError, type ErrorCode } from '../../errors.ts'
 import type { Keychain } from '../../keychain/backend.ts'
 import { inSlices } from '../../slices.ts'
 import type { State } from '../../state/state.ts'
@@ -46,10 +46,10 @@ export interface SignInContext {
 }
 
 /** Codes with which an account server, or a proxy before it, rejects a credential. */
-const REFUSALS: readonly Code[] = ['invalid_token', 'invalid_client', 'not_signed_in']
+const REFUSALS: readonly ErrorCode[] = ['invalid_token', 'invalid_client', 'not_signed_in']
 
 /** Codes of a lost answer: the server may have processed the request. */
-const LOST: readonly Code[] = ['backend_unavailable', 'backend_timeout']
+const LOST: readonly ErrorCode[] = ['backend_unavailable', 'backend_timeout']
 /** How often a credential is presented again after a lost answer. */
 const MORE_TIMES = 2
 
@@ -237,7 +237,7 @@ export async function enrolAgain(
   ground: SignInContext,
   credential: SignInCredential,
   identity: Identity,
-): Promise<Session> {
+): Promise<SessionTokens> {
   const { state, keychain, seat } = ground
   const { account, device } = identity
   const log = state.logs.head('keylog', account) === null ? null : await identity.keyLog()

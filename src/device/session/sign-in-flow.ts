@@ -1,5 +1,5 @@
 /** The steps of signing in and out, in the form of the local API. */
-import type { Session } from '../../api/device/enrolment.ts'
+import type { SessionTokens } from '../../api/device/enrolment.ts'
 import type { MachineKey, ResetPlan, SignIn } from '../../api/local/index.ts'
 
 /** Whether every earlier device is lost, and the signature of the recovery key on a plan. */
@@ -72,5 +72,5 @@ export interface SignInFlow {
    * @throws AppError not_signed_in for a user's device and one that is not approved, and as
    *   `enrolAgain` does
    */
-  again(): Promise<Session>
+  again(): Promise<SessionTokens>
 }

@@ -4,7 +4,7 @@
  * Each step is complete in itself: its result survives a crash, and repeating the step continues
  * from there. A code is used and not stored; it is in no state, log or error.
  */
-import type { Session } from '../../api/device/enrolment.ts'
+import type { SessionTokens } from '../../api/device/enrolment.ts'
 import type { MachineKey, SignIn } from '../../api/local/index.ts'
 import type { Account, UnauthenticatedClient } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
@@ -151,7 +151,7 @@ export function newSignIn(of: {
   }
 
   /** Renews the session of the current device. */
-  async function renew(credential: SignInCredential, identity: Identity): Promise<Session> {
+  async function renew(credential: SignInCredential, identity: Identity): Promise<SessionTokens> {
     const { enrolAgain } = await import('./sign-in-enrolment.ts')
     return enrolAgain({ ...of, server: ownServer() }, credential, identity)
   }
@@ -262,7 +262,7 @@ export function newSignIn(of: {
     await deletion.requestAccountDeletion(of, device)
   }
 
-  async function again(): Promise<Session> {
+  async function again(): Promise<SessionTokens> {
     const identity = seat.identity()
     const { machineCredential, readMachineKey } = await import('./machine-key.ts')
     const key = identity?.machine ? readMachineKey(keychain) : null

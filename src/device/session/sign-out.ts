@@ -8,7 +8,7 @@
 import type { Account } from '../../api/port.ts'
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import { revokeDevice } from '../../crypto/logs/key-log-entries.ts'
-import { AppError, type Code } from '../../errors.ts'
+import { AppError, type ErrorCode } from '../../errors.ts'
 import type { State } from '../../state/state.ts'
 import type { Identity } from '../identity/identity.ts'
 import { continueKeyLog, fetchKeyLog } from '../logs/key-log.ts'
@@ -42,9 +42,9 @@ function unknownHere(identity: Identity, cause: AppError): AppError {
 }
 
 /** Codes that mean the account server did not answer, or not in a valid form. */
-const AWAY: readonly Code[] = ['backend_error', 'backend_timeout', 'backend_unavailable']
+const AWAY: readonly ErrorCode[] = ['backend_error', 'backend_timeout', 'backend_unavailable']
 /** Codes that mean the account server could not be informed of the sign-out. */
-const UNHEARD: readonly Code[] = [...AWAY, 'not_signed_in', 'keychain_locked']
+const UNHEARD: readonly ErrorCode[] = [...AWAY, 'not_signed_in', 'keychain_locked']
 
 const unheard = (error: AppError) =>
   new AppError(

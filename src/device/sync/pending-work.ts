@@ -8,7 +8,7 @@ import { inQuotes } from '../../api/quotation-marks.ts'
 import type { Account } from '../../api/port.ts'
 import type { SyncReport } from '../../api/rest/sync.ts'
 import { Refusal } from '../../crypto/refusal.ts'
-import { AppError, type Code } from '../../errors.ts'
+import { AppError, type ErrorCode } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { isFullLog } from '../logs/full-logs.ts'
 import { complain, remark } from './pull.ts'
@@ -18,11 +18,11 @@ import { routineDue } from '../connections/routine-rotation.ts'
 import { unagreed } from '../logs/refused-connections.ts'
 
 /** Codes that concern one connection. The next sync decides again, and the others continue. */
-const PASSING: readonly Code[] = ['conflict', 'forbidden', 'invalid_state', 'not_found']
+const PASSING: readonly ErrorCode[] = ['conflict', 'forbidden', 'invalid_state', 'not_found']
 /** States that only the user can settle. They are no fault of the account server. */
 const THEIRS: readonly unknown[] = ['consent_refused', 'last_owner', 'left_out', 'log_full']
 /** Codes that also concern one connection, but that the user should see. */
-const WRONG: readonly Code[] = ['backend_error', 'validation_failed']
+const WRONG: readonly ErrorCode[] = ['backend_error', 'validation_failed']
 
 /**
  * Returns the message for a failure of one connection.

@@ -10,7 +10,7 @@ import type { Account } from '../../api/port.ts'
 import type { Connection } from '../../api/rest/connections.ts'
 import type { SyncReport } from '../../api/rest/sync.ts'
 import { Refusal } from '../../crypto/refusal.ts'
-import { AppError, type Code } from '../../errors.ts'
+import { AppError, type ErrorCode } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { State } from '../../state/state.ts'
 import type { Codes } from '../codes/codes.ts'
@@ -51,7 +51,7 @@ interface OwnLog {
 }
 
 /** Codes for which the next sync tries again to sign the name. */
-const NO_NAME: readonly Code[] = [
+const NO_NAME: readonly ErrorCode[] = [
   'conflict',
   'forbidden',
   'invalid_state',

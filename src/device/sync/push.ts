@@ -6,7 +6,7 @@
  */
 import type { Account } from '../../api/port.ts'
 import type { SyncReport } from '../../api/rest/sync.ts'
-import { AppError, type Code } from '../../errors.ts'
+import { AppError, type ErrorCode } from '../../errors.ts'
 import type { State } from '../../state/state.ts'
 import type { Identity } from '../identity/identity.ts'
 import { complain } from './pull.ts'
@@ -19,7 +19,7 @@ const REFUSED = 'refused_stamps'
  *
  * The stamp was already given out, so it cannot be signed again.
  */
-const FOR_GOOD: readonly Code[] = ['conflict', 'validation_failed', 'payload_too_large']
+const FOR_GOOD: readonly ErrorCode[] = ['conflict', 'validation_failed', 'payload_too_large']
 /** The maximum number of ids in the message. */
 const MOST_TOLD = 5
 

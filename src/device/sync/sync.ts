@@ -8,11 +8,11 @@
 import { timeAt } from '../../api/fields.ts'
 import type { Account } from '../../api/port.ts'
 import type { SyncReport } from '../../api/rest/sync.ts'
-import { PREFIX, isId, parseId } from '../../crypto/encoding/id.ts'
+import { ID_PREFIX, isId, parseId } from '../../crypto/encoding/id.ts'
 import { AppError, toAppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { State } from '../../state/state.ts'
-import { type ClockWatch, type ServerClock, measureOffset } from '../codes/clock.ts'
+import { type ClockWatch, type ClockSource, measureOffset } from '../codes/clock.ts'
 import type { Codes } from '../codes/codes.ts'
 import type { Identity } from '../identity/identity.ts'
 import { copyWarning } from '../identity/copied-keys.ts'
@@ -91,7 +91,7 @@ export interface Unpushed {
  * @see RFC 9562 section 5.7
  */
 function madeAt(id: string): number | null {
-  const prefix = [PREFIX.connection, PREFIX.guest].find((one) => isId(one, id))
+  const prefix = [ID_PREFIX.connection, ID_PREFIX.guest].find((one) => isId(one, id))
   return prefix === undefined ? null : Buffer.from(parseId(prefix, id)).readUIntBE(0, 6)
 }
 
@@ -101,7 +101,7 @@ export function newSync(options: {
   codes: Codes
   identity: Identity
   account: Account
-  clock: ServerClock
+  clock: ClockSource
   watch: ClockWatch
   now: () => number
   log: Log

@@ -7,7 +7,7 @@ import type { Account } from '../../api/port.ts'
 import { SignedName } from '../../api/rest/names.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
 import { type KeyLog, verifySignedBy } from '../../crypto/logs/key-log.ts'
-import { type Profile, readProfile, signProfile } from '../../crypto/logs/profile.ts'
+import { type SignedProfile, readProfile, signProfile } from '../../crypto/logs/profile.ts'
 import { AppError } from '../../errors.ts'
 import type { State } from '../../state/state.ts'
 import type { DeviceContext } from '../context.ts'
@@ -27,7 +27,10 @@ type Naming = Remembering & Pick<DeviceContext, 'identity'>
  * Signs the name with the next `n`. The `n` is stored first, so that none is signed twice.
  * @throws AppError invalid_state where no higher `n` is left
  */
-async function signNext(device: Naming, name: string): Promise<{ profile: Profile; jws: string }> {
+async function signNext(
+  device: Naming,
+  name: string,
+): Promise<{ profile: SignedProfile; jws: string }> {
   const { state, identity } = device
   const { account, device: by, kid } = identity
   const { sign } = await identity.keys()

@@ -5,7 +5,7 @@
  */
 import type { Account } from '../../api/port.ts'
 import { isKeyUnused, resetsWithoutKey } from '../../crypto/logs/generations.ts'
-import { hashOf } from '../../crypto/jose/jws.ts'
+import { entryHash } from '../../crypto/jose/jws.ts'
 import { type KeyLog, generationRoot, isLinked } from '../../crypto/logs/key-log.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import { rootOf, safetyNumber } from '../../crypto/safety-number.ts'
@@ -136,7 +136,7 @@ export function numberWith(state: State, own: string, other: string): string | n
   const { logs } = state
   const [ours, theirs] = [own, other].map((account) => logs.head('keylog', account)?.entry)
   if (ours === undefined || theirs === undefined) return null
-  const heads = Buffer.concat([hashOf(ours), hashOf(theirs)]).toString('base64url')
+  const heads = Buffer.concat([entryHash(ours), entryHash(theirs)]).toString('base64url')
   const key = [own, other, heads].join(' ')
   const known = numbers.get(key)
   if (known !== undefined) return known

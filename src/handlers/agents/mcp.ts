@@ -1,5 +1,6 @@
 import { CONTENT_TOOL, LARGEST_CALL } from '../../api/agents/index.ts'
 import { isEventStream } from '../../api/event-stream.ts'
+import { DEEPEST_TEXT, isWithin } from '../../api/json-shape.ts'
 import { rest } from '../../api/rest/index.ts'
 import type { Content } from '../../api/route.ts'
 import { restNeed } from '../../auth/scopes.ts'
@@ -51,12 +52,8 @@ const WITHOUT_BATCHES = '2025-06-18'
 /** How many messages a client of an earlier version may send at once. */
 const LARGEST_BATCH = 10
 
-/**
- * The largest number and depth of values in a message. No message needs more, and validation
- * takes time for each value.
- */
+/** The most values in a message. None needs more, and validation takes time for each value. */
 const MOST_MEMBERS = 5000
-const DEEPEST = 64
 
 const refused = (message: string): Content => ({
   type: 'application/json',
@@ -67,21 +64,6 @@ const refused = (message: string): Content => ({
     error: { code: ProtocolErrorCode.InvalidRequest, message },
   }),
 })
-
-/**
- * Returns how many values a value contains, including itself; Infinity if there are too many or
- * they are nested too deeply.
- */
-function countIn(value: unknown, levels = DEEPEST): number {
-  if (typeof value !== 'object' || value === null) return 1
-  if (levels === 0) return Infinity
-  let count = 1
-  for (const inner of Object.values(value)) {
-    count += countIn(inner, levels - 1)
-    if (count > MOST_MEMBERS) return Infinity
-  }
-  return count
-}
 
 const callsFor = (message: unknown): unknown =>
   (message as { params?: { name?: unknown } } | null)?.params?.name
@@ -106,8 +88,8 @@ function refusalOf(message: unknown, body: string, version: string): Content | n
       'payload_too_large',
       `Only a message that calls ${CONTENT_TOOL} may be larger than ${LARGEST_CALL} characters.`,
     )
-  if (countIn(message) > MOST_MEMBERS)
-    return refused(`A message has at most ${MOST_MEMBERS} values, ${DEEPEST} levels deep.`)
+  if (!isWithin(message, DEEPEST_TEXT, MOST_MEMBERS))
+    return refused(`A message has at most ${MOST_MEMBERS} values, ${DEEPEST_TEXT} levels deep.`)
   if (!Array.isArray(message)) return null
   const isKnown = /^\d{4}-\d\d-\d\d$/.test(version)
   return (isKnown && version >= WITHOUT_BATCHES) || message.length > LARGEST_BATCH

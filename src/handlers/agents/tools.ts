@@ -2,12 +2,12 @@ import { rest } from '../../api/rest/index.ts'
 import type { Content } from '../../api/route.ts'
 import { restNeed } from '../../auth/scopes.ts'
 import { newCaller } from '../../api/tools/call.ts'
-import { listOf } from '../../api/tools/list.ts'
+import { listedTools } from '../../api/tools/list.ts'
 import type { AgentHandlers } from '../context.ts'
 
 const call = newCaller(rest)
 /** The same for every caller. A frozen value is written as JSON once. */
-const listed = Object.freeze({ tools: listOf(rest, restNeed) })
+const listed = Object.freeze({ tools: listedTools(rest, restNeed) })
 
 export const toolCalls: AgentHandlers['toolCalls'] = {
   list: async () => listed,

@@ -1,13 +1,13 @@
 import { rest } from '../../api/rest/index.ts'
 import { restNeed } from '../../auth/scopes.ts'
 import { VERSION } from '../../runtime/version.ts'
-import type { Context, Handlers } from '../context.ts'
+import type { HandlerContext, Handlers } from '../context.ts'
 
 /**
  * Returns the input of a document. Its server is the Host of the request, which the guard has
  * checked.
  */
-async function foldedFor(context: Context) {
+async function foldedFor(context: HandlerContext) {
   const { default: examples } = await import('../../api/openapi/examples.json', {
     with: { type: 'json' },
   })
@@ -22,9 +22,9 @@ type Document = Readonly<Record<string, unknown>> & { readonly openapi: string }
  * Wraps `fold` so that it builds a document once for each address, of which the guard accepts
  * few. The document is frozen, so that it is also written as JSON once.
  */
-function once(fold: (context: Context) => Promise<Document>) {
+function once(fold: (context: HandlerContext) => Promise<Document>) {
   const made = new Map<string, Promise<Document>>()
-  return async (context: Context): Promise<Document> => {
+  return async (context: HandlerContext): Promise<Document> => {
     const host = context.header('host') ?? ''
     const known = made.get(host)
     if (known !== undefined) return known

@@ -1,6 +1,6 @@
 /** The account of the caller and its active organisation. */
 import type { Kysely } from 'kysely'
-import type { Service, Session } from '../../api/port.ts'
+import type { Service, CallerSession } from '../../api/port.ts'
 import type { Context } from '../../api/rest/context.ts'
 import { AppError } from '../../errors.ts'
 import {
@@ -10,7 +10,7 @@ import {
 } from './active-organisation.ts'
 import { accountGone, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
-import { named } from '../mail/quoting.ts'
+import { plainName } from '../mail/quoting.ts'
 import type { Schema } from '../db/schema.ts'
 
 /** Returns the display name of an account. Throws if the account does not exist. */
@@ -28,7 +28,7 @@ export async function displayName(db: Kysely<Schema>, account: string): Promise<
  * exist.
  */
 export const quotedName = async (db: Kysely<Schema>, account: string): Promise<string> =>
-  named(await displayName(db, account))
+  plainName(await displayName(db, account))
 
 /**
  * Returns the primary address; null for a machine account and for a person without a proven
@@ -57,7 +57,7 @@ export async function accountAt(db: Kysely<Schema>, email: string): Promise<stri
   return row?.account_id ?? null
 }
 
-async function contextOf(db: Kysely<Schema>, session: Session): Promise<Context> {
+async function contextOf(db: Kysely<Schema>, session: CallerSession): Promise<Context> {
   const { account } = session
   const [user, email, organisations, active] = await Promise.all([
     db
@@ -111,7 +111,7 @@ function requireOwn(own: string, organisation: string | null): void {
  */
 async function choose(
   { db, now }: Pick<ServiceContext, 'db' | 'now'>,
-  { account, session }: Session,
+  { account, session }: CallerSession,
   organisation: string | null,
 ): Promise<void> {
   const at = now()

@@ -4,7 +4,7 @@
  * cases the membership must be active at the time of the request.
  */
 import type { Kysely } from 'kysely'
-import type { Session } from '../../api/port.ts'
+import type { CallerSession } from '../../api/port.ts'
 import type { Schema } from '../db/schema.ts'
 
 export interface ActiveOrganisation {
@@ -42,7 +42,7 @@ export async function organisationOfMachine(
  */
 export async function activeOrganisation(
   db: Kysely<Schema>,
-  { account, session }: Session,
+  { account, session }: CallerSession,
 ): Promise<ActiveOrganisation | null> {
   const row = await organisationsOf(db, account)
     .where((of) =>

@@ -4,7 +4,7 @@
  * in the log.
  */
 import type { Kysely, Transaction } from 'kysely'
-import type { Session } from '../../api/port.ts'
+import type { CallerSession } from '../../api/port.ts'
 import type { LoggedKeys } from '../../crypto/device-public-keys.ts'
 import { AppError } from '../../errors.ts'
 import { deviceOf } from '../db/faults.ts'
@@ -20,7 +20,7 @@ export const taken = (): AppError =>
   new AppError('conflict', 'This account or device is enrolled already: make new keys and ids.')
 
 /** Stores a new device. Throws AppError `conflict` if its id is taken. */
-export async function addDevice(
+export async function insertDevice(
   trx: Transaction<Schema>,
   of: Pick<
     Row,
@@ -66,7 +66,7 @@ export async function approvedAt(db: Kysely<Schema>, device: string): Promise<nu
  * not show that read access is insufficient.
  * @throws AppError `no_device`, `invalid_token`, `forbidden` while it waits for approval
  */
-export async function requireApproved(db: Kysely<Schema>, session: Session): Promise<string> {
+export async function requireApproved(db: Kysely<Schema>, session: CallerSession): Promise<string> {
   const device = deviceOf(session)
   if ((await approvedAt(db, device)) === null)
     throw new AppError(
@@ -80,7 +80,10 @@ export async function requireApproved(db: Kysely<Schema>, session: Session): Pro
  * Requires an approved device inside a transaction that writes for it, and locks its row. The
  * revocation of the device waits until the transaction ends, so a revoked device cannot write.
  */
-export async function holdApproved(trx: Transaction<Schema>, session: Session): Promise<void> {
+export async function holdApproved(
+  trx: Transaction<Schema>,
+  session: CallerSession,
+): Promise<void> {
   // Changes nothing: an update is the row lock that both engines support.
   await trx
     .updateTable('devices')
@@ -183,7 +186,7 @@ export async function markLogged(trx: Transaction<Schema>, id: string): Promise<
 }
 
 /** Stores the newest sealing key of a device, 1,216 bytes in base64url. */
-export async function renewSealKey(
+export async function updateSealKey(
   trx: Transaction<Schema>,
   id: string,
   seal_key: string,

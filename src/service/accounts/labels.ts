@@ -5,7 +5,7 @@ import { lockAccount } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
 
 /** Runs a change in a transaction with a lock on the account's labels. */
-export const arranging = <T>(
+export const withAccountLock = <T>(
   db: Kysely<Schema>,
   account: string,
   work: (trx: Transaction<Schema>) => Promise<T>,

@@ -9,10 +9,10 @@ import * as v from 'valibot'
 import { EVENT_STREAM, isEventStream } from '../../api/event-stream.ts'
 import { type Bounds, type Break, type Passage, passage } from '../../api/stream-relay.ts'
 import type { AssistantConfig } from '../../config/assistant.ts'
-import { AppError, type Code } from '../../errors.ts'
+import { AppError, type ErrorCode } from '../../errors.ts'
 import { readPrivate } from '../../keychain/private-file.ts'
 
-export interface Message {
+export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant'
   readonly content: string
 }
@@ -40,7 +40,7 @@ export interface Assistant {
    * @throws AppError `backend_error`, `backend_unavailable` or `backend_timeout` if none begins
    */
   ask(
-    messages: readonly Message[],
+    messages: readonly ChatMessage[],
     of: {
       heard: (bytes: Uint8Array) => void
       whole: () => boolean
@@ -50,7 +50,7 @@ export interface Assistant {
 }
 
 /** Returns an error with the message for the caller and the cause for the log. */
-const failed = (code: Code, what: string, cause: unknown) =>
+const failed = (code: ErrorCode, what: string, cause: unknown) =>
   new AppError(code, `The assistant ${what}`, { cause })
 
 const cannot = (cause: unknown) =>
@@ -102,7 +102,7 @@ const unreachable = ({ code = 'no code' }: NodeJS.ErrnoException) =>
         `The endpoint of the assistant cannot be reached (${code}).`,
       )
 
-const BROKEN: Readonly<Record<Break, readonly [Code, string]>> = {
+const BROKEN: Readonly<Record<Break, readonly [ErrorCode, string]>> = {
   silent: ['backend_timeout', 'fell silent: what came is not the whole answer. Ask again.'],
   late: ['backend_timeout', 'took too long: what came is not the whole answer. Ask again.'],
   large: [

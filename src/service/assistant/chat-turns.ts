@@ -6,7 +6,7 @@ import type { Kysely } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
 import { notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
-import type { Message } from './assistant.ts'
+import type { ChatMessage } from './assistant.ts'
 import { lockAccount } from '../db/locks.ts'
 import { keepNewest } from '../db/newest.ts'
 import type { Schema } from '../db/schema.ts'
@@ -52,7 +52,11 @@ export async function conversationOf(
  * Returns the previous messages of a conversation for the assistant, in order. These are the
  * newest turns with an answer.
  */
-export async function earlierIn(db: Db, account: string, conversation: string): Promise<Message[]> {
+export async function earlierIn(
+  db: Db,
+  account: string,
+  conversation: string,
+): Promise<ChatMessage[]> {
   const turns = await db
     .selectFrom('chat_turns')
     .select(['message', 'answer'])
@@ -62,7 +66,7 @@ export async function earlierIn(db: Db, account: string, conversation: string): 
     .orderBy('id', 'desc')
     .limit(EARLIER)
     .execute()
-  const messages: Message[] = []
+  const messages: ChatMessage[] = []
   let length = 0
   for (const { message, answer } of turns) {
     length += message.length + (answer as string).length

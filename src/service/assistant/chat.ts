@@ -8,7 +8,7 @@ import type { Service } from '../../api/port.ts'
 import { CONVERSATION_HEADER, TURN_HEADER } from '../../api/rest/assistant.ts'
 import type { Content } from '../../api/route.ts'
 import { AppError } from '../../errors.ts'
-import { type Assistant, type Message, newAssistant } from './assistant.ts'
+import { type Assistant, type ChatMessage, newAssistant } from './assistant.ts'
 import {
   LONGEST_ANSWER,
   conversationOf,
@@ -42,7 +42,7 @@ keys or links.`
 
 const written = ({ title, source, text }: Section) => `${title} (${source})\n\n${text}`
 
-const systemMessage = (sections: readonly Section[]): Message => ({
+const systemMessage = (sections: readonly Section[]): ChatMessage => ({
   role: 'system',
   content: [RULES, ...sections.map((section) => `# ${written(section)}`)].join('\n\n'),
 })

@@ -11,7 +11,7 @@ import type { Subscriber } from '../events.ts'
 
 type Role = Schema['memberships']['role']
 
-export const PREFIX = 'con_'
+export const CONNECTION_PREFIX = 'con_'
 
 /** Returns the role of an account in a connection; null if it is not a member. */
 export async function roleIn(
@@ -37,7 +37,7 @@ export async function requireMember(
   account: string,
   connection: string,
 ): Promise<Role> {
-  requireId(PREFIX, connection, 'connection')
+  requireId(CONNECTION_PREFIX, connection, 'connection')
   const role = await roleIn(db, connection, account)
   if (role === null) throw notFound('connection')
   return role

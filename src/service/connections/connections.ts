@@ -10,7 +10,7 @@ import type { Service } from '../../api/port.ts'
 import type { Connection, Member } from '../../api/rest/connections.ts'
 import { serverName } from '../../api/rest/names.ts'
 import { AppError } from '../../errors.ts'
-import { PREFIX, requireMember, holdConnection, later } from './connection-rows.ts'
+import { CONNECTION_PREFIX, requireMember, holdConnection, later } from './connection-rows.ts'
 import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { ENDED, receiversOf } from './invitation-ends.ts'
@@ -152,7 +152,7 @@ export async function readConnection(
   account: string,
   id: string,
 ): Promise<Connection> {
-  requireId(PREFIX, id, 'connection')
+  requireId(CONNECTION_PREFIX, id, 'connection')
   const rows = await seenBy(db, account).where('id', '=', id).execute()
   const [connection] = await resources(db, account, rows, now())
   if (connection === undefined) throw notFound('connection')
@@ -232,7 +232,7 @@ async function end({ events, now }: ServiceContext, account: string, id: string)
 export const connections = (ground: ServiceContext): Service['connections'] => ({
   list: async (page, { account }) => {
     const those = filtered(seenBy(ground.db, account), account, page)
-    const rows = await pageRows(those, page, PREFIX, 'own.connection_id')
+    const rows = await pageRows(those, page, CONNECTION_PREFIX, 'own.connection_id')
     return pageOf(await resources(ground.db, account, rows, ground.now()), page)
   },
   read: ({ id }, { account }) => readConnection(ground, account, id),

@@ -6,7 +6,7 @@
 import type { Service } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { verifyConsent } from '../../crypto/logs/consent.ts'
-import { hashOf } from '../../crypto/jose/jws.ts'
+import { entryHash } from '../../crypto/jose/jws.ts'
 import { requireThat } from '../../crypto/refusal.ts'
 import { isFreshHead } from '../../crypto/logs/roster.ts'
 import { requireApproved } from '../accounts/device-rows.ts'
@@ -17,7 +17,7 @@ import { readKeyLog } from '../accounts/key-log-rows.ts'
 import { newestRosterEntry, rosterEntries } from './roster-rows.ts'
 import { storedKeyLog } from '../accounts/stored-logs.ts'
 
-const headOf = (entry: string): string => encodeBase64url(hashOf(entry))
+const headOf = (entry: string): string => encodeBase64url(entryHash(entry))
 
 export const consents = (ground: ServiceContext): Service['consents'] => {
   const { db } = ground

@@ -7,7 +7,7 @@
  */
 import type { Transaction } from 'kysely'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
-import { type Envelope, readEnvelope } from '../../crypto/envelope-form.ts'
+import { type EnvelopeFields, readEnvelope } from '../../crypto/envelope-form.ts'
 import { requireThat } from '../../crypto/refusal.ts'
 import { type KeyLogs, type Roster, recipientsOf } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
@@ -43,7 +43,7 @@ const everNamed = (keyLogs: KeyLogs, device: string) =>
  * @throws Refusal for another connection or an unknown epoch
  * @throws AppError `conflict` for an earlier epoch
  */
-function requireCurrent(envelope: Envelope, roster: Roster, newest: Uint8Array): void {
+function requireCurrent(envelope: EnvelopeFields, roster: Roster, newest: Uint8Array): void {
   const { connection, epoch, epoch_head } = envelope
   requireThat(connection === roster.connection, 'wrong_connection', 'of another connection')
   if (epoch < roster.epoch) throw moved('Another epoch has begun', newest)

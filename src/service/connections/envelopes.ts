@@ -1,12 +1,17 @@
 /** Envelopes. Each can be opened by one device only. */
 import type { Service } from '../../api/port.ts'
-import { accountsOf } from '../../crypto/logs/roster.ts'
-import { PREFIX, requireMember, holdConnection, touchConnection } from './connection-rows.ts'
+import { accountsInRoster } from '../../crypto/logs/roster.ts'
+import {
+  CONNECTION_PREFIX,
+  requireMember,
+  holdConnection,
+  touchConnection,
+} from './connection-rows.ts'
 import { requireApproved, holdApproved } from '../accounts/device-rows.ts'
 import { addressed, storeEnvelopes } from './envelope-rows.ts'
 import { requireId, deviceOf, judged } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
-import { keyLogsOf, present, rosterEntries } from './roster-rows.ts'
+import { keyLogsOf, withoutDeletedMembers, rosterEntries } from './roster-rows.ts'
 import { storedRoster } from '../accounts/stored-logs.ts'
 
 export const envelopes = ({ db, now }: ServiceContext): Service['envelopes'] => ({
@@ -38,7 +43,7 @@ export const envelopes = ({ db, now }: ServiceContext): Service['envelopes'] => 
   },
 
   add: async ({ connection, body }, session) => {
-    requireId(PREFIX, connection, 'connection')
+    requireId(CONNECTION_PREFIX, connection, 'connection')
     const { account } = session
     const sender = { account, device: await requireApproved(db, session) }
     return db.transaction().execute(async (trx) => {
@@ -46,9 +51,9 @@ export const envelopes = ({ db, now }: ServiceContext): Service['envelopes'] => 
       await holdConnection(trx, connection)
       await requireMember(trx, account, connection)
       const entries = await rosterEntries(trx, connection)
-      const keyLogs = await keyLogsOf(trx, connection, accountsOf(entries))
+      const keyLogs = await keyLogsOf(trx, connection, accountsInRoster(entries))
       const roster = await storedRoster(connection, { entries, keyLogs })
-      const there = await present(trx, roster)
+      const there = await withoutDeletedMembers(trx, roster)
       const all = judged('envelopes', () =>
         addressed(body.envelopes, { sender, roster: there, keyLogs, newest: roster.head }),
       )

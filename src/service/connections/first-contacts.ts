@@ -11,7 +11,7 @@ import { requireGoingOn, holdConnection } from './connection-rows.ts'
 import { requireApproved } from '../accounts/device-rows.ts'
 import { requireId, deviceOf, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
-import { type Named, PREFIX, invitations, stateOf } from './invitation-rows.ts'
+import { type Named, INVITATION_PREFIX, selectInvitations, stateOf } from './invitation-rows.ts'
 import { isFor } from './invitations.ts'
 import type { Schema } from '../db/schema.ts'
 
@@ -98,14 +98,16 @@ export const deviceFirstContacts = ({
    * @throws AppError `not_found`
    */
   async function readOf(invitation: string): Promise<Row> {
-    requireId(PREFIX, invitation, 'invitation')
+    requireId(INVITATION_PREFIX, invitation, 'invitation')
     const row = await openAt(db, now()).where('invitation_id', '=', invitation).executeTakeFirst()
     if (row === undefined) throw notFound('first contact')
     return row
   }
 
   async function requireInvited(account: string, invitation: string): Promise<void> {
-    const row = await invitations(db).where('invitations.id', '=', invitation).executeTakeFirst()
+    const row = await selectInvitations(db)
+      .where('invitations.id', '=', invitation)
+      .executeTakeFirst()
     if (row === undefined || !(await isFor(db, account, row))) throw notFound('first contact')
     requireOpen(row, now())
   }
@@ -117,7 +119,7 @@ export const deviceFirstContacts = ({
       const at = now()
       const expires_at = at + WORDS_MS
       await db.transaction().execute(async (trx) => {
-        const row = await invitations(trx)
+        const row = await selectInvitations(trx)
           .where('invitations.id', '=', invitation)
           .where('from_account', '=', account)
           .executeTakeFirst()

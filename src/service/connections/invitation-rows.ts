@@ -12,10 +12,10 @@ import type { EventOf } from '../events.ts'
 
 type Row = Schema['invitations']
 
-export const PREFIX = 'inv_'
+export const INVITATION_PREFIX = 'inv_'
 
 /** Selects invitations with the current names of both sides. */
-export const invitations = (db: Kysely<Schema>) =>
+export const selectInvitations = (db: Kysely<Schema>) =>
   db
     .selectFrom('invitations')
     .innerJoin('accounts as sender', 'sender.id', 'from_account')
@@ -30,7 +30,9 @@ export const invitations = (db: Kysely<Schema>) =>
       'mailbox.address as from_email',
     ])
 
-export type Named = Awaited<ReturnType<ReturnType<typeof invitations>['executeTakeFirstOrThrow']>>
+export type Named = Awaited<
+  ReturnType<ReturnType<typeof selectInvitations>['executeTakeFirstOrThrow']>
+>
 
 /**
  * The time that the inviter's device still has to add an account that approved on the last day.
@@ -72,7 +74,7 @@ const partyName = (display_name: string | null) =>
     ? { display_name, name_source: null, name_marks: [] }
     : serverName(display_name)
 
-export const resource = (
+export const invitationResource = (
   row: Named,
   direction: Invitation['direction'],
   at: number,

@@ -13,11 +13,11 @@ import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import {
   type Named,
-  PREFIX,
-  invitations as rows,
+  INVITATION_PREFIX,
+  selectInvitations as rows,
   isInState,
   isLeftBehind,
-  resource,
+  invitationResource,
   stateOf,
 } from './invitation-rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -116,8 +116,8 @@ async function both(db: Kysely<Schema>, account: string, filter: Filter) {
   const received = await receivedBy(db, account, filter)
   const sent = await sentBy(db, account, filter)
   return {
-    received: received.map((row) => resource(row, 'received', filter.at)),
-    sent: sent.map((row) => resource(row, 'sent', filter.at)),
+    received: received.map((row) => invitationResource(row, 'received', filter.at)),
+    sent: sent.map((row) => invitationResource(row, 'sent', filter.at)),
   }
 }
 
@@ -139,7 +139,7 @@ export async function approvable(
   { db, now }: Pick<ServiceContext, 'db' | 'now'>,
   of: { id: string; account: string },
 ): Promise<Named> {
-  requireId(PREFIX, of.id, 'invitation')
+  requireId(INVITATION_PREFIX, of.id, 'invitation')
   const row = await rows(db).where('invitations.id', '=', of.id).executeTakeFirst()
   if (row === undefined || !(await isFor(db, of.account, row))) throw notFound('invitation')
   const state = receivedState(row, now())
@@ -160,7 +160,7 @@ export const invitationAnswers = ({ events, now }: Pick<ServiceContext, 'events'
     judge: (trx: Transaction<Schema>, row: Named, isMember: boolean) => Promise<Change> | Change,
   ): Promise<Invitation> {
     const { id, account, direction } = of
-    requireId(PREFIX, id, 'invitation')
+    requireId(INVITATION_PREFIX, id, 'invitation')
     return events.transaction(async (trx) => {
       const read = () => rows(trx).where('invitations.id', '=', id).executeTakeFirst()
       const before = await read()
@@ -184,7 +184,7 @@ export const invitationAnswers = ({ events, now }: Pick<ServiceContext, 'events'
         const receivers = await receiversOf(trx, [row])
         await events.publish(trx, { type: 'invitation.withdrawn', receivers, at: now() })
       }
-      return resource(after, direction, now())
+      return invitationResource(after, direction, now())
     })
   }
 

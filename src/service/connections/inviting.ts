@@ -4,8 +4,9 @@
  * therefore be invited twice and approve either.
  */
 import type { Transaction } from 'kysely'
-import { type Invitee, MOST_MEMBERS } from '../../api/rest/connections.ts'
+import type { Invitee } from '../../api/rest/connections.ts'
 import { newId } from '../../crypto/encoding/id.ts'
+import { MOST_MEMBERS } from '../../crypto/logs/roster-form.ts'
 import { AppError } from '../../errors.ts'
 import { roleIn } from './connection-rows.ts'
 import { accountAt } from '../accounts/account-record.ts'
@@ -13,7 +14,7 @@ import { notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { type Inviter, type Target } from './invitation-rows.ts'
 import {
-  PREFIX,
+  INVITATION_PREFIX,
   type Standing,
   askAgain,
   invitedIn,
@@ -140,7 +141,7 @@ export async function invite(
   // An account that waits for another owner to add it has its place already.
   const isWaiting = all.some((one) => account !== null && one.to_account === account)
   if (!isWaiting && same.length === 0) await requireRoom(trx, by, all)
-  const id = newId(PREFIX, at)
+  const id = newId(INVITATION_PREFIX, at)
   await countTryIn(trx, by.account, SENT, at)
   await trx
     .insertInto('invitations')

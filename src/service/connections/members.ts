@@ -15,7 +15,13 @@ import {
 import { notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { ENDED, receiversOf } from './invitation-ends.ts'
-import { PREFIX, invitations, isOfMailbox, isStanding, resource } from './invitation-rows.ts'
+import {
+  INVITATION_PREFIX,
+  selectInvitations,
+  isOfMailbox,
+  isStanding,
+  invitationResource,
+} from './invitation-rows.ts'
 import { invite } from './inviting.ts'
 import { inviterIn } from './preset-rows.ts'
 
@@ -31,10 +37,10 @@ export const members = (ground: ServiceContext): Service['members'] => {
         await requireGoingOn(trx, connection)
         const inviter = await inviterIn(trx, account, connection)
         const id = await invite(trx, ground, inviter, body)
-        const row = await invitations(trx)
+        const row = await selectInvitations(trx)
           .where('invitations.id', '=', id)
           .executeTakeFirstOrThrow()
-        return resource(row, 'sent', now())
+        return invitationResource(row, 'sent', now())
       }),
 
     remove: async ({ id: connection, mid }, { account }) => {
@@ -43,7 +49,7 @@ export const members = (ground: ServiceContext): Service['members'] => {
         if (mid === account) throw noDevice('Leaving')
         await holdConnection(trx, connection)
         await requireOwner(trx, account, connection)
-        if (!isId('acc_', mid) && !isId(PREFIX, mid)) throw notFound('member')
+        if (!isId('acc_', mid) && !isId(INVITATION_PREFIX, mid)) throw notFound('member')
         if ((await roleIn(trx, connection, mid)) !== null) throw noDevice('Removing a member')
         const at = now()
         const open = await trx
@@ -52,7 +58,9 @@ export const members = (ground: ServiceContext): Service['members'] => {
           .where('connection_id', '=', connection)
           .where((of) => isStanding(of, at))
           .where((of) =>
-            isId(PREFIX, mid) ? isOfMailbox(of, connection, mid) : of('to_account', '=', mid),
+            isId(INVITATION_PREFIX, mid)
+              ? isOfMailbox(of, connection, mid)
+              : of('to_account', '=', mid),
           )
           .execute()
         if (open.length === 0) throw notFound('member')

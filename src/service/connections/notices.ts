@@ -7,7 +7,7 @@ import { accountAt, displayName, quotedName } from '../accounts/account-record.t
 import type { Schema } from '../db/schema.ts'
 import type { Receiver, Subscriber } from '../events.ts'
 import { type Note, forgetNotes, notify, notifyAll } from '../mail/notices.ts'
-import { named } from '../mail/quoting.ts'
+import { plainName } from '../mail/quoting.ts'
 import { roleIn } from './connection-rows.ts'
 
 /**
@@ -25,7 +25,7 @@ export const noticeOfInvitation: Subscriber<'invitation.sent'> = async ({ trx },
     kind: 'invitation_received',
     title: `${name} invites you to a connection`,
     body:
-      `Someone who calls themselves ${name} invites you to a connection that they call ${named(by.name)}. ` +
+      `Someone who calls themselves ${name} invites you to a connection that they call ${plainName(by.name)}. ` +
       'Ask them whether it was they, by a way that you know; then approve or decline it.',
     data: { invitation_id: id, connection_id: by.connection },
   }
@@ -38,8 +38,8 @@ export const noticeOfInvitation: Subscriber<'invitation.sent'> = async ({ trx },
  */
 export const noticeOfAnswer: Subscriber<'invitation.answered'> = async ({ trx }, event) => {
   const { answer, invitation, from, to, at } = event
-  const who = to.name === null ? (to.email ?? '') : named(to.name)
-  const connection = named(event.connectionName)
+  const who = to.name === null ? (to.email ?? '') : plainName(to.name)
+  const connection = plainName(event.connectionName)
   const data = { invitation_id: invitation, connection_id: event.connection }
   const note: Note =
     answer === 'approved'
@@ -88,7 +88,7 @@ async function notifyMembers(
   const who = await quotedName(trx, member)
   const actor = by === member ? '' : await quotedName(trx, by)
   const told = (name: string): Pick<Note, 'kind' | 'title' | 'body'> => {
-    const connectionName = named(name)
+    const connectionName = plainName(name)
     if (op === 'joined')
       return {
         kind: 'member_joined',
@@ -130,7 +130,7 @@ async function notifyOfEnd(
     {
       kind: 'connection_ended',
       title: `${who} ended a connection`,
-      body: `${who} ended the connection ${named(name)} for all members: its words prove nothing any more. Delete it from your list.`,
+      body: `${who} ended the connection ${plainName(name)} for all members: its words prove nothing any more. Delete it from your list.`,
       data: { connection_id: connection, user_id: by },
     },
   ])
@@ -173,7 +173,7 @@ async function notifyRemoved(
   const note: Note = {
     kind: 'removed_from_connection',
     title: 'You were removed from a connection',
-    body: `${actor} removed you from the connection ${named(name)}. You can no longer use its words.`,
+    body: `${actor} removed you from the connection ${plainName(name)}. You can no longer use its words.`,
     data: { connection_id: connection, user_id: by },
   }
   await notify(trx, member, note, at)
@@ -198,7 +198,7 @@ const noticeTo = (
   invitation,
   note: isListed
     ? {
-        ...note(named(from), named(connectionName)),
+        ...note(plainName(from), plainName(connectionName)),
         data: { invitation_id: invitation, connection_id: connection },
       }
     : null,
@@ -238,8 +238,8 @@ export const noticesOfWithdrawal: Subscriber<'invitation.withdrawn'> = (
 /** Notifies both sides of an invitation that has expired. */
 export const noticesOfExpiry: Subscriber<'invitation.expired'> = async ({ trx }, event) => {
   const { invitation, from, to, receivers, at } = event
-  const who = to.account === null ? to.email! : named(await displayName(trx, to.account))
-  const connection = named(event.connectionName)
+  const who = to.account === null ? to.email! : plainName(await displayName(trx, to.account))
+  const connection = plainName(event.connectionName)
   const note: Note = {
     kind: 'invitation_expired',
     title: `Your invitation of ${who} has expired`,

@@ -9,7 +9,7 @@ import { invalid } from '../../api/input.ts'
 import type { Service } from '../../api/port.ts'
 import type { Preset } from '../../api/rest/presets.ts'
 import { newId } from '../../crypto/encoding/id.ts'
-import { arranging, requireFewer } from '../accounts/labels.ts'
+import { withAccountLock, requireFewer } from '../accounts/labels.ts'
 import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { pageRows } from '../db/page-rows.ts'
@@ -110,7 +110,7 @@ export const presets = ({ db, now }: ServiceContext): Service['presets'] => ({
   },
 
   create: ({ body }, { account }) =>
-    arranging(db, account, async (trx) => {
+    withAccountLock(db, account, async (trx) => {
       const { count } = await trx
         .selectFrom('presets')
         .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -129,7 +129,7 @@ export const presets = ({ db, now }: ServiceContext): Service['presets'] => ({
     }),
 
   update: ({ id, body }, { account }) =>
-    arranging(db, account, async (trx) => {
+    withAccountLock(db, account, async (trx) => {
       await readPreset(trx, account, id)
       const columns = columnsOf(body)
       if (Object.keys(columns).length > 0)
@@ -140,13 +140,13 @@ export const presets = ({ db, now }: ServiceContext): Service['presets'] => ({
     }),
 
   delete: ({ id }, { account }) =>
-    arranging(db, account, async (trx) => {
+    withAccountLock(db, account, async (trx) => {
       await readPreset(trx, account, id)
       await trx.deleteFrom('presets').where('id', '=', id).execute()
     }),
 
   setDefault: ({ id }, { account }) =>
-    arranging(db, account, async (trx) => {
+    withAccountLock(db, account, async (trx) => {
       const { is_default } = await readPreset(trx, account, id)
       if (!is_default) {
         await clearDefault(trx, account)
@@ -155,7 +155,8 @@ export const presets = ({ db, now }: ServiceContext): Service['presets'] => ({
       return readPreset(trx, account, id)
     }),
 
-  clearDefault: (_, { account }) => arranging(db, account, (trx) => clearDefault(trx, account)),
+  clearDefault: (_, { account }) =>
+    withAccountLock(db, account, (trx) => clearDefault(trx, account)),
 })
 
 /** Removes the default from the presets of an account. */

@@ -8,12 +8,17 @@ import { invalid } from '../../api/input.ts'
 import type { Service } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import type { JsonObject } from '../../crypto/encoding/json.ts'
-import { hashOf, parseJws } from '../../crypto/jose/jws.ts'
+import { entryHash, parseJws } from '../../crypto/jose/jws.ts'
 import { signerAt } from '../../crypto/logs/key-log.ts'
 import { requireThat } from '../../crypto/refusal.ts'
-import { type KeyLogs, type Roster, accountsOf } from '../../crypto/logs/roster.ts'
+import { type KeyLogs, type Roster, accountsInRoster } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
-import { PREFIX, requireMember, holdConnection, touchConnection } from './connection-rows.ts'
+import {
+  CONNECTION_PREFIX,
+  requireMember,
+  holdConnection,
+  touchConnection,
+} from './connection-rows.ts'
 import { deleteAbandoned, noteNamed } from './deleted-members.ts'
 import { requireApproved, holdApproved } from '../accounts/device-rows.ts'
 import { type Addressed, type Sender, addressed, moved, storeEnvelopes } from './envelope-rows.ts'
@@ -30,13 +35,13 @@ import {
 } from './invitation-rows.ts'
 import { carryOver } from './replacements.ts'
 import { countEntry, requireShort, opensEpoch } from './roster-limits.ts'
-import { keyLogsOf, present, rosterEntries } from './roster-rows.ts'
+import { keyLogsOf, withoutDeletedMembers, rosterEntries } from './roster-rows.ts'
 import type { Schema } from '../db/schema.ts'
 import { storedRoster } from '../accounts/stored-logs.ts'
 
 const placeOf = (entries: readonly string[], seq: number) => ({
   seq,
-  head: encodeBase64url(hashOf(entries[seq]!)),
+  head: encodeBase64url(entryHash(entries[seq]!)),
 })
 
 /**
@@ -259,10 +264,10 @@ async function store(
 }
 
 /** Appends an entry to a roster. */
-export const appendTo =
+export const appendRosterEntry =
   ({ db, events, now }: ServiceContext): Service['rosters']['append'] =>
   async ({ connection, body: { entry, envelopes } }, session) => {
-    requireId(PREFIX, connection, 'connection')
+    requireId(CONNECTION_PREFIX, connection, 'connection')
     const { account } = session
     const sender = { account, device: await requireApproved(db, session) }
     const { payload: said } = judged('entry', () => {
@@ -280,16 +285,16 @@ export const appendTo =
       const seen = entries.indexOf(entry)
       if (seen >= 0 && said.get('actor') === account) return placeOf(entries, seen)
       await requireMember(trx, account, connection)
-      const head = hashOf(entries.at(-1)!)
+      const head = entryHash(entries.at(-1)!)
       if (said.get('prev') !== encodeBase64url(head)) throw moved('Another entry came first', head)
-      const accounts = judged('entry', () => accountsOf([...entries, entry]))
+      const accounts = judged('entry', () => accountsInRoster([...entries, entry]))
       const keyLogs = await keyLogsOf(trx, connection, accounts)
       const after = await judgedLater('entry', async () => {
         const roster = await storedRoster(connection, { entries, keyLogs }, [entry])
         requireSignedBy(said, sender, keyLogs)
         return roster
       })
-      const there = await present(trx, after)
+      const there = await withoutDeletedMembers(trx, after)
       const sealed = judged('envelopes', () =>
         addressed(envelopes, { sender, roster: there, keyLogs, newest: head }),
       )

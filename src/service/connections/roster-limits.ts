@@ -5,7 +5,7 @@
 import type { Transaction } from 'kysely'
 import type { JsonObject } from '../../crypto/encoding/json.ts'
 import { requireThat } from '../../crypto/refusal.ts'
-import { PREFIX } from './connection-rows.ts'
+import { CONNECTION_PREFIX } from './connection-rows.ts'
 import type { Schema } from '../db/schema.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 
@@ -57,5 +57,5 @@ export async function countEntry(
   at: number,
 ): Promise<void> {
   if (UNCOUNTED.includes(op)) return
-  await countTryIn(trx, account, ENTRIES, at, connection.slice(PREFIX.length))
+  await countTryIn(trx, account, ENTRIES, at, connection.slice(CONNECTION_PREFIX.length))
 }

@@ -73,7 +73,7 @@ export async function keyLogsOf(
  * Returns a roster without the members with deleted accounts: no envelope is sealed to or by
  * them.
  */
-export async function present(db: Kysely<Schema>, roster: Roster): Promise<Roster> {
+export async function withoutDeletedMembers(db: Kysely<Schema>, roster: Roster): Promise<Roster> {
   const { connection, members } = roster
   const accounts = members.map(({ account }) => account)
   const departed = await departedOf(db, connection, accounts)

@@ -6,9 +6,9 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../../api/port.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
-import { type Roster, accountsOf, verifyRoster } from '../../crypto/logs/roster.ts'
+import { type Roster, accountsInRoster, verifyRoster } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
-import { PREFIX, requireMember } from './connection-rows.ts'
+import { CONNECTION_PREFIX, requireMember } from './connection-rows.ts'
 import { readConnection } from './connections.ts'
 import { departedLengths, noteNamed } from './deleted-members.ts'
 import { requireApproved, holdApproved } from '../accounts/device-rows.ts'
@@ -21,7 +21,7 @@ import { profilesOf, readKeyLog } from '../accounts/key-log-rows.ts'
 import { isLast, rosterPage } from '../db/log-pages.ts'
 import { carryOver, forkOf, noteReplaces, requireFork } from './replacements.ts'
 import { inviterIn, presetFor, tagByPreset } from './preset-rows.ts'
-import { appendTo, requireSealed, requireSignedBy } from './roster-entries.ts'
+import { appendRosterEntry, requireSealed, requireSignedBy } from './roster-entries.ts'
 import { requireShort } from './roster-limits.ts'
 import { rosterEntries } from './roster-rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -120,20 +120,20 @@ export const rosters = (ground: ServiceContext): Service['rosters'] => {
     },
 
     read: async ({ connection, from = 0 }, { account }) => {
-      requireId(PREFIX, connection, 'connection')
+      requireId(CONNECTION_PREFIX, connection, 'connection')
       // The invitee of an open first contact reads the roster before it is a member.
       if (!(await hasBegun(db, { account, connection, at: now() })))
         await requireMember(db, account, connection)
       const page = await rosterPage(db, ground.logPages, { connection, from })
       if (!isLast(page, from)) return { ...page, key_logs: [] }
-      const accounts = accountsOf(await rosterEntries(db, connection))
+      const accounts = accountsInRoster(await rosterEntries(db, connection))
       const departed = await departedLengths(db, connection, accounts)
       const key_logs = [...(await lengthsOf(db, accounts)), ...departed]
       const fork = await forkOf(db, connection)
       return { ...page, key_logs, ...(fork === null ? {} : { fork }) }
     },
 
-    append: appendTo(ground),
+    append: appendRosterEntry(ground),
   }
 }
 

@@ -7,8 +7,8 @@ import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import type { Tag } from '../../api/rest/tags.ts'
 import { newId } from '../../crypto/encoding/id.ts'
-import { arranging, requireFewer, requireNewName } from '../accounts/labels.ts'
-import { PREFIX as CONNECTION, later } from './connection-rows.ts'
+import { withAccountLock, requireFewer, requireNewName } from '../accounts/labels.ts'
+import { CONNECTION_PREFIX as CONNECTION, later } from './connection-rows.ts'
 import { readConnection } from './connections.ts'
 import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
@@ -86,7 +86,7 @@ export const tags = (ground: ServiceContext): Service['tags'] => {
     },
 
     create: ({ body: { name, color = null } }, { account }) =>
-      arranging(db, account, async (trx) => {
+      withAccountLock(db, account, async (trx) => {
         const names = await namesOf(trx, account)
         requireNewName(names, name, { own: null, who: WHO })
         requireFewer(names.length, MOST, 'tags')
@@ -100,7 +100,7 @@ export const tags = (ground: ServiceContext): Service['tags'] => {
       }),
 
     update: ({ id, body }, { account }) =>
-      arranging(db, account, async (trx) => {
+      withAccountLock(db, account, async (trx) => {
         const before = await readTag(trx, account, id)
         const { name = before.name, color = before.color } = body
         requireNewName(await namesOf(trx, account), name, { own: id, who: WHO })
@@ -111,14 +111,14 @@ export const tags = (ground: ServiceContext): Service['tags'] => {
     // The times of change of the connections stay: otherwise the devices would fetch them all
     // again.
     delete: ({ id }, { account }) =>
-      arranging(db, account, async (trx) => {
+      withAccountLock(db, account, async (trx) => {
         await readTag(trx, account, id)
         await trx.deleteFrom('tags').where('id', '=', id).execute()
       }),
 
     assign: async ({ id, cid: connection }, { account }) => {
       requireId(CONNECTION, connection, 'connection')
-      await arranging(db, account, async (trx) => {
+      await withAccountLock(db, account, async (trx) => {
         await readTag(trx, account, id)
         const of = { account_id: account, connection_id: connection, tag_id: id }
         const known = await trx
@@ -137,7 +137,7 @@ export const tags = (ground: ServiceContext): Service['tags'] => {
 
     unassign: async ({ id, cid: connection }, { account }) => {
       requireId(CONNECTION, connection, 'connection')
-      await arranging(db, account, async (trx) => {
+      await withAccountLock(db, account, async (trx) => {
         await readTag(trx, account, id)
         await touch(trx, { account, connection, at: now() })
         const { numDeletedRows: removed } = await trx

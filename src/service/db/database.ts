@@ -5,7 +5,7 @@ import type { Kysely } from 'kysely'
 import { StartError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { damaged, isDamage, unopened } from '../../storage/database-file.ts'
-import { type Engine, addressOf, postgresql, sqlite } from './engine.ts'
+import { type Engine, databaseAddress, postgresql, sqlite } from './engine.ts'
 import { migrate } from './migrations.ts'
 import type { Schema } from './schema.ts'
 
@@ -31,7 +31,7 @@ export async function openEngine(at: {
     // contain a password.
     throw new StartError(
       'failed',
-      `The account database cannot be opened (PostgreSQL at ${addressOf(url)}): ${reason(error)}.`,
+      `The account database cannot be opened (PostgreSQL at ${databaseAddress(url)}): ${reason(error)}.`,
       error,
     )
   }

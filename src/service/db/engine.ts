@@ -229,7 +229,7 @@ function isOutage(error: unknown): boolean {
 }
 
 /** Returns host, port and database of a URL, the parts without secrets, for messages. */
-export function addressOf(url: string): string {
+export function databaseAddress(url: string): string {
   if (!URL.canParse(url))
     throw new StartError('failed', 'The URL of the account database is not a URL.')
   const { host, pathname } = new URL(url)

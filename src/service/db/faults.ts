@@ -3,7 +3,7 @@
  * message.
  */
 import { invalid } from '../../api/input.ts'
-import type { Session } from '../../api/port.ts'
+import type { CallerSession } from '../../api/port.ts'
 import { isId } from '../../crypto/encoding/id.ts'
 import { type Refusal, onRefusal, onRefusalLater } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
@@ -36,7 +36,7 @@ export const judgedLater = <T>(path: string, judge: () => Promise<T>): Promise<T
  * Returns the device of the session. Throws AppError `no_device` for the token of a machine
  * account, which has none.
  */
-export function deviceOf({ device }: Pick<Session, 'device'>): string {
+export function deviceOf({ device }: Pick<CallerSession, 'device'>): string {
   if (device === null)
     throw new AppError(
       'no_device',

@@ -13,14 +13,14 @@ export interface PageLimits {
 export const LOG_PAGES: PageLimits = { entries: 1000, characters: 4 * 1024 * 1024 }
 
 /** Part of a log. */
-export interface LogPage {
+export interface StoredLogPage {
   readonly entries: string[]
   /** The position of the newest entry in the log; -1 if there is no log. */
   readonly seq: number
 }
 
 /** Returns as many of the entries as fit into one answer. */
-export function pageOf(entries: readonly string[], limits: PageLimits): string[] {
+export function fittingEntries(entries: readonly string[], limits: PageLimits): string[] {
   let size = 0
   const end = entries.findIndex(({ length }, at) => {
     size += length
@@ -34,8 +34,8 @@ interface Rows {
   readonly newest: { readonly seq: number | null } | undefined
 }
 
-const logPage = ({ rows, newest }: Rows, limits: PageLimits): LogPage => ({
-  entries: pageOf(
+const logPage = ({ rows, newest }: Rows, limits: PageLimits): StoredLogPage => ({
+  entries: fittingEntries(
     rows.map(({ entry }) => entry),
     limits,
   ),
@@ -47,7 +47,7 @@ export async function keyLogPage(
   db: Kysely<Schema>,
   limits: PageLimits,
   { account, from }: { account: string; from: number },
-): Promise<LogPage> {
+): Promise<StoredLogPage> {
   const log = db.selectFrom('key_log_entries').where('account_id', '=', account)
   const rows = await log
     .select('entry')
@@ -65,7 +65,7 @@ export async function rosterPage(
   db: Kysely<Schema>,
   limits: PageLimits,
   { connection, from }: { connection: string; from: number },
-): Promise<LogPage> {
+): Promise<StoredLogPage> {
   const roster = db.selectFrom('roster_entries').where('connection_id', '=', connection)
   const rows = await roster
     .select('entry')
@@ -78,5 +78,5 @@ export async function rosterPage(
 }
 
 /** Returns whether a page that begins at position `from` reaches the newest entry. */
-export const isLast = ({ entries, seq }: LogPage, from: number): boolean =>
+export const isLast = ({ entries, seq }: StoredLogPage, from: number): boolean =>
   from + entries.length > seq

@@ -40,7 +40,7 @@ const VERSIONS: readonly ((id: string) => readonly string[])[] = [
 ]
 
 /** The first version of protocol 2. Older versions are of protocol 1, and are rejected. */
-export const FIRST_READ = 11
+export const FIRST_DATABASE_VERSION = 11
 
 /** The version to which this program migrates a database. */
 export const NEWEST_VERSION = VERSIONS.length
@@ -78,7 +78,8 @@ async function applied(query: Query): Promise<number> {
 
 /** Throws StartError for a database that this program does not read. */
 function requireKnown(version: number, { copies }: Engine): void {
-  if (version > 0 && version < FIRST_READ) throw ofProtocol1('The account database', version)
+  if (version > 0 && version < FIRST_DATABASE_VERSION)
+    throw ofProtocol1('The account database', version)
   if (version > VERSIONS.length)
     throw new StartError(
       'stateNewer',
@@ -114,7 +115,7 @@ export const migrate = (engine: Engine, log?: Log): Promise<void> =>
         more = false
         await query(LEDGER)
         requireKnown(await applied(query), engine)
-        for (let reached = 0; reached < FIRST_READ || copies !== null;) {
+        for (let reached = 0; reached < FIRST_DATABASE_VERSION || copies !== null;) {
           const next = await step(query, engine.idType)
           if (next === null) break
           more = true

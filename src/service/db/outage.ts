@@ -2,10 +2,10 @@
  * Maps database errors to errors of the API. After an outage callers may try again, and devices
  * keep their data until then. A reference to a row that another request deleted is a conflict.
  */
+import { type ByRow, mapRows } from '../../api/rows.ts'
 import { AppError } from '../../errors.ts'
 
 type Answer = (...given: readonly unknown[]) => Promise<unknown>
-type Answers = Readonly<Record<string, Readonly<Record<string, Answer>>>>
 
 /**
  * Returns whether a row to be written refers to one that another request has just deleted. The
@@ -44,16 +44,11 @@ export function newReach(isAway: (error: unknown) => boolean) {
   }
 
   const reachingAll = <A extends object>(answers: A): A =>
-    Object.fromEntries(
-      Object.entries(answers as Answers).map(([group, rows]) => [
-        group,
-        Object.fromEntries(
-          Object.entries(rows).map(([name, answer]): [string, Answer] => [
-            name,
-            (...given) => reaching(() => answer(...given)),
-          ]),
-        ),
-      ]),
+    mapRows<Answer, Answer>(
+      answers as ByRow<Answer>,
+      (answer) =>
+        (...given) =>
+          reaching(() => answer(...given)),
     ) as unknown as A
 
   return { reaching, reachingAll }

@@ -4,7 +4,7 @@
  * another active person are deleted with it, and so are their machine accounts.
  */
 import type { Expression, Transaction } from 'kysely'
-import type { Session } from '../../api/port.ts'
+import type { CallerSession } from '../../api/port.ts'
 import { touchConnectionsOf } from '../connections/connection-rows.ts'
 import { departFrom } from '../connections/deleted-members.ts'
 import { requireNoFreshReset } from './deletion-wait.ts'
@@ -205,7 +205,7 @@ async function machinesOf(
  *   `forbidden` for a device that is not approved or was revoked; `not_found` if another request
  *   deleted the account first
  */
-export async function deleteAccount(ground: ServiceContext, session: Session): Promise<void> {
+export async function deleteAccount(ground: ServiceContext, session: CallerSession): Promise<void> {
   const { events, now, scrub, background } = ground
   const { account } = session
   const left = await events.transaction(async (trx) => {

@@ -6,7 +6,7 @@
 import type { Kysely } from 'kysely'
 import type { Service } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
-import { hashOf } from '../../crypto/jose/jws.ts'
+import { entryHash } from '../../crypto/jose/jws.ts'
 import { AppError } from '../../errors.ts'
 import { approvedAt, unapprovedDevice } from '../accounts/device-rows.ts'
 import { requireId, deviceOf, notFound } from '../db/faults.ts'
@@ -130,7 +130,7 @@ export const approval = ({ db, now }: ServiceContext): Service['approval'] => ({
         'No device has added this one to the key log yet: type its words on a device that is signed in.',
         { details: { state: 'pending' } },
       )
-    if (!entries.some((entry) => encodeBase64url(hashOf(entry)) === body.head))
+    if (!entries.some((entry) => encodeBase64url(entryHash(entry)) === body.head))
       throw new AppError('conflict', 'The key log has no entry with this hash: read it again.')
     await db.transaction().execute(async (trx) => {
       await trx

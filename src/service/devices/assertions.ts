@@ -7,15 +7,15 @@ import { hash } from 'node:crypto'
 import { readAssertion, verifyAssertion } from '../../crypto/jose/client-assertion.ts'
 import type { PublicJwk } from '../../crypto/jose/jwk.ts'
 import { LEEWAY_S } from '../../crypto/jose/jwt.ts'
-import { type Reason, Refusal, onRefusalLater } from '../../crypto/refusal.ts'
-import { AppError, type Code } from '../../errors.ts'
+import { type RefusalReason, Refusal, onRefusalLater } from '../../crypto/refusal.ts'
+import { AppError, type ErrorCode } from '../../errors.ts'
 import type { ServiceContext } from '../context.ts'
 import { activeMachines, tokenEndpoint } from './machines.ts'
 
 type Needs = Pick<ServiceContext, 'db' | 'now' | 'publicUrl' | 'seenOnce'>
 
 /** The reasons of `verifyAssertion` about times, which it checks after the signature. */
-const OF_TIME: readonly Reason[] = ['expired', 'expires_too_late', 'not_yet_valid']
+const OF_TIME: readonly RefusalReason[] = ['expired', 'expires_too_late', 'not_yet_valid']
 
 /**
  * Returns an error for OAuth clients (RFC 6749 section 5.2): ASCII, without quotes or
@@ -23,7 +23,7 @@ const OF_TIME: readonly Reason[] = ['expired', 'expires_too_late', 'not_yet_vali
  */
 export const oauthError = (
   code: Extract<
-    Code,
+    ErrorCode,
     'invalid_client' | 'invalid_request' | 'invalid_scope' | 'unsupported_grant_type'
   >,
   message: string,

@@ -3,7 +3,7 @@ import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
 import type { ServiceContext } from '../context.ts'
-import { invalidToken } from './machine-tokens.ts'
+import { invalidMachineToken } from './machine-tokens.ts'
 import { activeMachines } from './machines.ts'
 
 export const bearer = ({ db }: Pick<ServiceContext, 'db'>): Service['bearer'] => ({
@@ -20,7 +20,7 @@ export const bearer = ({ db }: Pick<ServiceContext, 'db'>): Service['bearer'] =>
       .where('machines.account_id', '=', account)
       .executeTakeFirst()
     // The token was valid a moment ago; its machine was deleted or suspended since.
-    if (row === undefined) throw invalidToken()
+    if (row === undefined) throw invalidMachineToken()
     const { scope, expires_at } = row
     return {
       account_id: account,

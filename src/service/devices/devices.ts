@@ -5,7 +5,7 @@ import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import type { LoggedKeys } from '../../crypto/device-public-keys.ts'
 import { thumbprint } from '../../crypto/jose/jwk.ts'
-import type { Device } from '../../crypto/logs/key-log.ts'
+import type { LoggedDevice } from '../../crypto/logs/key-log.ts'
 import { AppError } from '../../errors.ts'
 import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
@@ -42,7 +42,7 @@ async function loggedKeys(db: Kysely<Schema>, account: string) {
 
 /** Returns the ids of a device's signing and sealing keys. */
 const idsOf = ({ sign, seal }: Pick<LoggedKeys, 'sign' | 'seal'>) => [thumbprint(sign), seal]
-const idsIn = (device: Device | undefined) =>
+const idsIn = (device: LoggedDevice | undefined) =>
   device === undefined ? [] : idsOf({ sign: device.keys.sign, seal: device.seal })
 
 export const devices = ({ db }: ServiceContext): Service['devices'] => ({

@@ -15,7 +15,7 @@ import { AppError } from '../../errors.ts'
 import { primaryAddress } from '../accounts/account-record.ts'
 import { requireNeverUsed } from '../accounts/deleted-accounts.ts'
 import {
-  addDevice,
+  insertDevice,
   endOtherDevices,
   forgetWaiting,
   holdDevices,
@@ -37,7 +37,7 @@ import { lockAccount } from '../db/locks.ts'
 import { switchOff } from '../accounts/public-code-rows.ts'
 import type { Schema } from '../db/schema.ts'
 import { openSession } from './sessions.ts'
-import { type Credential, present } from './sign-ins.ts'
+import { type Credential, checkCredential } from './sign-ins.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 
 type Body = Parameters<Open['enrolment']['create']>[0]['body']
@@ -88,7 +88,7 @@ export const enrolment = (ground: ServiceContext): Open['enrolment'] => {
 
   return {
     create: async ({ body }, { within }) => {
-      const credential = await present(ground, body)
+      const credential = await checkCredential(ground, body)
       const place = judged('entry', () => placeOf(body.entry))
       return enrol(credential, { place, within }, async (trx, opens) => {
         const { entries } = await entriesOf(trx, place.account)
@@ -121,7 +121,7 @@ export const enrolment = (ground: ServiceContext): Open['enrolment'] => {
     },
 
     further: async ({ body }) => {
-      const credential = await present(ground, body)
+      const credential = await checkCredential(ground, body)
       judged('keys', () => requireKeys(body.keys))
       const { account } = credential
       if (account === null) throw nobodyApproves()
@@ -216,7 +216,7 @@ async function begin(
   const { device_name: name, platform, seal_key } = body
   const row = { id: device, account_id: account, name, platform, seal_key }
   const auth_kid = thumbprint(keys.auth)
-  await addDevice(trx, { ...row, auth_kid, keys: null, approved_at: at }, at)
+  await insertDevice(trx, { ...row, auth_kid, keys: null, approved_at: at }, at)
   const email = credential.code?.email ?? null
   if (isNew && email !== null) await provenAddress(trx, email, account, at)
   return log

@@ -11,7 +11,7 @@ import { jwkBytes, thumbprint } from '../../crypto/jose/jwk.ts'
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import { requireThat } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
-import { addDevice, taken } from '../accounts/device-rows.ts'
+import { insertDevice, taken } from '../accounts/device-rows.ts'
 import { judged } from '../db/faults.ts'
 import { entriesOf } from '../accounts/key-log-rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -114,7 +114,7 @@ async function wait(
       'a key of another device of this account',
     ),
   )
-  await addDevice(
+  await insertDevice(
     trx,
     {
       id: device,

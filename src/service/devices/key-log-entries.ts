@@ -3,10 +3,10 @@
  * had. This module is separate from reading, which needs no elliptic curve code.
  */
 import type { Transaction } from 'kysely'
-import type { Service, Session } from '../../api/port.ts'
+import type { Service, CallerSession } from '../../api/port.ts'
 import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { sameKeys, sealKeyId } from '../../crypto/device-public-keys.ts'
-import { hashOf, parseJws } from '../../crypto/jose/jws.ts'
+import { entryHash, parseJws } from '../../crypto/jose/jws.ts'
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import { requireThat } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
@@ -18,7 +18,7 @@ import {
   forgetClaims,
   holdDevice,
   markLogged,
-  renewSealKey,
+  updateSealKey,
   waitingDevice,
 } from '../accounts/device-rows.ts'
 import { deviceOf, judged, judgedLater } from '../db/faults.ts'
@@ -62,7 +62,7 @@ export async function storeEntry(
     const isShort = entry.length <= MOST_CHARACTERS
     requireThat(isShort, 'too_large', `this server takes entries of ${MOST_CHARACTERS} characters`)
     const { payload } = parseJws(entry, 'keylog+jws')
-    if (last !== undefined && payload.get('prev') !== encodeBase64url(hashOf(last))) return null
+    if (last !== undefined && payload.get('prev') !== encodeBase64url(entryHash(last))) return null
     const after = await storedKeyLog(account, entries, [entry])
     permit(after)
     return after
@@ -87,7 +87,7 @@ type Body = Parameters<Service['keyLogs']['append']>[0]['body']
 async function append(
   ground: ServiceContext,
   { entry, seal_key }: Body,
-  session: Session,
+  session: CallerSession,
 ): Promise<number> {
   const { events, now } = ground
   const { account } = session
@@ -125,7 +125,7 @@ async function append(
       requireThat(same, 'bad_key', 'the keys are not those of the device that waits')
     })
     if (op === 'renew') {
-      await renewSealKey(trx, device, seal_key!)
+      await updateSealKey(trx, device, seal_key!)
       return log.seq
     }
     if (op === 'recovery') {
@@ -150,9 +150,9 @@ async function append(
 }
 
 /** Stores an entry that a device signed. */
-export const appendTo =
+export const appendKeyLogEntry =
   (ground: ServiceContext): Service['keyLogs']['append'] =>
   async ({ body }, session) => {
     const seq = await append(ground, body, session)
-    return { seq, head: encodeBase64url(hashOf(body.entry)) }
+    return { seq, head: encodeBase64url(entryHash(body.entry)) }
   }

@@ -6,7 +6,7 @@ import type { Service } from '../../api/port.ts'
 import { departedLogFor } from '../accounts/deleted-accounts.ts'
 import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
-import { keyLogPage, pageOf } from '../db/log-pages.ts'
+import { keyLogPage, fittingEntries } from '../db/log-pages.ts'
 import { sealKeysOf, profilesOf } from '../accounts/key-log-rows.ts'
 
 export const keyLogs = (ground: ServiceContext): Service['keyLogs'] => ({
@@ -21,12 +21,12 @@ export const keyLogs = (ground: ServiceContext): Service['keyLogs'] => ({
     }
     const kept = await departedLogFor(db, session.account, account)
     if (kept.length === 0) throw notFound('account')
-    const entries = pageOf(kept.slice(from), logPages)
+    const entries = fittingEntries(kept.slice(from), logPages)
     return { entries, seq: kept.length - 1, seal_keys: [] }
   },
 
   append: async (input, session) => {
-    const { appendTo } = await import('./key-log-entries.ts')
-    return appendTo(ground)(input, session)
+    const { appendKeyLogEntry } = await import('./key-log-entries.ts')
+    return appendKeyLogEntry(ground)(input, session)
   },
 })

@@ -7,7 +7,7 @@ import { hash } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
-import type { Service, Session } from '../../api/port.ts'
+import type { Service, CallerSession } from '../../api/port.ts'
 import type { ApiToken } from '../../api/rest/api-tokens.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { newToken } from '../../crypto/token.ts'
@@ -26,7 +26,7 @@ type Row = Schema['machine_tokens']
 type Needs = Pick<ServiceContext, 'db' | 'now'>
 
 /** Returns the same error for a wrong, an expired and a revoked token. */
-export const invalidToken = (): AppError =>
+export const invalidMachineToken = (): AppError =>
   new AppError(
     'invalid_token',
     'This token is wrong, expired or revoked. Get another with the key of the machine account.',
@@ -95,14 +95,14 @@ export async function mintMachineToken(
 export async function authenticateMachine(
   { db, now }: Needs,
   token: string,
-): Promise<Session & { scope: Row['scope'] }> {
+): Promise<CallerSession & { scope: Row['scope'] }> {
   const row = await activeMachines(db)
     .innerJoin('machine_tokens', 'machine_tokens.account_id', 'machines.account_id')
     .selectAll('machine_tokens')
     .where('hash', '=', hash('sha256', token, 'hex'))
     .executeTakeFirst()
   const at = now()
-  if (row === undefined || stateOf(row, at) !== 'active') throw invalidToken()
+  if (row === undefined || stateOf(row, at) !== 'active') throw invalidMachineToken()
   const { id, account_id: account, scope } = row
   if (row.last_used_at === null || row.last_used_at <= at - USED_MS)
     await db.updateTable('machine_tokens').set({ last_used_at: at }).where('id', '=', id).execute()
@@ -174,7 +174,8 @@ async function endOf(trx: Transaction<Schema>, token: string, at: number): Promi
     .where('account_id', 'in', activeMachines(trx).select('machines.account_id'))
     .returning('expires_at')
     .executeTakeFirst()
-  if (row === undefined || (row.expires_at !== null && row.expires_at <= at)) throw invalidToken()
+  if (row === undefined || (row.expires_at !== null && row.expires_at <= at))
+    throw invalidMachineToken()
   return row.expires_at
 }
 

@@ -3,7 +3,7 @@
  * a mailbox: the holder of the key signs in with assertions (`assertions.ts`).
  */
 import type { Kysely } from 'kysely'
-import { PREFIX, isId } from '../../crypto/encoding/id.ts'
+import { ID_PREFIX, isId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import type { ServiceContext } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
@@ -47,8 +47,8 @@ export async function requireActiveMachine(db: Kysely<Schema>, account: string):
  * Returns the accounts of ids that may be machine ids, in the same order. A machine's account has
  * its own id once its first device is enrolled. Ids of other kinds are returned unchanged.
  */
-export async function accountsOf(db: Kysely<Schema>, ids: readonly string[]): Promise<string[]> {
-  const those = ids.filter((id) => isId(PREFIX.machine, id))
+export async function accountIdsOf(db: Kysely<Schema>, ids: readonly string[]): Promise<string[]> {
+  const those = ids.filter((id) => isId(ID_PREFIX.machine, id))
   if (those.length === 0) return [...ids]
   const query = db.selectFrom('machines').select(['id', 'account_id']).where('id', 'in', those)
   const known = new Map((await query.execute()).map(({ id, account_id }) => [id, account_id]))

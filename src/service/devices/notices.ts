@@ -5,7 +5,7 @@
 import { quotedName } from '../accounts/account-record.ts'
 import type { Subscriber } from '../events.ts'
 import { type Note, notify, notifyAll } from '../mail/notices.ts'
-import { named } from '../mail/quoting.ts'
+import { plainName } from '../mail/quoting.ts'
 
 /**
  * Notifies an account after a reset replaced all its devices, and all accounts that rely on its
@@ -38,7 +38,7 @@ export const noticesOfReset: Subscriber<'account.reset'> = async ({ trx }, event
   const reset: Note = {
     kind: 'account_reset',
     title: 'All devices of your account were replaced',
-    body: `All devices of your account were replaced by ${named(deviceName)}, ${withKey ? 'with' : 'without'} a recovery key. If that was not you, a thief may read your mail: make your mailbox safe, then reset the account yourself.`,
+    body: `All devices of your account were replaced by ${plainName(deviceName)}, ${withKey ? 'with' : 'without'} a recovery key. If that was not you, a thief may read your mail: make your mailbox safe, then reset the account yourself.`,
     data: { device_id: device },
   }
   const notes = [...followers, ...members].map(({ account_id }): [string, Note] => [
@@ -54,8 +54,8 @@ export const noticeOfDevice: Subscriber<'device.added'> = (
 ) => {
   const note: Note = {
     kind: 'device_added',
-    title: `A new device: ${named(name)}`,
-    body: `${named(name)} was added to your account; another device of yours approved it. If that was not you, revoke it at once.`,
+    title: `A new device: ${plainName(name)}`,
+    body: `${plainName(name)} was added to your account; another device of yours approved it. If that was not you, revoke it at once.`,
     data: { device_id: device },
   }
   return notify(trx, account, note, at)
@@ -67,8 +67,8 @@ export const noticeOfRevocation: Subscriber<'device.revoked'> = (
 ) => {
   const note: Note = {
     kind: 'device_revoked',
-    title: `A device was revoked: ${named(name)}`,
-    body: `${named(name)} was revoked, or signed out: it is no device of your account any more.`,
+    title: `A device was revoked: ${plainName(name)}`,
+    body: `${plainName(name)} was revoked, or signed out: it is no device of your account any more.`,
     data: { device_id: device },
   }
   return notify(trx, account, note, at)
@@ -81,8 +81,8 @@ export const noticeOfRecoveryKey: Subscriber<'recovery_key.changed'> = (
 ) => {
   const note: Note = {
     kind: 'recovery_key_changed',
-    title: `A new recovery key, by ${named(name)}`,
-    body: `${named(name)} made a recovery key for your account: a person with its words and your mailbox can replace all your devices, and your contacts accept that. If that was not you, reset the account without it, since revoking the device leaves the key in force. Then compare the safety number with each contact: until they confirm your new keys, they accept a reset with those words.`,
+    title: `A new recovery key, by ${plainName(name)}`,
+    body: `${plainName(name)} made a recovery key for your account: a person with its words and your mailbox can replace all your devices, and your contacts accept that. If that was not you, reset the account without it, since revoking the device leaves the key in force. Then compare the safety number with each contact: until they confirm your new keys, they accept a reset with those words.`,
     data: { device_id: device },
   }
   return notify(trx, account, note, at)

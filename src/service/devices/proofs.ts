@@ -25,7 +25,7 @@ export interface Proof {
 }
 
 /** A valid proof, before the check for reuse. */
-export interface Shown {
+export interface ValidProof {
   /** RFC 7638 thumbprint of the key. */
   readonly thumbprint: string
   readonly jti: string
@@ -39,12 +39,12 @@ export interface Proofs {
    * @param accessToken the token of the request; null without one
    * @throws AppError `invalid_token`, with the challenge of RFC 9449 sections 7.1, 8 and 9
    */
-  readonly judge: (proof: Proof, accessToken: string | null) => Promise<Shown>
+  readonly judge: (proof: Proof, accessToken: string | null) => Promise<ValidProof>
   /**
    * Records that a proof was used. Throws AppError `invalid_token` if any replica recorded it
    * before.
    */
-  readonly use: (shown: Shown) => Promise<void>
+  readonly use: (shown: ValidProof) => Promise<void>
 }
 
 /** Returns the header of a 401 (RFC 9449 section 7.1). */

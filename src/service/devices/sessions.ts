@@ -6,15 +6,15 @@
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
-import type { Session as Tokens } from '../../api/device/enrolment.ts'
+import type { SessionTokens as Tokens } from '../../api/device/enrolment.ts'
 import { timeAt } from '../../api/fields.ts'
-import type { Open, Service, Session, Visitor } from '../../api/port.ts'
+import type { Open, Service, CallerSession, Visitor } from '../../api/port.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { deviceOf } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { requireActiveMachine } from './machines.ts'
-import { challenge, type Proof, type Proofs, type Shown } from './proofs.ts'
+import { challenge, type Proof, type Proofs, type ValidProof } from './proofs.ts'
 import type { Schema } from '../db/schema.ts'
 
 const ACCESS_MS = 3_600_000
@@ -117,7 +117,7 @@ export async function authenticate(
   { db, now }: Pick<ServiceContext, 'db' | 'now'>,
   proofs: Proofs,
   { token, proof }: { token: string; proof: Proof | null },
-): Promise<Session & { scope: 'session' | 'device' }> {
+): Promise<CallerSession & { scope: 'session' | 'device' }> {
   // RFC 9449 section 7.2: a token that is bound to a key is not a bearer token.
   if (proof === null)
     throw new AppError('invalid_token', 'This token is good only with a proof of its key (DPoP).', {
@@ -169,7 +169,7 @@ export async function authenticate(
 /** An anonymous caller with a proof of a key. */
 export interface Proven extends Visitor {
   /** The proof to record once it gave access. */
-  readonly shown: Shown
+  readonly shown: ValidProof
 }
 
 /**

@@ -32,7 +32,7 @@ export interface Credential {
  * @throws AppError `validation_failed` unless there is exactly one; `invalid_token` for a code,
  *   `invalid_client` for an assertion
  */
-export async function present(
+export async function checkCredential(
   ground: ServiceContext,
   { code, assertion }: { code?: string | undefined; assertion?: string | undefined },
 ): Promise<Credential> {
@@ -60,7 +60,7 @@ export const signIns = (ground: ServiceContext): Open['signIns'] => ({
   },
 
   read: async ({ body }) => {
-    const { account, code } = await present(ground, body)
+    const { account, code } = await checkCredential(ground, body)
     const email = code?.email ?? null
     if (account === null) return { account_id: null, key_log: [], key_log_seq: null, email }
     const { db, logPages } = ground

@@ -8,7 +8,7 @@ import * as v from 'valibot'
 import type { Service } from '../../api/port.ts'
 import { SignedName } from '../../api/rest/names.ts'
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
-import { type Profile, replaceProfile } from '../../crypto/logs/profile.ts'
+import { type SignedProfile, replaceProfile } from '../../crypto/logs/profile.ts'
 import { requireThat, Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import { requireApproved, holdApproved } from '../accounts/device-rows.ts'
@@ -39,7 +39,7 @@ const olderName = (cause: Refusal) =>
   )
 
 /** Returns the profile, verified and newer than the stored one. Throws AppError. */
-function requireNewer(kept: string | null, jws: string, log: KeyLog): Profile {
+function requireNewer(kept: string | null, jws: string, log: KeyLog): SignedProfile {
   return judged('profile', () => {
     try {
       const profile = replaceProfile(kept, jws, log)

@@ -13,7 +13,7 @@ import { newServerSecret } from '../db/server-secrets.ts'
 const ENDED_MS = 2 * DOWNLOAD_LINK_MS
 
 /** The parts of a link. */
-export interface Signed {
+export interface SignedLink {
   /** The id of the export. */
   readonly id: string
   /** When the link expires: Unix seconds, in digits. */
@@ -37,7 +37,7 @@ export interface DownloadLinks {
     until: number
   }) => Promise<{ url: string; expires: number }>
   /** Returns whether a link has a valid signature and has not expired. */
-  readonly isGood: (link: Signed) => Promise<boolean>
+  readonly isGood: (link: SignedLink) => Promise<boolean>
   /** Returns whether the token of a link has ended. */
   readonly hasEnded: (account: string, holder: string) => Promise<boolean>
   /** Ends the links of a daemon's token of this account. */

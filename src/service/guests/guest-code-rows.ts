@@ -2,7 +2,7 @@ import { timeAt } from '../../api/fields.ts'
 import type { GuestCode } from '../../api/rest/guest-codes.ts'
 import type { Schema } from '../db/schema.ts'
 
-export const PREFIX = 'gst_'
+export const GUEST_CODE_PREFIX = 'gst_'
 
 type Row = Schema['guest_codes'] & {
   /** The name of the external member; null for a code without an external member. */
@@ -19,7 +19,7 @@ export function guestCodeState(row: Pick<Row, 'revoked_at' | 'expires_at'>, now:
 }
 
 /** Returns a guest code as a resource. The device adds the secret, which only it stores. */
-export const resource = (row: Row, now: number): GuestCode => ({
+export const guestCodeResource = (row: Row, now: number): GuestCode => ({
   id: row.id,
   label: row.label,
   state: guestCodeState(row, now),

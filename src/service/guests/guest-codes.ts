@@ -14,7 +14,7 @@ import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
-import { PREFIX, resource } from './guest-code-rows.ts'
+import { GUEST_CODE_PREFIX, guestCodeResource } from './guest-code-rows.ts'
 
 /** Selects guest codes, each with the name of its external member. */
 const guestCodeRows = (db: Kysely<Schema>) =>
@@ -50,15 +50,15 @@ export const guestCodes = ({ db, now }: ServiceContext): Service['guestCodes'] =
         .where('account_id', '=', account)
         .$if(state !== undefined, (query) => query.where((of) => isInState(of, state!, at))),
       page,
-      PREFIX,
+      GUEST_CODE_PREFIX,
     )
     return pageOf(
-      rows.map((row) => resource(row, at)),
+      rows.map((row) => guestCodeResource(row, at)),
       page,
     )
   },
   delete: async ({ id }, { account }) => {
-    requireId(PREFIX, id, 'guest code')
+    requireId(GUEST_CODE_PREFIX, id, 'guest code')
     const { numUpdatedRows: revoked } = await db
       .updateTable('guest_codes')
       .set((fields) => ({ revoked_at: fields.fn.coalesce('revoked_at', fields.val(now())) }))
@@ -106,6 +106,6 @@ export const deviceGuestCodes = (ground: ServiceContext): Service['deviceGuestCo
     })
     if (row === undefined)
       throw new AppError('conflict', 'There is another guest code with this id: make a new one.')
-    return resource(row, at)
+    return guestCodeResource(row, at)
   },
 })

@@ -11,7 +11,7 @@ import { AppError } from '../../errors.ts'
 import { displayName, primaryAddress } from '../accounts/account-record.ts'
 import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
-import { PREFIX, guestCodeState, resource } from './guest-code-rows.ts'
+import { GUEST_CODE_PREFIX, guestCodeState, guestCodeResource } from './guest-code-rows.ts'
 import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
 import { guestCodeMessage } from '../mail/messages-from-others.ts'
 import { mailboxOf } from '../accounts/mailboxes.ts'
@@ -53,7 +53,7 @@ const tagOf = (address: string) => createHash('sha256').update(mailboxOf(address
  * @throws AppError `not_found`
  */
 async function guestCodeOf(db: Kysely<Schema>, { account, id }: { account: string; id: string }) {
-  requireId(PREFIX, id, 'guest code')
+  requireId(GUEST_CODE_PREFIX, id, 'guest code')
   const row = await db
     .selectFrom('guest_codes')
     .leftJoin('external_members', 'external_members.id', 'external_member_id')
@@ -97,5 +97,5 @@ export const sendBy =
     const server = publicUrl()
     const link = `${server}/g/${id}#${body.secret}`
     background.run(() => mail.send(guestCodeMessage({ ...letter, link, publicUrl: server })))
-    return resource(row, at)
+    return guestCodeResource(row, at)
   }

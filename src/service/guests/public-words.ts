@@ -7,7 +7,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { decodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { LABEL, ZERO_HEAD, acceptedAt, codeKey, codeOf, codeReader } from '../../crypto/code.ts'
-import { PREFIX, parseId } from '../../crypto/encoding/id.ts'
+import { ID_PREFIX, parseId } from '../../crypto/encoding/id.ts'
 import type { ServiceContext } from '../context.ts'
 import { activeCodes, codes } from '../accounts/public-code-rows.ts'
 
@@ -24,7 +24,7 @@ type Says = (window: number) => number
  * @param k the secret of the code in base64url, as in the table
  */
 function saysOf(account: string, k: string): Says {
-  const subject = parseId(PREFIX.account, account)
+  const subject = parseId(ID_PREFIX.account, account)
   const key = decodeBase64url(k)
   const read = codeReader(codeKey({ label: LABEL.public, key, subject, epoch: 1, head: ZERO_HEAD }))
   return (window) => codeOf(read(window, subject))

@@ -1,6 +1,6 @@
 import type { Subscriber } from '../events.ts'
 import { notify } from '../mail/notices.ts'
-import { named } from '../mail/quoting.ts'
+import { plainName } from '../mail/quoting.ts'
 
 /** Notifies the owner of an open link about a request with a confirmed mailbox. */
 export const noticeOfRequest: Subscriber<'open_link.requested'> = (
@@ -13,7 +13,7 @@ export const noticeOfRequest: Subscriber<'open_link.requested'> = (
     {
       kind: 'open_link_request',
       title: 'A person asks to connect',
-      body: `${named(name)} at ${email} came by an open link. The mailbox is proven, but anyone can write any name.`,
+      body: `${plainName(name)} at ${email} came by an open link. The mailbox is proven, but anyone can write any name.`,
       data: { open_link_id: link, open_link_request_id: request },
     },
     at,

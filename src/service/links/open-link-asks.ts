@@ -11,7 +11,7 @@ import { newLink } from '../accounts/confirmation-links.ts'
 import type { ServiceContext } from '../context.ts'
 import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
 import { askedMessage } from '../mail/messages-from-others.ts'
-import { PREFIX, dropUnconfirmed } from './open-link-requests.ts'
+import { OPEN_LINK_REQUEST_PREFIX, dropUnconfirmed } from './open-link-requests.ts'
 import type { Schema } from '../db/schema.ts'
 
 const HOUR_MS = 3_600_000
@@ -27,7 +27,7 @@ const MOST_WAITING = 1000
 const MAILS: Allowance = { what: 'open link mail', most: 3, periodMs: HOUR_MS }
 
 /** An open link as its page shows it. */
-export interface Shown {
+export interface DisplayedOpenLink {
   readonly id: string
   readonly account_id: string
   readonly slug: string
@@ -46,7 +46,10 @@ export interface Asked {
 }
 
 /** Returns the link with a slug, which may be any text; null if there is none. */
-export async function findLink(db: Kysely<Schema>, slug: string): Promise<Shown | null> {
+export async function findLink(
+  db: Kysely<Schema>,
+  slug: string,
+): Promise<DisplayedOpenLink | null> {
   if (!is(Slug, slug)) return null
   const row = await db
     .selectFrom('open_links')
@@ -61,7 +64,7 @@ export async function findLink(db: Kysely<Schema>, slug: string): Promise<Shown 
 export async function holdLink(
   trx: Transaction<Schema>,
   id: string,
-): Promise<Shown['state'] | null> {
+): Promise<DisplayedOpenLink['state'] | null> {
   const row = await trx
     .updateTable('open_links')
     // Changes nothing: an update is the row lock that both engines support.
@@ -105,7 +108,7 @@ const waitsAlready = async (trx: Transaction<Schema>, link: string, email: strin
  */
 export async function ask(
   ground: ServiceContext,
-  link: Shown,
+  link: DisplayedOpenLink,
   asked: Asked,
 ): Promise<'taken' | 'full' | 'paused' | 'gone'> {
   const { db, now, mail, background, publicUrl } = ground
@@ -123,7 +126,7 @@ export async function ask(
       .insertInto('open_link_requests')
       .values({
         ...asked,
-        id: newId(PREFIX, at),
+        id: newId(OPEN_LINK_REQUEST_PREFIX, at),
         open_link_id: link.id,
         account_id: link.account_id,
         state: 'unconfirmed',

@@ -7,7 +7,7 @@ import { newId } from '../../crypto/encoding/id.ts'
 import type { Said } from '../accounts/email-claims.ts'
 import type { ServiceContext } from '../context.ts'
 import { holdLink } from './open-link-asks.ts'
-import { PREFIX } from './open-link-requests.ts'
+import { OPEN_LINK_REQUEST_PREFIX } from './open-link-requests.ts'
 import type { Schema } from '../db/schema.ts'
 
 /** Selects the unconfirmed request of a mailed link, with its owner's name. */
@@ -79,7 +79,7 @@ export async function confirmAsk(
     const { open_link_id: link, account_id: account, email, display_name: name } = found
     await holdLink(trx, link)
     // A new id and time, so that the request is the newest in the owner's list.
-    const id = newId(PREFIX, at)
+    const id = newId(OPEN_LINK_REQUEST_PREFIX, at)
     const { numUpdatedRows: confirmed } = await trx
       .updateTable('open_link_requests')
       .set({ id, state: 'pending', token_hash: null, expires_at: null, created_at: at })

@@ -16,7 +16,7 @@ import { keepNewest } from '../db/newest.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
-export const PREFIX = 'req_'
+export const OPEN_LINK_REQUEST_PREFIX = 'req_'
 
 type State = OpenLinkRequest['state']
 type Row = Schema['open_link_requests'] & { state: State }
@@ -51,7 +51,7 @@ const resource = (row: Row): OpenLinkRequest => ({
 
 /** Returns a request. Throws AppError `not_found`. */
 async function read(db: Kysely<Schema>, account: string, id: string): Promise<OpenLinkRequest> {
-  requireId(PREFIX, id, 'request')
+  requireId(OPEN_LINK_REQUEST_PREFIX, id, 'request')
   const row = await requestsOf(db, account).where('id', '=', id).executeTakeFirst()
   if (row === undefined) throw notFound('request')
   return resource(row)
@@ -97,12 +97,12 @@ export const openLinkRequests = ({
     const those = requestsOf(db, account).$if(state !== undefined, (query) =>
       query.where('state', '=', state!),
     )
-    const rows = await pageRows(those, page, PREFIX)
+    const rows = await pageRows(those, page, OPEN_LINK_REQUEST_PREFIX)
     return pageOf(rows.map(resource), page)
   },
 
   decline: async ({ id }, { account }) => {
-    requireId(PREFIX, id, 'request')
+    requireId(OPEN_LINK_REQUEST_PREFIX, id, 'request')
     await db.transaction().execute((trx) => settle(trx, { id, account }, { state: 'declined' }))
     const request = await read(db, account, id)
     if (request.state === 'approved') throw answered('approved')
@@ -119,7 +119,7 @@ export const openLinkApprovals = ({ db }: ServiceContext): Service['openLinkAppr
  * @throws AppError `not_found`; `invalid_state` with its state unless it is pending;
  *   `validation_failed` if the requester is not invited
  */
-export const approveRequest: Subscriber<'open_link.approved'> = async ({ trx }, event) => {
+export const settleApproval: Subscriber<'open_link.approved'> = async ({ trx }, event) => {
   const { account, request: id, connection, invite } = event
   const set = { state: 'approved', connection_id: connection } as const
   const settled = await settle(trx, { id, account }, set)

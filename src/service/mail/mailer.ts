@@ -1,6 +1,6 @@
 import type { SendMailOptions } from 'nodemailer'
 
-export interface Message {
+export interface OutgoingLetter {
   /** One address. */
   readonly to: string
   readonly subject: string
@@ -13,7 +13,7 @@ export interface Mail {
    * @throws AppError `backend_unavailable` if a relay cannot accept it now, `backend_error` if it
    *   rejects it permanently; and the errors of node:fs
    */
-  send(message: Message): Promise<void>
+  send(message: OutgoingLetter): Promise<void>
 }
 
 /**
@@ -21,7 +21,7 @@ export interface Mail {
  * it is parsed as a list of addresses.
  */
 export const composed = (
-  { to, subject, text }: Message,
+  { to, subject, text }: OutgoingLetter,
   from: string,
   now: number,
 ): SendMailOptions => ({
@@ -40,7 +40,7 @@ export const composed = (
  * Sends letters, one after the other. After a failure it sends the others, then throws the first
  * error.
  */
-export async function sendAll(mail: Mail, letters: readonly Message[]): Promise<void> {
+export async function sendAll(mail: Mail, letters: readonly OutgoingLetter[]): Promise<void> {
   const failed: unknown[] = []
   for (const letter of letters)
     await mail.send(letter).catch((error: unknown) => void failed.push(error))

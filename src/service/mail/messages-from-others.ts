@@ -2,7 +2,7 @@
  * Mails that the server sends at the request of another person. Text written by that person is
  * quoted.
  */
-import type { Message } from './mailer.ts'
+import type { OutgoingLetter } from './mailer.ts'
 import { addressText, hostOf, quoted, quotedText } from './quoting.ts'
 
 const HOUR_MS = 3_600_000
@@ -28,7 +28,7 @@ export const invitationMessage = (of: {
   message: string | null
   goodForMs: number
   publicUrl: string
-}): Message => ({
+}): OutgoingLetter => ({
   to: of.to,
   subject: `An invitation to connect at ${hostOf(of.publicUrl)}`,
   text: `Hello,
@@ -65,7 +65,7 @@ export const orgInvitationMessage = (of: {
   fromEmail: string | null
   organisation: string
   publicUrl: string
-}): Message => ({
+}): OutgoingLetter => ({
   to: of.to,
   subject: `An invitation to an organisation at ${hostOf(of.publicUrl)}`,
   text: `Hello,
@@ -103,7 +103,7 @@ export const askedMessage = (of: {
   link: string
   hours: number
   publicUrl: string
-}): Message => ({
+}): OutgoingLetter => ({
   to: of.to,
   subject: `Confirm your request at ${hostOf(of.publicUrl)}`,
   text: `Hello,
@@ -138,7 +138,7 @@ export const guestCodeMessage = (of: {
   link: string
   until: number
   publicUrl: string
-}): Message => ({
+}): OutgoingLetter => ({
   to: of.to,
   subject: `A link for you at ${hostOf(of.publicUrl)}`,
   text: `Hello,
@@ -175,7 +175,7 @@ export const orgAlertMessage = (of: {
   threshold: number
   minutes: number
   publicUrl: string
-}): Message => ({
+}): OutgoingLetter => ({
   to: of.to,
   subject: `An alert at ${hostOf(of.publicUrl)}`,
   text: `Hello,
@@ -213,7 +213,7 @@ export const feedbackMessage = (of: {
   message: string
   version: string
   publicUrl: string
-}): Message => ({
+}): OutgoingLetter => ({
   to: of.to,
   subject: `Feedback${of.category === null ? '' : ` (${of.category})`} at ${hostOf(of.publicUrl)}`,
   text: `Hello,

@@ -2,7 +2,7 @@
  * Mails to people about their own account. Subjects are visible on lock screens, so none contains
  * a code.
  */
-import type { Message } from './mailer.ts'
+import type { OutgoingLetter } from './mailer.ts'
 import { addressText, hostOf, quoted } from './quoting.ts'
 
 /**
@@ -14,7 +14,7 @@ export const codeMessage = (of: {
   code: string
   minutes: number
   publicUrl: string
-}): Message => ({
+}): OutgoingLetter => ({
   to: of.to,
   subject: `Your sign-in code for ${hostOf(of.publicUrl)}`,
   text: `Hello,
@@ -37,7 +37,7 @@ export const deviceAddedMessage = (of: {
   to: string
   deviceName: string
   publicUrl: string
-}): Message => ({
+}): OutgoingLetter => ({
   to: of.to,
   subject: `A new device on your account at ${hostOf(of.publicUrl)}`,
   text: `Hello,
@@ -60,7 +60,7 @@ export const recoveryKeyMessage = (of: {
   to: string
   deviceName: string
   publicUrl: string
-}): Message => ({
+}): OutgoingLetter => ({
   to: of.to,
   subject: `A new recovery key for your account at ${hostOf(of.publicUrl)}`,
   text: `Hello,
@@ -89,7 +89,7 @@ export const resetMessage = (of: {
   /** Whether a recovery key signed the reset. */
   withKey: boolean
   publicUrl: string
-}): Message => ({
+}): OutgoingLetter => ({
   to: of.to,
   subject: `All devices of your account at ${hostOf(of.publicUrl)} were replaced`,
   text: `Hello,
@@ -129,7 +129,7 @@ export const confirmAddressMessage = (of: {
   link: string
   hours: number
   publicUrl: string
-}): Message => ({
+}): OutgoingLetter => ({
   to: of.to,
   subject: `Confirm your address for ${hostOf(of.publicUrl)}`,
   text: `Hello,
@@ -154,7 +154,7 @@ export const emailAddedMessage = (of: {
   to: string
   address: string
   publicUrl: string
-}): Message => ({
+}): OutgoingLetter => ({
   to: of.to,
   subject: `A new address of your account at ${hostOf(of.publicUrl)}`,
   text: `Hello,

@@ -9,7 +9,7 @@ import { newId } from '../../crypto/encoding/id.ts'
 import { keepNewest } from '../db/newest.ts'
 import type { Schema } from '../db/schema.ts'
 
-export const PREFIX = 'ntf_'
+export const NOTIFICATION_PREFIX = 'ntf_'
 
 /**
  * How many notifications are kept of an account. The newest of those that strangers can cause
@@ -72,7 +72,13 @@ export async function notifyAll(
       .slice(from, from + AT_ONCE)
       .map(([account_id, { kind, title, body, data }]) => {
         const said = { kind, title, body, data: JSON.stringify(data) }
-        return { id: newId(PREFIX, at), account_id, ...said, read_at: null, created_at: at }
+        return {
+          id: newId(NOTIFICATION_PREFIX, at),
+          account_id,
+          ...said,
+          read_at: null,
+          created_at: at,
+        }
       })
     await trx.insertInto('notifications').values(rows).execute()
     await forgetOldest(

@@ -4,7 +4,7 @@ import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import type { Notification } from '../../api/rest/notifications.ts'
-import { PREFIX } from './notices.ts'
+import { NOTIFICATION_PREFIX } from './notices.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
@@ -36,7 +36,7 @@ export const notifications = (
           query.where('read_at', unread === true ? 'is' : 'is not', null),
         ),
       page,
-      PREFIX,
+      NOTIFICATION_PREFIX,
     )
     return pageOf(rows.map(resource), page)
   },

@@ -5,11 +5,14 @@
  * changed, because the operator asked for it.
  */
 
+/** Spaces and characters that are not displayed, all format characters included. */
+const SPACES = /[\p{C}\p{Z}\s]+/gu
+
 /** Returns the text as one line, in a form that mail programs do not make a link of. */
 export const unlinked = (text: string): string =>
   text
     .toWellFormed()
-    .replaceAll(/[\p{C}\p{Z}\s]+/gu, ' ')
+    .replaceAll(SPACES, ' ')
     .replaceAll(/["<>]/g, "'")
     // Also full stops, colons and similar characters of other scripts: some programs accept them
     // in an address.
@@ -78,14 +81,8 @@ export const addressText = (address: string): string =>
  * Returns a name for texts outside of mail, such as notifications. It is one short line, and
  * unchanged otherwise.
  */
-export const named = (text: string): string =>
-  short(
-    text
-      .toWellFormed()
-      .replaceAll(/[\p{C}\p{Z}\s]+/gu, ' ')
-      .replaceAll('"', "'")
-      .trim(),
-  )
+export const plainName = (text: string): string =>
+  short(text.toWellFormed().replaceAll(SPACES, ' ').replaceAll('"', "'").trim())
 
 /** Returns the host by which people recognise a server. */
 export const hostOf = (publicUrl: string): string => new URL(publicUrl).host

@@ -5,7 +5,7 @@
 import { createTransport } from 'nodemailer'
 import type { Relay } from '../../config/relay.ts'
 import { AppError } from '../../errors.ts'
-import { composed, type Mail, type Message } from './mailer.ts'
+import { composed, type Mail, type OutgoingLetter } from './mailer.ts'
 
 /** The maximum time without data from the relay. */
 const PATIENCE_MS = 10_000
@@ -71,7 +71,7 @@ const SHORTEST = 8
  * Removes text of the mail that a relay quotes, because the mail contains codes and links. The
  * relay quotes lines of the encoded mail (RFC 2045 section 6.7).
  */
-const withoutMail = (said: string, { text }: Message): string =>
+const withoutMail = (said: string, { text }: OutgoingLetter): string =>
   said
     .split(/([\s=]+)/)
     .map((piece) => (piece.length >= SHORTEST && text.includes(piece) ? '[mail]' : piece))

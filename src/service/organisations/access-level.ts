@@ -1,6 +1,6 @@
 /** Access checks for the organisation that is active for the caller. */
 import type { Kysely } from 'kysely'
-import type { Session } from '../../api/port.ts'
+import type { CallerSession } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
 import { type ActiveOrganisation, activeOrganisation } from '../accounts/active-organisation.ts'
 import type { Schema } from '../db/schema.ts'
@@ -11,7 +11,7 @@ import type { Schema } from '../db/schema.ts'
  */
 export async function requireActing(
   db: Kysely<Schema>,
-  session: Session,
+  session: CallerSession,
 ): Promise<ActiveOrganisation> {
   const active = await activeOrganisation(db, session)
   if (active !== null) return active
@@ -27,7 +27,7 @@ export async function requireActing(
  */
 export async function requireManaging(
   db: Kysely<Schema>,
-  session: Session,
+  session: CallerSession,
 ): Promise<ActiveOrganisation> {
   const active = await requireActing(db, session)
   if (active.role !== 'member') return active

@@ -4,7 +4,7 @@
  * the history.
  */
 import type { Transaction } from 'kysely'
-import type { Session } from '../../api/port.ts'
+import type { CallerSession } from '../../api/port.ts'
 import { activeOrganisation } from '../accounts/active-organisation.ts'
 import { type Activity, writeActivities } from './activity-rows.ts'
 import { type Post, fireAlerts, holdDue, timesOf } from './alert-firing.ts'
@@ -41,7 +41,7 @@ export async function noteActivities(
  */
 async function actsSince(
   trx: Transaction<Schema>,
-  { account, session }: Session,
+  { account, session }: CallerSession,
 ): Promise<number | null> {
   const row = await trx
     .selectFrom('sessions')
@@ -59,7 +59,7 @@ async function actsSince(
  */
 export async function noteOwn(
   trx: Transaction<Schema>,
-  session: Session,
+  session: CallerSession,
   activities: readonly Omit<Activity, 'actor'>[],
   now: number,
   post: Post,

@@ -7,7 +7,7 @@ import type { OrgEvent } from '../../api/rest/org.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import type { Schema } from '../db/schema.ts'
 
-export const PREFIX = 'act_'
+export const ACTIVITY_PREFIX = 'act_'
 export const DAY_MS = 24 * 3_600_000
 export const MINUTE_MS = 60_000
 /** The age above which an activity fires no alert: 31 days. It is still counted and listed. */
@@ -145,7 +145,7 @@ export async function writeActivities(
       .insertInto('organisation_activities')
       .values(
         few.map(({ event, actor, target = null, data = {}, at }) => ({
-          id: newId(PREFIX, now),
+          id: newId(ACTIVITY_PREFIX, now),
           organisation_id: organisation,
           at,
           actor_id: actor,

@@ -9,7 +9,7 @@ import type { Service } from '../../api/port.ts'
 import type { OrgActivity, OrgEvent } from '../../api/rest/org.ts'
 import { firstIdAt } from '../../crypto/encoding/id.ts'
 import type { ServiceContext } from '../context.ts'
-import { DAY_MS, PREFIX } from './activity-rows.ts'
+import { DAY_MS, ACTIVITY_PREFIX } from './activity-rows.ts'
 import { badFrom, readDays } from './days.ts'
 import { requireActing } from './access-level.ts'
 import { pageRows } from '../db/page-rows.ts'
@@ -36,11 +36,11 @@ export const orgActivity = ({
         .select(['activity.id', 'at', 'actor_id', 'display_name', 'event', 'target', 'data'])
         .where('organisation_id', '=', acting.id)
         // The server may receive an activity later than it happened, never earlier.
-        .where('activity.id', '>=', firstIdAt(PREFIX, since))
+        .where('activity.id', '>=', firstIdAt(ACTIVITY_PREFIX, since))
         .where('at', '>=', since)
         .where('at', '<', until),
       page,
-      PREFIX,
+      ACTIVITY_PREFIX,
       'activity.id',
     )
     return pageOf(

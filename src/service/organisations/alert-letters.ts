@@ -2,7 +2,7 @@
 import type { AlertEvent } from '../../api/rest/org.ts'
 import type { ServiceContext } from '../context.ts'
 import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
-import { type Message, sendAll } from '../mail/mailer.ts'
+import { type OutgoingLetter, sendAll } from '../mail/mailer.ts'
 import { orgAlertMessage } from '../mail/messages-from-others.ts'
 import { phraseOf } from './event-phrases.ts'
 import type { Schema } from '../db/schema.ts'
@@ -40,7 +40,7 @@ export async function mailFired(
   { rule, at, organisation, accounts }: Fired,
   now: number,
 ): Promise<void> {
-  const letters = await db.transaction().execute(async (trx): Promise<Message[]> => {
+  const letters = await db.transaction().execute(async (trx): Promise<OutgoingLetter[]> => {
     // Changes nothing. It waits for the transaction that fired the alert.
     await trx
       .updateTable('organisation_alerts')

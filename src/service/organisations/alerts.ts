@@ -17,7 +17,7 @@ import { requireActing } from './access-level.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
-export const PREFIX = 'alr_'
+export const ALERT_PREFIX = 'alr_'
 
 /** The most alerts of an organisation. */
 const MOST = 100
@@ -68,7 +68,7 @@ const alertsIn = (db: Kysely<Schema>, organisation: string) =>
  * @throws AppError `not_found`
  */
 async function readAlert(db: Kysely<Schema>, organisation: string, id: string): Promise<OrgAlert> {
-  requireId(PREFIX, id, 'alert')
+  requireId(ALERT_PREFIX, id, 'alert')
   const row = await alertsIn(db, organisation).where('id', '=', id).executeTakeFirst()
   if (row === undefined) throw notFound('alert')
   const [alert] = await resources(db, [row])
@@ -126,7 +126,7 @@ export const orgAlerts = (ground: ServiceContext): Service['orgAlerts'] => {
   return {
     list: async (page, session) => {
       const { id: organisation } = await requireActing(db, session)
-      const rows = await pageRows(alertsIn(db, organisation), page, PREFIX)
+      const rows = await pageRows(alertsIn(db, organisation), page, ALERT_PREFIX)
       return pageOf(await resources(db, rows), page)
     },
 
@@ -139,7 +139,7 @@ export const orgAlerts = (ground: ServiceContext): Service['orgAlerts'] => {
           .executeTakeFirstOrThrow()
         requireFewer(Number(count), MOST, 'alerts', 'An organisation')
         const at = now()
-        const id = newId(PREFIX, at)
+        const id = newId(ALERT_PREFIX, at)
         await trx
           .insertInto('organisation_alerts')
           .values({

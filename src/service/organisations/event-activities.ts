@@ -3,7 +3,7 @@
  * belong to the organisation that is active for the session.
  */
 import type { OrgEvent } from '../../api/rest/org.ts'
-import type { LogEntry } from '../../api/rest/verify.ts'
+import type { VerificationEntry } from '../../api/rest/verify.ts'
 import type { EventOf, EventType, Subscriber } from '../events.ts'
 import { type Activity, type Post, noteActivities, noteOwn } from './activities.ts'
 
@@ -13,13 +13,13 @@ const OUTCOMES = {
   not_verified: 'verification_failed',
   inconclusive: null,
   echo: null,
-} as const satisfies Record<LogEntry['outcome'], OrgEvent | null>
+} as const satisfies Record<VerificationEntry['outcome'], OrgEvent | null>
 
 /**
  * Returns the entries with these ids as activities. Their device may have been offline for days.
  * @param now Unix milliseconds
  */
-function checksOf(items: readonly LogEntry[], ids: readonly string[], now: number) {
+function checksOf(items: readonly VerificationEntry[], ids: readonly string[], now: number) {
   const left = new Set(ids)
   return items.flatMap(({ id: target, outcome, method, at: checked }) => {
     const event = OUTCOMES[outcome]

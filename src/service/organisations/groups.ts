@@ -12,13 +12,13 @@ import { newId } from '../../crypto/encoding/id.ts'
 import { requireFewer, requireNewName } from '../accounts/labels.ts'
 import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
-import { accountsOf } from '../devices/machines.ts'
+import { accountIdsOf } from '../devices/machines.ts'
 import { managing, strangersAmong } from './managing.ts'
 import { requireActing } from './access-level.ts'
 import { pageRows } from '../db/page-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
-export const PREFIX = 'grp_'
+export const GROUP_PREFIX = 'grp_'
 /** The beginning of the error for a name that is taken. */
 const WHO = 'The organisation has a group'
 
@@ -51,7 +51,7 @@ const resource = ({ member_count, created_at, ...row }: Row): OrgGroup => ({
  * @throws AppError `not_found`
  */
 async function readGroup(db: Kysely<Schema>, organisation: string, id: string): Promise<OrgGroup> {
-  requireId(PREFIX, id, 'group')
+  requireId(GROUP_PREFIX, id, 'group')
   const row = await seenIn(db, organisation).where('id', '=', id).executeTakeFirst()
   if (row === undefined) throw notFound('group')
   return resource(row)
@@ -75,7 +75,7 @@ async function requireMembers(
   organisation: string,
   named: readonly string[],
 ): Promise<string[]> {
-  const ids = await accountsOf(trx, named)
+  const ids = await accountIdsOf(trx, named)
   const issues = await strangersAmong(trx, organisation, { path: 'member_ids', ids })
   if (issues.length > 0) throw invalid('body', issues)
   return [...new Set(ids)]
@@ -138,7 +138,7 @@ export const orgGroups = (ground: ServiceContext): Service['orgGroups'] => {
   return {
     list: async (page, session) => {
       const { id: organisation } = await requireActing(db, session)
-      const rows = await pageRows(seenIn(db, organisation), page, PREFIX)
+      const rows = await pageRows(seenIn(db, organisation), page, GROUP_PREFIX)
       return pageOf(rows.map(resource), page)
     },
 
@@ -148,7 +148,7 @@ export const orgGroups = (ground: ServiceContext): Service['orgGroups'] => {
         requireNewName(names, name, { own: null, who: WHO })
         requireFewer(names.length, MOST, 'groups', 'An organisation')
         const at = now()
-        const id = newId(PREFIX, at)
+        const id = newId(GROUP_PREFIX, at)
         await trx
           .insertInto('organisation_groups')
           .values({ id, organisation_id: organisation, name, description, created_at: at })

@@ -63,7 +63,7 @@ const STATES: Readonly<Record<OrgMember['state'], Reason>> = {
 type Verdict = { readonly reason: Reason } | { readonly widens: string | null }
 
 /** Returns the requested mailbox, in lower case. */
-export const addressOf = ({ email }: Asked): string => email.trim().toLowerCase()
+export const inviteeMailbox = ({ email }: Asked): string => email.trim().toLowerCase()
 
 /** Returns the verdict on each address, in order. */
 export function judge(
@@ -73,7 +73,7 @@ export function judge(
   const { by, accounts, waiting } = of
   const seen = new Set<string>()
   return asked.map((one): Verdict => {
-    const address = addressOf(one)
+    const address = inviteeMailbox(one)
     if (!is(mailbox, address)) return { reason: 'invalid_email' }
     if (one.role === 'owner' && by !== 'owner') return { reason: 'role_not_allowed' }
     if (seen.has(address)) return { reason: 'repeated' }

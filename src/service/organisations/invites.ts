@@ -13,14 +13,14 @@ import { managing } from './managing.ts'
 import {
   type Invite,
   type Meant,
-  PREFIX,
+  ORGANISATION_MEMBER_PREFIX,
   type Role,
   invites as rows,
-  members,
+  selectMembers,
   resourcesOf,
 } from './member-rows.ts'
 import { changeInvite, widenMember } from './roles.ts'
-import { type Accounts, accountsAt, addressOf, judge, waitingAt } from './invite-verdicts.ts'
+import { type Accounts, accountsAt, inviteeMailbox, judge, waitingAt } from './invite-verdicts.ts'
 import { requireRoom } from './organisations.ts'
 import type { Schema } from '../db/schema.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
@@ -72,7 +72,10 @@ async function widen(
 ): Promise<void> {
   const { by, at } = of
   const { account: actor, organisation } = by
-  const wider = of.wider.map((one) => ({ ...one, isMember: !isId(PREFIX, one.id) }))
+  const wider = of.wider.map((one) => ({
+    ...one,
+    isMember: !isId(ORGANISATION_MEMBER_PREFIX, one.id),
+  }))
   await countTryIn(trx, actor, INVITED, at, '', wider.length)
   for (const { id, role, isMember } of wider)
     if (isMember) await widenMember(trx, { organisation: organisation.id, account: id, role })
@@ -88,7 +91,7 @@ async function resourcesBy(
 ): Promise<OrgMember[]> {
   if (ids.length === 0) return []
   const invites = await rows(trx, organisation).where('id', 'in', ids).execute()
-  const joined = await members(trx, organisation)
+  const joined = await selectMembers(trx, organisation)
     .where('organisation_members.account_id', 'in', ids)
     .execute()
   const meant = new Map<string, Meant>([
@@ -111,7 +114,7 @@ export const bulkInvite =
   async ({ body: { invites: asked } }, session) => {
     const { events, now } = ground
     return managing(events, session, async (trx, organisation) => {
-      const addresses = [...new Set(asked.map(addressOf))]
+      const addresses = [...new Set(asked.map(inviteeMailbox))]
       const accounts = await accountsAt(trx, organisation.id, addresses)
       const waiting = await waitingAt(trx, organisation.id, addresses)
       const at = now()
@@ -126,14 +129,14 @@ export const bulkInvite =
           skipped.push({ email: one.email, reason: verdict.reason })
           continue
         }
-        const id = verdict.widens ?? newId(PREFIX, at)
+        const id = verdict.widens ?? newId(ORGANISATION_MEMBER_PREFIX, at)
         ids.push(id)
         if (verdict.widens !== null) wider.push({ id, role: one.role })
         else
           made.push({
             id,
             organisation_id: organisation.id,
-            email: addressOf(one),
+            email: inviteeMailbox(one),
             role: one.role,
             state: 'invited',
             created_at: at,

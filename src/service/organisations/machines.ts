@@ -4,7 +4,7 @@
  */
 import type { Kysely } from 'kysely'
 import type { Service } from '../../api/port.ts'
-import { PREFIX, newId } from '../../crypto/encoding/id.ts'
+import { ID_PREFIX, newId } from '../../crypto/encoding/id.ts'
 import { type PublicJwk, jwkBytes, thumbprint } from '../../crypto/jose/jwk.ts'
 import { AppError } from '../../errors.ts'
 import type { ServiceContext } from '../context.ts'
@@ -30,7 +30,7 @@ async function make(
   creator: string,
   at: number,
 ): Promise<string | null> {
-  const id = newId(PREFIX.machine, at)
+  const id = newId(ID_PREFIX.machine, at)
   await db.insertInto('accounts').values({ id, kind: 'machine', display_name: name }).execute()
   const { numInsertedOrUpdatedRows: made } = await db
     .insertInto('machines')

@@ -3,11 +3,11 @@
  * is stored.
  */
 import type { Transaction } from 'kysely'
-import type { Session } from '../../api/port.ts'
-import { PREFIX, isId } from '../../crypto/encoding/id.ts'
+import type { CallerSession } from '../../api/port.ts'
+import { ID_PREFIX, isId } from '../../crypto/encoding/id.ts'
 import type { Issue } from '../../errors.ts'
 import type { ActiveOrganisation } from '../accounts/active-organisation.ts'
-import { PREFIX as MEMBER } from './member-rows.ts'
+import { ORGANISATION_MEMBER_PREFIX as MEMBER } from './member-rows.ts'
 import { requireActing, requireManaging } from './access-level.ts'
 import { requireManager, holdOrganisation } from './organisations.ts'
 import type { Schema } from '../db/schema.ts'
@@ -20,7 +20,7 @@ import type { Events } from '../events.ts'
  */
 export const managing = <T>(
   events: Events,
-  session: Session,
+  session: CallerSession,
   work: (trx: Transaction<Schema>, organisation: ActiveOrganisation) => Promise<T>,
 ): Promise<T> =>
   events.transaction(async (trx) => {
@@ -37,7 +37,7 @@ export const managing = <T>(
  */
 export const acting = <T>(
   events: Events,
-  session: Session,
+  session: CallerSession,
   work: (trx: Transaction<Schema>, organisation: ActiveOrganisation) => Promise<T>,
 ): Promise<T> =>
   events.transaction(async (trx) => {
@@ -59,7 +59,7 @@ export async function strangersAmong(
   organisation: string,
   { path, ids }: { path: string; ids: readonly string[] },
 ): Promise<Issue[]> {
-  const accounts = ids.filter((id) => isId(PREFIX.account, id) || isId(PREFIX.machine, id))
+  const accounts = ids.filter((id) => isId(ID_PREFIX.account, id) || isId(ID_PREFIX.machine, id))
   const rows =
     accounts.length === 0
       ? []

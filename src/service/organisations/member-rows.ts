@@ -8,13 +8,13 @@ import type { OrgMember } from '../../api/rest/org.ts'
 import { isId } from '../../crypto/encoding/id.ts'
 import type { Schema } from '../db/schema.ts'
 
-export const PREFIX = 'mem_'
+export const ORGANISATION_MEMBER_PREFIX = 'mem_'
 
 export type Invite = Schema['organisation_invites']
 export type Role = Invite['role']
 
 /** Selects the accounts in an organisation, each with its names. */
-export const members = (db: Kysely<Schema>, organisation: string) =>
+export const selectMembers = (db: Kysely<Schema>, organisation: string) =>
   db
     .selectFrom('organisation_members')
     .innerJoin('accounts', 'accounts.id', 'organisation_members.account_id')
@@ -41,7 +41,7 @@ export const membersBefore = (
   most: number,
   state?: OrgMember['state'],
 ) =>
-  members(db, organisation).where('organisation_members.account_id', 'in', (of) =>
+  selectMembers(db, organisation).where('organisation_members.account_id', 'in', (of) =>
     of
       .selectFrom('organisation_members as page')
       .select('page.account_id')
@@ -52,7 +52,9 @@ export const membersBefore = (
       .limit(most),
   )
 
-export type Member = Awaited<ReturnType<ReturnType<typeof members>['executeTakeFirstOrThrow']>>
+export type OrganisationMemberRow = Awaited<
+  ReturnType<ReturnType<typeof selectMembers>['executeTakeFirstOrThrow']>
+>
 
 /** Selects the mailboxes that an organisation invited and that have not joined. */
 export const invites = (db: Kysely<Schema>, organisation: string) =>
@@ -64,7 +66,7 @@ const ROLES: readonly Role[] = ['owner', 'admin', 'member']
 /** Returns whether a role may do more than another. */
 export const isWider = (a: Role, b: Role): boolean => ROLES.indexOf(a) < ROLES.indexOf(b)
 
-const memberResource = (row: Member, group_ids: string[]): OrgMember => ({
+const memberResource = (row: OrganisationMemberRow, group_ids: string[]): OrgMember => ({
   id: row.account_id,
   user_id: row.account_id,
   email: row.email ?? row.address,
@@ -91,7 +93,7 @@ export const inviteResource = ({ id, email, role, state, created_at }: Invite): 
 })
 
 /** An account in the organisation, or an invited mailbox. */
-export type Meant = { readonly member: Member } | { readonly invite: Invite }
+export type Meant = { readonly member: OrganisationMemberRow } | { readonly invite: Invite }
 
 /** Returns members and invitations as resources, in order, each with its groups. */
 export async function resourcesOf(
@@ -133,7 +135,7 @@ export async function meantBy(
   organisation: string,
   id: string,
 ): Promise<Meant | null> {
-  const isListed = isId(PREFIX, id)
+  const isListed = isId(ORGANISATION_MEMBER_PREFIX, id)
   const isMachine = isId('mch_', id)
   if (!isListed && !isMachine && !isId('acc_', id)) return null
   // A mailbox that joins between the queries keeps its id: read in this order, no entry is
@@ -142,7 +144,7 @@ export async function meantBy(
     ? await invites(db, organisation).where('id', '=', id).executeTakeFirst()
     : undefined
   if (invite !== undefined) return { invite }
-  const all = members(db, organisation)
+  const all = selectMembers(db, organisation)
   const column = isListed ? 'member_id' : 'organisation_members.account_id'
   // The key file of a machine has this id, before and after its first device gave it an account
   // id.

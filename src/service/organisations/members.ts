@@ -18,12 +18,12 @@ import { acting, managing } from './managing.ts'
 import {
   type Invite,
   type Meant,
-  type Member,
-  PREFIX,
+  type OrganisationMemberRow,
+  ORGANISATION_MEMBER_PREFIX,
   type Role,
   invites,
   meantBy,
-  members,
+  selectMembers,
   membersBefore,
   resourcesOf,
   roleOf,
@@ -51,8 +51,11 @@ const lastOwner = () =>
  * Checks that another active person owns the organisation, which is locked.
  * @throws AppError `invalid_state` (`last_owner`)
  */
-async function requireAnotherOwner(trx: Transaction<Schema>, member: Member): Promise<void> {
-  const other = await members(trx, member.organisation_id)
+async function requireAnotherOwner(
+  trx: Transaction<Schema>,
+  member: OrganisationMemberRow,
+): Promise<void> {
+  const other = await selectMembers(trx, member.organisation_id)
     .where('role', '=', 'owner')
     .where('state', '=', 'active')
     .where('kind', '=', 'person')
@@ -73,8 +76,8 @@ function requireOver(by: Role, whom: Role): void {
 
 const setState = (
   trx: Transaction<Schema>,
-  { organisation_id, account_id }: Member,
-  change: Partial<Pick<Member, 'state' | 'joined_at'>>,
+  { organisation_id, account_id }: OrganisationMemberRow,
+  change: Partial<Pick<OrganisationMemberRow, 'state' | 'joined_at'>>,
 ) =>
   trx
     .updateTable('organisation_members')
@@ -146,7 +149,7 @@ export const orgMembers = (ground: ServiceContext): Service['orgMembers'] => {
     return resource!
   }
 
-  async function activated(trx: Transaction<Schema>, member: Member): Promise<Move> {
+  async function activated(trx: Transaction<Schema>, member: OrganisationMemberRow): Promise<Move> {
     const { account_id: id, state } = member
     if (state === 'active') return { id, event: null }
     const joined = state === 'invited' ? { joined_at: now() } : {}
@@ -167,7 +170,7 @@ export const orgMembers = (ground: ServiceContext): Service['orgMembers'] => {
     // The account is a member already, by another mailbox.
     const meant = await requireMeant(trx, invite.organisation_id, id)
     requireOver(by, roleOf(meant))
-    const { event } = await activated(trx, (meant as { member: Member }).member)
+    const { event } = await activated(trx, (meant as { member: OrganisationMemberRow }).member)
     return { id, event: event ?? taken?.event ?? null }
   }
 
@@ -196,9 +199,9 @@ export const orgMembers = (ground: ServiceContext): Service['orgMembers'] => {
           query.where('state', '=', state as Invite['state']),
         ),
         page,
-        PREFIX,
+        ORGANISATION_MEMBER_PREFIX,
       )
-      const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
+      const before = readCursor(page.cursor, (id) => isId(ORGANISATION_MEMBER_PREFIX, id))
       const joined = await membersBefore(db, organisation, before, rowsFor(page), state).execute()
       const all = new Map<string, Meant>([
         ...invited.map((invite) => [invite.id, { invite }] as const),

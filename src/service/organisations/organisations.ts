@@ -48,7 +48,7 @@ export async function holdOrganisation(
 }
 
 /** The most members of an organisation, machines and invited mailboxes included. */
-export const MOST_MEMBERS = 20_000
+export const MOST_ORGANISATION_MEMBERS = 20_000
 
 /**
  * Checks that an organisation, which is locked, has room for so many more members.
@@ -69,10 +69,10 @@ export async function requireRoom(
     await counted('organisation_members'),
     await counted('organisation_invites'),
   ]
-  if (Number(members.count) + Number(invites.count) + more > MOST_MEMBERS)
+  if (Number(members.count) + Number(invites.count) + more > MOST_ORGANISATION_MEMBERS)
     throw new AppError(
       'conflict',
-      `An organisation has at most ${MOST_MEMBERS} members, machines and invited mailboxes included: no member was added.`,
+      `An organisation has at most ${MOST_ORGANISATION_MEMBERS} members, machines and invited mailboxes included: no member was added.`,
     )
 }
 

@@ -3,7 +3,7 @@
  * secret from the fragment of the link, which browsers do not send.
  */
 import type { Content } from '../../api/route.ts'
-import { PREFIX, isId } from '../../crypto/encoding/id.ts'
+import { ID_PREFIX, isId } from '../../crypto/encoding/id.ts'
 import { document, needsScript } from './document.ts'
 import { html, type Html } from './html.ts'
 
@@ -30,7 +30,7 @@ export function guestPage(of: GuestPage): Content {
   }
   const { title, lines, status } = ended(of)
   // The script still runs: it removes the secret from the address bar and deletes the stored key.
-  const id = isId(PREFIX.guest, of.id) ? html`data-id="${of.id}"` : ''
+  const id = isId(ID_PREFIX.guest, of.id) ? html`data-id="${of.id}"` : ''
   const main = html`<main class="page narrow" ${id} data-state="${of.state}">
     <p class="eyebrow">Guest code</p>
     <h1>${title}</h1>

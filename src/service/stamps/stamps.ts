@@ -4,7 +4,7 @@
  * device signs again under a new id.
  */
 import type { Kysely } from 'kysely'
-import type { Service, Session } from '../../api/port.ts'
+import type { Service, CallerSession } from '../../api/port.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
 import { requireThat, Refusal } from '../../crypto/refusal.ts'
 import {
@@ -71,7 +71,7 @@ export const stamps = (ground: ServiceContext): Service['stamps'] => ({
  */
 async function assuranceOf(
   db: Kysely<Schema>,
-  session: Session,
+  session: CallerSession,
 ): Promise<ReceiptPayload['assurance']> {
   const { account } = session
   const isKnown =

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Kysely } from 'kysely'
-import type { LogEntry } from '../../api/rest/verify.ts'
+import type { VerificationEntry } from '../../api/rest/verify.ts'
 import { formatId, newId, parseId } from '../../crypto/encoding/id.ts'
 import type { Schema } from '../db/schema.ts'
 import type { Subscriber } from '../events.ts'
@@ -26,7 +26,7 @@ function idAt(at: number, rest: Uint8Array): string {
 }
 
 /** Returns the event id of a verification: the same each time a device pushes the entry. */
-const idOf = ({ id }: LogEntry, watched: string, at: number) =>
+const idOf = ({ id }: VerificationEntry, watched: string, at: number) =>
   idAt(at, createHash('sha256').update(`${id}\0${watched}`).digest())
 
 /** Returns an id that is greater than those of earlier events at the same time. */
@@ -63,7 +63,7 @@ async function noteEvents(
 }
 
 /** Returns the events for the accounts that a verification log names as verified. */
-function verifiedIn(entries: readonly LogEntry[], account: string, now: number): Event[] {
+function verifiedIn(entries: readonly VerificationEntry[], account: string, now: number): Event[] {
   return entries
     .filter(({ outcome }) => outcome === 'verified')
     .flatMap((entry) => {
@@ -86,7 +86,7 @@ function verifiedIn(entries: readonly LogEntry[], account: string, now: number):
 async function noteVerified(
   db: Kysely<Schema>,
   account: string,
-  entries: readonly LogEntry[],
+  entries: readonly VerificationEntry[],
   now: number,
 ): Promise<void> {
   // One entry may name an account several times.

@@ -5,7 +5,7 @@
 import { pageOf } from '../../api/cursor.ts'
 import { daySpan } from '../../api/days.ts'
 import type { Service } from '../../api/port.ts'
-import type { LogEntry } from '../../api/rest/verify.ts'
+import type { VerificationEntry } from '../../api/rest/verify.ts'
 import { firstIdAt } from '../../crypto/encoding/id.ts'
 import type { ServiceContext } from '../context.ts'
 import { pageRows } from '../db/page-rows.ts'
@@ -62,7 +62,7 @@ export const verificationLog = ({ db }: ServiceContext): Service['verificationLo
       'ver_',
     )
     return pageOf(
-      rows.map((row) => JSON.parse(row.entry) as LogEntry),
+      rows.map((row) => JSON.parse(row.entry) as VerificationEntry),
       page,
     )
   },

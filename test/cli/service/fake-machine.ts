@@ -3,7 +3,7 @@
  * sets.
  */
 import type { CommandWords } from '../../../src/cli/service/definition.ts'
-import type { Machine, Ran, Seen } from '../../../src/cli/service/machine.ts'
+import type { Host, Ran, Seen } from '../../../src/cli/service/machine.ts'
 
 export const DONE: Ran = { code: 0, out: '', err: '' }
 
@@ -12,7 +12,7 @@ interface Entry {
   readonly mode: number
 }
 
-export interface Wish extends Partial<Omit<Machine, 'run'>> {
+export interface Wish extends Partial<Omit<Host, 'run'>> {
   readonly files?: Readonly<Record<string, string>>
   /** The result of a program; undefined for success without output. */
   readonly answer?: (line: string) => Ran | undefined
@@ -20,7 +20,7 @@ export interface Wish extends Partial<Omit<Machine, 'run'>> {
   readonly refuse?: (path: string) => void
 }
 
-const EXECUTABLE: Machine['self'] = {
+const EXECUTABLE: Host['self'] = {
   isExecutable: true,
   words: ['/home/anna/Downloads/countersignd-linux-x64'],
 }
@@ -47,7 +47,7 @@ export function fakeMachine(wish: Wish = {}) {
     if (file !== undefined) return { ...folder, mode: file.mode, isFolder: false }
     return inFolder(path).length > 0 ? folder : null
   }
-  const machine: Machine = {
+  const machine: Host = {
     platform: 'linux',
     uid: 0,
     home: '/root',

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Command } from '../../../src/cli/command.ts'
 import { serviceCommands } from '../../../src/cli/commands/service.ts'
-import type { Machine } from '../../../src/cli/service/machine.ts'
+import type { Host } from '../../../src/cli/service/machine.ts'
 import type { Purge } from '../../../src/cli/service/uninstall.ts'
 import { readConfig } from '../../../src/config/config.ts'
 import { type Wish, fakeMachine, refusal } from './fake-machine.ts'
@@ -14,7 +14,7 @@ import { type Wish, fakeMachine, refusal } from './fake-machine.ts'
 type Verb = 'install' | 'uninstall' | 'status' | 'print'
 
 /** Runs a command as `run.ts` does; returns the error that it throws. */
-async function call(machine: Machine, verb: Verb, options: Record<string, string | boolean> = {}) {
+async function call(machine: Host, verb: Verb, options: Record<string, string | boolean> = {}) {
   const said = { out: '', err: '', answer: undefined as unknown }
   const purged: string[] = []
   const purge: Purge = async ({ stateDir }) => void purged.push(stateDir)

@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from 'node:test'
 import type { UnauthenticatedClient } from '../../../src/api/port.ts'
 import { publicKeys } from '../../../src/crypto/device-keys.ts'
 import type { LoggedKeys } from '../../../src/crypto/device-public-keys.ts'
-import { PREFIX, newId } from '../../../src/crypto/encoding/id.ts'
+import { ID_PREFIX, newId } from '../../../src/crypto/encoding/id.ts'
 import { firstOf, newDeviceKeys } from '../../crypto/keys.ts'
 import { T0 } from '../bench.ts'
 import { testServer } from '../session/sign-in-server.ts'
@@ -21,7 +21,7 @@ interface Shown {
 
 /** Returns an account with one device, as a sign-in code opens it. */
 function anAccount() {
-  const { account, entry } = firstOf(newId(PREFIX.device, T0), newDeviceKeys())
+  const { account, entry } = firstOf(newId(ID_PREFIX.device, T0), newDeviceKeys())
   return { account_id: account, email: EMAIL, key_log: [entry] }
 }
 

@@ -11,7 +11,7 @@ import { publicKeys } from '../../../src/crypto/device-keys.ts'
 import { newDeviceKeys } from '../../crypto/keys.ts'
 import { sealEnvelope } from '../../../src/crypto/envelope.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
-import { hashOf } from '../../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../../src/crypto/jose/jws.ts'
 import { signJws } from '../../../src/crypto/jose/jws-signature.ts'
 import { verifyKeyLog } from '../../../src/crypto/logs/key-log.ts'
 import { recipientsOf, verifyRoster } from '../../../src/crypto/logs/roster.ts'
@@ -301,7 +301,7 @@ function forgedAddition(
 ): string {
   const { seq, active } = verifyKeyLog(account, entries)
   const { id: by, kid } = active[0]!
-  const prev = encodeBase64url(hashOf(entries.at(-1)!))
+  const prev = encodeBase64url(entryHash(entries.at(-1)!))
   const entry = { v: 2, account, seq: seq + 1, prev, op: 'add', device: id, keys: publicKeys(keys) }
   return signJws('keylog+jws', kid, { ...entry, by, at: 1 }, newDeviceKeys().sign.secret)
 }

@@ -10,7 +10,7 @@ import { publicKeys, type DeviceKeyPairs } from '../../../src/crypto/device-keys
 import { readEnvelope } from '../../../src/crypto/envelope-form.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { thumbprint } from '../../../src/crypto/jose/jwk.ts'
-import { hashOf } from '../../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../../src/crypto/jose/jws.ts'
 import { signJws } from '../../../src/crypto/jose/jws-signature.ts'
 import { newSalt } from '../../../src/crypto/logs/key-log-entries.ts'
 import { connections } from '../../../src/handlers/connections.ts'
@@ -24,7 +24,7 @@ import { type Desk, connected, isIn, verifies, worldOf } from '../people.ts'
 const signed = ({ sign }: Pick<DeviceKeyPairs, 'sign'>, members: Record<string, unknown>): string =>
   signJws('keylog+jws', thumbprint(sign.jwk), members, sign.secret)
 
-const prevOf = (entry: string) => encodeBase64url(hashOf(entry))
+const prevOf = (entry: string) => encodeBase64url(entryHash(entry))
 
 /** Returns a log for the id of another account; its first entry has keys of the server’s own. */
 function forgedLog(account: string): { entries: string[]; sealKey: string } {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import type { Account } from '../../../src/api/port.ts'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
-import { hashOf } from '../../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../../src/crypto/jose/jws.ts'
 import { signJws } from '../../../src/crypto/jose/jws-signature.ts'
 import { type Desk, restless } from '../people.ts'
 import { paged } from '../paged.ts'
@@ -106,7 +106,7 @@ export async function forgedEntry(
     connection,
     seq: entries.length,
     epoch: membersOf(last)['epoch'],
-    prev: encodeBase64url(hashOf(last)),
+    prev: encodeBase64url(entryHash(last)),
     actor: desk.id,
     device: desk.deviceId,
     actor_log: { seq: log.seq, head: encodeBase64url(log.head) },

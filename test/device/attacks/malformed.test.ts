@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
-import { hashOf } from '../../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../../src/crypto/jose/jws.ts'
 import { renewSealKey } from '../../../src/crypto/logs/key-log-entries.ts'
 import { openEntry, rotate } from '../../../src/crypto/logs/roster.ts'
 import { rememberedRoster } from '../../../src/device/logs/roster-cache.ts'
@@ -145,7 +145,7 @@ describe('an account server that shows', () => {
     const by = signer(owner, device)
     const entries = [openEntry({ connection, k: new Uint8Array(32), ...by })]
     for (const { person, device: own } of others) {
-      const roster = { connection, head: hashOf(entries.at(-1)!) }
+      const roster = { connection, head: entryHash(entries.at(-1)!) }
       const consent = consentTo(roster, owner, person, own)
       entries.push(unverified({ entries, consent, member: person.account, log: place(person) }))
     }
@@ -212,4 +212,4 @@ describe('an account server that shows', () => {
   })
 })
 
-const hashText = (jws: string) => Buffer.from(hashOf(jws)).toString('base64url')
+const hashText = (jws: string) => Buffer.from(entryHash(jws)).toString('base64url')

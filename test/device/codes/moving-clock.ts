@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { timeAt } from '../../../src/api/fields.ts'
-import type { ServerClock } from '../../../src/device/codes/clock.ts'
+import type { ClockSource } from '../../../src/device/codes/clock.ts'
 import { wordsFrom } from '../../e2e/peer.ts'
 import { MINUTE } from '../bench.ts'
 import { type Enrolled, enrolled } from '../enrolled.ts'
@@ -43,7 +43,7 @@ export const pass = ({ clock }: Enrolled, ms: number) => {
 export async function far(t: TestContext) {
   const device = await enrolled(t)
   // The server’s time follows the uptime of the machine, not its wall clock.
-  const server: ServerClock = {
+  const server: ClockSource = {
     read: async () => ({
       now: timeAt(device.clock.ms - device.clock.set),
       public_url: 'https://countersign.test',

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { PREFIX, formatId } from '../../../src/crypto/encoding/id.ts'
+import { ID_PREFIX, formatId } from '../../../src/crypto/encoding/id.ts'
 import {
   BOB,
   CAROL,
@@ -242,8 +242,12 @@ describe('a clock that goes back', () => {
 describe('several matches', () => {
   // Found by searching 2^18 keys on each side for the same 36 bits in the minute W0.
   const guests = [
-    { id: formatId(PREFIX.guest, new Uint8Array(16).fill(1)), label: 'Ann', k: keyOf('a246850') },
-    { id: formatId(PREFIX.guest, new Uint8Array(16).fill(2)), label: 'Ben', k: keyOf('b95377') },
+    {
+      id: formatId(ID_PREFIX.guest, new Uint8Array(16).fill(1)),
+      label: 'Ann',
+      k: keyOf('a246850'),
+    },
+    { id: formatId(ID_PREFIX.guest, new Uint8Array(16).fill(2)), label: 'Ben', k: keyOf('b95377') },
   ] as const
 
   it('are all returned, never only the first, and each is used up', async (t) => {

@@ -11,7 +11,7 @@ import { revokeDevice, vouchFor } from '../../../src/crypto/logs/key-log-entries
 import { newRecoverySeed, recoveryKeyOf } from '../../../src/crypto/recovery-paper.ts'
 import { Refusal } from '../../../src/crypto/refusal.ts'
 import { confirmSeats } from '../../../src/device/connections/confirmed-members.ts'
-import type { Device } from '../../../src/device/device.ts'
+import type { LocalDevice } from '../../../src/device/device.ts'
 import { inviteMembers } from '../../../src/device/connections/invites.ts'
 import { pullKeyLog } from '../../../src/device/logs/key-log.ts'
 import { judgeHolds } from '../../../src/device/logs/connection-record.ts'
@@ -52,7 +52,7 @@ const NAMED =
   /(refused|cannot be right|not valid|hold) \([a-z_0-9]+\)|followed on this device|forked|approval that was withdrawn|sealed to a key that this device no longer has|have to confirm|not those that you have looked at|only owner|came back by the fork|was not taken in/
 
 /** Runs a sync; its error must name a reason. */
-export async function syncNamed(on: Device): Promise<void> {
+export async function syncNamed(on: LocalDevice): Promise<void> {
   const { error } = await on.sync.run('request')
   if (error !== null) assert.match(error, NAMED)
 }
@@ -88,7 +88,7 @@ export function papersOf({ papers }: Scene, account: string, isThief: boolean): 
 }
 
 /** `recovery create`: the paper is written before the account server gets its key. */
-async function newPaper(scene: Scene, { isThief }: Seat, on: Device, account: Account) {
+async function newPaper(scene: Scene, { isThief }: Seat, on: LocalDevice, account: Account) {
   const papers = papersOf(scene, on.identity.account, isThief)
   const { key, next } = await readRecoveryKey(on, account)
   const old = papers.find(({ jwk }) => jwk.x === key?.x)
@@ -111,7 +111,7 @@ export function paperInForce(scene: Scene, account: string): KeyPair | null {
 /** Compares the newest keys of an account as its contact and confirms them. */
 export async function confirmNow(
   { server }: Scene,
-  on: Device,
+  on: LocalDevice,
   account: Account,
   member: string,
 ): Promise<void> {
@@ -132,7 +132,7 @@ export async function confirmNow(
   judgeHolds(on, member)
 }
 
-async function act(scene: Scene, by: Seat, what: What, on: Device, account: Account) {
+async function act(scene: Scene, by: Seat, what: What, on: LocalDevice, account: Account) {
   const { seats, server } = scene
   const connection = currentOf(scene, by)
   const accountOf = (of: number) => seats.find((one) => one.owner === of)!.identity.account

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { it } from 'node:test'
-import { hashOf } from '../../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../../src/crypto/jose/jws.ts'
 import { openEntry } from '../../../src/crypto/logs/roster-entries.ts'
 import { historiesOf } from '../../../src/device/logs/histories.ts'
 import { openState } from '../../../src/state/state.ts'
@@ -27,7 +27,7 @@ it('verifies no signature of the part before the fork again', (t) => {
   const k = new Uint8Array(randomBytes(32))
   const first = openEntry({ connection, k, ...signer(person, device) })
   const next = (seq: number, before: string) => {
-    const place = { connection, seq, epoch: seq + 1, head: hashOf(before) }
+    const place = { connection, seq, epoch: seq + 1, head: entryHash(before) }
     const opened = opening(place, new Uint8Array(randomBytes(32)))
     return rosterEntry(place, person, device, { op: 'rotate', ...opened })
   }

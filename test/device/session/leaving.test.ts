@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
 import { changeFacts } from '../../../src/device/identity/identity.ts'
 import { type SignInFlow, newSignIn } from '../../../src/device/session/sign-in.ts'
-import { AppError, type Code } from '../../../src/errors.ts'
+import { AppError, type ErrorCode } from '../../../src/errors.ts'
 import { stamp } from '../../../src/handlers/stamp.ts'
 import { contextOf } from '../../handlers/context.ts'
 import { added } from '../approving.ts'
@@ -202,7 +202,7 @@ describe('what was made here', () => {
   })
 
   it('and is refused: the device goes, and the log tells how much was lost', async (t) => {
-    const refuse = (code: Code) => () => Promise.reject(new AppError(code, 'No.'))
+    const refuse = (code: ErrorCode) => () => Promise.reject(new AppError(code, 'No.'))
     const at = await working(t, () => ({
       verifications: { push: refuse('validation_failed') },
       stamps: { create: refuse('conflict') },

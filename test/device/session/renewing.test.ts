@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
 import { renewing } from '../../../src/device/session/renewing.ts'
-import { AppError, type Code } from '../../../src/errors.ts'
+import { AppError, type ErrorCode } from '../../../src/errors.ts'
 import { gate } from '../enrolled.ts'
 
 const none = { items: [], next_cursor: null }
 
 /** Returns an account that refuses until it has a new session. */
-function account(code: Code = 'not_signed_in') {
+function account(code: ErrorCode = 'not_signed_in') {
   const seen = { calls: 0, renewals: 0, good: false }
   const list = async () => {
     seen.calls++

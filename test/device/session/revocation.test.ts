@@ -7,7 +7,7 @@ import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { publicKeys } from '../../../src/crypto/device-keys.ts'
 import { newDeviceKeys } from '../../crypto/keys.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
-import { hashOf } from '../../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../../src/crypto/jose/jws.ts'
 import { type KeyLog, verifyKeyLog } from '../../../src/crypto/logs/key-log.ts'
 import { addDevice, revokeDevice } from '../../../src/crypto/logs/key-log-entries.ts'
 import { revoke } from '../../../src/device/session/revocation.ts'
@@ -48,7 +48,7 @@ async function household(t: TestContext) {
         if (entries.length > before) throw new AppError('conflict', 'another came first')
         entries.push(entry)
         log()
-        return { seq: entries.length - 1, head: encodeBase64url(hashOf(entry)) }
+        return { seq: entries.length - 1, head: encodeBase64url(entryHash(entry)) }
       },
     },
     devices: {

@@ -8,7 +8,7 @@ import { newId } from '../../../src/crypto/encoding/id.ts'
 import { thumbprint } from '../../../src/crypto/jose/jwk.ts'
 import { verifyKeyLog } from '../../../src/crypto/logs/key-log.ts'
 import { addDevice, resetLog } from '../../../src/crypto/logs/key-log-entries.ts'
-import { openDevice, type Device } from '../../../src/device/device.ts'
+import { openDevice, type LocalDevice } from '../../../src/device/device.ts'
 import { enrol } from '../../../src/device/session/enrolment.ts'
 import { openIdentity, storeFacts, type Identity } from '../../../src/device/identity/identity.ts'
 import { storeKeys } from '../../../src/device/identity/own-keys.ts'
@@ -27,7 +27,7 @@ export interface Seat {
   readonly account: Account
   /** The time at this device, in Unix milliseconds. */
   readonly clock: { ms: number }
-  device: Device
+  device: LocalDevice
   /** By connection: the longest roster it has shown. */
   readonly seen: Map<string, readonly string[]>
   /** Whether a thief made it, by a reset with the mailbox of its owner. */
@@ -47,7 +47,7 @@ const run = { startedAt: T0, environment: 'test', backend: () => '', keychain: '
 export function deviceOf(
   { state, keychain, clock }: Pick<Seat, 'state' | 'keychain' | 'clock'>,
   account: Account,
-): Device {
+): LocalDevice {
   const now = () => clock.ms
   const identity = openIdentity(state, keychain) as Identity
   return openDevice({

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 import type { Account, UnauthenticatedClient } from '../../../src/api/port.ts'
 import { type Approver, newApprover } from '../../../src/device/approval/approver.ts'
 import { openCodes } from '../../../src/device/codes/codes.ts'
-import type { Device } from '../../../src/device/device.ts'
+import type { LocalDevice } from '../../../src/device/device.ts'
 import { openIdentity, type Identity } from '../../../src/device/identity/identity.ts'
 import { openSeat } from '../../../src/device/session/session.ts'
 import { type SignInFlow, newSignIn } from '../../../src/device/session/sign-in.ts'
@@ -72,7 +72,10 @@ function laptopOver(server: Place, name: string, parts: Parts) {
     accountOf: (identity) =>
       parts.account(server.accountOf(identity, keychain, () => flow.again())),
     deviceOf: () =>
-      ({ leave: async () => undefined, sync: { handOver: parts.handOver } }) as unknown as Device,
+      ({
+        leave: async () => undefined,
+        sync: { handOver: parts.handOver },
+      }) as unknown as LocalDevice,
     taken: () => undefined,
   })
   let approver: Approver | null = null

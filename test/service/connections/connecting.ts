@@ -1,9 +1,9 @@
 /** People who connect: what their daemons sign and seal for a connection, in few lines. */
 import { decodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { signConsent } from '../../../src/crypto/logs/consent.ts'
-import type { Device, KeyLog } from '../../../src/crypto/logs/key-log.ts'
+import type { LoggedDevice, KeyLog } from '../../../src/crypto/logs/key-log.ts'
 import {
-  accountsOf,
+  accountsInRoster,
   addMember,
   changeRole,
   confirmMember,
@@ -67,7 +67,7 @@ export async function knownBy(
 ): Promise<Known> {
   const entries = await allOf((from) => account.rosters.read({ connection, from }))
   const keyLogs = new Map()
-  for (const id of new Set([...accountsOf(entries), ...more]))
+  for (const id of new Set([...accountsInRoster(entries), ...more]))
     keyLogs.set(id, await logOf({ id, account }))
   return { roster: verifyRoster(connection, entries, keyLogs), keyLogs }
 }
@@ -121,7 +121,7 @@ export const after = ({ roster, keyLogs }: Known, entry: string): Known => ({
  */
 export const envelopeFor = (
   { connection, epoch, epochHead }: Roster,
-  { id: recipient, seal }: Pick<Device, 'id' | 'seal'>,
+  { id: recipient, seal }: Pick<LoggedDevice, 'id' | 'seal'>,
   other: Partial<Parameters<typeof envelopeTo>[0]> = {},
 ) => {
   const of = { connection, epoch, epochHead, k: secretOf(epoch), recipient }

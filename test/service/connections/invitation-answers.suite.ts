@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { newId } from '../../../src/crypto/encoding/id.ts'
-import { hashOf } from '../../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../../src/crypto/jose/jws.ts'
 import { malformedConsents } from '../../crypto/malformed.ts'
 import { approveInvitation, approved, consentBy, make, takeIn } from './connecting.ts'
 import { DAY, invite, members, received, sent, type Clubs } from './connections-subject.ts'
@@ -118,7 +118,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
       return carl.account.consents.give({ body: { invitation, consent } })
     }
     const headsOf = async (id: string) =>
-      (await ada.account.rosters.read({ connection: id })).entries.map(hashOf)
+      (await ada.account.rosters.read({ connection: id })).entries.map(entryHash)
 
     test('an approval names an entry of the roster', async () => {
       const id = await club()

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
-import { hashOf } from '../../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../../src/crypto/jose/jws.ts'
 import type { PageLimits } from '../../../src/service/db/log-pages.ts'
 import type { Subject } from '../../account/subject.ts'
 import { connected, make } from './connecting.ts'
@@ -39,7 +39,7 @@ export function logPagesSuite(name: string, open: Open): void {
       const entries = [...(await grown(ada, 2))]
       const entry = await revocationBy(ada, ada.device)
       const place = await ada.account.keyLogs.append({ body: { entry } })
-      assert.deepEqual(place, { seq: 3, head: encodeBase64url(hashOf(entry)) })
+      assert.deepEqual(place, { seq: 3, head: encodeBase64url(entryHash(entry)) })
       entries.push(entry)
       const bob = await enrol(server)
       const read = async (from?: number) => {

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
-import { hashOf } from '../../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../../src/crypto/jose/jws.ts'
 import { signJws } from '../../../src/crypto/jose/jws-signature.ts'
 import { signerAt, verifyKeyLog } from '../../../src/crypto/logs/key-log.ts'
 import { verifyRoster } from '../../../src/crypto/logs/roster.ts'
@@ -203,7 +203,11 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
           'wrong_connection',
         ],
         ['an epoch to come', [own, await to({ epoch: 3 })], 'unknown_epoch'],
-        ['another opening of it', [own, await to({ epochHead: hashOf('x') })], 'wrong_epoch_head'],
+        [
+          'another opening of it',
+          [own, await to({ epochHead: entryHash('x') })],
+          'wrong_epoch_head',
+        ],
         ['no envelope', [own, entry], 'bad_json'],
       ]
       const before = await kept(id)

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
-import { hashOf } from '../../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../../src/crypto/jose/jws.ts'
 import type { Actor } from './connecting.ts'
 import { openServiceDatabase } from '../database.ts'
 import type { Fault } from '../faults.ts'
@@ -12,7 +12,7 @@ import { additionBy, approve, join, mailedCode, type Person } from '../person.ts
 import { openSubject, type Place } from '../subject.ts'
 
 /** Returns the head after an entry, base64url. */
-export const headOf = (entry: string) => encodeBase64url(hashOf(entry))
+export const headOf = (entry: string) => encodeBase64url(entryHash(entry))
 
 /**
  * Checks that a call is rejected because another entry was first, and that the error names the

@@ -4,7 +4,7 @@
  */
 import { signConsent } from '../../../src/crypto/logs/consent.ts'
 import { thumbprint } from '../../../src/crypto/jose/jwk.ts'
-import { hashOf } from '../../../src/crypto/jose/jws.ts'
+import { entryHash } from '../../../src/crypto/jose/jws.ts'
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
@@ -272,8 +272,8 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
           inviter: ada.id,
           account,
           device,
-          keyLog: { seq: 0, head: hashOf(entry) },
-          rosterHead: hashOf(taken.at(-1)!),
+          keyLog: { seq: 0, head: entryHash(entry) },
+          rosterHead: entryHash(taken.at(-1)!),
           at: 1,
           kid: thumbprint(keys.sign.jwk),
           seed: keys.sign.secret,

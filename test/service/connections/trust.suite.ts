@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { every } from '../../../src/api/cursor.ts'
-import type { LogEntry } from '../../../src/api/rest/verify.ts'
+import type { VerificationEntry } from '../../../src/api/rest/verify.ts'
 import type { KeyPair } from '../../../src/crypto/device-keys.ts'
 import { formatId, newId } from '../../../src/crypto/encoding/id.ts'
-import { AppError, type Code } from '../../../src/errors.ts'
+import { AppError, type ErrorCode } from '../../../src/errors.ts'
 import { actingAccount } from '../../../src/service/operations.ts'
 import { newAct } from '../../../src/storage/idempotency.ts'
 import {
@@ -28,7 +28,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 /** Checks that a call is rejected with this code and these details; returns the error. */
-export async function fails(code: Code, promise: Promise<unknown>, details: object = {}) {
+export async function fails(code: ErrorCode, promise: Promise<unknown>, details: object = {}) {
   const error = await promise.then(
     () => assert.fail(`no ${code}`),
     (thrown: unknown) => thrown,
@@ -47,7 +47,11 @@ function idAt(at: number): string {
 }
 
 /** Returns an entry of the verification log in which these people were verified. */
-const verification = (at: number, members: readonly string[], more: Partial<LogEntry> = {}) => ({
+const verification = (
+  at: number,
+  members: readonly string[],
+  more: Partial<VerificationEntry> = {},
+) => ({
   id: idAt(at),
   at: new Date(at).toISOString(),
   method: 'local' as const,
@@ -350,7 +354,8 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       for (const { id } of [bob, carol]) await follow(ada, id)
       const at = clock.ms
       clock.ms += HOUR
-      const push = (...items: LogEntry[]) => ada.account.verifications.push({ body: { items } })
+      const push = (...items: VerificationEntry[]) =>
+        ada.account.verifications.push({ body: { items } })
       const late = verification(at + 3 * MINUTE, [bob.id, bob.id])
       await push(late, verification(at + MINUTE, [bob.id, dan.id]))
       await push(late)
@@ -399,7 +404,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       const { ms } = subject.clock
       const tricky = 'x "outcome":"inconclusive" y'
       const named = verification(ms, [bob.id])
-      const items: LogEntry[] = [
+      const items: VerificationEntry[] = [
         verification(ms - 31 * DAY, [bob.id]),
         verification(ms - 29 * DAY, [bob.id]),
         verification(ms, [], { outcome: 'inconclusive' }),

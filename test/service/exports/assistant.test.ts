@@ -22,7 +22,7 @@ import { join } from 'node:path'
 import { type TestContext, after, before, describe, test } from 'node:test'
 import { inspect } from 'node:util'
 import type { AssistantConfig } from '../../../src/config/assistant.ts'
-import { AppError, type Code } from '../../../src/errors.ts'
+import { AppError, type ErrorCode } from '../../../src/errors.ts'
 import { PATIENCE, type Patience, newAssistant } from '../../../src/service/assistant/assistant.ts'
 import {
   type Endpoint,
@@ -71,7 +71,7 @@ const all = async (body: AsyncIterable<Uint8Array>) => {
  * Checks that a call is rejected with this code. Neither the error nor the log may have the key,
  * the question or the answer.
  */
-const fails = (promise: Promise<unknown>, code: Code, inLog: RegExp) =>
+const fails = (promise: Promise<unknown>, code: ErrorCode, inLog: RegExp) =>
   assert.rejects(promise, (error: unknown) => {
     assert(error instanceof AppError, inspect(error))
     assert.equal(error.code, code, inspect(error))
@@ -115,7 +115,7 @@ describe('an answer that is none', () => {
       res
         .writeHead(status, { 'Content-Type': 'text/html' })
         .end('<html>sk-canary question-canary</html>')
-  const cases: [name: string, speak: Speaker, code: Code, inLog: RegExp][] = [
+  const cases: [name: string, speak: Speaker, code: ErrorCode, inLog: RegExp][] = [
     ['401', html(401), 'backend_error', /answered 401.*SVC_ASSISTANT_KEY_FILE/],
     ['403', html(403), 'backend_error', /answered 403/],
     ['400', html(400), 'backend_error', /answered 400/],

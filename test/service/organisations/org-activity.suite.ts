@@ -5,7 +5,7 @@ import type { Account } from '../../../src/api/port.ts'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import type { OrgActivity } from '../../../src/api/rest/org.ts'
-import type { LogEntry } from '../../../src/api/rest/verify.ts'
+import type { VerificationEntry } from '../../../src/api/rest/verify.ts'
 import { noteActivities } from '../../../src/service/organisations/activities.ts'
 import type { Engine } from '../engines.ts'
 import { newKey } from '../machines-subject.ts'
@@ -22,7 +22,10 @@ const listOf = async ({ account }: Member, page: { limit?: number; cursor?: stri
 const events = async (who: Member) =>
   (await listOf(who, { limit: 200 })).items.map((one) => one.event)
 
-const entryOf = (outcome: LogEntry['outcome'], of: Partial<LogEntry> = {}): LogEntry => ({
+const entryOf = (
+  outcome: VerificationEntry['outcome'],
+  of: Partial<VerificationEntry> = {},
+): VerificationEntry => ({
   id: newId('ver_', NOW),
   at: new Date(NOW).toISOString(),
   method: 'local',
@@ -31,7 +34,7 @@ const entryOf = (outcome: LogEntry['outcome'], of: Partial<LogEntry> = {}): LogE
   caller: null,
   ...of,
 })
-const push = ({ account }: Member, items: LogEntry[]) =>
+const push = ({ account }: Member, items: VerificationEntry[]) =>
   account.verifications.push({ body: { items } })
 const stamp = ({ account }: Member, { stamp: signed }: { stamp: string }) =>
   account.stamps.create({ body: { stamp: signed } })
@@ -139,7 +142,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
             entryOf('inconclusive'),
             entryOf('echo'),
           ]
-          const [good, bad] = items as [LogEntry, LogEntry]
+          const [good, bad] = items as [VerificationEntry, VerificationEntry]
           // The same entry once more, and another entry under an id that is in use.
           assert.equal((await push(person, [...items, { ...good, outcome: 'echo' }])).accepted, 4)
           assert.equal(

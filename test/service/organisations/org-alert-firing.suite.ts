@@ -6,7 +6,7 @@ import type { Account } from '../../../src/api/port.ts'
 import type { OrgEvent } from '../../../src/api/rest/org.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { type Background, newBackground } from '../../../src/service/db/background.ts'
-import type { Message } from '../../../src/service/mail/mailer.ts'
+import type { OutgoingLetter } from '../../../src/service/mail/mailer.ts'
 import { noteActivities } from '../../../src/service/organisations/activities.ts'
 import type { Schema } from '../../../src/service/db/schema.ts'
 import type { Engine } from '../engines.ts'
@@ -22,7 +22,7 @@ type Rule = Parameters<Account['orgAlerts']['create']>[0]['body']
 export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
   let town: Town
   let owner: Owner
-  let sent: Message[]
+  let sent: OutgoingLetter[]
   let background: Background
 
   describe(`alerts that fire: ${engineName}`, () => {
@@ -49,7 +49,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     const post = () => ({
       db: town.hand.db,
       background,
-      mail: { send: async (message: Message) => void sent.push(message) },
+      mail: { send: async (message: OutgoingLetter) => void sent.push(message) },
       publicUrl: () => 'https://countersign.test',
     })
     const activities = (event: OrgEvent, count: number) =>
@@ -294,7 +294,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
           sent.map(({ to }) => to),
           [ada.address, carl.address].toSorted(),
         )
-        const [{ subject, text }] = sent as [Message]
+        const [{ subject, text }] = sent as [OutgoingLetter]
         assert.equal(subject, 'An alert at countersign.test')
         for (const said of [
           `"Evil 'a href='x''"`,

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { SelectQueryNode, type Transaction, sql } from 'kysely'
 import { AlertEvent } from '../../../src/api/rest/org.ts'
-import type { LogEntry } from '../../../src/api/rest/verify.ts'
+import type { VerificationEntry } from '../../../src/api/rest/verify.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { newBackground } from '../../../src/service/db/background.ts'
 import { type Activity, noteActivities } from '../../../src/service/organisations/activities.ts'
@@ -26,7 +26,10 @@ type Owner = Awaited<ReturnType<Town['owner']>>
 const textOf = (at: number) => new Date(at).toISOString()
 const dayText = (at: number) => textOf(at).slice(0, 10)
 
-const entryAt = (at: number, outcome: LogEntry['outcome'] = 'not_verified'): LogEntry => ({
+const entryAt = (
+  at: number,
+  outcome: VerificationEntry['outcome'] = 'not_verified',
+): VerificationEntry => ({
   id: newId('ver_', at),
   at: textOf(at),
   method: 'local',
@@ -48,7 +51,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
     })
     after(() => town.close())
 
-    const push = ({ account }: Pick<Person, 'account'>, items: LogEntry[]) =>
+    const push = ({ account }: Pick<Person, 'account'>, items: VerificationEntry[]) =>
       account.verifications.push({ body: { items } })
     const use = ({ account }: Pick<Person, 'account'>, organisation_id: string | null) =>
       account.context.activeOrg({ body: { organisation_id } })

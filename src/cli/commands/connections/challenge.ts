@@ -3,7 +3,7 @@
  * The listener gives a challenge word, and the speaker answers with three words.
  */
 import type { Challenge, Verification } from '../../../api/rest/verify.ts'
-import { PREFIX, isId } from '../../../crypto/encoding/id.ts'
+import { ID_PREFIX, isId } from '../../../crypto/encoding/id.ts'
 import { AppError } from '../../../errors.ts'
 import { noSuch } from '../../by-id.ts'
 import { type Invocation, UsageError } from '../../command.ts'
@@ -20,7 +20,7 @@ export const purposeLine = (purpose: string): string =>
  */
 function connectionOf(expected: string | undefined): string | null {
   if (expected === undefined) return null
-  if (isId(PREFIX.connection, expected)) return expected
+  if (isId(ID_PREFIX.connection, expected)) return expected
   throw new UsageError(
     `--expect: "${shown(expected)}" is not the id of a connection (con_…), which --challenge needs. "countersignd connection list" shows them.`,
   )

@@ -2,7 +2,7 @@
 import { calledOf } from '../../../api/name-text.ts'
 import type { Invitee } from '../../../api/rest/connections.ts'
 import type { Invitation, Party } from '../../../api/rest/invitations.ts'
-import { PREFIX, isId } from '../../../crypto/encoding/id.ts'
+import { ID_PREFIX, isId } from '../../../crypto/encoding/id.ts'
 import { UsageError } from '../../command.ts'
 import { shown } from '../../table.ts'
 
@@ -11,7 +11,7 @@ import { shown } from '../../table.ts'
  * @throws UsageError for another text
  */
 export function inviteeOf(text: string): Invitee {
-  if (isId(PREFIX.account, text)) return { user_id: text }
+  if (isId(ID_PREFIX.account, text)) return { user_id: text }
   if (text.includes('@')) return { email: text }
   throw new UsageError(
     `"${shown(text)}" is neither a mail address nor the id of an account (acc_…).`,

@@ -2,7 +2,7 @@ import { calledOf, someoneOf } from '../../../api/name-text.ts'
 import { every } from '../../../api/cursor.ts'
 import { inQuotes } from '../../../api/quotation-marks.ts'
 import type { TrustCard } from '../../../api/rest/trust-cards.ts'
-import { PREFIX, isId } from '../../../crypto/encoding/id.ts'
+import { ID_PREFIX, isId } from '../../../crypto/encoding/id.ts'
 import { AppError } from '../../../errors.ts'
 import { type Command, type Invocation, UsageError } from '../../command.ts'
 import { inviteeOf } from './invitee.ts'
@@ -20,7 +20,7 @@ const notFollowed = () =>
  * @throws AppError not_found
  */
 async function ofFollowed<T>(id: string, work: () => Promise<T>): Promise<T> {
-  if (!isId(PREFIX.account, id)) throw notFollowed()
+  if (!isId(ID_PREFIX.account, id)) throw notFollowed()
   try {
     return await work()
   } catch (error) {

@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers'
 import { Readable } from 'node:stream'
 import { subjectOf } from '../../../api/match-subject.ts'
 import type { Expectation, PublicVerification, Verification } from '../../../api/rest/verify.ts'
-import { PREFIX, isId } from '../../../crypto/encoding/id.ts'
+import { ID_PREFIX, isId } from '../../../crypto/encoding/id.ts'
 import { AppError, EXIT } from '../../../errors.ts'
 import { noSuch } from '../../by-id.ts'
 import { verifyAnswer } from './challenge.ts'
@@ -60,8 +60,8 @@ const COLOURS: Readonly<Record<number, Colour>> = {
  * @throws UsageError for a text that is neither a connection nor an account
  */
 function expectationOf(text: string): Expectation {
-  if (isId(PREFIX.connection, text)) return { connection_id: text }
-  if (isId(PREFIX.account, text)) return { user_id: text }
+  if (isId(ID_PREFIX.connection, text)) return { connection_id: text }
+  if (isId(ID_PREFIX.account, text)) return { user_id: text }
   throw new UsageError(
     `--expect: "${shown(text)}" is neither the id of a connection (con_…) nor of an account (acc_…). "countersignd connection list" and "countersignd connection members" show them.`,
   )

@@ -52,7 +52,7 @@ async function newest(
   return items
 }
 
-export const orgActivity: Command = {
+export const orgActivityCommand: Command = {
   usage: '[--limit N] [--from DAY] [--to DAY] [--json]',
   help: `
 Lists what happened in the organisation that this device acts in, newest first.

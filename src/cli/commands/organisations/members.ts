@@ -32,7 +32,7 @@ function groupIn(groups: readonly OrgGroup[], named: string): OrgGroup {
   return found
 }
 
-export const orgMembers: Command = {
+export const orgMembersCommand: Command = {
   usage: '[--group ID|NAME] [--json]',
   help: `
 Lists who is in the organisation that this device acts in, machine accounts and invited addresses included, newest first.

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { thumbprint } from '../../../crypto/jose/jwk.ts'
-import { AppError, type Code } from '../../../errors.ts'
+import { AppError, type ErrorCode } from '../../../errors.ts'
 import { type Api, type Command, type Invocation, UsageError } from '../../command.ts'
 import {
   type HalfKey,
@@ -25,7 +25,7 @@ function newKey(): HalfKey {
  * Errors after which no account exists. Every other error leaves that open, because the answer
  * may be lost.
  */
-const REFUSALS: readonly Code[] = [
+const REFUSALS: readonly ErrorCode[] = [
   'validation_failed',
   'forbidden',
   'insufficient_scope',

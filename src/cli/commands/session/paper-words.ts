@@ -3,6 +3,7 @@
  * Never from an argument or a variable, because other users can see those.
  */
 import type { KeyPair } from '../../../crypto/device-keys.ts'
+import { didYouMean } from '../../../crypto/encoding/similar.ts'
 import { PAPER_WORDS, parsePaper, recoveryKeyOf, slipIn } from '../../../crypto/recovery-paper.ts'
 import { Refusal } from '../../../crypto/refusal.ts'
 import { wordsAt, wordsIn } from '../../../crypto/words.ts'
@@ -26,9 +27,6 @@ type Belongs = (word: string, at: number) => boolean
 const notGiven = ({ otherwise }: Asking) =>
   new AppError('invalid_state', `The ${PAPER_WORDS} words were not given. ${otherwise}`)
 
-const suggested = ({ details }: Refusal): string =>
-  details.suggestions?.length ? ` Did you mean ${details.suggestions.join(', or ')}?` : ''
-
 /**
  * Adds the words of a line to the earlier ones, up to the first wrong word.
  * @returns the error about that word, or null; it suggests similar words only at a terminal
@@ -40,7 +38,7 @@ function take(line: string, words: string[], belongs: Belongs, isTerminal: boole
       found = wordsAt(wordsIn(run))
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      const nearest = isTerminal ? suggested(error) : ''
+      const nearest = isTerminal ? didYouMean(error.details.suggestions) : ''
       return `Word ${words.length + 1} is not on the word list.${nearest}`
     }
     for (const word of found) {

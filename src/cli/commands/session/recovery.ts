@@ -8,7 +8,7 @@ import type { RecoveryKey } from '../../../api/local/recovery.ts'
 import type { KeyPair } from '../../../crypto/device-keys.ts'
 import { vouchFor } from '../../../crypto/logs/key-log-entries.ts'
 import { newRecoverySeed, paperWords, recoveryKeyOf } from '../../../crypto/recovery-paper.ts'
-import { AppError, type Code } from '../../../errors.ts'
+import { AppError, type ErrorCode } from '../../../errors.ts'
 import { type Command, type Invocation, UsageError } from '../../command.ts'
 import { requireNew, writeNew } from '../../new-file.ts'
 import { onOwnScreen, requireScreen } from '../../alternate-screen.ts'
@@ -124,7 +124,7 @@ async function onPaper(running: Running, words: readonly string[]): Promise<void
 /** Limit of attempts: one fails if another device of the account changes the key log first. */
 const ATTEMPTS = 5
 
-const UNSURE: readonly Code[] = ['backend_unavailable', 'backend_timeout', 'backend_error']
+const UNSURE: readonly ErrorCode[] = ['backend_unavailable', 'backend_timeout', 'backend_error']
 
 const unsure = (cause: AppError) =>
   new AppError(

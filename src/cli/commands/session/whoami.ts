@@ -1,6 +1,6 @@
 import { every } from '../../../api/cursor.ts'
 import type { SignIn } from '../../../api/local/index.ts'
-import { AppError, type Code, EXIT } from '../../../errors.ts'
+import { AppError, type ErrorCode, EXIT } from '../../../errors.ts'
 import type { Api, Command } from '../../command.ts'
 import { shown } from '../../table.ts'
 
@@ -36,7 +36,7 @@ async function recoveryOf(api: Api): Promise<{ since: string | null } | undefine
 }
 
 /** The errors for an API token, and for a device that awaits approval. */
-const UNASKED: readonly Code[] = ['forbidden', 'no_device']
+const UNASKED: readonly ErrorCode[] = ['forbidden', 'no_device']
 
 /** Reads the part of the answer that only the account server has. */
 async function atServer(api: Api) {
@@ -53,7 +53,7 @@ const recoveryText = ({ since }: { since: string | null }): string =>
     : `key on paper since ${since.slice(0, 10)}`
 
 /** The account server is unreachable, or rejects the session of this device. */
-const SILENT: readonly Code[] = [
+const SILENT: readonly ErrorCode[] = [
   'backend_error',
   'backend_timeout',
   'backend_unavailable',

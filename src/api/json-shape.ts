@@ -1,12 +1,15 @@
 /**
- * Counts the values of a JSON text while its bytes arrive, so that a body that would take long to
- * parse is rejected early: some megabytes can hold millions of values. The parser checks the
- * syntax.
+ * The limits of JSON from others: how many values it has, and how deeply they are nested. A
+ * message of some megabytes can hold millions of values, which take long to parse and to check.
  */
 import { AppError } from '../errors.ts'
 
 /** The deepest nesting of objects and arrays that a route accepts in a body. */
 export const DEEPEST = 32
+/**
+ * The deepest nesting of a body that another protocol parses. It may wrap the body of a route.
+ */
+export const DEEPEST_TEXT = 2 * DEEPEST
 /**
  * The most values and names in a body: more than any route accepts, parsed in a few milliseconds.
  */
@@ -20,8 +23,25 @@ const tooDeep = (deepest: number) =>
 const tooMany = () =>
   new AppError('invalid_json', `The body has more than ${MOST_VALUES} values: send fewer at once.`)
 
+/** Returns how many values a value contains, itself included; Infinity beyond a limit. */
+function countIn(value: unknown, deepest: number, most: number): number {
+  if (typeof value !== 'object' || value === null) return 1
+  if (deepest === 0) return Infinity
+  let count = 1
+  for (const inner of Object.values(value)) {
+    count += countIn(inner, deepest - 1, most)
+    if (count > most) return Infinity
+  }
+  return count
+}
+
+/** Whether a parsed value has at most `most` values, nested at most `deepest` levels. */
+export const isWithin = (value: unknown, deepest: number, most = MOST_VALUES): boolean =>
+  countIn(value, deepest, most) <= most
+
 /**
- * Creates the check of one body.
+ * Creates the check of one body, which counts while the bytes arrive: a body beyond a limit is
+ * rejected early. The parser checks the syntax.
  * @param deepest the deepest nesting that is accepted
  * @returns a function called with the chunks of a body in order; it throws AppError invalid_json
  * at the first byte beyond a limit

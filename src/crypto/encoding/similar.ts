@@ -1,0 +1,52 @@
+/** Finds what a user meant who mistyped a word or a name, and offers it in an error. */
+
+/**
+ * Returns how many edits lead from a to b. An edit drops, adds or changes a letter, or exchanges
+ * two neighbours.
+ */
+export function editDistance(a: string, b: string): number {
+  let before: number[] = []
+  let above = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1]
+      let cost = Math.min(above[j]! + 1, row[j - 1]! + 1, above[j - 1]! + (same ? 0 : 1))
+      const exchanged = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      if (exchanged) cost = Math.min(cost, before[j - 2]! + 1)
+      row.push(cost)
+    }
+    before = above
+    above = row
+  }
+  return above[b.length]!
+}
+
+/** The most edits between a name and a similar one: a third of its length at most. */
+const farFrom = (name: string) => Math.min(2, Math.floor(name.length / 3))
+
+/** Whether a name has all words of another one, in their order. */
+function hasWords(name: string, others: readonly string[]): boolean {
+  let at = 0
+  for (const word of name.split(/[_ ]/)) if (word === others[at]) at += 1
+  return at === others.length
+}
+
+/**
+ * Returns the known name that was probably meant: the one with the fewest edits, or the first one
+ * with further words. Null if there is none.
+ */
+export function nearestName(name: string, known: readonly string[]): string | null {
+  const far = farFrom(name)
+  const [nearest] = known
+    .filter((one) => Math.abs(one.length - name.length) <= far)
+    .map((one) => ({ one, edits: editDistance(name, one) }))
+    .filter(({ edits }) => edits <= far)
+    .toSorted((a, b) => a.edits - b.edits)
+  const words = name.split(/[_ ]/)
+  return nearest?.one ?? known.find((one) => hasWords(one, words)) ?? null
+}
+
+/** Returns a question about similar words, after a space; empty if there are none. */
+export const didYouMean = (similar: readonly string[] = [], question = 'Did you mean'): string =>
+  similar.length === 0 ? '' : ` ${question} ${similar.join(', or ')}?`
