@@ -1,22 +1,32 @@
 /** Checks the English of the repository, a folder at a time. Exits with 1 if there is a fault. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { faultsOf } from './prose.ts'
+import { faultsOf, stringFaultsOf } from './prose.ts'
 
 /** Folders and files that are not checked: vectors and lists of words of others. */
 const FOREIGN = /^test\/(testkit2?|golden|fixtures)\/|^src\/crypto\/wordlist\.ts$/
 
-const tracked = execFileSync('git', ['ls-files', '-z', '*.ts', '*.mjs'], {
+const tracked = execFileSync('git', ['ls-files', '-z', '*.ts', '*.mjs', '*.md'], {
   encoding: 'utf8',
 })
 const paths = tracked.split('\0').filter((path) => path !== '' && !FOREIGN.test(path))
 
+/**
+ * The sources with checked strings. The check leaves out the commands, the texts of the interface,
+ * the tests, and the words that a search of the handbook ignores.
+ */
+const WITH_TEXTS = /^src\/(?!api\/|cli\/|service\/assistant\/handbook\.ts$).*\.ts$/
+
 /** `src/cli`, `docs/decisions`, `test`: two levels at most. */
 const folderOf = (path: string) => path.split('/').slice(0, -1).slice(0, 2).join('/') || '.'
 
-const faults = Object.values(Object.groupBy(paths, folderOf)).flatMap((files = []) =>
-  faultsOf(Object.fromEntries(files.map((path) => [path, readFileSync(path, 'utf8')]))),
-)
+const read = (files: readonly string[]) =>
+  Object.fromEntries(files.map((path) => [path, readFileSync(path, 'utf8')]))
+
+const faults = Object.values(Object.groupBy(paths, folderOf)).flatMap((files = []) => [
+  ...faultsOf(read(files)),
+  ...stringFaultsOf(read(files.filter((path) => WITH_TEXTS.test(path)))),
+])
 for (const fault of faults) console.error(fault)
 if (faults.length > 0) {
   console.error(`${faults.length} places to mend: see "How it is written" in CONTRIBUTING.md`)

@@ -1,6 +1,6 @@
 /**
- * Checks the English of comments and documents: how often some words occur per 1,000 words of a
- * folder, and how long the lines are. CONTRIBUTING.md has the rules.
+ * Checks the English of comments, strings and documents: how often some words occur per 1,000 words
+ * of a folder, and how long the lines are. CONTRIBUTING.md has the rules.
  */
 import ts from 'typescript-5'
 
@@ -42,7 +42,10 @@ const RULES: readonly Rule[] = [
   },
 ]
 
-/** A comment, or a line of a document. */
+/** The fewest words that make a string a text: shorter ones are names, keys and fragments. */
+const FEWEST = 4
+
+/** A comment, a string, or a line of a document. */
 interface Piece {
   readonly text: string
   /** The line of the file at which the text begins, from 1. */
@@ -68,13 +71,34 @@ function commentsIn(source: string): Piece[] {
   }))
 }
 
-/** Returns the lines of a Markdown document outside its blocks of code. */
+const wordCount = (text: string): number => (text.match(/[A-Za-z’']+/g) ?? []).length
+
+/** Returns the literals and parts of templates of a source that have at least `FEWEST` words. */
+function stringsIn(source: string): Piece[] {
+  const file = ts.createSourceFile('x.ts', source, ts.ScriptTarget.Latest, true)
+  const pieces: Piece[] = []
+  function visit(node: ts.Node): void {
+    if (
+      ts.isStringLiteralLike(node) ||
+      ts.isTemplateHead(node) ||
+      ts.isTemplateMiddleOrTemplateTail(node)
+    ) {
+      const line = file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1
+      if (wordCount(node.text) >= FEWEST) pieces.push({ text: node.text, line })
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(file)
+  return pieces
+}
+
+/** Returns the lines of a Markdown document without code and targets of links. */
 function proseIn(document: string): Piece[] {
   const pieces: Piece[] = []
   let isCode = false
   document.split('\n').forEach((text, at) => {
     if (/^\s*(```|~~~)/.test(text)) isCode = !isCode
-    else if (!isCode) pieces.push({ text, line: at + 1 })
+    else if (!isCode) pieces.push({ text: text.replace(/`[^`]*`|\]\([^)]*\)/g, ''), line: at + 1 })
   })
   return pieces
 }
@@ -91,7 +115,7 @@ function longLines(text: string, pieces: readonly Piece[]): number[] {
 }
 
 const wordsIn = (pieces: readonly Piece[]): number =>
-  pieces.reduce((sum, { text }) => sum + (text.match(/[A-Za-z’']+/g) ?? []).length, 0)
+  pieces.reduce((sum, { text }) => sum + wordCount(text), 0)
 
 /** Returns each match of a rule in pieces of a file, with its line. */
 const matchesOf = (rule: Rule, pieces: readonly Piece[]) =>
@@ -103,7 +127,7 @@ const matchesOf = (rule: Rule, pieces: readonly Piece[]) =>
   )
 
 /**
- * Checks the files of one folder.
+ * Checks comments and documents of one folder.
  * @param files path → source text
  * @returns one message for each place to mend: file, line, what is wrong, and the remedy
  */
@@ -111,13 +135,26 @@ export function faultsOf(files: Readonly<Record<string, string>>): string[] {
   const read = Object.entries(files).map(([path, text]) => {
     return { path, text, pieces: path.endsWith('.md') ? proseIn(text) : commentsIn(text) }
   })
-  const words = read.reduce((sum, { pieces }) => sum + wordsIn(pieces), 0)
   const long = read.flatMap(({ path, text, pieces }) =>
     longLines(text, pieces).map(
       (line) => `${path}:${line}: longer than ${LONGEST} characters: wrap it`,
     ),
   )
-  const worded = RULES.flatMap((rule) => {
+  return [...long, ...wordFaults(read)]
+}
+
+/**
+ * Checks strings of at least four words in the sources of one folder.
+ * @param files path → source text
+ * @returns one message for each place to mend: file, line, what is wrong, and the remedy
+ */
+export const stringFaultsOf = (files: Readonly<Record<string, string>>): string[] =>
+  wordFaults(Object.entries(files).map(([path, text]) => ({ path, pieces: stringsIn(text) })))
+
+/** Returns the places of each rule that is broken more often than it allows. */
+function wordFaults(read: readonly { path: string; pieces: readonly Piece[] }[]): string[] {
+  const words = read.reduce((sum, { pieces }) => sum + wordsIn(pieces), 0)
+  return RULES.flatMap((rule) => {
     const places = read.flatMap(({ path, pieces }) =>
       matchesOf(rule, pieces).map((match) => ({ path, ...match })),
     )
@@ -128,5 +165,4 @@ export function faultsOf(files: Readonly<Record<string, string>>): string[] {
         `${path}:${line}: "${word}" (${rule.name}, ${rate.toFixed(1)} of ${rule.most} per 1,000 words): ${rule.remedy}`,
     )
   })
-  return [...long, ...worded]
 }

@@ -44,7 +44,7 @@ export function relayOf(text: string): Relay {
     throw wrong('takes no requireTLS with smtps://, which speaks TLS from the first byte.')
   if (asked === false && auth !== null && !isThisMachine(host))
     throw wrong(
-      'has requireTLS=false, with which its password would cross the network for everybody to read. Leave that out, or the ' +
+      'has requireTLS=false, which sends its password over the network in plain text. Leave that out, or the ' +
         'user and password.',
     )
   return {

@@ -197,7 +197,7 @@ export function* verifyingStamp(
       : verifyReceipt(file.receipt, file.stamp, stamp.jti, given.serverKey)
   // Before the status of the key: the account server relies on that as the last fault of a stamp.
   const isModest = stamp.assurance === 'device'
-  requireThat(isModest, 'assurance_claimed', 'only a receipt says more than that a device signed')
+  requireThat(isModest, 'assurance_claimed', 'only a receipt proves more than that a device signed')
   // A receipt with a revoked key decides too, since a truncated log would hide the revocation.
   const keyStatus = receipt?.key_status ?? (device.revokedAt === null ? 'active' : 'revoked')
   requireThat(keyStatus === 'active', 'revoked_key', 'the key is revoked, and no receipt is older')

@@ -63,7 +63,7 @@ export function requireEmpty(dir: string): void {
 const cut = (path: string) =>
   new StartError(
     'failed',
-    `${path} is not as it was written: it was changed or cut short. Nothing was restored. Take another copy of the backup.`,
+    `${path} was changed or cut short. Nothing was restored. Take another copy of the backup.`,
   )
 
 const unopened = (path: string) =>

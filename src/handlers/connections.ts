@@ -117,9 +117,7 @@ function wordsForAll(
   at: number,
 ) {
   if (meant.purpose !== undefined || meant.listener !== undefined)
-    throw invalid('query', [
-      { path: 'challenge', message: 'Give the word that the listener says, too.' },
-    ])
+    throw invalid('query', [{ path: 'challenge', message: 'Also give the word of the listener.' }])
   return codes.toSay(id, at)
 }
 
@@ -129,7 +127,7 @@ function wordsForAll(
  */
 function requireWordsFor(invite: readonly unknown[]): void {
   if (invite.length > 0 && invite.length <= MOST_OPEN) return
-  const message = `Words are for whom you invite: invite 1 to ${MOST_OPEN} people with them.`
+  const message = `Words are for invited people: invite 1 to ${MOST_OPEN} people with them.`
   throw invalid('body', [{ path: 'words', message }])
 }
 

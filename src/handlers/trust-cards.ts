@@ -54,7 +54,7 @@ function requireOf({ user_id }: TrustCard, id: string): void {
   if (user_id !== id)
     throw new AppError(
       'backend_error',
-      'The account server answered with the card of somebody else, and nothing was changed here. The server may be dishonest.',
+      'The account server answered with the card of another account. Nothing was changed here. The server may be dishonest.',
     )
 }
 

@@ -183,7 +183,7 @@ function atRunTime<T>(action: () => T): T {
     const why =
       cause instanceof StartError
         ? cause.message
-        : 'The file keychain is out of reach. Look after the disk and the folder keychain/ in the state folder.'
+        : 'The file keychain cannot be read. Check the disk and the folder keychain/ in the state folder.'
     throw new AppError('keychain_locked', why, { cause })
   }
 }

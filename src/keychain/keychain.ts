@@ -99,7 +99,7 @@ async function create({ stateDir, choice, credentialsDir }: Options) {
   const path = recordFile(stateDir)
   if (hasSealed(stateDir))
     throw refuse(
-      `${path} is gone, and secrets are sealed in ${stateDir}. Restore it from a backup: it says by which key.`,
+      `${path} is gone, and secrets are sealed in ${stateDir}. Restore it from a backup: it names the key.`,
     )
   const store = randomBytes(16).toString('hex')
   if (choice !== 'file' && whyUnreachable() === null && (await probe(stateDir, store))) {
@@ -171,7 +171,7 @@ function parse(text: string, path: string): Recorded {
 }
 
 const damaged = (path: string, cause?: unknown): StartError =>
-  refuse(`${path} is damaged. Restore it from a backup: it says where the secrets are.`, cause)
+  refuse(`${path} is damaged. Restore it from a backup: it records where the secrets are.`, cause)
 
 const refuse = (message: string, cause?: unknown): StartError =>
   new StartError('keychain', message, cause)

@@ -84,7 +84,7 @@ function unwritten(path: string, temporary: string, cause: NodeJS.ErrnoException
   if (FAILING.includes(cause.code))
     return new AppError(
       'storage_full',
-      `The disk takes nothing (${cause.code}): ${path} was not written. Look after the disk.`,
+      `Cannot write to ${path} (${cause.code}). Check the disk, and that it is mounted read-write.`,
       { cause },
     )
   return cause

@@ -107,9 +107,9 @@ export function checkBox(of: {
 function sentence(verdict: Verdict): string {
   switch (verdict.kind) {
     case 'theirs':
-      return 'These words are theirs for this minute.'
+      return 'These are their words. Now read yours out.'
     case 'used':
-      return 'These words were already used. Words count once: ask for the next ones, and do not trust whoever repeats old ones.'
+      return 'These words were already used. Words count once: ask for the next ones, and do not trust a caller who repeats old ones.'
     case 'own':
       return 'These are your own words, repeated back: no proof.'
     case 'wrong':
@@ -118,8 +118,8 @@ function sentence(verdict: Verdict): string {
       return count(verdict.found)
     case 'unknown':
       return verdict.suggestions.length > 0
-        ? `“${verdict.word}” is not a word of the list. Did they say:`
-        : `“${verdict.word}” is not a word of the list. Ask them to say it again.`
+        ? `“${verdict.word}” is not a word of the list. Did you hear:`
+        : `“${verdict.word}” is not a word of the list. Ask them to repeat it.`
   }
 }
 

@@ -37,7 +37,7 @@ export function fileCheck(payload: StampPayload): void {
       const digest = await crypto.subtle.digest('SHA-256', await file.arrayBuffer())
       const same = encodeBase64url(new Uint8Array(digest)) === payload.sha256
       const fits = payload.len === null || payload.len === file.size
-      if (same && fits) answer('ok', `Match: ${file.name} is what was stamped, byte for byte.`)
+      if (same && fits) answer('ok', `Match: ${file.name} is the stamped file, byte for byte.`)
       else answer('bad', `No match: ${file.name} is not what was stamped, or it was changed since.`)
     } catch {
       answer('warn', `The browser could not read ${file.name}. A folder cannot be compared.`)

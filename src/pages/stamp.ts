@@ -32,11 +32,11 @@ function show(check: StampCheck, now: number): void {
     showResult(
       'ok',
       'Valid',
-      'The signature is right, and this is the stamp that the link was made for. Whose account signed, this page has from the server alone.',
+      'The signature is right, and this is the stamp that the link was made for. Only the server vouches for which account signed.',
     )
   } else {
     const text =
-      'The signature is right, but the link has no check value after “#”. So this page can only say what the server shows. Ask for the full link.'
+      'The signature is right, but the link has no check value after “#”. So this page can only repeat what the server shows. Ask for the full link.'
     showResult('warn', 'Valid, but not tied to your link', text)
   }
   const rows = factsOf(check.facts, now).map(([name, ...value]) =>
@@ -61,12 +61,16 @@ function factsOf(facts: StampFacts, now: number): Row[] {
       ...(late ? [note('That is in the future by the server’s clock.')] : []),
     ],
     receipt === null
-      ? ['Received by the server', 'No receipt yet: nobody but the signer vouches for the time.']
+      ? ['Received by the server', 'No receipt yet: only the signer vouches for the time.']
       : ['Received by the server', time(receipt.received_at)],
     [
       'Assurance',
       LEVEL[assurance],
-      note(receipt === null ? 'Only a receipt could say more.' : 'As the server’s receipt says.'),
+      note(
+        receipt === null
+          ? 'Only a receipt could prove more.'
+          : 'According to the server’s receipt.',
+      ),
     ],
     ['Signer’s account', make('code', '', payload.iss), ...(keyLog.generation === 1 ? [] : [anew])],
     [

@@ -106,11 +106,11 @@ function failure(answer: TransportResponse, origin: string): AppError | Passing 
   // for failures of systems behind it.
   if (status === 503 || (status === 502 && refusal === null)) {
     const afterS = retryAfter(answer)
-    const what = refusal === null ? `is not ready (${status}).` : `says: ${refusal.message}`
+    const what = refusal === null ? `is not ready (${status}).` : `reports: ${refusal.message}`
     const error = unavailable(origin, what, refusal, waiting(afterS))
     return new Passing(error, true, (afterS ?? 0) * 1000)
   }
-  if (refusal?.code === 'backend_error') return backendError(origin, `says: ${refusal.message}`)
+  if (refusal?.code === 'backend_error') return backendError(origin, `reports: ${refusal.message}`)
   if (status === 429)
     return new AppError(
       'rate_limited',
@@ -120,7 +120,7 @@ function failure(answer: TransportResponse, origin: string): AppError | Passing 
   if (status === 504)
     return timedOut(
       origin,
-      refusal === null ? 'did not answer in time (504).' : `says: ${refusal.message}`,
+      refusal === null ? 'did not answer in time (504).' : `reports: ${refusal.message}`,
       refusal,
     )
   const code = refusal === null ? '' : ` ${refusal.code}`
@@ -169,7 +169,7 @@ export function valueOf(answer: TransportResponse, route: Route, origin: string)
   const { reply, media } = route
   if (media !== undefined) {
     const content = contentOf(answer, media)
-    if (content === null) throw wrong('with another media type, or with what it does not say')
+    if (content === null) throw wrong('with another media type, or with an unknown value')
     return content
   }
   if (reply === undefined) return undefined

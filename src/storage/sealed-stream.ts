@@ -17,7 +17,7 @@ export class Unopened extends Error {
   readonly isFirst: boolean
 
   constructor(isFirst: boolean, cause?: unknown) {
-    super('a piece is not as it was sealed', { cause })
+    super('a sealed piece was changed', { cause })
     this.isFirst = isFirst
   }
 }

@@ -50,7 +50,7 @@ export function guarded<T>(action: () => T): T {
     if (!isDiskFault(cause)) throw cause
     throw new AppError(
       'storage_full',
-      `The disk of the state folder takes nothing (${(cause as Error).message}): nothing was stored. Look after the disk, then try again.`,
+      `Cannot write to the disk of the state folder (${(cause as Error).message}). Nothing was stored. Check the disk, then try again.`,
       { cause },
     )
   }

@@ -41,7 +41,7 @@ function failed(path: string, copy: string, cause: unknown): StartError {
   return new StartError(
     'failed',
     `${path} is of an older version and is brought forward only after a copy of it was made, which failed: ${copy} cannot be written (${full ? 'the disk is full' : (cause as Error).message}). ` +
-      `Nothing was changed. ${full ? `Make room for another ${basename(path)}` : 'Look after the disk and the folder'}, then start again.`,
+      `Nothing was changed. ${full ? `Make room for another ${basename(path)}` : 'Check the disk and the folder'}, then start again.`,
     cause,
   )
 }

@@ -36,7 +36,10 @@ test('invited, listed, activated, suspended', async (t) => {
   })
   const [carl, invited] = (await ada.json('org', 'members')).items
   assert.deepEqual([invited.email, invited.state], [bob.email, 'invited'])
-  assert.match(await ada.refused('org', 'activate', carl.id), /Nobody has proven this mailbox yet/)
+  assert.match(
+    await ada.refused('org', 'activate', carl.id),
+    /No account has confirmed this mailbox yet/,
+  )
 
   const active = await ada.good(['org', 'activate', invited.id])
   assert.equal(active.out, '')

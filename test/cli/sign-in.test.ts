@@ -336,7 +336,7 @@ describe('logout', () => {
     assert.deepEqual([code, out, err], [EXIT.ok, '{"state":"signed_out"}', ''])
     const again = await call(api, ['logout'])
     assert.deepEqual([again.code, again.out], [EXIT.failed, ''])
-    assert.match(again.err, /Nobody is signed in/)
+    assert.match(again.err, /No account is signed in/)
   })
 })
 

@@ -90,7 +90,7 @@ describe('trust', () => {
     const { said, bob } = await people(t)
     for (const [words, expected] of [
       [['trust follow', 'bob'], /neither a mail address nor the id of an account/],
-      [['trust follow', 'eve@example.org'], /Nobody here has proven to be at this mailbox/],
+      [['trust follow', 'eve@example.org'], /No account here has confirmed this mailbox/],
       [['trust confirm', bob.id, '--safety-number', '0'.repeat(60)], /countersignd trust list/],
       [['trust unfollow', bob.id], /countersignd trust list/],
       [['trust history', 'con_x'], /countersignd trust list/],

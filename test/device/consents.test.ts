@@ -109,7 +109,7 @@ describe('a consent', () => {
     )
     assert.match(
       (await lying.device().sync.run('request')).error ?? '',
-      /as the account server says/,
+      /according to the account server/,
     )
     await ada.sync()
     assert(isIn(ada, id, bob))

@@ -138,7 +138,7 @@ describe('the owner who replaces a forked connection', () => {
     assert.equal(bob.state.replacements.inPlaceOf(id), null)
     const { message, details } = await noWords(bob.device(), bob.account(), id)
     assert.equal(details.state, 'roster_forked')
-    assert.match(message, /nobody to invite\. .* make a new connection .* delete this one/)
+    assert.match(message, /no member to invite\. .* make a new connection .* delete this one/)
   })
 
   it('comes back as a member after another owner removed it there', async (t) => {

@@ -1,7 +1,7 @@
-/** The check of the English of comments and documents, and the comparison of tokens. */
+/** The check of the English of comments, strings and documents, and the comparison of tokens. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { faultsOf } from '../../lint/prose.ts'
+import { faultsOf, stringFaultsOf } from '../../lint/prose.ts'
 import { tokensOf } from '../../lint/tokens.ts'
 
 const PLAIN = `/** Returns the words of the current minute. */
@@ -41,12 +41,38 @@ const accepted: [name: string, files: Record<string, string>][] = [
   ['a word in a string', withLine("const text = 'Nobody is signed in.'")],
   ['a word in a name', withLine('const said = 1')],
   ['a word in a block of code', withText('```sh\nsay told whoever\n```')],
+  ['a word between backticks', withText('The user is `nobody`.')],
   ['a long line of code', withLine(`const text = '${'word '.repeat(30)}'`)],
   ['a long table row', withText(`| ${'word '.repeat(30)} |`)],
   ['one word in 2,000', withLine(`// told\n${'// word word word word\n'.repeat(500)}`)],
 ]
 for (const [name, files] of accepted)
   test(`${name} is accepted`, () => assert.deepEqual(faultsOf(files), []))
+
+for (const [name, line, fault] of [
+  ['a literal', "const a = 'Nobody is signed in.'", /^src\/x\.ts:4: "Nobody".*name the role/],
+  ['a template', 'const a = `Nobody is signed in.`', /^src\/x\.ts:4: "Nobody"/],
+  [
+    'a head of a template',
+    'const a = `The server ${1} b`\nconst c = `${1} tells you the words`',
+    /^src\/x\.ts:5: "tells"/,
+  ],
+  [
+    'a later line of a template',
+    'const a = `One line.\nIt tells you so.`',
+    /^src\/x\.ts:5: "tells"/,
+  ],
+  ['a name of a test', "test('whoever asks gets it', () => {})", /^src\/x\.ts:4: "whoever"/],
+] as const)
+  test(`${name} with a word of the list is found`, () => {
+    const [first, ...more] = stringFaultsOf(withLine(line))
+    assert.match(first ?? '', fault)
+    assert.deepEqual(more, [])
+  })
+
+test('a string of three words and a comment are no texts', () => {
+  assert.deepEqual(stringFaultsOf(withLine("const a = 'nobody tells it' // nobody tells")), [])
+})
 
 test('comments and white space are no tokens', () => {
   const before = '/** Tells. */\nexport const f = (a: number) => [\n  a, // says\n]\n'

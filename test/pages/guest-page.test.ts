@@ -78,7 +78,7 @@ describe('the guest page', { skip }, () => {
     assert.deepEqual(await shown(page), { words: guest.own(W0), window: W0 })
     assert.equal(await page.locator('#seconds').textContent(), '48 seconds')
     assert.equal(await page.locator('#words').getAttribute('aria-live'), 'polite')
-    assert.match((await page.locator('.rule').textContent()) ?? '', /places the call speaks first/)
+    assert.match((await page.locator('.rule').textContent()) ?? '', /The caller speaks first/)
     await page.clock.runFor(MINUTE)
     await page.locator(`#words[data-window="${W0 + 1}"]`).waitFor()
     assert.deepEqual(await shown(page), { words: guest.own(W0 + 1), window: W0 + 1 })
@@ -111,9 +111,9 @@ describe('the guest page', { skip }, () => {
       [stranger.theirs(W0), 'wrong', /Not their words. Do not trust the caller/],
       [guest.theirs(W0 - 2), 'wrong', /Not their words/],
       [guest.own(W0), 'own', /your own words, repeated back: no proof/],
-      [guest.theirs(W0).toUpperCase(), 'theirs', /theirs for this minute/],
+      [guest.theirs(W0).toUpperCase(), 'theirs', /These are their words/],
       [guest.theirs(W0), 'used', /already used/],
-      [guest.theirs(W0 - 1), 'theirs', /theirs for this minute/],
+      [guest.theirs(W0 - 1), 'theirs', /These are their words/],
     ] as const) {
       assert.equal(await check(page, words), verdict, words)
       assert.match((await page.locator('#verdict').textContent()) ?? '', sentence)

@@ -95,8 +95,8 @@ describe('the stamp page', { skip }, () => {
       '1 January 2026 at 09:30:12 UTC',
       '1 January 2026 at 09:30:16 UTC',
       'Verified e-mail',
-      'As the server’s receipt says',
-      'this page has from the server alone',
+      'According to the server’s receipt',
+      'Only the server vouches for which account signed',
       stamp.root,
       'text/plain',
       `${stamp.content.length} bytes`,
@@ -111,7 +111,7 @@ describe('the stamp page', { skip }, () => {
     await using page = await visit.open(newStamp({ receipt: false }).link)
     const { kind, text } = await result(page)
     assert.equal(kind, 'ok')
-    assert.ok(text.includes('No receipt yet') && text.includes('Only a receipt could say more.'))
+    assert.ok(text.includes('No receipt yet') && text.includes('Only a receipt could prove more.'))
     assert.ok(text.includes('Device: one device signed'))
   })
 
@@ -128,7 +128,7 @@ describe('the stamp page', { skip }, () => {
     await using page = await visit.open(newStamp().plain)
     const { kind, text } = await result(page)
     assert.equal(kind, 'warn')
-    assert.ok(text.includes('can only say what the server shows'))
+    assert.ok(text.includes('can only repeat what the server shows'))
   })
 
   it('refuses what was changed, and shows nothing of it', async () => {

@@ -244,7 +244,7 @@ describe('an error in no known shape', () => {
     const refused = refusal('backend_unavailable', said)
     const { base } = await scripted(t, (res) => json(res, 503, refused))
     const error = await caught(clientAt(t, base).door().clock.read({}))
-    assert.equal(error.message, `The account server ${base} says: ${said}`)
+    assert.equal(error.message, `The account server ${base} reports: ${said}`)
   })
 
   test('504 of a proxy is a time-out', async (t) => {

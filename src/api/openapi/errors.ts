@@ -214,7 +214,7 @@ export const BODIES: Readonly<Record<DaemonCode, Details & { readonly message: s
     message:
       'A machine account’s token has no device here, and this needs one: ask with a token of this daemon.',
   },
-  not_signed_in: { message: 'Nobody is signed in on this device: run "countersignd login".' },
+  not_signed_in: { message: 'No account is signed in on this device: run "countersignd login".' },
   secret_unavailable: {
     message:
       'Waiting for your device "laptop" to hand over the words for "Bank": sync there ("countersignd sync"), then here.',

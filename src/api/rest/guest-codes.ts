@@ -168,7 +168,7 @@ export const externalMembers = {
   list: {
     method: 'GET',
     path: '/api/v1/external-members',
-    summary: 'List external members: people without an account, whom guest codes are for',
+    summary: 'List external members: people without an account who can get guest codes',
     by: 'account',
     query: Page,
     reply: listOf(ExternalMember),

@@ -115,7 +115,7 @@ function requireActive({ devices }: KeyLog, own: string): void {
   if (devices.get(own)?.revokedAt === null) return
   throw new AppError(
     'not_signed_in',
-    'The key log that the account server shows has this device revoked, so it approves no other and shows no words. If nobody in the account revoked it, the server may be dishonest. ' +
+    'The key log that the account server shows has this device revoked, so it approves no other and shows no words. If no device of the account revoked it, the server may be dishonest. ' +
       'Otherwise run "countersignd logout" here, and sign in anew.',
   )
 }

@@ -50,8 +50,8 @@ export function expectedForChallenge(
   return {
     connections: said,
     user: null,
-    says: 'a contact of yours says',
-    saysNot: 'no contact of yours says',
+    says: 'a contact of yours has',
+    saysNot: 'no contact of yours has',
     isEnded: false,
     challenge,
   }

@@ -9,7 +9,7 @@ const ADVICE = 'If they fail again, hang up, and call a number that you know.'
 function answered(expected: Expected | null): string {
   if (!expected?.challenge) return ''
   const { shown } = expected.challenge.purpose
-  return `, said to you alone, for ${shown === '' ? 'no purpose' : `"${shown}"`}`
+  return `, for you alone, for ${shown === '' ? 'no purpose' : `"${shown}"`}`
 }
 
 /** Returns the text where the words match nothing. */
@@ -20,7 +20,7 @@ function summariseNone(
   const why = reasons.join(', ')
   if (expected === null)
     return conclusive
-      ? 'Not verified: nobody you know says these words now.'
+      ? 'Not verified: these are not the current words of any contact.'
       : `Inconclusive: not everything could be checked (${why}).`
   if (conclusive && expected.challenge !== null)
     return `Not verified: different words, person or purpose. Make a new challenge, and ask for new words. ${ADVICE}`

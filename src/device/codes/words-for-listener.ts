@@ -23,7 +23,7 @@ export interface Heard {
 function listenerIn(row: ConnectionRow, own: string, given: string | undefined): NamedMember {
   const others = row.members.filter(({ user_id }) => user_id !== own)
   const refused = (message: string) => invalid('query', [{ path: 'listener', message }])
-  if (others.length === 0) throw refused('Nobody else is in this connection yet.')
+  if (others.length === 0) throw refused('You are the only member of this connection so far.')
   if (given === undefined && others.length > 1)
     throw refused('Name the member who gave the challenge: this connection has several others.')
   const listener = given === undefined ? others[0] : others.find(({ user_id }) => user_id === given)

@@ -58,7 +58,7 @@ const notOwner = () =>
 const lastOwner = () =>
   new AppError(
     'invalid_state',
-    'You are its only owner: make another member an owner ("countersignd connection role"), or delete it, which ends it for everybody.',
+    'You are its only owner: make another member an owner ("countersignd connection role"), or delete it, which ends it for all members.',
     { details: { state: 'last_owner' } },
   )
 

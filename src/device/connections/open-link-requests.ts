@@ -36,9 +36,13 @@ export async function approveRequest(
   const { state, requester } = request
   if (state === 'approved') return request
   if (state === 'declined')
-    throw new AppError('invalid_state', 'This request was declined: whoever asked may ask again.', {
-      details: { state },
-    })
+    throw new AppError(
+      'invalid_state',
+      'This request was declined. The person who asked may ask again.',
+      {
+        details: { state },
+      },
+    )
   const { items } = await account.openLinks.list({ limit: ALL })
   const preset = items.find((link) => link.id === request.open_link_id)?.preset_id ?? null
   const wanted = {

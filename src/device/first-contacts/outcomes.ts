@@ -22,12 +22,12 @@ const COMPARE =
 const FAILED: Readonly<Record<ContactReason, Readonly<Record<FirstContactRow['role'], string>>>> = {
   wrong_words: {
     inviter:
-      'The words that were typed on the other side are not those of this device, which are used up now. Nothing was confirmed. It happens when a word was heard wrong: make new words and say them again. If they were typed right, somebody else may have answered.',
+      'The words that were typed on the other side are not those of this device. Nothing was confirmed, and the words are used up. A word may have been misheard: make new words and read them out again. If they were typed correctly, another person may have answered.',
     invitee: `These are not the words of the inviter’s device, and words are good for one try. Nothing was approved or confirmed. ${NEW_WORDS}`,
   },
   words_expired: {
     inviter:
-      'Nobody completed the first contact within 15 minutes, so the words are good no more. Make new words when you are both ready.',
+      'The first contact was not completed within 15 minutes, so the words have expired. Make new words when you are both ready.',
     invitee: `The inviter’s device did not answer while the words were good: perhaps it was off. Nothing was confirmed. ${NEW_WORDS}`,
   },
   ad_mismatch: {

@@ -3,7 +3,7 @@ import { AppError } from '../../errors.ts'
 import type { Facts } from './identity.ts'
 
 export const notSignedIn = () =>
-  new AppError('not_signed_in', 'Nobody is signed in here: run "countersignd login".')
+  new AppError('not_signed_in', 'No account is signed in here: run "countersignd login".')
 
 const GONE =
   'The account of this daemon was deleted. Start the daemon again: it begins with a new, empty account, which needs no sign-in.'

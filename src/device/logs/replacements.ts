@@ -124,7 +124,7 @@ function nextStep(state: State, own: string, id: string): string {
   // The accounts to invite are not looked up: that would verify histories at each request for
   // words.
   if (owners.includes(own))
-    return 'A device of an owner opens a new connection in its place: this one does so at a sync ("countersignd sync"), unless both histories together leave nobody to invite. If none comes, make a new connection with those who belong in it ("countersignd connection create"), and delete this one.'
+    return 'A device of an owner opens a new connection in its place: this one does so at a sync ("countersignd sync"), unless both histories together leave no member to invite. If none comes, make a new connection with those who belong in it ("countersignd connection create"), and delete this one.'
   const ask = owners.length === 0 ? '' : ` or ask ${namesOf(state, id, owners)} for one`
   return `A device of an owner that saw both opens a new connection in its place, which this device joins at a sync. If none comes, make a new one${ask}.`
 }

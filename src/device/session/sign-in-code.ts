@@ -54,7 +54,7 @@ export const codeCredential = (code: string): SignInCredential => ({
   refused: () =>
     new AppError(
       'not_signed_in',
-      'This code is wrong, used or expired. Check it, or have a new one sent.',
+      'This code is wrong, used or expired. Check it, or request a new one: countersignd login --new-code.',
     ),
   keep: () => undefined,
 })

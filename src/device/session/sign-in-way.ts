@@ -32,7 +32,7 @@ const allLost = () =>
   new AppError(
     'invalid_state',
     'Every device of this account is revoked, so none can approve this one. "countersignd reset" brings the account back with this device alone; ' +
-      'everybody who follows it sees that its keys changed.',
+      'all who follow it see that its keys changed.',
     { details: { state: 'all_devices_lost' } },
   )
 

@@ -17,9 +17,9 @@ import { isMarked, markSigned, unmarkSigned } from '../identity/sign-out-mark.ts
 const lastDevice = () =>
   new AppError(
     'invalid_state',
-    'This is the last device of the account. After it, only "countersignd reset" brings the account back, with a new device; everybody who follows the account then sees that its keys changed. ' +
-      'Connections with other people verify nothing until an owner removes this account or confirms its new keys; where you are the only owner, make somebody else one first ("countersignd connection role"). ' +
-      'To sign out all the same, say so with --last-device.',
+    'This is the last device of the account. After it, only "countersignd reset" brings the account back, with a new device; all who follow the account then see that its keys changed. ' +
+      'Connections with other people verify nothing until an owner removes this account or confirms its new keys; where you are the only owner, make another member an owner first ("countersignd connection role"). ' +
+      'To sign out all the same, add --last-device.',
     { details: { state: 'last_device' } },
   )
 
@@ -35,7 +35,7 @@ function unknownHere(identity: Identity, cause: AppError): AppError {
     login === null ? '' : ` "${login}" signs the same device in again if it is still good.`
   return new AppError(
     'invalid_state',
-    'The account server takes the session of this device no more: the device was revoked, or its session ended. So nobody hears that it leaves, and its keys may still be good. ' +
+    'The account server rejects the session of this device: the device was revoked, or its session ended. So its contacts are not notified, and its keys may still be valid. ' +
       `"countersignd logout --forget" forgets them here all the same.${again}`,
     { details: { state: 'unknown_here' }, cause },
   )

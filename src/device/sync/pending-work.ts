@@ -45,7 +45,7 @@ const takenIn = (connection: string, by: string) =>
   `This account was taken into ${connection} by an approval of ${by}, a device that is revoked: this device leaves it. If you want to be in it, have yourself invited again, and approve that on a device that you have.`
 
 const declined = (name: string, connection: string) =>
-  `This account was taken into ${name} by an approval of this device, which was declined on another device, as the account server says. If you did that, leave it: "countersignd connection leave ${connection}".`
+  `This account was taken into ${name} by an approval of this device, which was declined on another device, according to the account server. If you did that, leave it: "countersignd connection leave ${connection}".`
 
 const joined = (forked: string) =>
   `${forked} forked, and an owner replaced it by a new connection: this device agreed to be taken in.`

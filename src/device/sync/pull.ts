@@ -130,7 +130,7 @@ export function newPull(of: {
     log('error', 'own key log refused', { cause: refusal })
     complain(
       report,
-      `The key log of this account, as the account server shows it, was refused (${refusal.reason}): this device goes by the one it knows.`,
+      `The key log of this account, as the account server shows it, was refused (${refusal.reason}): this device uses the cached one.`,
     )
     return { isKnown: false, profile: undefined }
   }
@@ -236,7 +236,7 @@ export function newPull(of: {
       report,
       reason === 'roster_forked'
         ? `${inQuotes(name)} (${id}) forked: the account server shows two histories of it, so nothing of it verifies any more. A device of an owner opens a new connection in its place.`
-        : `What the account server sent of ${id} was refused (${reason}): it stays here as it was.`,
+        : `What the account server sent of ${id} was refused (${reason}): it stays unchanged here.`,
     )
   }
 

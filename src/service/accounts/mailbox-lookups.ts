@@ -74,6 +74,6 @@ export async function accountBehind(
     .where('findable_by_email', '=', 0)
     .executeTakeFirst()
   if (account === null || (hidden !== undefined && account !== asking))
-    throw new AppError('not_found', 'Nobody here has proven to be at this mailbox.')
+    throw new AppError('not_found', 'No account here has confirmed this mailbox.')
   return account
 }

@@ -56,7 +56,7 @@ const failed = (code: ErrorCode, what: string, cause: unknown) =>
 const cannot = (cause: unknown) =>
   failed(
     'backend_error',
-    'cannot be asked. Whoever runs the account server finds in its log why not.',
+    'is not available. The log of the account server gives the reason to its operator.',
     cause,
   )
 
@@ -105,7 +105,10 @@ const unreachable = ({ code = 'no code' }: NodeJS.ErrnoException) =>
 const BROKEN: Readonly<Record<Break, readonly [ErrorCode, string]>> = {
   silent: ['backend_timeout', 'fell silent: what came is not the whole answer. Ask again.'],
   late: ['backend_timeout', 'took too long: what came is not the whole answer. Ask again.'],
-  large: ['backend_error', 'said too much: what came is not the whole answer. Ask for less.'],
+  large: [
+    'backend_error',
+    'sent an answer that is too long: this is only its beginning. Ask a shorter question.',
+  ],
   broken: ['backend_error', 'broke off: what came is not the whole answer. Ask again.'],
 }
 

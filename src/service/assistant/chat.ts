@@ -36,9 +36,9 @@ const SECTIONS = 4
 
 const RULES = `You are the assistant of Countersign, with which people prove on a call who they are by three
 spoken words, and sign files with stamps. Help with its use, briefly, in the language of the question.
-Rely on the sections of its handbook below; where they do not say it, say that you do not know.
-You see nothing of the person's account and do nothing in it. Nobody needs to tell you words, codes,
-tokens, keys or links: ask for none.`
+Rely on the sections of its handbook below; if the answer is not in them, admit that you do not know.
+You see nothing of the person's account and do nothing in it. Never ask for words, codes, tokens,
+keys or links.`
 
 const written = ({ title, source, text }: Section) => `${title} (${source})\n\n${text}`
 
@@ -51,9 +51,9 @@ const systemMessage = (sections: readonly Section[]): ChatMessage => ({
 function handbookAnswer({ contents }: Handbook, [best, ...others]: readonly Section[]): string {
   const from = 'No assistant is set up on this account server, so this is from the handbook'
   if (best === undefined)
-    return `${from}, and nothing in it matches the question. It speaks of:\n\n${contents.map((line) => `- ${line}`).join('\n')}`
+    return `${from}, and nothing in it matches the question. Its subjects are:\n\n${contents.map((line) => `- ${line}`).join('\n')}`
   const more = [...new Set(others.map(({ title }) => title))].filter((one) => one !== best.title)
-  const also = more.length === 0 ? '' : `\n\nIt says more under: ${more.join('; ')}.`
+  const also = more.length === 0 ? '' : `\n\nIt has more under: ${more.join('; ')}.`
   return `${from}.\n\n${written(best)}${also}`
 }
 

@@ -204,7 +204,7 @@ async function end({ events, now }: ServiceContext, account: string, id: string)
       if (members.some(({ ended_at }) => ended_at === null))
         throw new AppError(
           'no_device',
-          'Others are in this connection, and leaving it takes the keys of a device: do it where one is signed in.',
+          'Others are in this connection, and leaving it needs a device’s keys. Do it on a device that is signed in.',
         )
       await trx
         .deleteFrom('memberships')

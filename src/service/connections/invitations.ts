@@ -28,7 +28,7 @@ const MOST = 500
 const ENDED: Readonly<Record<Invitation['state'], string>> = {
   pending: 'This invitation was not answered yet.',
   approved:
-    'This invitation was approved, and a member is what came of it: leave the connection, or remove the member, instead.',
+    'This invitation was approved and has become a membership. Leave the connection, or remove the member, instead.',
   declined: 'This invitation was declined: it takes another one.',
   withdrawn: 'This invitation was withdrawn: ask for another one.',
   expired: 'This invitation has expired: ask for another one.',
@@ -39,10 +39,7 @@ const ended = (state: Invitation['state'], told = ENDED[state]) =>
 
 /** Returns the error for an invitation of an account that joined by it and has since left. */
 const served = () =>
-  ended(
-    'approved',
-    'This invitation has served: whoever approved it was taken in, and went since. Ask for another one.',
-  )
+  ended('approved', 'This invitation was used, and the member has since left. Ask for another one.')
 
 /**
  * Returns whether an invitation is for the account. It may name the account, or a mailbox that
@@ -278,7 +275,7 @@ export const invitations = (ground: ServiceContext): Service['invitations'] => {
     pending: async (_, { account }) => both(db, account, { state: 'pending', at: now() }),
     approve: () => {
       const message =
-        'Approving an invitation takes the keys of a device: do it where one is signed in.'
+        'Approving an invitation needs a device’s keys. Do it on a device that is signed in.'
       throw new AppError('no_device', message)
     },
     decline: async ({ id }, { account }) => answers.decline(id, account),

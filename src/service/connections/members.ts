@@ -78,4 +78,4 @@ export const members = (ground: ServiceContext): Service['members'] => {
 }
 
 const noDevice = (what: string) =>
-  new AppError('no_device', `${what} takes the keys of a device: do it where one is signed in.`)
+  new AppError('no_device', `${what} needs a device’s keys. Do it on a device that is signed in.`)

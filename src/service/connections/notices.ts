@@ -25,7 +25,7 @@ export const noticeOfInvitation: Subscriber<'invitation.sent'> = async ({ trx },
     kind: 'invitation_received',
     title: `${name} invites you to a connection`,
     body:
-      `Somebody who calls themselves ${name} invites you to a connection that they call ${plainName(by.name)}. ` +
+      `Someone who calls themselves ${name} invites you to a connection that they call ${plainName(by.name)}. ` +
       'Ask them whether it was they, by a way that you know; then approve or decline it.',
     data: { invitation_id: id, connection_id: by.connection },
   }
@@ -130,7 +130,7 @@ async function notifyOfEnd(
     {
       kind: 'connection_ended',
       title: `${who} ended a connection`,
-      body: `${who} ended the connection ${plainName(name)} for everybody: its words prove nothing any more. Delete it from your list.`,
+      body: `${who} ended the connection ${plainName(name)} for all members: its words prove nothing any more. Delete it from your list.`,
       data: { connection_id: connection, user_id: by },
     },
   ])
@@ -173,7 +173,7 @@ async function notifyRemoved(
   const note: Note = {
     kind: 'removed_from_connection',
     title: 'You were removed from a connection',
-    body: `${actor} removed you from the connection ${plainName(name)}. Its words are not yours to say any more.`,
+    body: `${actor} removed you from the connection ${plainName(name)}. You can no longer use its words.`,
     data: { connection_id: connection, user_id: by },
   }
   await notify(trx, member, note, at)

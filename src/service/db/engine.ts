@@ -141,7 +141,9 @@ const shim = (database: DatabaseSync): SqliteDatabase => ({
 function listening(silenceMs: number): Socket {
   const socket = new Socket()
   return socket.setTimeout(silenceMs, () =>
-    socket.destroy(Object.assign(new Error('The database says nothing.'), { code: 'ETIMEDOUT' })),
+    socket.destroy(
+      Object.assign(new Error('The database does not answer.'), { code: 'ETIMEDOUT' }),
+    ),
   )
 }
 

@@ -40,7 +40,7 @@ export function deviceOf({ device }: Pick<CallerSession, 'device'>): string {
   if (device === null)
     throw new AppError(
       'no_device',
-      'This takes the keys of a device, and a machine account’s token has none.',
+      'This needs a device’s keys, and a machine account’s token has none.',
     )
   return device
 }

@@ -11,7 +11,7 @@ export const bearer = ({ db }: Pick<ServiceContext, 'db'>): Service['bearer'] =>
     if (token === null)
       throw new AppError(
         'forbidden',
-        'This tells of the token of a machine account, and the request came with a session.',
+        'This describes the token of a machine account, and the request came with a session.',
       )
     const row = await activeMachines(db)
       .innerJoin('machine_tokens', 'machine_tokens.account_id', 'machines.account_id')

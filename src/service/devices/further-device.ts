@@ -22,7 +22,7 @@ type Body = Parameters<Open['enrolment']['further']>[0]['body']
 export const nobodyApproves = () =>
   new AppError(
     'conflict',
-    'There is no account here, or none with a device that could approve another. Where the account of this device was deleted, or reset, "countersignd logout --forget" clears the device, and "countersignd login" begins anew; "countersignd reset" brings back an account whose devices are all lost.',
+    'There is no account here, or none with a device that could approve another. If the account of this device was deleted or reset, "countersignd logout --forget" clears the device, and "countersignd login" begins anew; "countersignd reset" restores an account that has lost all its devices.',
   )
 
 /** Returned only to callers with a credential of the account. */

@@ -28,7 +28,7 @@ const LATEST_MS = 24 * 3_600_000
 const RETRY_MS = 30_000
 
 const UNBUILT =
-  'The account server could not build this export. Ask for another; if that fails too, tell whoever runs the account server: its ' +
+  'The account server could not build this export. Ask for another. If that fails too, inform the operator of the account server: its ' +
   'log says why.'
 
 export interface Exporter {

@@ -95,7 +95,7 @@ export const CONTENTS: readonly (One | Many)[] = [
   },
   {
     file: 'rosters.json',
-    about: 'the signed history of who is in them, as it was signed',
+    about: 'the signed history of their members, unchanged',
     pages: rosters,
   },
   {
@@ -131,12 +131,12 @@ export const CONTENTS: readonly (One | Many)[] = [
   },
   {
     file: 'external-members.json',
-    about: 'people without an account, whom guest codes are for',
+    about: 'people without an account who can get guest codes',
     pages: ({ account }) => listed((query) => account.externalMembers.list(query)),
   },
   {
     file: 'trust-cards.json',
-    about: 'whom you follow, each with what happened since',
+    about: 'the accounts that you follow, each with its events since',
     pages: trustCards,
   },
   {
@@ -221,7 +221,7 @@ What changed while this was made may be in it or not.
 
 Not in it, because the account server does not have it: the secrets of connections and guest codes, the private keys of your
 devices, what was stamped, words, and the names and checks that a device keeps for itself.
-Not in it, because nobody should have it in a file: what proves a session, token or mailed link (the server keeps hashes), the
+Not in it, because no file should contain it: what proves a session, token or mailed link (the server keeps hashes), the
 secret behind your public code, and the sealed envelopes by which your devices hand each other secrets.
 `
 }

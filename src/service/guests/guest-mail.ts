@@ -68,7 +68,7 @@ async function guestCodeOf(db: Kysely<Schema>, { account, id }: { account: strin
 
 const nowhere = () =>
   invalid('body', [
-    { path: 'to', message: 'Give an address: this guest code is for nobody who has one.' },
+    { path: 'to', message: 'Give an address: this guest code has no external member with one.' },
   ])
 
 /** Mails the link of a guest code. The mail is sent after the response. */

@@ -12,8 +12,8 @@ export const noticeOfRequest: Subscriber<'open_link.requested'> = (
     account,
     {
       kind: 'open_link_request',
-      title: 'Somebody asks to connect',
-      body: `${plainName(name)} at ${email} came by an open link. The mailbox is proven; anybody can write any name.`,
+      title: 'A person asks to connect',
+      body: `${plainName(name)} at ${email} came by an open link. The mailbox is proven, but anyone can write any name.`,
       data: { open_link_id: link, open_link_request_id: request },
     },
     at,

@@ -57,8 +57,8 @@ export async function findAsk(
   return {
     title: 'Ask to connect?',
     text:
-      `${owner} will be asked to connect with ${name} at ${row.email}. The names are what people call themselves: anybody can write any name.\n\n` +
-      (row.message === null ? '' : `The message says:\n${marked(row.message)}\n\n`) +
+      `${owner} will be asked to connect with ${name} at ${row.email}. People choose these names themselves: anyone can write any name.\n\n` +
+      (row.message === null ? '' : `Their message:\n${marked(row.message)}\n\n`) +
       'If this was not you, close this page: nothing happens then.',
   }
 }

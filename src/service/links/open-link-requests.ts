@@ -22,9 +22,8 @@ type State = OpenLinkRequest['state']
 type Row = Schema['open_link_requests'] & { state: State }
 
 const ANSWERED: Readonly<Record<Exclude<State, 'pending'>, string>> = {
-  approved:
-    'This request was approved, and a connection is what came of it: end that connection instead.',
-  declined: 'This request was declined: whoever asked may ask again.',
+  approved: 'This request was approved and has become a connection. End that connection instead.',
+  declined: 'This request was declined. The person who asked may ask again.',
 }
 
 /** Returns the error for a request that already has another answer. */

@@ -33,7 +33,7 @@ export const invitationMessage = (of: {
   subject: `An invitation to connect at ${hostOf(of.publicUrl)}`,
   text: `Hello,
 
-somebody who calls themselves
+someone who calls themselves
     ${quoted(of.from)}${of.fromEmail === null ? '' : `\n    ${addressText(of.fromEmail)}`}
 invites you to a connection that they call
     ${quoted(of.connection)}
@@ -41,7 +41,7 @@ on the Countersign account server
     ${of.publicUrl}
 ${of.message === null ? '' : `They write:\n${quotedText(of.message)}`}People who are connected recognise each other by three words.
 
-Anybody can write any name: ask them whether it was they, by a way that you
+Anyone can write any name: ask them whether it was they, by a way that you
 know. To answer, sign in to that server with this address, look at the
 invitation, and approve or decline it:
 
@@ -70,14 +70,14 @@ export const orgInvitationMessage = (of: {
   subject: `An invitation to an organisation at ${hostOf(of.publicUrl)}`,
   text: `Hello,
 
-somebody who calls themselves
+someone who calls themselves
     ${quoted(of.from)}${of.fromEmail === null ? '' : `\n    ${addressText(of.fromEmail)}`}
 invites you to an organisation that they call
     ${quoted(of.organisation)}
 on the Countersign account server
     ${of.publicUrl}
 
-Anybody can write any name: ask them whether it was they, by a way that you
+Anyone can write any name: ask them whether it was they, by a way that you
 know. To become a member, sign in to that server with this address:
 
     countersignd login --email <this address>
@@ -108,18 +108,18 @@ export const askedMessage = (of: {
   subject: `Confirm your request at ${hostOf(of.publicUrl)}`,
   text: `Hello,
 
-somebody, probably you, wrote this address and the name
+someone, probably you, wrote this address and the name
     ${quoted(of.name)}
 into a form on the Countersign account server
     ${of.publicUrl}
-by which people ask to be connected with somebody who is called
+by which people ask to be connected with someone who is called
     ${quoted(of.owner)}
 
 If that was you, open this page within ${of.hours} hours and confirm it there:
 
     ${of.link}
 
-Until then they see nothing of your request. Anybody can write any name, they too.
+Until then they see nothing of your request. Anyone can write any name, they too.
 
 If it was not you, ignore this mail: then nothing happens.
 `,
@@ -143,7 +143,7 @@ export const guestCodeMessage = (of: {
   subject: `A link for you at ${hostOf(of.publicUrl)}`,
   text: `Hello,
 
-somebody who calls themselves
+someone who calls themselves
     ${quoted(of.from)}${of.fromEmail === null ? '' : `\n    ${addressText(of.fromEmail)}`}
 sends you a link by the Countersign account server
     ${of.publicUrl}
@@ -153,8 +153,8 @@ account. The link:
 
     ${of.link}
 
-Anybody can write any name: ask them whether it was they, by a way that you
-know. Whoever has the link can say your words: pass it on to nobody, and
+Anyone can write any name: ask them whether it was they, by a way that you
+know. Anyone with the link can use your words: pass it on to no one, and
 delete this mail when you need it no more.
 
 It is good until ${new Date(of.until).toISOString().slice(0, 16).replace('T', ' ')} UTC. If you do not know them, ignore this mail: then
@@ -187,7 +187,7 @@ of the organisation
 on the Countersign account server
     ${of.publicUrl}
 fired: ${of.happened} there ${of.threshold} ${of.threshold === 1 ? 'time' : 'times'} or more
-within ${of.minutes} ${of.minutes === 1 ? 'minute' : 'minutes'}. It says nothing further for as long.
+within ${of.minutes} ${of.minutes === 1 ? 'minute' : 'minutes'}. No further mail comes for as long.
 
 You get this mail because an owner or admin of the organisation named you in
 the alert. To see what happened:

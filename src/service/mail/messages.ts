@@ -19,13 +19,14 @@ export const codeMessage = (of: {
   subject: `Your sign-in code for ${hostOf(of.publicUrl)}`,
   text: `Hello,
 
-somebody, probably you, is signing in to the Countersign account server
+someone, probably you, is signing in to the Countersign account server
 ${of.publicUrl} with this address. The code is:
 
     ${of.code}
 
 Type it on the device where you began. It works for ${of.minutes} minutes and for one
-device. Tell it to nobody: whoever asks you for it wants to sign in as you.
+device. Give it to no one: a person who asks for it wants to
+sign in as you.
 
 If it was not you, ignore this mail: without the code nothing happens.
 `,
@@ -133,7 +134,7 @@ export const confirmAddressMessage = (of: {
   subject: `Confirm your address for ${hostOf(of.publicUrl)}`,
   text: `Hello,
 
-somebody who calls themselves
+someone who calls themselves
     ${quoted(of.name)}${of.primary === null ? '' : `\n    ${addressText(of.primary)}`}
 wants this address to be one of their account on the Countersign account
 server
@@ -144,7 +145,7 @@ If that is you, open this page within ${of.hours} hours and confirm it there:
     ${of.link}
 
 If it is not you, ignore this mail: then nothing happens. Confirm nothing for
-somebody else: the invitations to this address would reach them.
+someone else: the invitations to this address would reach them.
 `,
 })
 
@@ -167,7 +168,7 @@ reset the account.
 
 If that was you, there is nothing to do.
 
-If it was not, somebody has a device or an API token of yours. Revoke the
+If it was not, someone has a device or an API token of yours. Revoke the
 devices and the tokens that you do not know:
 
     countersignd device list

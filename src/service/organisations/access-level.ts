@@ -17,7 +17,7 @@ export async function requireActing(
   if (active !== null) return active
   throw new AppError(
     'no_active_organisation',
-    'No organisation is active: choose one with POST /api/v1/context/active-org ("countersignd org use"). One in which you are suspended cannot be.',
+    'No organisation is active. Choose one first: countersignd org use NAME. An organisation that suspended you cannot be chosen.',
   )
 }
 

@@ -189,7 +189,7 @@ function noteOf({ rule, organisation }: Fired): Note {
   return {
     kind: 'org_alert',
     title: `The alert ${alert} of ${where} fired`,
-    body: `In the organisation ${where}, ${phraseOf(rule.event as AlertEvent)} ${counted(rule.threshold, 'time')} or more within ${window}. The alert ${alert} says nothing further for ${window}.`,
+    body: `In the organisation ${where}, ${phraseOf(rule.event as AlertEvent)} ${counted(rule.threshold, 'time')} or more within ${window}. The alert ${alert} sends nothing further for ${window}.`,
     data: { organisation_id: organisation.id, alert_id: rule.id },
   }
 }

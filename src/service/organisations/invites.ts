@@ -31,7 +31,7 @@ const INVITED: Brake = {
   what: 'org invite',
   most: 20 * MOST_INVITES,
   periodMs: HOUR_MS,
-  told: `Too many people were invited: ${20 * MOST_INVITES} an hour is the most. Nobody of this request was.`,
+  told: `Too many people were invited: ${20 * MOST_INVITES} an hour is the most. No one in this request was.`,
 }
 
 type Answer = Awaited<ReturnType<Service['orgMembers']['bulkInvite']>>

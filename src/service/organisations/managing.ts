@@ -73,7 +73,7 @@ export async function strangersAmong(
   const known = new Set(rows.map(({ account_id }) => account_id))
   const messageOf = (id: string) =>
     isId(MEMBER, id)
-      ? 'This names an invitation: whoever joins by it can be named then, by their account id (acc_…).'
+      ? 'This names an invitation. Name the member by account id (acc_…) after they have joined.'
       : 'No member of the organisation has this id: GET /api/v1/org/members ("countersignd org members") lists them.'
   return ids
     .flatMap((id, i) => (known.has(id) ? [] : [{ path: `${path}.${i}`, message: messageOf(id) }]))

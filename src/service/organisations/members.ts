@@ -38,7 +38,7 @@ const refused = (state: 'invited' | 'last_owner', message: string) =>
 const unproven = () =>
   refused(
     'invited',
-    'Nobody has proven this mailbox yet: whoever signs in with it is a member from then on, and it takes nothing else.',
+    'No account has confirmed this mailbox yet. The person who signs in with it becomes a member at once; no other step is needed.',
   )
 
 const lastOwner = () =>

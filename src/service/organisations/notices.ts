@@ -15,8 +15,8 @@ const invitedNote = (from: string, { id, name }: Organisation): Note => ({
   kind: 'org_invited',
   title: `${quoted(from)} invites you to an organisation`,
   body:
-    `Somebody who calls themselves ${quoted(from)} invites you to an organisation that they call ${quoted(name)}. ` +
-    'You are a member from the next time on that a device of yours renews its session; who is in it then sees your name and this address. Whoever does not want that suspends themselves there ("countersignd org suspend").',
+    `Someone who calls themselves ${quoted(from)} invites you to an organisation that they call ${quoted(name)}. ` +
+    'You are a member from the next time on that a device of yours renews its session; who is in it then sees your name and this address. If you do not want that, suspend yourself there ("countersignd org suspend").',
   data: { organisation_id: id },
 })
 

@@ -72,7 +72,7 @@ export async function requireRoom(
   if (Number(members.count) + Number(invites.count) + more > MOST_ORGANISATION_MEMBERS)
     throw new AppError(
       'conflict',
-      `An organisation has at most ${MOST_ORGANISATION_MEMBERS} members, machines and invited mailboxes included: nobody was added.`,
+      `An organisation has at most ${MOST_ORGANISATION_MEMBERS} members, machines and invited mailboxes included: no member was added.`,
     )
 }
 

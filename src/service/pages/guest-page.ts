@@ -79,8 +79,8 @@ const active = (of: GuestPage): Html =>
     <h1>Calls with <bdi>${of.ownerName}</bdi></h1>
     ${madeFor(of)}
     <p class="rule">
-      <strong>Whoever places the call speaks first.</strong> If you were called, read yours only
-      after theirs check out.
+      <strong>The caller speaks first.</strong> If you were called, read yours only after theirs
+      check out.
     </p>
     ${needsScript}
     <p class="notice" id="notice" role="status"></p>
@@ -139,14 +139,14 @@ const active = (of: GuestPage): Html =>
           chose the names above itself.
         </li>
         <li>
-          They do not stop somebody who passes your conversation on, word by word, while you talk.
+          They do not stop a person who passes your conversation on, word by word, while you talk.
         </li>
         <li>
           The secret stays in this browser, but this page comes from a server: a dishonest server
           could send a page that reads it. Your browser&rsquo;s history may also hold the link as
           you opened it.
         </li>
-        <li>Anybody who has your link can say your words. Do not pass it on.</li>
+        <li>Anyone who has your link can say your words. Do not pass it on.</li>
       </ul>
     </details>
   </main>`

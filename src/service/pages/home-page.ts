@@ -10,8 +10,8 @@ export const homePage = (): Content =>
       <h1>Account server</h1>
       <section class="card">
         <p>
-          This server keeps accounts of Countersign for the daemons of their owners. If somebody
-          sent you a link, open the whole of it: this address alone shows nothing.
+          This server keeps accounts of Countersign for the daemons of their owners. If someone sent
+          you a link, open the whole of it: this address alone shows nothing.
         </p>
         <p>To use it with a daemon, set <code>SVC_BACKEND_URL</code> to this address.</p>
       </section>

@@ -51,7 +51,7 @@ const headed = (
 
 const rule = ({ owner }: OpenLinkPage): Html =>
   html`<p class="rule">
-    <strong>Here you ask <bdi>${owner}</bdi> to connect.</strong> Anybody can write any name: go on
+    <strong>Ask <bdi>${owner}</bdi> to connect with you.</strong> Anyone can write any name: go on
     only if you got this link from them, in a way that you know.
   </p>`
 
@@ -107,8 +107,8 @@ export function formPage(
       <div class="entry">
         <label for="email">Your e-mail address</label>
         <p class="hint" id="email-hint">
-          We mail a link there, to be sure that it is yours. Until you follow it, nobody sees your
-          request.
+          We mail a link there, to be sure that it is yours. Until you follow it, your request is
+          not sent.
         </p>
         ${email!.fault}
         <input
@@ -161,7 +161,7 @@ export const askedPage = (link: OpenLinkPage): Content =>
         </p>
       </section>
       <p class="small">
-        Nothing came? Look among unwanted mail, and check that you wrote your address as it is. One
+        Nothing came? Look among unwanted mail, and check your address for typing errors. One
         address gets few such mails in an hour, and none while a request of it waits here already.
       </p>`,
   })
@@ -201,8 +201,8 @@ export const unknownPage = (): Content =>
     status: 404,
     main: html`<section class="card">
       <p>
-        The address may be mistyped, or the link was deleted or has another address now. Ask whoever
-        gave it to you for the new one.
+        The address may be mistyped, or the link was deleted or has another address now. Ask the
+        person who gave it to you for the new one.
       </p>
     </section>`,
   })

@@ -18,8 +18,8 @@ export function stampPage(of: { id: string; known: boolean; now: number }): Cont
       <h1>There is no such stamp here</h1>
       <section class="card">
         <p>
-          The link may be incomplete or mistyped, or it belongs to another server. Whoever gave it
-          to you can send the stamp as a file, which checks without this page:
+          The link may be incomplete or mistyped, or it belongs to another server. The person who
+          gave it to you can send the stamp as a file, which checks without this page:
         </p>
         <p><code>countersignd stamp verify FILE STAMP --root ROOT</code></p>
       </section>
@@ -55,7 +55,7 @@ export function stampPage(of: { id: string; known: boolean; now: number }): Cont
     <details class="small">
       <summary>What this page cannot protect you from</summary>
       <p>
-        Its script comes from the server, so a dishonest server could send one that says
+        Its script comes from the server, so a dishonest server could send one that claims
         &ldquo;valid&rdquo; to everything. The signer&rsquo;s key log and the key that receipts are
         checked with come from it, too. To trust no server, check offline with the root that the
         signer gave you: <code>countersignd stamp verify FILE STAMP --root ROOT</code>

@@ -56,7 +56,7 @@ describe('rosters', () => {
     it(`${lie}: ${reason}, and all stays as it was`, async (t) => {
       const { ada, bob, id } = await two(t)
       const { lied, error } = await told(ada, showing(change))
-      assert.match(error, new RegExp(`refused \\(${reason}\\): it stays here as it was`))
+      assert.match(error, new RegExp(`refused \\(${reason}\\): it stays unchanged here`))
       assert(await verifies(lied, bob, id))
     })
 

@@ -47,7 +47,11 @@ describe('an account server that shows', () => {
     for (const [what, malformed, reason] of malformedEntries(entry, seed)) {
       const lied = ada.restart(showing((entries) => [...entries, malformed]))
       const { error } = await lied.device().sync.run('request')
-      assert.match(error ?? '', new RegExp(`refused \\(${reason}\\): it stays here`), what)
+      assert.match(
+        error ?? '',
+        new RegExp(`refused \\(${reason}\\): it stays unchanged here`),
+        what,
+      )
       assert.deepEqual(stored(lied), before, what)
     }
     const honest = ada.restart((account) => account)
@@ -63,7 +67,7 @@ describe('an account server that shows', () => {
       Array.from({ length: 100_001 }, (_, seq) => entries[seq] ?? entries.at(-1)!)
     const lied = ada.restart(showing(many))
     const { error } = await lied.device().sync.run('request')
-    assert.match(error ?? '', /refused \(log_full\): it stays here/)
+    assert.match(error ?? '', /refused \(log_full\): it stays unchanged here/)
     assert.deepEqual(stored(lied), before)
     world.later()
     assert(await verifies(lied, bob, id))
@@ -83,7 +87,7 @@ describe('an account server that shows', () => {
         seal_keys,
       }))
       const { lied: there, error } = await lied(ada, lie)
-      assert.match(error, new RegExp(`refused \\(${reason}\\): it stays here`), what)
+      assert.match(error, new RegExp(`refused \\(${reason}\\): it stays unchanged here`), what)
       assert.deepEqual(stored(there), before, what)
     }
     const there = await honest(ada)
@@ -99,7 +103,7 @@ describe('an account server that shows', () => {
       seal_keys,
     }))
     const { lied: there, error } = await lied(ada, lie)
-    assert.match(error, /refused \(log_full\): it stays here/)
+    assert.match(error, /refused \(log_full\): it stays unchanged here/)
     assert.deepEqual(stored(there), before)
     world.later()
     assert(await verifies(there, bob, id))

@@ -63,7 +63,7 @@ describe('an answer to a challenge', () => {
       ]),
       [[BOB, CONNECTION, true]],
     )
-    assert.equal(summary, `Verified: the words of Bob ("Bank"), said to you alone, for "${SHOWN}".`)
+    assert.equal(summary, `Verified: the words of Bob ("Bank"), for you alone, for "${SHOWN}".`)
   })
 
   it('without a purpose says so', async (t) => {
@@ -73,7 +73,7 @@ describe('an answer to a challenge', () => {
     const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
     const { purpose, summary } = await answer(b, said, drawn)
     assert.equal(purpose, '')
-    assert.match(summary, /said to you alone, for no purpose\.$/)
+    assert.match(summary, /for you alone, for no purpose\.$/)
   })
 
   const others: [name: string, said: (b: Bench, drawn: OpenChallenge) => string][] = [
@@ -532,7 +532,7 @@ describe('words for a listener', () => {
     const b = bench(t)
     assert.equal(ownWords(b, heard), null)
     b.connection({ others: [] })
-    assert.throws(() => ownWords(b, heard), /Nobody else is in this connection/)
+    assert.throws(() => ownWords(b, heard), /only member of this connection/)
     b.connection({ hold: 'rotation_pending' })
     assert.equal(ownWords(b, heard), null)
     b.vault.delete(b.connection())

@@ -138,7 +138,7 @@ describe('sign-out', () => {
     const { flow } = newLaptop(t, server)
     await assert.rejects(
       flow.end({ last_device: false, forget: false }),
-      refusedWith('not_signed_in', /Nobody/),
+      refusedWith('not_signed_in', /No account/),
     )
     await flow.begin(EMAIL)
     await flow.end({ last_device: false, forget: false })

@@ -135,7 +135,7 @@ describe('a person’s first device', () => {
     )
     await assert.rejects(
       flow.end({ last_device: false, forget: false }),
-      refusedWith('not_signed_in', /Nobody/),
+      refusedWith('not_signed_in', /No account/),
     )
     await flow.end({ last_device: false, forget: true })
     assert.equal(laptop.keychain.get('device'), null)

@@ -58,7 +58,7 @@ describe('a device whose session the server takes no more', () => {
     const { endSession, leave } = await signedIn(t)
     endSession()
     for (const says of [
-      /takes the session of this device no more/,
+      /rejects the session of this device/,
       /was revoked, or its session ended/,
       /"countersignd logout --forget"/,
       /"countersignd login --email ada@example\.org" signs the same device in again/,
@@ -142,7 +142,7 @@ describe('a device whose revocation never arrived, and whose session ends later'
     })
     return { parts, mend: () => void (isCut = false) }
   }
-  const unknown = refusedWith('invalid_state', /its keys may still be good/, 'unknown_here')
+  const unknown = refusedWith('invalid_state', /its keys may still be valid/, 'unknown_here')
 
   it('is told, where a sync saw it active since', async (t) => {
     const { parts } = cut()
