@@ -52,11 +52,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import('./commands/completion.ts')).completionCommand(COMMANDS),
   },
   doctor: {
-    summary: 'Look at everything that may be wrong here, and say what to do',
+    summary: 'Check this installation, and show the remedy for each fault',
     load: async () => (await import('./commands/doctor.ts')).doctorCommand,
   },
   'audit verify': {
-    summary: 'Check that the audit log is as it was written',
+    summary: 'Check that the audit log was not changed',
     load: async () => (await import('./commands/audit.ts')).auditVerify,
   },
   backup: {
@@ -148,7 +148,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import('./commands/preferences.ts')).preferencesSet,
   },
   verify: {
-    summary: 'Check three words that somebody said',
+    summary: 'Check three words that a caller said',
     load: async () => (await import('./commands/connections/verify.ts')).verifyCommand,
   },
   code: {
@@ -181,7 +181,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
       (await import('./commands/connections/connection-members.ts')).connectionMembers,
   },
   'connection remove-member': {
-    summary: 'Remove a member: whoever stays gets a new secret',
+    summary: 'Remove a member; the others get a new secret',
     load: async () =>
       (await import('./commands/connections/connection-members.ts')).connectionRemoveMember,
   },
@@ -194,11 +194,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import('./commands/connections/connection-end.ts')).connectionLeave,
   },
   'connection delete': {
-    summary: 'Delete a connection in which nobody else is',
+    summary: 'Delete a connection that has no other members',
     load: async () => (await import('./commands/connections/connection-end.ts')).connectionDelete,
   },
   invite: {
-    summary: 'Invite somebody to a connection',
+    summary: 'Invite a person to a connection',
     load: async () => (await import('./commands/connections/invite.ts')).inviteCommand,
   },
   'invite list': {
@@ -270,15 +270,15 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import('./commands/connections/rotate.ts')).rotateCommand,
   },
   'trust list': {
-    summary: 'List whom you follow, and whether their keys changed',
+    summary: 'List the people you follow, and whether their keys changed',
     load: async () => (await import('./commands/connections/trust.ts')).trustList,
   },
   'trust follow': {
-    summary: 'Follow somebody, to hear when their keys change',
+    summary: 'Follow a person, to learn when their keys change',
     load: async () => (await import('./commands/connections/trust.ts')).trustFollow,
   },
   'trust confirm': {
-    summary: 'Confirm the keys of somebody by the safety number',
+    summary: 'Confirm the keys of a person by the safety number',
     load: async () => (await import('./commands/connections/trust.ts')).trustConfirm,
   },
   'trust dismiss': {
@@ -286,7 +286,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import('./commands/connections/trust.ts')).trustDismiss,
   },
   'trust unfollow': {
-    summary: 'Follow somebody no more',
+    summary: 'Stop following a person',
     load: async () => (await import('./commands/connections/trust.ts')).trustUnfollow,
   },
   'trust rename': {
@@ -294,11 +294,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import('./commands/connections/trust.ts')).trustRename,
   },
   'trust note': {
-    summary: 'Keep a note on somebody you follow',
+    summary: 'Keep a note on a person you follow',
     load: async () => (await import('./commands/connections/trust.ts')).trustNote,
   },
   'trust history': {
-    summary: 'Show what happened to somebody you follow',
+    summary: 'Show the history of a person you follow',
     load: async () => (await import('./commands/connections/trust.ts')).trustHistory,
   },
   'trust metrics': {
@@ -322,11 +322,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import('./commands/connections/guest.ts')).guestSend,
   },
   'external list': {
-    summary: 'List people without an account, whom guest codes are for',
+    summary: 'List people without an account, for guest codes',
     load: async () => (await import('./commands/organisations/external-members.ts')).externalList,
   },
   'external create': {
-    summary: 'Keep somebody without an account',
+    summary: 'Add a person without an account',
     load: async () => (await import('./commands/organisations/external-members.ts')).externalCreate,
   },
   'external delete': {
@@ -350,7 +350,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import('./commands/connections/link.ts')).linkList,
   },
   'link create': {
-    summary: 'Create an open link, on whose page anybody may ask to connect',
+    summary: 'Create an open link: a page on which people ask to connect',
     load: async () => (await import('./commands/connections/link.ts')).linkCreate,
   },
   'link suggest': {
@@ -398,7 +398,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import('./commands/chat.ts')).askCommand,
   },
   feedback: {
-    summary: 'Tell whoever runs the account server what you think',
+    summary: 'Send feedback to the operator of the account server',
     load: async () => (await import('./commands/feedback.ts')).feedbackCommand,
   },
   export: {

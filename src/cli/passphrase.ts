@@ -14,7 +14,7 @@ export const PASSPHRASE_OPTION = { 'passphrase-file': { type: 'string' } } as co
 function faultOf(passphrase: string): string | null {
   const length = lengthOf(passphrase)
   if (length < SHORTEST)
-    return `The passphrase has ${length} character${length === 1 ? '' : 's'}: give it at least ${SHORTEST}, such as five words. Whoever has the backup can try as many as they like.`
+    return `The passphrase has ${length} character${length === 1 ? '' : 's'}: give it at least ${SHORTEST}, such as five words. A thief of the backup can try without a limit.`
   return passphrase.length > LONGEST ? `The passphrase is longer than ${LONGEST} characters.` : null
 }
 

@@ -23,7 +23,7 @@ const silent =
   (cause?: unknown) =>
     new StartError(
       'daemonSilent',
-      `Whoever answers at ${address} is not the countersignd service of this machine (user ${owner}), and was sent nothing. Look at its log: journalctl -u countersignd.`,
+      `The program that answers at ${address} is not the countersignd service of this machine (user ${owner}), and was sent nothing. Look at its log: journalctl -u countersignd.`,
       cause,
     )
 

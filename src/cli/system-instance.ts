@@ -69,7 +69,7 @@ function requireRoots(path: string): void {
     // folder itself they could still create the entry before root does.
     const shared = at !== parent && (mode & 0o1000) !== 0
     if (uid !== ROOT || (!shared && (mode & 0o022) !== 0))
-      throw unsafe(`${at} is not root's alone, so ${path} may be anybody's.`)
+      throw unsafe(`${at} is not root's alone, so ${path} may belong to any user.`)
   }
 }
 
@@ -82,7 +82,9 @@ function ownerOf(path: string, stat: Stats, me: number): number {
   if (!stat.isDirectory()) throw unsafe(`${path} is not a folder.`)
   if ((stat.mode & 0o022) !== 0) throw unsafe(`${path} can be written by others than its owner.`)
   if (stat.uid === NOBODY)
-    throw unsafe(`${path} belongs to nobody, who may be any user: give the service one of its own.`)
+    throw unsafe(
+      `${path} belongs to the user “nobody”, which other programs may share: give the service a user of its own.`,
+    )
   if (stat.uid === me && me !== ROOT)
     throw unsafe(`${path} is your own: set SVC_STATE_DIR to the state folder of that service.`)
   return stat.uid

@@ -64,7 +64,7 @@ describe('verify --challenge and code --challenge', () => {
     assert.match(shown.out, /^[a-z]+ [a-z]+ [a-z]+\n$/)
     assert.match(
       shown.err,
-      /^For the purpose "pay1200", and for an account that calls itself "[^"\s]+" alone\. Say them only/,
+      /^For the purpose "pay1200", and for an account that calls itself "[^"\s]+" alone\. Read them out only/,
     )
     assert.doesNotMatch(shown.err, /acc_/)
     assert.notEqual(shown.out.trim(), (await bob.json('code', bank)).words)

@@ -129,7 +129,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
 
       const own = await cli(['code', guest.id])
       assert.deepEqual([own.code, WORDS.test(own.out)], [EXIT.ok, true])
-      assert.match(own.err, /^Good until .*Whoever places the call speaks first\.\n$/)
+      assert.match(own.err, /^Good until .* The caller speaks first\. If you were called, .*"Verified"\.\n$/)
       const { guest_code_id, period_s } = await json('code', guest.id)
       assert.deepEqual([guest_code_id, period_s], [guest.id, 60])
 
@@ -465,20 +465,20 @@ describe('help and usage', () => {
     [['status', '--json=yes'], /--json/],
     [['token', 'create', '--name', 'x'], /--scope takes read, write or full/],
     [['token', 'create', '--scope', 'admin', '--name', 'x'], /--scope takes read, write or full/],
-    [['token', 'create', '--scope', 'read'], /--name says what the token is for/],
+    [['token', 'create', '--scope', 'read'], /--name is missing: the purpose of the token/],
     [['token', 'create', '--scope', 'read', '--name'], /--name/],
     ...['soon', '1.5h', '-1d', '3y', ''].map((text): [string[], RegExp] => [
       ['token', 'create', '--scope', 'read', '--name', 'x', `--expires-in=${text}`],
       /--expires-in takes a duration such as/,
     ]),
     [['token', 'revoke'], /Usage: countersignd token revoke ID/],
-    [['login'], /--email says whose account it is; give one, or --machine/],
+    [['login'], /--email is missing: .*; or give --machine/],
     [['login', '--email', 'a@b.example', '--machine'], /--machine signs in by a key/],
     [['login', '--email', 'a@b.example', '--key-file', 'x'], /--key-file goes with --machine/],
     [['login', '--machine'], /--key-file names the machine account's key/],
     [['login', 'a@b.example'], /Usage: countersignd login --email ADDRESS/],
     [['login', '--email', 'a@b.example', '--code', 'x'], /--code/],
-    [['reset', '--yes'], /--email says whose account it is/],
+    [['reset', '--yes'], /--email is missing/],
     [['device'], /"device" wants one of: list, approve, renew, revoke/],
     [['device', 'approve', 'a', 'b'], /Usage: countersignd device approve \[ID\]/],
     [['device', 'revoke'], /Usage: countersignd device revoke ID/],
@@ -487,11 +487,8 @@ describe('help and usage', () => {
     [['org', 'frobnicate'], /"org" wants one of: create, use, /],
     [['org', 'create'], /Usage: countersignd org create NAME/],
     [['machine', 'create'], /--org names the organisation/],
-    [['machine', 'create', '--org', 'x'], /--name says what the machine is called/],
-    [
-      ['machine', 'create', '--org', 'x', '--name', 'y'],
-      /--key-file says where its key is written/,
-    ],
+    [['machine', 'create', '--org', 'x'], /--name is missing: the name of the machine/],
+    [['machine', 'create', '--org', 'x', '--name', 'y'], /--key-file is missing/],
     [['machine', 'token'], /--key-file names the machine account's key/],
     [['machine', 'token', '--key-file', 'x', '--scope', 'admin'], /--scope takes read, write or/],
     [['guest', 'create'], /--label/],

@@ -50,7 +50,7 @@ test('two people: shown, renamed, verified both ways; the one who is removed is 
   assert.equal(await hears(ada, own.out), EXIT.notVerified)
 
   const removed = await ada.good(['connection', 'remove-member', id, bob.id])
-  assert.match(removed.err, /^Removed .*\. Whoever stays gets the new secret/)
+  assert.match(removed.err, /^Removed .*\. The other members get the new secret/)
   assert.equal(await hears(ada, await says(bob, id)), EXIT.notVerified)
   assert.equal((await ada.json('connection', 'show', id)).epoch, 2)
   await bob.good(['sync'])

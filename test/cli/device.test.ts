@@ -62,7 +62,7 @@ describe('device approve', () => {
 
 describe('help', () => {
   const promises: [command: string, says: RegExp[]][] = [
-    ['device revoke', [/keeps what it knew/, /every connection gets a new secret/]],
+    ['device revoke', [/thief may have the secrets/, /every connection gets a new secret/]],
     [
       'device approve',
       [/everything of yours/, /no secret before those four were typed on it/, /five in 24 hours/],
@@ -71,7 +71,7 @@ describe('help', () => {
       'machine token',
       [/read \(the default\)/, /for an hour/, /token alone goes to standard output/],
     ],
-    ['machine create', [/the same command again finishes/, /where several have one name, its id/]],
+    ['machine create', [/run the same command again/, /the id if several have the same name/]],
   ]
   for (const [command, says] of promises)
     it(command, async () => {

@@ -74,7 +74,7 @@ test('words are for people who are invited, and never an argument', async (t) =>
   const [ada] = await two(t)
   const nobody = await ada.on(['connection', 'create', '--name', 'Bank', '--words'])
   assert.equal(nobody.code, EXIT.usage)
-  assert.match(nobody.err, /give --invite as well/)
+  assert.match(nobody.err, /--words needs --invite/)
   const id = `inv_${'0'.repeat(26)}`
   const argued = await ada.on(['invite', 'approve', id, '--words', 'able acid'])
   assert.equal(argued.code, EXIT.usage)

@@ -186,7 +186,7 @@ describe('machine token', () => {
   }
   for (const [status, body, says] of [
     [429, { error: 'rate_limited', message: 'Slowly, please.' }, /Slowly, please/],
-    [503, { error: 'backend_unavailable', message: 'No database.' }, /says: No database/],
+    [503, { error: 'backend_unavailable', message: 'No database.' }, /reports: No database/],
     [500, { error: 'internal', message: 'Oh.' }, /failed with 500/],
     [502, 'a proxy', /not ready \(502\)/],
     [400, { error: 'invalid_scope', error_description: 'No such.' }, /No token \(invalid_scope\)/],

@@ -25,7 +25,7 @@ test('what happened is listed, marked as read and deleted', async (t) => {
   assert.match(
     (await bob.good(['notification', 'list'])).out,
     new RegExp(
-      `^${second!.id}  2\\S+Z  new  ".*" invites you .*\\n {2}Somebody .*\\n${first!.id}`,
+      `^${second!.id}  2\\S+Z  new  ".*" invites you .*\\n {2}Someone .*\\n${first!.id}`,
       'm',
     ),
   )

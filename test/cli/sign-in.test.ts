@@ -80,11 +80,11 @@ describe('login of a first device', () => {
   })
 
   for (const [args, says] of [
-    [['login'], /--email says whose account it is/],
+    [['login'], /--email is missing/],
     [['login', '--email', EMAIL, '--machine'], /leave --email out/],
     [['login', '--email', EMAIL, '--key-file', 'x'], /--key-file goes with --machine/],
     [['login', '--machine'], /--key-file names the machine account's key/],
-    [['reset'], /--email says whose account it is/],
+    [['reset'], /--email is missing/],
   ] as const)
     it(`${args.join(' ')}: a mistake, and nobody is asked`, async (t) => {
       const { api } = desk(t)

@@ -199,7 +199,7 @@ describe('verify --public', () => {
     assert.equal(found.code, EXIT.ok, found.err)
     assert.equal(
       found.out,
-      `The public code of bob, account ${bob.id}: the account server alone says so.\n`,
+      `The public code of bob, account ${bob.id}: only the account server vouches for that.\n`,
     )
     assert.equal((await said(['verify', ...words])).code, EXIT.inconclusive)
     const piped = await said(['verify', '--public'], { input: code?.words ?? '' })
@@ -207,7 +207,7 @@ describe('verify --public', () => {
     await preferences.update({ body: { public_code: false } }, at(bob))
     const nobody = await said(['verify', '--public', ...words])
     assert.equal(nobody.code, EXIT.inconclusive, 'Ada knows nobody whom her device could check')
-    assert.match(nobody.out, /^Inconclusive: found nobody, but/)
+    assert.match(nobody.out, /^Inconclusive: found no one, but/)
   })
 
   it('of nobody, where everything could be checked', async () => {
@@ -216,7 +216,7 @@ describe('verify --public', () => {
     } as unknown as Partial<Api>
     const { code, out } = await call(api, ['verify', '--public', 'matador', 'carload', 'recede'])
     assert.equal(code, EXIT.notVerified)
-    assert.match(out, /^Found nobody/)
+    assert.match(out, /^Found no one/)
   })
 
   const profileOf = (id: string) => ({
@@ -234,11 +234,7 @@ describe('verify --public', () => {
       'two accounts',
       { accounts: [profileOf('acc_x'), profileOf('acc_y')], stamps: [] },
       EXIT.inconclusive,
-      [
-        /^These are the words of more than one: ask/,
-        /of Bob\ufffd\[2J \(bob\), account acc_x/,
-        /acc_y/,
-      ],
+      [/^Several people have these words: ask/, /of Bob\ufffd\[2J \(bob\), account acc_x/, /acc_y/],
     ],
     [
       'a stamp',

@@ -58,7 +58,7 @@ export const openLinks = {
   create: {
     method: 'POST',
     path: '/api/v1/open-links',
-    summary: 'Create an open link, on whose page anybody may ask to connect',
+    summary: 'Create an open link: a page on which people ask to connect',
     by: 'account',
     body: v.strictObject({
       title: v.optional(

@@ -47,13 +47,13 @@ goes on from there. Exit code 1 when a line was changed, taken out or put in, or
     if (lines === 0 && fault === null)
       throw new StartError(
         'failed',
-        `There is no audit log in ${dir}: no daemon has run there yet, or somebody took it away.`,
+        `There is no audit log in ${dir}: no daemon has run there yet, or the file was deleted.`,
       )
     const isGood = fault === null && knowsHead !== false
     print({ ok: isGood, ...told, knows_head: knowsHead }, [
       fault === null
         ? `${plural(lines, 'line')}, each follows from the one before`
-        : `${fault.file}, row ${fault.row}: it ${fault.what}. What stands from there on is not as it was written.`,
+        : `${fault.file}, row ${fault.row}: it ${fault.what}. The entries from there on were changed.`,
       ...(from === null ? [] : [`from   ${from}`, `to     ${to}`]),
       ...(before === 0
         ? []

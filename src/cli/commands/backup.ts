@@ -25,8 +25,8 @@ function counted({ body }: Content) {
 export const backupCommand: Command = {
   usage: 'FILE [--passphrase-file FILE] [--json]',
   help: `
-Writes a backup of all that this device keeps to a new file: its keys and tokens, what it remembers, the embedded account, the audit
-log. It is sealed under a passphrase of at least 12 characters, without which nobody can read it, you neither. A daemon may run
+Writes a backup of this device to a new file: its keys and tokens, its connections and contacts, the embedded account, the audit
+log. It is encrypted under a passphrase of at least 12 characters. Without the passphrase it cannot be read. A daemon may run
 meanwhile. "countersignd restore FILE" puts it back.
 
 Not in it: outgoing mail, and an account database in PostgreSQL, which you dump yourself.

@@ -82,11 +82,11 @@ const goOn = ({ say }: Invocation, conversation: string) =>
 export const askCommand: Command = {
   usage: 'QUESTION [--conversation ID] [--json]',
   help: `
-Asks the assistant of the account server, and prints its answer as it comes. Where the server has none, the handbook answers, and says so.
+Asks the assistant of the account server, and prints the answer as it arrives. If the server has none, the answer is from the handbook and marked so.
 
-Where the server has one, the question goes to whom its operator chose: put no words, tokens or keys in it.
+If the server has one, the question goes to the provider that its operator chose: put no words, tokens or keys in it.
 
-  --conversation ID   goes on with an earlier conversation; every answer names its own.`,
+  --conversation ID   continue an earlier conversation; every answer shows the id of its own.`,
   options: { conversation: { type: 'string' } },
   args: [1, 1],
   async run(call) {

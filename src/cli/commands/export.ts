@@ -118,13 +118,13 @@ async function fetched(
 export const exportCommand: Command = {
   usage: '[create] [--output FILE] [--json]',
   help: `
-Has the account server put together all that it has of you, waits for it, and downloads it: a ZIP of JSON files, with a text that
-says what each is. Interrupted, it is built nevertheless: "countersignd export list" shows how far it is, and "countersignd export
+Requests a copy of all that the account server stores about you, waits for it, and downloads it: a ZIP of JSON files, with a text that
+explains each. After an interruption the server still builds it: "countersignd export list" shows its state, and "countersignd export
 download ID" fetches it. It is kept for seven days.
 
-What only your devices know is not in it: secrets, private keys, and the names and checks that a device keeps for itself.
+It does not contain what only your devices store: secrets, private keys, and the names and checks of a device.
 
-  --output FILE   where to put it, a new file; otherwise countersign-export-DATE.zip in this folder`,
+  --output FILE   a new file for it; otherwise countersign-export-DATE.zip in this folder`,
   options: { output: { type: 'string' } },
   args: [0, 1],
   async run(invocation) {
@@ -145,7 +145,7 @@ What only your devices know is not in it: secrets, private keys, and the names a
     })
     await fetched(invocation, ready, { url, path })
     print({ ...ready, file: path }, path)
-    say(`Wrote ${ready.size_bytes} bytes. It tells much of you: keep it safe.`)
+    say(`Wrote ${ready.size_bytes} bytes. It contains personal data: keep it safe.`)
   },
 }
 
@@ -172,7 +172,7 @@ export const exportDownload: Command = {
   help: `
 Downloads a finished export.
 
-  --output FILE   where to put it, a new file; otherwise countersign-export-DATE.zip in this folder`,
+  --output FILE   a new file for it; otherwise countersign-export-DATE.zip in this folder`,
   options: { output: { type: 'string' } },
   args: [1, 1],
   async run(invocation) {

@@ -8,7 +8,7 @@ const CATEGORIES = feedback.send.body.entries.category.wrapped.wrapped.options
 export const feedbackCommand: Command = {
   usage: 'TEXT|- [--category CATEGORY] [--json]',
   help: `
-Sends feedback to whoever runs the account server, with the address of your account. "-" reads it from standard input. Put no words, tokens
+Sends feedback to the operator of the account server, with the address of your account. "-" reads it from standard input. Put no words, tokens
 or keys in it.
 
   --category CATEGORY   ${CATEGORIES.join(', ')}`,
@@ -19,7 +19,7 @@ or keys in it.
     if (options['category'] !== undefined && category === undefined)
       throw new UsageError(`--category is one of ${CATEGORIES.join(', ')}.`)
     const message = (given === '-' ? await text(Readable.from(io.stdin)) : given).trim()
-    if (message === '') throw new UsageError('There is nothing in it: write what you have to say.')
+    if (message === '') throw new UsageError('The feedback is empty: write a text.')
     const body = { message, ...(category === undefined ? {} : { category }) }
     const sent = await withApi((api) => api.feedback.send({ body }))
     print(sent, [])

@@ -30,11 +30,11 @@ function numberOf(
 export const healthCommand: Command = {
   usage: '[--wait SECONDS] [--pid PID] [--json]',
   help: `
-Asks whether the daemon answers and proves to be itself. Needs no token and changes nothing. The exit code is 0 where it does,
+Checks that the daemon responds and proves its identity. Needs no token and changes nothing. The exit code is 0 if it does,
 else 9.
 
   --wait   wait up to so many seconds until it does
-  --pid    with --wait: give up as soon as this process has ended, as a unit file says with $MAINPID`,
+  --pid    with --wait: stop waiting when this process has ended; a unit file gives $MAINPID`,
   options: { wait: { type: 'string' }, pid: { type: 'string' } },
   args: [0, 0],
   async run(invocation) {

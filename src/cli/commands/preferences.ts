@@ -38,12 +38,12 @@ export const preferencesSet: Command = {
   usage:
     '[--locale TAG] [--time-zone ZONE] [--public-code on|off] [--email-notifications on|off] [--findable-by-email on|off] [--json]',
   help: `
-Changes your preferences; what is not named stays.
+Changes your preferences; others stay as they are.
 
   --locale TAG                   a language tag, as in en or de-CH
   --time-zone ZONE               as in Europe/Zurich
-  --public-code on|off           words for strangers, who look them up with "verify --public"; "countersignd profile" shows them
-  --email-notifications on|off   whether invitations are told by mail
+  --public-code on|off           words for people who are not connected to you; they use "verify --public", and "countersignd profile" shows you the words
+  --email-notifications on|off   whether you get a mail about an invitation
   --findable-by-email on|off     whether others who know an address of yours can follow you by it`,
   options: {
     locale: { type: 'string' },
@@ -71,7 +71,9 @@ Changes your preferences; what is not named stays.
         : { findable_by_email: switched('findable-by-email', findable) }),
     }
     if (Object.keys(body).length === 0)
-      throw new UsageError('Say what to change; "countersignd preferences set --help" lists it.')
+      throw new UsageError(
+        'Nothing to change was given: "countersignd preferences set --help" lists the options.',
+      )
     const preferences = await withApi((api) => api.preferences.update({ body }))
     print(preferences, lines(preferences))
   },

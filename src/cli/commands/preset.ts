@@ -49,11 +49,11 @@ const WITHOUT = {
 } as const
 
 const HELP = `
-  --name NAME        what you call the preset
+  --name NAME        the name of the preset
   --tag ID           a tag that the connection gets; may be given several times
   --favorite         the connection is a favourite
-  --message TEXT     what whoever is invited to the connection reads, in the mail too
-  --expires-in 7d    how long an invitation to it is good, from an hour to 30 days; 14 days unless told`
+  --message TEXT     the text for invited people, also in the mail
+  --expires-in 7d    how long an invitation to it is good, from an hour to 30 days; by default 14 days`
 
 /**
  * Returns the fields that the options change; a field without an option is absent.
@@ -95,7 +95,7 @@ ${HELP}`,
   args: [0, 0],
   async run({ options, withApi, print, say }) {
     const { name, ...more } = changesOf(options)
-    if (name === undefined) throw new UsageError('--name says what the preset is called; give one.')
+    if (name === undefined) throw new UsageError('--name is missing: the name of the preset.')
     const made = await withApi((api) => api.presets.create({ body: { name, ...more } }))
     print(made, lineOf(made))
     say(`To have every new connection begin with it: countersignd preset default ${made.id}`)
@@ -106,7 +106,7 @@ export const presetUpdate: Command = {
   usage:
     'ID [--name NAME] [--tag ID]… [--favorite] [--message TEXT] [--expires-in 7d] [--no-tags] [--no-favorite] [--no-message] [--no-expires-in] [--json]',
   help: `
-Changes a preset. Connections that were made with it stay as they are; further invitations to them say what it says then.
+Changes a preset. Connections that were made with it stay as they are; later invitations to them use the changed preset.
 ${HELP}
 
   --no-tags, --no-favorite, --no-message, --no-expires-in   without it from now on`,
@@ -115,7 +115,9 @@ ${HELP}
   async run({ args: [id = ''], options, withApi, print }) {
     const body = changesOf(options)
     if (Object.keys(body).length === 0)
-      throw new UsageError('Say what changes: "countersignd preset update --help" shows what may.')
+      throw new UsageError(
+        'Nothing to change was given: "countersignd preset update --help" lists the options.',
+      )
     const preset = await withApi((api) =>
       byId('preset', id, () => api.presets.update({ id, body })),
     )

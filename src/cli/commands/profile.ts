@@ -16,7 +16,7 @@ function lines({ display_name, handle, headline, public_code }: Profile): string
 
 export const profileCommand: Command = {
   usage: '[--json]',
-  help: 'Shows your profile; with the public code on ("countersignd preferences set"), the words to say to strangers now.',
+  help: 'Shows your profile; with the public code on ("countersignd preferences set"), also the current words of the public code.',
   args: [0, 0],
   async run({ withApi, print }) {
     const profile = await withApi((api) => api.profile.read({}))
@@ -40,10 +40,10 @@ function textOf(options: Invocation['options'], name: string): string | null | u
 export const profileSet: Command = {
   usage: '[--name NAME] [--handle HANDLE | --no-handle] [--headline TEXT | --no-headline] [--json]',
   help: `
-Changes your profile; what is not named stays. Whoever knows the id of your account sees the name and the handle.
+Changes your profile; the rest stays. The name and the handle are visible to all who know the id of your account.
 
-  --name NAME       what you are called
-  --handle HANDLE   a name that nobody else has here: 3 to 40 of a-z, 0-9 and -
+  --name NAME       your name
+  --handle HANDLE   a name that is unique on this server: 3 to 40 of a-z, 0-9 and -
   --headline TEXT   a line about you`,
   options: {
     name: { type: 'string' },
@@ -61,7 +61,7 @@ Changes your profile; what is not named stays. Whoever knows the id of your acco
       ...(headline === undefined ? {} : { headline }),
     }
     if (Object.keys(body).length === 0)
-      throw new UsageError('Say what to change: --name, --handle or --headline.')
+      throw new UsageError('Nothing to change was given: use --name, --handle or --headline.')
     const profile = await withApi((api) => api.profile.update({ body }))
     print(profile, lines(profile))
   },

@@ -50,13 +50,13 @@ function warningFor({ sealed_secrets: all, lost_secrets: lost }: Restored): stri
 export const restoreCommand: Command = {
   usage: 'FILE [--passphrase-file FILE] [--json]',
   help: `
-Puts a backup that "countersignd backup" wrote into the state folder, which must be new or empty, with no daemon at work there. All of
-it, or nothing at all. The secrets go to the keychain of this machine: SVC_KEYCHAIN says which, as at a first start.
+Restores a backup of "countersignd backup" into the state folder, which must be new or empty, without a running daemon. All of
+it is restored, or nothing. The secrets go to the keychain of this machine; SVC_KEYCHAIN selects it, as at a first start.
 
-One device must not run twice: stop the daemon that the backup is of for good before you start the restored one. What was done after
-the backup is not in it: tokens that were revoked since are good again.
+One device must not run twice: before you start the restored daemon, stop the one of the backup for good. Changes after
+the backup are not in it: tokens that were revoked since are valid again.
 
-A backup of which some sealed secrets are damaged is restored without them: a warning says how many, and of what.
+A backup with damaged sealed secrets is restored without these: a warning names their number and kinds.
 
   --passphrase-file FILE   a file of mode 0600 with the passphrase, instead of typing it`,
   options: PASSPHRASE_OPTION,
@@ -72,7 +72,7 @@ A backup of which some sealed secrets are damaged is restored without them: a wa
     const { created_at: at, account } = restored
     print({ state_dir: settings.stateDir, ...restored }, settings.stateDir)
     say(
-      `Restored ${account === null ? 'a device where nobody was signed in' : account} as it was at ${at}. ${adviceFor(restored)}\n` +
+      `Restored ${account === null ? 'a device that was not signed in' : account} as it was at ${at}. ${adviceFor(restored)}\n` +
         'The device that the backup is of must not run any more. Look through "countersignd token list": what was revoked after the backup is good again.',
     )
     const warning = warningFor(restored)

@@ -73,7 +73,7 @@ export async function withMemory<T>(
   const path = join(config.stateDir, 'state.db')
   if (isForSystem(config))
     return work(nothing('the state of the service of this machine is closed to its users'))
-  if (!existsSync(path)) return work(nothing('nobody has signed in here'))
+  if (!existsSync(path)) return work(nothing('this device has never signed in'))
   let db: DatabaseSync
   try {
     db = openReadOnly(path)

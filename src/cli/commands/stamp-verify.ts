@@ -142,16 +142,16 @@ const advice = (missing: string | null) => [
 export const stampVerify: Command = {
   usage: 'FILE STAMP [--root ROOT] [--receipt-key JWK_FILE] [--json]',
   help: `
-Checks offline that the signature in STAMP is over exactly the content of FILE, and whose it is. It asks no server.
+Checks offline that the signature in STAMP is over exactly the content of FILE, and shows the signer. It asks no server.
 
-Whose it is follows from the root: the SHA-256 of the first entry of the signer's key log, or of the reset by which the account last
-began anew. The stamp is good when this device remembers that root (its own account, contacts, people it follows), or when it is the
-one given with --root. A key log that contradicts the one remembered here is refused; one that ends earlier is completed by it.
+The signer follows from the root: the SHA-256 of the first entry of the signer's key log, or of the latest reset of the
+account. The stamp is good if this device has that root stored (its own account, contacts, people it follows), or if it is the
+one given with --root. A key log that contradicts the stored one is refused; one that ends earlier is completed by it.
 
-A receipt counts only under the key of the account server that this device is signed in to, or under --receipt-key. Without a receipt
-that was checked, the assurance is "device" and the time is only the signer's claim.
+A receipt is valid only under the key of the account server that this device is signed in to, or under --receipt-key. Without a receipt
+that was checked, the assurance is "device", and only the signer vouches for the time.
 
-  --root ROOT              the root of the signer, 64 hexadecimal digits, as the signer told you
+  --root ROOT              the root of the signer, 64 hexadecimal digits, as the signer gave it to you
   --receipt-key JWK_FILE   the public key of the account server that gave the receipt; it is the "receipt_key" of
                            /s/{id}/file on the account server
 

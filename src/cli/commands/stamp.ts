@@ -42,7 +42,7 @@ export const stampCommand: Command = {
   help: `
 Signs a file with this device's key and writes the stamp beside it (FILE.stamp, or --out). The content does not leave this
 machine. Others check it with "countersignd stamp verify FILE STAMP --root ROOT", on the page whose address is printed, or with any
-library for JWS and Ed25519. The root of your account is what "stamp verify" prints here: give it to them in a way that they trust.`,
+library for JWS and Ed25519. "stamp verify" prints the root of your account here: give it to them in a way that they trust.`,
   options: {
     out: { type: 'string' },
     'media-type': { type: 'string' },

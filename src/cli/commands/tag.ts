@@ -46,12 +46,12 @@ function changesOf(options: Invocation['options']) {
 
 export const tagCreate: Command = {
   usage: '--name NAME [--color "#rrggbb"] [--json]',
-  help: 'Creates a tag, to sort connections by. Nobody else in a connection sees your tags.',
+  help: 'Creates a tag, to sort connections by. Other members of a connection do not see your tags.',
   options: { name: { type: 'string' }, color: { type: 'string' } },
   args: [0, 0],
   async run({ options, withApi, print }) {
     const { name, ...more } = changesOf(options)
-    if (name === undefined) throw new UsageError('--name says what the tag is called; give one.')
+    if (name === undefined) throw new UsageError('--name is missing: the name of the tag.')
     const made = await withApi((api) => api.tags.create({ body: { name, ...more } }))
     print(made, lineOf(made))
   },
@@ -69,7 +69,7 @@ export const tagUpdate: Command = {
   async run({ args: [id = ''], options, withApi, print }) {
     const body = changesOf(options)
     if (Object.keys(body).length === 0)
-      throw new UsageError('Say what changes: --name, --color or --no-color.')
+      throw new UsageError('Nothing to change was given: use --name, --color or --no-color.')
     const tag = await withApi((api) => byId('tag', id, () => api.tags.update({ id, body })))
     print(tag, lineOf(tag))
   },

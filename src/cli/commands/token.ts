@@ -50,7 +50,7 @@ Creates an API token and prints it, this once. It works whether or not the daemo
   async run({ options, withApi, print, say }) {
     const { name, scope, label, 'expires-in': lifetime } = options
     if (!isScope(scope)) throw new UsageError('--scope takes read, write or full.')
-    if (name === undefined) throw new UsageError('--name says what the token is for; give one.')
+    if (name === undefined) throw new UsageError('--name is missing: the purpose of the token.')
     const body = {
       name: String(name),
       scope,

@@ -24,17 +24,17 @@ function nobody({ config }: DoctorContext): Finding {
     if (machineKeyIn(config.credentialsDir ?? null) !== null)
       return warn(
         NAME,
-        'nobody is signed in; the key of a machine account is among the credentials',
+        'not signed in; the key of a machine account is among the credentials',
         'countersignd serve',
       )
   } catch (error) {
     return fail(
       NAME,
       messageOf(error),
-      'Give the file to the service as it was made: LoadCredential=countersign-machine-key:PATH',
+      'Give the unchanged file to the service: LoadCredential=countersign-machine-key:PATH',
     )
   }
-  return warn(NAME, 'nobody is signed in', 'countersignd login --email YOU@EXAMPLE.ORG')
+  return warn(NAME, 'not signed in', 'countersignd login --email YOU@EXAMPLE.ORG')
 }
 
 function remedyFor(server: string | null, configured: string | null): string {
@@ -45,7 +45,7 @@ function remedyFor(server: string | null, configured: string | null): string {
 }
 
 function signedIn({ config, memory: { identity } }: DoctorContext): Finding {
-  if (identity === null) throw new TypeError('nobody is signed in')
+  if (identity === null) throw new TypeError('not signed in')
   const { account, device, server, approved } = identity
   const { stateDir, backendUrl, databaseUrl } = config
   if (stateDir !== undefined && backendUrl !== undefined && databaseUrl !== undefined)
@@ -83,7 +83,7 @@ function synced({ memory, config: { backendUrl }, now }: DoctorContext): Finding
   if (lastSync !== null && !lastSync.ok)
     return warn(
       SYNC,
-      `the last one failed: ${messageOf(lastSync.error ?? 'it does not say why')} (the last that went well: ${when})`,
+      `the last one failed: ${messageOf(lastSync.error ?? 'without a reason')} (the last that went well: ${when})`,
       'countersignd sync',
     )
   return ok(SYNC, `the last that went well: ${when}`)
@@ -118,9 +118,7 @@ export const accountCheck: DoctorCheck = {
     const { memory, config } = ground
     if (config.stateDir === undefined) return []
     if (!memory.readable && existsSync(join(config.stateDir, 'state.db')))
-      return [
-        warn(NAME, 'cannot be told: state.db cannot be read', 'See what is said of state.db.'),
-      ]
+      return [warn(NAME, 'unknown: state.db cannot be read', 'See the finding about state.db.')]
     if (memory.identity === null) return [nobody(ground)]
     const found = [signedIn(ground), ...copied(ground), ...noticed(ground)]
     return [...found, ...(await recovery(ground)), synced(ground)]

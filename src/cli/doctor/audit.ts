@@ -14,7 +14,7 @@ export function auditApart(stateDir: string): Finding[] {
       return [
         fail(
           NAME,
-          `${fault.file}, row ${fault.row}: it ${fault.what}; what stands from there on is not as it was written`,
+          `${fault.file}, row ${fault.row}: it ${fault.what}; the entries from there on were changed`,
           'countersignd audit verify (and compare with a backup who changed it)',
         ),
       ]
@@ -40,7 +40,7 @@ export const auditCheck: DoctorCheck = {
         ? [
             warn(
               NAME,
-              'there is none, though a daemon runs: somebody took it away',
+              'the file is missing, though a daemon runs: it was deleted',
               'Put it back, and start the daemon again: countersignd serve',
             ),
           ]

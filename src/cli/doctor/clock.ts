@@ -38,8 +38,8 @@ async function offset({ config, server }: DoctorContext): Promise<Finding[]> {
     return [
       warn(
         NAME,
-        'nobody can tell how far it is off: the account server did not say its time',
-        'See what is said of the account server.',
+        'unknown: the account server did not send its time',
+        'See the finding about the account server.',
       ),
     ]
   const off = Math.abs(offsetMs)

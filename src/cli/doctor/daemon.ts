@@ -72,7 +72,7 @@ function running(ground: DoctorContext, holding: Extract<Holding, { state: 'prov
     found,
     warn(
       NAME,
-      `it listens on ${address}, and the environment here says ${configured}`,
+      `it listens on ${address}, and the environment here has ${configured}`,
       'Give both the same SVC_HTTP_BIND and SVC_HTTP_PORT: programs that go by them look in the wrong place.',
     ),
   ]
@@ -84,7 +84,7 @@ export const daemonCheck: DoctorCheck = {
     const holding = await ground.holding()
     switch (holding.state) {
       case 'unknown':
-        return [fail(NAME, `nobody can tell whether one runs: ${holding.why}`, holding.remedy)]
+        return [fail(NAME, `unknown whether one runs: ${holding.why}`, holding.remedy)]
       case 'proven':
         return running(ground, holding)
       case 'free':

@@ -88,7 +88,7 @@ function lookThrough(stateDir: string, kind: Kind): Finding[] {
   } catch (error) {
     if (isDamage(error)) return [fail(name, damaged(path, error).message, RESTORE)]
     if (isResult(error, 'busy'))
-      return [warn(name, 'in use by a program that lets nobody read', 'countersignd doctor')]
+      return [warn(name, 'locked by another program', 'countersignd doctor')]
     return [
       fail(
         name,

@@ -194,7 +194,7 @@ function parents(dir: string): Finding[] {
       found.push(
         warn(
           FOLDER,
-          `${path}, above it, can be written by group ${gid}, whose members can put another folder in its place`,
+          `${path}, above it, can be written by group ${gid}; its members can put another folder in its place`,
           `chmod g-w ${shellQuoted(path)}`,
         ),
       )
@@ -238,13 +238,7 @@ function each(name: string, looks: readonly (() => readonly Finding[])[]): Findi
     try {
       return of()
     } catch (error) {
-      return [
-        fail(
-          name,
-          `cannot be looked at: ${messageOf(error)}`,
-          'Look at it as the user whose it is.',
-        ),
-      ]
+      return [fail(name, `cannot be looked at: ${messageOf(error)}`, 'Run this as its owner.')]
     }
   })
 }

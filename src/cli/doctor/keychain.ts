@@ -95,7 +95,7 @@ export const keychainCheck: DoctorCheck = {
       (await apart(NAME)) ?? [
         fail(
           NAME,
-          'it does not answer: the service of the keychain hangs, or waits for somebody to unlock it',
+          'it does not answer: the service of the keychain hangs, or it is locked',
           UNLOCK,
         ),
       ]

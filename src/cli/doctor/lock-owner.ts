@@ -140,7 +140,7 @@ async function proven(stateDir: string, runtime: Runtime): Promise<Holding | str
   try {
     const { proof, body } = await greet(address, nonce)
     if (!isDaemonProof(proof, Buffer.from(hex, 'hex'), nonce, address))
-      return `whoever answers at ${address} is not it`
+      return `the program that answers at ${address} is not it`
     const health = healthIn(body)
     if (health === null) return `it answers at ${address}, and not with its health`
     return { state: 'proven', pid, address, version: health.version, uptimeS: health.uptime_s }
@@ -164,7 +164,7 @@ export async function holdingOf(stateDir: string | undefined): Promise<Holding> 
         state: 'silent',
         pid,
         runtime,
-        why: isThere ? 'runtime.json is damaged' : 'nothing says where it listens',
+        why: isThere ? 'runtime.json is damaged' : 'its address is unknown',
       }
     const told = await proven(stateDir, runtime)
     return typeof told === 'string' ? { state: 'silent', pid, runtime, why: told } : told

@@ -74,7 +74,7 @@ async function squatted(port: Port, holding: Holding): Promise<Finding[]> {
     warn(
       port.name,
       `${urlOf(other, port.port)} is held by ${who(listener)}: pages that it serves at http://localhost:${port.port} have the origin of ours`,
-      listener === null ? 'Find out whose it is, and stop it.' : `kill ${listener.pid}`,
+      listener === null ? 'Find that program, and stop it.' : `kill ${listener.pid}`,
     ),
   ]
 }

@@ -13,7 +13,7 @@ function peers({ config }: DoctorContext, platform: NodeJS.Platform): Finding {
   if (platform !== 'linux')
     return warn(
       name,
-      `on ${platform} nobody can tell which user asks: the token route stands on the loopback rule alone`,
+      `on ${platform} the user of a request is unknown: only the loopback rule protects the token route`,
       'Run the daemon only where you trust every user of this machine: each of them can create a token.',
     )
   if (tokenUsers !== undefined && 'any' in tokenUsers)
@@ -25,13 +25,13 @@ function peers({ config }: DoctorContext, platform: NodeJS.Platform): Finding {
   if (!existsSync(LISTING))
     return fail(
       name,
-      `${LISTING} cannot be read: no user can be told from another, so the token route refuses everybody`,
+      `${LISTING} cannot be read: the user of a request is unknown, so the token route rejects all`,
       'Mount /proc for the daemon; in a unit, leave out ProcSubset=pid and what hides it.',
     )
   const others = tokenUsers === undefined ? [] : tokenUsers.names
   return ok(
     name,
-    `the kernel says who asks: this user, root${others.map((one) => `, ${one}`).join('')}`,
+    `the kernel names the user of a request: this user, root${others.map((one) => `, ${one}`).join('')}`,
   )
 }
 

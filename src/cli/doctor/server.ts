@@ -32,7 +32,7 @@ export const serverCheck: DoctorCheck = {
       return [
         fail(
           NAME,
-          `${url} says that its public address is ${own ?? 'none'}, and takes no sign-in at another`,
+          `${url} reports the public address ${own ?? 'none'}, and takes no sign-in at another`,
           own === undefined
             ? 'Its operator must set SVC_PUBLIC_URL.'
             : `export SVC_BACKEND_URL=${shellWord(own)} (or its operator must set SVC_PUBLIC_URL)`,

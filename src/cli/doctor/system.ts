@@ -18,7 +18,7 @@ export const systemCheck: DoctorCheck = {
       const { address, owner, pid, state, version } = instance
       const connection = await connectToSystem(instance, null)
       connection.close()
-      const proven = state === null ? 'the kernel says that it is its user’s' : 'it proved itself'
+      const proven = state === null ? 'the kernel confirms its user' : 'it proved itself'
       const found = `the service of this machine: process ${pid} of user ${owner} at ${address}, version ${version}; ${proven}`
       return [
         version === VERSION

@@ -19,7 +19,7 @@ export function requireOwnPlace(machine: Pick<Host, 'look'>, path: string): void
     if (seen === null) return
     if (seen.isLink)
       throw unsafe(
-        `${step} is a link, and the service would run whatever it leads to. Replace it by the ${step === path ? 'file' : 'folder'} itself.`,
+        `${step} is a link, and the service would run its target. Replace it by the ${step === path ? 'file' : 'folder'} itself.`,
       )
     if (seen.uid !== 0)
       throw unsafe(

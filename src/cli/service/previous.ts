@@ -87,7 +87,7 @@ export async function startAgain(machine: Host, { definition }: Former): Promise
   for (const { words, env } of steps) {
     if ((await machine.run(words, env)).code === 0) continue
     return definition.refusesState(await machine.run(ask))
-      ? 'but does not run: the newer one has brought the state forward, and the one from before refuses it (exit code 7). Put right what is said above and install the newer one again, or put back the copies of the databases ("Upgrading" in docs/operations.md) and start the service'
+      ? 'but does not run: the newer version has upgraded the state, and the previous version refuses it (exit code 7). Mend the fault named above and install the newer version again, or restore the copies of the databases ("Upgrading" in docs/operations.md) and start the service'
       : `but does not run: "${words.join(' ')}" failed for it, too. Look at the log: ${definition.log}`
   }
   return 'and runs again'

@@ -140,12 +140,7 @@ export const FOLDERS: readonly Broken[] = [
     says: [
       ['fail', 'state.db', /state\.db is damaged \(it is cut short\)/, /restore it from a backup/],
       ['fail', 'account.db', /account\.db is damaged/, /keep what is damaged/],
-      [
-        'fail',
-        'daemon',
-        /nobody can tell whether one runs: file is not a database/,
-        /rm '.*lock\.db'/,
-      ],
+      ['fail', 'daemon', /unknown whether one runs: file is not a database/, /rm '.*lock\.db'/],
       ['warn', 'account', /state\.db cannot be read/],
     ],
   },

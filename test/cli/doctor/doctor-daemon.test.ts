@@ -50,7 +50,7 @@ async function held(t: TestContext): Promise<string> {
 }
 
 const silent: [name: string, by: (dir: string, t: TestContext) => unknown, found: RegExp][] = [
-  ['says nothing', () => undefined, /nothing says where it listens/],
+  ['says nothing', () => undefined, /its address is unknown/],
   [
     'left garbage',
     (dir) => writeFileSync(join(dir, 'runtime.json'), '{', { mode: 0o600 }),
@@ -67,7 +67,7 @@ const silent: [name: string, by: (dir: string, t: TestContext) => unknown, found
       const server = httpServer((_, res) => res.end('{"status":"ok","version":"0","uptime_s":1}'))
       point(dir, `http://127.0.0.1:${await listening(t, server)}`)
     },
-    /whoever answers at .* is not it/,
+    /the program that answers at .* is not it/,
   ],
   [
     'answers with another proof',
@@ -123,7 +123,7 @@ describe('beside who holds the folder or the ports', { concurrency: 4 }, () => {
     findingOf(checks, ['ok', 'keychain', /keys of this device are there/])
 
     const elsewhere = await examine(dir, { SVC_HTTP_PORT: await free() })
-    findingOf(elsewhere.checks, ['warn', 'daemon', /the environment here says/, /SVC_HTTP_PORT/])
+    findingOf(elsewhere.checks, ['warn', 'daemon', /the environment here has/, /SVC_HTTP_PORT/])
 
     process.kill(pid, 'SIGSTOP')
     const stopped = await examine(dir, ports)

@@ -35,7 +35,7 @@ const servers: [name: string, answer: (base: () => string) => Answerer, says: Ex
     [
       ['ok', 'account server', /version 9\.9\.9, answered in \d+ ms/],
       ['ok', 'clock', /off the account server/],
-      ['warn', 'account', /nobody is signed in/, /^countersignd login --email/],
+      ['warn', 'account', /not signed in/, /^countersignd login --email/],
     ],
   ],
   [
@@ -55,7 +55,7 @@ const servers: [name: string, answer: (base: () => string) => Answerer, says: Ex
       [
         'fail',
         'account server',
-        /its public address is https:\/\/accounts\.example/,
+        /the public address https:\/\/accounts\.example/,
         /^export SVC_BACKEND_URL=https:\/\/accounts\.example/,
       ],
     ],
@@ -88,7 +88,7 @@ const servers: [name: string, answer: (base: () => string) => Answerer, says: Ex
     () => () => undefined,
     [
       ['fail', 'account server', /did not answer in time/],
-      ['warn', 'clock', /nobody can tell/],
+      ['warn', 'clock', /^unknown: the account server/],
     ],
   ],
 ]

@@ -58,7 +58,7 @@ export const SURROUNDINGS: readonly Broken[] = [
     says: [
       ['fail', 'account', /holds the embedded account/, /^unset SVC_BACKEND_URL/],
       ['fail', 'account server', /127\.0\.0\.1:1 cannot be reached/, /^Try it by hand: curl/],
-      ['warn', 'clock', /nobody can tell/],
+      ['warn', 'clock', /^unknown: the account server/],
     ],
   },
   {

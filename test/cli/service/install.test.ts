@@ -295,11 +295,7 @@ describe('service install', () => {
       : failing('systemctl restart countersignd.service')(line)
   for (const [name, code, message] of [
     ['does not start either', 1, /does not run: "systemctl restart .*" failed for it, too/],
-    [
-      'refuses the state',
-      7,
-      /does not run: the newer one has brought the state forward.*exit code 7/,
-    ],
+    ['refuses the state', 7, /does not run: the newer version has upgraded the state.*exit code 7/],
   ] as const)
     it(`says how it stands where the older one is back and ${name}`, async () => {
       const { machine, files, text } = fakeMachine({ files: OLDER, answer: ended(code) })

@@ -148,7 +148,7 @@ describe('the instance of the whole machine', { skip }, () => {
 
   for (const [who, uid, proven] of [
     ['root', 0, /it proved itself/],
-    ['a user', GUS, /the kernel says that it is its user’s/],
+    ['a user', GUS, /the kernel confirms its user/],
   ] as const)
     it(`doctor tells ${who} which instance it looked at`, async () => {
       const { code, stdout, stderr } = await site.call(uid, ['doctor'])

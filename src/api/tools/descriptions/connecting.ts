@@ -40,7 +40,7 @@ export const connecting: Texts<
       'Mark one connection as your favourite, or with favorite false no longer. Only you see it. Labels of your own: tags_assign.',
   },
   members_add: {
-    title: 'Invite somebody to a connection',
+    title: 'Invite a person to a connection',
     description:
       'Invite one person to a connection that you own; give exactly one of email and user_id. They get a mail. Again before they answer renews the invitation without a mail. A new connection: connections_create. The organisation: org_members_bulk_invite.',
   },
@@ -111,7 +111,7 @@ export const connecting: Texts<
   open_links_slug: {
     title: 'Give an open link a new address',
     description:
-      'Change the slug, and with it the public address. The old address ends at once, also where it was handed out, and anybody may take it. A free one: open_links_suggest.',
+      'Change the slug, and with it the public address. The old address ends at once, also where it was handed out, and others may take it. A free one: open_links_suggest.',
   },
   open_link_requests_list: {
     title: 'List requests to connect',

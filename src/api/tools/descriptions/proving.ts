@@ -20,7 +20,7 @@ export const proving: Texts<
       'Exchange news with the account server now and tell what came of it. Call it where an answer says sync_stale, rotation_pending or secret_unavailable, and after an invitation was approved: it takes the member in. It runs by itself every quarter of an hour.',
   },
   verify_words: {
-    title: 'Check three words that somebody said',
+    title: 'Check three words that a caller said',
     description:
       'Who says these words now? Compare who matched with who they claim to be, or give "expect" or "challenge_id"; a name alone is no proof. Words count once. Say "not verified" only if "conclusive" is true. 20 wrong tries a minute; pauses after 100.',
   },

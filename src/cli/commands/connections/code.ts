@@ -29,7 +29,7 @@ function askedBy(options: Invocation['options']) {
     .filter((name) => options[name] !== undefined)
     .map((name) => [name, String(options[name])] as const)
   if (given.length > 0 && options['challenge'] === undefined)
-    throw new UsageError('Give --challenge too: the word that the other side says.')
+    throw new UsageError('Give --challenge too: the word that the other side read out.')
   return Object.fromEntries(given) as { challenge?: string; purpose?: string; listener?: string }
 }
 
@@ -65,15 +65,15 @@ function listenerOf({ listener, listener_name, name_source, name_marks }: Shown)
 export const codeCommand: Command = {
   usage: 'ID [--challenge WORD [--purpose TEXT] [--listener USER]] [--json]',
   help: `
-Shows the three words to say now on a connection (con_…) or to a guest (gst_…). They turn every minute.
+Shows the three words to say now on a connection (con_…) or to a guest (gst_…). They change every minute.
 
-Whoever places the call speaks first. If you were called, check the caller's words with "countersignd verify" before you
+The caller speaks first. If you were called, check the caller's words with "countersignd verify" before you
 say yours.
 
-  --challenge WORD  the word that the other side says to you ("countersignd verify --challenge" there): the words are then
-                    for them alone, and for one purpose. It was said aloud on the call, so it is no secret as an argument.
-  --purpose TEXT    what the words are for. Letters and digits alone count: read what is shown, "1.200" and "12.00" are both
-                    1200. Arguments can be read by other users of this machine: name nothing here that they must not know.
+  --challenge WORD  the word that the other side reads to you ("countersignd verify --challenge" there): the words are then
+                    for them alone, and for one purpose. It was spoken on the call, so it is no secret as an argument.
+  --purpose TEXT    what the words are for. Only letters and digits count: read the shown form, "1.200" and "12.00" are both
+                    1200. Other users of this machine can read arguments: write nothing here that they must not know.
   --listener USER   the member (acc_…) who said the word; needed where a connection has several others.`,
   options: {
     challenge: { type: 'string' },
@@ -93,10 +93,10 @@ say yours.
     const listener = listenerOf(code)
     if (listener !== null)
       say(
-        `For ${purposeLine(code.purpose ?? '')}, and for ${shown(listener)} alone. Say them only if that is what you mean.`,
+        `For ${purposeLine(code.purpose ?? '')}, and for ${shown(listener)} alone. Read them out only if you mean exactly that.`,
       )
     say(
-      `Good until ${code.valid_until}. If you were called, say them only after "countersignd verify" answered "Verified". Whoever places the call speaks first.`,
+      `Good until ${code.valid_until}. The caller speaks first. If you were called, say them only after "countersignd verify" answered "Verified".`,
     )
   },
 }

@@ -48,10 +48,10 @@ const LEAVE: Way = {
   misfit: (target) => {
     const { id, state } = target.connection
     if (state === 'ended')
-      return `An owner ended it for everybody: "countersignd connection delete ${id}" takes it off your list.`
+      return `An owner ended it for all members: "countersignd connection delete ${id}" takes it off your list.`
     return othersIn(target).length > 0
       ? null
-      : `Nobody else is in it: "countersignd connection delete ${id}" ends it for good.`
+      : `It has no other members: "countersignd connection delete ${id}" ends it for good.`
   },
   carryOut: (api, { connection: { id }, own }) => api.members.remove({ id, mid: own }),
 }
@@ -115,7 +115,7 @@ export const connectionLeave = ending(
   LEAVE,
   `
 Leaves a connection to its other members, who get a new secret at their next sync. The only owner makes another member one first
-("countersignd connection role"), or ends it for everybody ("countersignd connection delete").
+("countersignd connection role"), or ends it for all ("countersignd connection delete").
 
   --yes   do not ask for confirmation`,
 )
@@ -123,8 +123,8 @@ Leaves a connection to its other members, who get a new secret at their next syn
 export const connectionDelete = ending(
   DELETE,
   `
-Deletes a connection for good, with the invitations to it: one in which nobody else is, one that was ended, or one whose only owner you
-are. The last ends it for everybody: its words prove nothing from each member's next sync on, and they are told.
+Deletes a connection for good, with the invitations to it: one without other members, one that was ended, or one with you as its only
+owner. The last ends it for all: its words prove nothing from each member's next sync on, and each member gets a notification.
 
   --yes   do not ask for confirmation`,
 )

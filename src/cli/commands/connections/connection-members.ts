@@ -47,10 +47,10 @@ export const connectionMembers: Command = {
 export const connectionRemoveMember: Command = {
   usage: 'CONNECTION MEMBER [--json]',
   help: `
-Removes a member, by the id that "countersignd connection members" shows; owners may. This device makes a new secret for everybody who stays: the words of the one who
-is removed fail from then on, on every device that has synced. They come back only when an owner invites them again.
+Removes a member, by the id that "countersignd connection members" shows; owners may. This device makes a new secret for the other members. The words of the
+removed member fail from then on, on every device that has synced. The member comes back only if an owner invites them again.
 
-Who is only invited, by account (acc_…) or by mailbox (inv_…), loses the invitation.`,
+For an account (acc_…) or a mailbox (inv_…) that is only invited, the invitation is withdrawn.`,
   args: [2, 2],
   async run({ args: [id = '', mid = ''], withApi, print, say }) {
     const member = await withApi(async (api) => {
@@ -64,7 +64,7 @@ Who is only invited, by account (acc_…) or by mailbox (inv_…), loses the inv
     const name = shown(member.display_name)
     say(
       isActive(member)
-        ? `Removed ${name}. Whoever stays gets the new secret at their next sync.`
+        ? `Removed ${name}. The other members get the new secret at their next sync.`
         : `Withdrew the invitation of ${name}.`,
     )
   },

@@ -76,13 +76,13 @@ export const connectionCreate: Command = {
   help: `
 Creates a connection with yourself as its only member and owner, and invites others to it, as "countersignd invite" does.
 
-  --name NAME                whom the connection is with; others see it in their invitation
+  --name NAME                a name for the connection, such as the person's; invited people see it
   --invite ADDRESS|ACCOUNT   a mailbox, which needs no account yet, or the id of an account (acc_…); may be given several times
-  --words                    makes four words for each, to say in person or on a call that you placed, and waits until
+  --words                    makes four words for each, to read out in person or on a call that you placed, and waits until
                              they were typed ("countersignd invite approve --words") or 15 minutes have passed; both
                              sides are confirmed by them, as by comparing the safety number
-  --preset ID                what it begins with ("countersignd preset list"); the default preset unless told
-  --no-preset                it begins with none, not with the default either`,
+  --preset ID                the preset to start with ("countersignd preset list"); otherwise the default preset
+  --no-preset                start without a preset`,
   options: {
     name: { type: 'string' },
     invite: { type: 'string', multiple: true },
@@ -94,12 +94,14 @@ Creates a connection with yourself as its only member and owner, and invites oth
   async run({ options, withApi, print, say, json }) {
     const { name } = options
     if (name === undefined)
-      throw new UsageError('--name says whom the connection is with; give one.')
+      throw new UsageError(
+        '--name is missing: a name for the connection, such as the other person’s name.',
+      )
     // An option with `multiple` is a list.
     const asked = (options['invite'] ?? []) as unknown as readonly string[]
     const wantsWords = options['words'] === true
     if (wantsWords && asked.length === 0)
-      throw new UsageError('--words are for people whom you invite: give --invite as well.')
+      throw new UsageError('--words needs --invite: the words are for invited people.')
     const body = {
       name: String(name),
       invite: asked.map(inviteeOf),
@@ -113,7 +115,7 @@ Creates a connection with yourself as its only member and owner, and invites oth
       if (words.length > 0) return afterWords({ say, json }, api, words)
       if (asked.length > 0)
         say(
-          `Invited ${asked.join(', ')}. Whoever approves is taken in by this device, at its next sync.`,
+          `Invited ${asked.join(', ')}. This device adds each person who approves, at its next sync.`,
         )
     })
   },

@@ -17,7 +17,7 @@ export const wordsLine = ({ words, to }: ContactWords): string => `${words}  for
 
 /** The instructions for words. */
 const SAY =
-  'Say them in person or on a call that you placed, and nowhere else. They are good for one try and for 15 minutes.'
+  'Read them out in person or on a call that you placed, and nowhere else. They are good for one try and for 15 minutes.'
 
 /** Returns the first contacts if all have ended; null while one is open. */
 async function endedOf(api: Api, ids: readonly string[]): Promise<FirstContact[] | null> {
@@ -85,7 +85,7 @@ export async function withFourWords<T>(
     if (words === null)
       throw new AppError(
         'invalid_state',
-        'Nothing was approved: give the four words that the inviter says, on standard input without a terminal.',
+        'Nothing was approved: the four words of the inviter are missing. Without a terminal, give them on standard input.',
       )
     try {
       return await work(words)

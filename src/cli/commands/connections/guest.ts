@@ -40,13 +40,13 @@ Lists guest codes, newest first. Their links are shown at creation and in the QR
 export const guestCreate: Command = {
   usage: '--label LABEL [--expires-in 7d] [--for EXTERNAL] [--json]',
   help: `
-Creates a guest code and prints its link, this once. Whoever has the link can say its words: hand it over in person or by a
+Creates a guest code and prints its link, this once. Every holder of the link has its words: hand it over in person or by a
 channel you trust.
 
-  --for EXTERNAL   the external member whom it is for, by id ("countersignd external list");
+  --for EXTERNAL   the external member who gets it, by id ("countersignd external list");
                    the page of the code shows their name
 
-On a call, whoever places it speaks first; the other says theirs only after the first were checked.`,
+On a call, the caller speaks first; the other side answers only after the caller's words were checked.`,
   options: {
     label: { type: 'string' },
     'expires-in': { type: 'string' },
@@ -55,7 +55,7 @@ On a call, whoever places it speaks first; the other says theirs only after the 
   args: [0, 0],
   async run({ options, withApi, print, say }) {
     const { label, 'expires-in': lifetime, for: external } = options
-    if (label === undefined) throw new UsageError('--label says who the guest is; give one.')
+    if (label === undefined) throw new UsageError('--label is missing: a name for the guest.')
     const body = {
       label: String(label),
       ...(lifetime === undefined
@@ -103,10 +103,10 @@ const nowhere = (cause: unknown) =>
 export const guestSend: Command = {
   usage: 'ID [--to ADDRESS] [--json]',
   help: `
-Has the account server mail the link of a guest code that was made on this device. It is the one case in which the secret of a guest
-code passes through the server, and whoever reads the mail can say its words: handing the link over in person is safer.
+Mails the link of a guest code that was made on this device, through the account server. Only in this case does the secret of a guest
+code pass through the server, and every reader of the mail has its words: handing the link over in person is safer.
 
-  --to ADDRESS   in place of the address of the external member whom the code is for`,
+  --to ADDRESS   in place of the address of the external member`,
   options: { to: { type: 'string' } },
   args: [1, 1],
   async run({ args: [id = ''], options: { to }, withApi, print, say }) {

@@ -36,14 +36,14 @@ function followsFrom(made: Invitation, before: Connection): string {
 export const inviteCommand: Command = {
   usage: 'CONNECTION ADDRESS|ACCOUNT [--words] [--json]',
   help: `
-Invites somebody to a connection, by mailbox, which needs no account yet, or by the id of an account (acc_…). Owners may. A mail
-says so, once; the invitation is good for 14 days, unless your preset of the connection says otherwise.
+Invites a person to a connection, by a mailbox, which needs no account yet, or by the id of an account (acc_…). Owners may. They get
+one mail. The invitation is good for 14 days, unless your preset of the connection has another time.
 
-Once they approve, this device takes them in at its next sync and seals the secret to their devices. The account server alone can
-take in nobody.
+After they approve, this device adds them at its next sync and encrypts the secret to their devices. The account server alone can
+add no one.
 
-  --words   makes four words, to say in person or on a call that you placed, and waits until they were typed
-            ("countersignd invite approve --words") or 15 minutes have passed. Again, it makes new ones.`,
+  --words   makes four words, to read out in person or on a call that you placed, and waits until they were typed
+            ("countersignd invite approve --words") or 15 minutes have passed. A second run makes new words.`,
   options: WORDS_OPTION,
   args: [2, 2],
   run({ args: [id = '', whom = ''], options, withApi, print, say, json }) {
@@ -74,8 +74,8 @@ const lineOf = (invitation: Invitation): string[] => {
 export const inviteList: Command = {
   usage: '[--state pending|approved|declined|withdrawn|expired] [--json]',
   help: `
-Lists invitations, those that you got first. An approved one stays in the list: "countersignd connection members" shows who is in.
-Whoever is not yet is taken in at the next sync of the device that invited them.
+Lists invitations, received ones first. An approved one stays in the list: "countersignd connection members" shows who is a member.
+Others are added at the next sync of the device that invited them.
 
   --state STATE   only those in this state`,
   options: STATE,
@@ -196,10 +196,10 @@ const approveByWords = (invocation: Invocation): Promise<number> =>
 export const inviteApprove: Command = {
   usage: 'ID [--words] [--json]',
   help: `
-Approves an invitation that you got. Nothing is shared by that yet: a device of the one who invited you takes you in at its next
+Approves an invitation that you got. Nothing is shared by that yet: a device of the inviter adds you at its next
 sync, and yours fetches the connection at its next one after that.
 
-  --words   asks for the four words that the inviter says to you, from standard input without a terminal, and approves
+  --words   asks for the four words that the inviter reads out, from standard input without a terminal, and approves
             only if they are right. Then both sides are confirmed, as by comparing the safety number. Three tries in
             15 minutes; words are good for one.`,
   options: WORDS_OPTION,
@@ -221,7 +221,7 @@ export const inviteDecline = answer({
 })
 
 export const inviteWithdraw = answer({
-  help: 'Withdraws an invitation that you sent, as long as nobody came into the connection by it.',
+  help: 'Withdraws an invitation that you sent, unless it was already used to join the connection.',
   over: OVER_SENT,
   work: (api, id) => api.invitations.withdraw({ id }),
   done: (invitation) => `Withdrew the invitation of ${shown(invitedOf(invitation))}.`,

@@ -31,12 +31,12 @@ export const linkList: Command = {
 export const linkCreate: Command = {
   usage: '[--title TITLE] [--slug SLUG] [--preset PRESET] [--json]',
   help: `
-Creates an open link and prints its address: a page on which anybody may ask to connect with you. You see a request once whoever asked
-has confirmed their mailbox ("countersignd link requests"), and nobody is connected before you approve.
+Creates an open link and prints its address: a page on which people ask to connect with you. You see a request after its sender
+has confirmed their mailbox ("countersignd link requests"), and each request needs your approval.
 
-  --title TITLE     what the page says it is for; your name without it
-  --slug SLUG       the end of the address: 3 to 40 of a-z, 0-9 and -; one is proposed without it
-  --preset PRESET   what the connections begin with (pre_…); the default preset without it`,
+  --title TITLE     the purpose shown on the page; otherwise your name
+  --slug SLUG       the end of the address: 3 to 40 of a-z, 0-9 and -; otherwise a random one
+  --preset PRESET   the preset of the connections (pre_…); otherwise the default preset`,
   options: { title: { type: 'string' }, slug: { type: 'string' }, preset: { type: 'string' } },
   args: [0, 0],
   async run({ options: { title, slug, preset }, withApi, print, say }) {
@@ -91,8 +91,8 @@ export const linkResume = change({
 export const linkSlug: Command = {
   usage: 'ID SLUG [--json]',
   help: `
-Gives an open link a new slug (3 to 40 of a-z, 0-9 and -) and prints its new address. The old address leads nowhere from now on, and
-anybody may take it.`,
+Gives an open link a new slug (3 to 40 of a-z, 0-9 and -) and prints its new address. The old address stops working, and
+others may take it.`,
   args: [2, 2],
   async run({ args: [id = '', slug = ''], withApi, print }) {
     const link = await withApi((api) =>
@@ -116,8 +116,8 @@ export const linkDelete: Command = {
 export const linkRequests: Command = {
   usage: '[--state pending|approved|declined] [--json]',
   help: `
-Lists who asked to connect by your open links, newest first. The mailbox of each is proven; anybody can write any name. A message that is
-longer than a line is whole with --json.
+Lists the requests to connect by your open links, newest first. Each mailbox is proven; each name is only claimed. A message that is
+longer than a line is complete with --json.
 
   --state STATE   only those in this state`,
   options: STATE,
@@ -185,7 +185,7 @@ device takes them in at its next sync.`,
 })
 
 export const linkDecline = answer({
-  help: 'Declines a request. Whoever asked is not told.',
+  help: 'Declines a request. Its sender gets no message.',
   work: (api, id) => api.openLinkRequests.decline({ id }),
   done: (request) => `Declined ${whoOf(request)}.`,
 })

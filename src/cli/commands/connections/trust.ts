@@ -12,7 +12,7 @@ import { shown, table } from '../../table.ts'
 const notFollowed = () =>
   new AppError(
     'not_found',
-    'You follow nobody with this id. "countersignd trust list" shows whom you follow.',
+    'You follow no one with this id. "countersignd trust list" shows the people you follow.',
   )
 
 /**
@@ -66,9 +66,9 @@ const replacedLines = ({ user_id, recovered_at, recovery_key_unused }: TrustCard
 export const trustList: Command = {
   usage: '[--json]',
   help: `
-Lists the people you follow, newest first, each with the safety number, which is the same on both sides. "calls itself" stands before a
-name that only its bearer gives, "the server says" before one that is not signed. Keys that are CHANGED are those of other devices than
-you have looked at: compare it ("countersignd trust confirm") before you rely on them. Devices that were replaced with the recovery key
+Lists the people you follow, newest first, each with the safety number, which is the same on both sides. "calls itself" marks a
+name that only its owner claims, "the server says" one that is not signed. CHANGED keys are those of other devices than
+you have reviewed: compare the number ("countersignd trust confirm") before you rely on them. Devices that were replaced with the recovery key
 need no such check; the list shows them until "countersignd trust dismiss".`,
   args: [0, 0],
   async run({ withApi, print }) {
@@ -91,8 +91,8 @@ need no such check; the list shows them until "countersignd trust dismiss".`,
 export const trustFollow: Command = {
   usage: 'ADDRESS|ACCOUNT [--note TEXT] [--json]',
   help: `
-Follows somebody by a mailbox that they have proven, or by the id of their account (acc_…), and shows the safety number: from now on you
-hear when their keys change. "countersignd trust rename" gives them a name of yours.
+Follows a person by a mailbox that they have proven, or by the id of their account (acc_…), and shows the safety number: from now on you
+get a notification when their keys change. "countersignd trust rename" gives them a name of yours.
 
   --note TEXT   a note for yourself`,
   options: { note: { type: 'string' } },
@@ -138,7 +138,7 @@ async function compare({ io, withApi }: Invocation, id: string): Promise<string>
     if (typed !== 'same')
       throw new AppError(
         'invalid_state',
-        'Nothing was confirmed. If the numbers differ once both of you have synced, somebody stands between you.',
+        'Nothing was confirmed. If the numbers still differ after both of you have synced, an attacker may be between you.',
       )
     return safety_number
   })
@@ -147,7 +147,7 @@ async function compare({ io, withApi }: Invocation, id: string): Promise<string>
 export const trustConfirm: Command = {
   usage: 'ID [--safety-number DIGITS] [--json]',
   help: `
-Confirms the keys of somebody you follow: shows the safety number, which is the same on both sides, and asks whether you compared it.
+Confirms the keys of a person you follow: shows the safety number, which is the same on both sides, and asks whether you compared it.
 
   --safety-number DIGITS   do not ask: you compared this number, as "countersignd trust list" shows it, in quotes. Refused when the
                            keys have another one by now.`,
@@ -183,7 +183,7 @@ On this device alone.`,
 
 export const trustUnfollow: Command = {
   usage: 'ID [--json]',
-  help: 'Follows somebody no more; the note and the history go.',
+  help: 'Stops following a person, and deletes the note and the history.',
   args: [1, 1],
   async run({ args: [id = ''], withApi, print, say }) {
     await withApi((api) => ofFollowed(id, () => api.trustCards.delete({ id })))
@@ -209,9 +209,9 @@ function textOrClear(
 export const trustNote: Command = {
   usage: 'ID TEXT | ID --clear [--json]',
   help: `
-Keeps a note on somebody you follow, for yourself, in place of the one before.
+Replaces your note on a person you follow.
 
-  --clear   keep none`,
+  --clear   delete the note`,
   options: { clear: { type: 'boolean' } },
   args: [1, 2],
   async run({ args: [id = '', text], options, withApi, print }) {
@@ -255,7 +255,7 @@ const EVENTS = {
 
 export const trustHistory: Command = {
   usage: 'ID [--json]',
-  help: 'Shows what happened to somebody you follow, newest first. Times of devices are those that their entries claim.',
+  help: 'Shows the history of a person you follow, newest first. The times of devices are those that their entries claim.',
   args: [1, 1],
   async run({ args: [id = ''], withApi, print }) {
     const items = await withApi((api) =>

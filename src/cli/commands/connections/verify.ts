@@ -16,7 +16,7 @@ type PublicMatch = PublicVerification['matches'][number]
 function told({ kind, profile, stamp, match }: PublicMatch): string {
   if (kind === 'account') {
     const handle = profile?.handle == null ? '' : ` (${profile.handle})`
-    return `The public code of ${profile?.display_name}${handle}, account ${profile?.id}: the account server alone says so.`
+    return `The public code of ${profile?.display_name}${handle}, account ${profile?.id}: only the account server vouches for that.`
   }
   if (kind === 'stamp')
     return `A stamp by ${stamp?.issuer} of ${stamp?.signed_at}. Words prove nothing: check it at ${stamp?.verification_url}`
@@ -26,18 +26,18 @@ function told({ kind, profile, stamp, match }: PublicMatch): string {
 /** Returns why the lookup found no speaker. */
 function notFound({ conclusive, replayed, echo, old_epoch }: PublicVerification): string {
   if (old_epoch === true)
-    return 'Not proven: words from before a change. Ask them to open the app and say new ones.'
+    return 'Not proven: words from before a change. Ask them to open the app and to read out new ones.'
   if (replayed) return 'Right words, but they were used before: no proof.'
   if (echo) return 'Your own words, repeated back: no proof.'
   return conclusive
-    ? 'Found nobody.'
-    : 'Inconclusive: found nobody, but this device could not check everything ("countersignd verify" says why).'
+    ? 'Found no one.'
+    : 'Inconclusive: found no one, but this device could not check everything ("countersignd verify" shows why).'
 }
 
 function linesOf(result: PublicVerification): string[] {
   const { found, ambiguous, matches } = result
   if (!found) return [notFound(result)]
-  const warning = 'These are the words of more than one: ask for those of the next minute.'
+  const warning = 'Several people have these words: ask for those of the next minute.'
   return [...(ambiguous ? [warning] : []), ...matches.map((match) => shown(told(match)))]
 }
 
@@ -104,30 +104,30 @@ export const verifyCommand: Command = {
   usage:
     '[--expect CONNECTION_OR_USER | --public] [WORD WORD WORD] [--json] | --challenge [--expect CONNECTION] [--purpose TEXT]',
   help: `
-Checks three words against everybody this device knows, on this device. Without words they are read from standard input.
+Checks three words against all contacts of this device, on this device. Without words they are read from standard input.
 
-Whoever places the call speaks first. If you were called, say your own words ("countersignd code") only after this
+The caller speaks first. If you were called, say your own words ("countersignd code") only after this
 command answered "Verified".
 
   --expect CONNECTION_OR_USER
-             checks the words of this connection (con_…) or this member of your connections (acc_…) alone. Words of
-             others are answered like wrong ones: a caller who says them is not this person. Tries with --expect
-             are counted apart from those without.
+             checks only the words of this connection (con_…) or this member of your connections (acc_…). Words of
+             others count as wrong: a caller who has them is not this person. Tries with --expect
+             are counted separately.
   --challenge
-             gives you one word to say, then asks for three words, which the other side says with it ("countersignd code
-             --challenge"). They are for you alone: nobody who hears them can show them to somebody else. One try; after
-             a failure run it again. With --expect, only that connection may answer.
+             gives you one word to read out, then asks for the three words of the other side ("countersignd code
+             --challenge"). They are for you alone: a listener cannot use them towards others. One try; after
+             a failure run it again. With --expect, only that connection is accepted.
   --purpose TEXT
-             with --challenge: what the words are for, such as a payment. Letters and digits alone count: read what is
-             shown, "1.200" and "12.00" are both 1200. Other users of this machine can read arguments.
-  --public   words that nobody here knows are sent to the account server, which tells whose public code they are, and of which stamps.
-             It vouches for that alone, so it is the weakest of all answers. Words that somebody here knows are sent nowhere. How to
+             with --challenge: what the words are for, such as a payment. Only letters and digits count: read the
+             shown form, "1.200" and "12.00" are both 1200. Other users of this machine can read arguments.
+  --public   words of no contact are sent to the account server, which looks for a public code or a stamp with them.
+             Only the server vouches for that, so it is the weakest of all answers. Words of a contact are not sent. How to
              have a public code yourself: docs/cli.md, "The public code".
 
-Exit code 0: verified. 10: not verified. 11: inconclusive, something could not be checked; do not take it for a "no". Once
-100 wrong tries in a row were made, each further one is followed by a pause: of 1, 2, 4 … 60 minutes. "Not proven: words
+Exit code 0: verified. 10: not verified. 11: inconclusive, something could not be checked; do not take it for a "no". After
+100 wrong tries in a row, each further one is followed by a pause: of 1, 2, 4 … 60 minutes. "Not proven: words
 from before a change": the other side has not synced since the secret changed by routine. With --public,
-0: one person found; 10: nobody, or words that prove nothing as they were used before or are your own; 11: several, a stamp, or nobody while this device could not check everything.`,
+0: one person found; 10: no one, or words that prove nothing because they were used before or are your own; 11: several people, a stamp, or no one while this device could not check everything.`,
   options: {
     public: { type: 'boolean' },
     expect: { type: 'string' },

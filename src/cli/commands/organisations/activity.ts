@@ -19,8 +19,8 @@ const FIGURES = {
 
 const DAYS = { from: { type: 'string' }, to: { type: 'string' } } as const
 const DAYS_HELP = `\
-  --from DAY   the first day, as in 2026-01-31 and in UTC; 29 days before the last unless told
-  --to DAY     the last day; today unless told`
+  --from DAY   the first day, as in 2026-01-31 and in UTC; by default 29 days before the last
+  --to DAY     the last day; by default today`
 
 const whoIs = (actor: OrgActivity['actor']) =>
   actor === null ? '-' : `${actor.display_name} (${actor.user_id})`
@@ -125,11 +125,11 @@ export const orgDashboard: Command = {
 export const orgTrends: Command = {
   usage: '[--metric METRIC] [--from DAY] [--to DAY] [--bucket day|week] [--json]',
   help: `
-Shows how often something happened in the organisation that this device acts in, by day (of a year at most) or by week (of ten). Weeks
+Shows the number of events in the organisation that this device acts in, by day (of a year at most) or by week (of ten). Weeks
 begin on Monday; of the first and the last only the days asked for are counted.
 
   --metric METRIC   an event as "countersignd org activity" shows them, or activity (the default) for all of them
-  --bucket BUCKET   day or week; day unless told
+  --bucket BUCKET   day or week; by default day
 ${DAYS_HELP}`,
   options: { ...DAYS, metric: { type: 'string' }, bucket: { type: 'string' } },
   args: [0, 0],

@@ -9,7 +9,7 @@ const lineOf = ({ id, name }: Pick<OrgAlert, 'id' | 'name'>) => `${id}  ${shown(
 
 export const alertList: Command = {
   usage: '[--json]',
-  help: 'Lists the alerts of the organisation that this device acts in, newest first. "TELLS" says how many members are told.',
+  help: 'Lists the alerts of the organisation that this device acts in, newest first. TELLS is the number of members who get a notification.',
   args: [0, 0],
   async run({ withApi, print }) {
     const items = await withApi((api) => every((query) => api.orgAlerts.list(query)))
@@ -81,8 +81,8 @@ const HELP = `
                      ${AlertEvent.options.slice(11, 16).join(', ')},
                      ${AlertEvent.options.slice(16).join(', ')}
   --threshold N      how many of them
-  --window 10m       within how long, from a minute to 30 days; it says nothing further for as long
-  --notify MEMBER    whom it tells, by the id of the account (acc_…); may be given several times
+  --window 10m       the period, from a minute to 30 days; the alert fires once in a period
+  --notify MEMBER    a member who gets a notification, by the id of the account (acc_…); may be given several times
   --off              it is off, and does not fire`
 
 /**
@@ -114,8 +114,8 @@ function changesOf(options: Invocation['options']) {
 export const alertCreate: Command = {
   usage: '--name NAME --event EVENT --threshold N --window 10m [--notify MEMBER]… [--off] [--json]',
   help: `
-Creates an alert in the organisation that this device acts in: it fires when so many of an event happen in a while. Owners and admins
-may. Whom it tells gets a notification, and a mail unless they prefer none.
+Creates an alert in the organisation that this device acts in: it fires when an event occurs often enough in a period. Owners and admins
+may. The named members get a notification, and a mail unless they turned mails off.
 ${HELP}`,
   options: OPTIONS,
   args: [0, 0],
@@ -142,14 +142,14 @@ Changes an alert. What happened before it was switched on counts as far as its w
 ${HELP}
 
   --on               it is on
-  --no-notify        it tells nobody from now on`,
+  --no-notify        no member gets a notification`,
   options: { ...OPTIONS, on: { type: 'boolean' }, 'no-notify': { type: 'boolean' } },
   args: [1, 1],
   async run({ args: [id = ''], options, withApi, print }) {
     const body = changesOf(options)
     if (Object.keys(body).length === 0)
       throw new UsageError(
-        'Say what changes: "countersignd org alert update --help" shows what may.',
+        'Nothing to change was given: "countersignd org alert update --help" lists the options.',
       )
     const alert = await withApi((api) =>
       byId('alert', id, () => api.orgAlerts.update({ id, body })),

@@ -8,7 +8,7 @@ const onOneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim()
 
 export const externalList: Command = {
   usage: '[--json]',
-  help: 'Lists external members, newest first: people without an account, whom guest codes are for.',
+  help: 'Lists external members, newest first: people without an account, for guest codes.',
   args: [0, 0],
   async run({ withApi, print }) {
     const items = await withApi((api) => every((query) => api.externalMembers.list(query)))
@@ -31,7 +31,7 @@ export const externalList: Command = {
 export const externalCreate: Command = {
   usage: '--name NAME [--email ADDRESS] [--phone NUMBER] [--note TEXT] [--json]',
   help: `
-Keeps somebody without an account, whom guest codes can be for: "countersignd guest create --for ID". They hear nothing of it.
+Adds a person without an account, for guest codes: "countersignd guest create --for ID". They get no message.
 
   --name NAME       shown on the page of their guest codes
   --email ADDRESS   where "countersignd guest send" mails their links
@@ -46,7 +46,7 @@ Keeps somebody without an account, whom guest codes can be for: "countersignd gu
   args: [0, 0],
   async run({ options, withApi, print, say }) {
     const { name } = options
-    if (name === undefined) throw new UsageError('--name says who it is; give one.')
+    if (name === undefined) throw new UsageError('--name is missing: the name of the person.')
     const given = Object.fromEntries(
       ['email', 'phone', 'note'].flatMap((of) =>
         options[of] === undefined ? [] : [[of, String(options[of])]],

@@ -52,7 +52,7 @@ export const groupCreate: Command = {
   args: [0, 0],
   async run({ options, withApi, print }) {
     const { name, ...more } = changesOf(options)
-    if (name === undefined) throw new UsageError('--name says what the group is called; give one.')
+    if (name === undefined) throw new UsageError('--name is missing: the name of the group.')
     const made = await withApi((api) => api.orgGroups.create({ body: { name, ...more } }))
     print(made, lineOf(made))
   },
@@ -70,7 +70,9 @@ export const groupUpdate: Command = {
   async run({ args: [id = ''], options, withApi, print }) {
     const body = changesOf(options)
     if (Object.keys(body).length === 0)
-      throw new UsageError('Say what changes: --name, --description or --no-description.')
+      throw new UsageError(
+        'Nothing to change was given: use --name, --description or --no-description.',
+      )
     const group = await withApi((api) =>
       byId('group', id, () => api.orgGroups.update({ id, body })),
     )
@@ -106,14 +108,14 @@ const change = (help: string, changeOf: (api: Api) => Change): Command => ({
 
 export const groupAdd = change(
   `
-Adds members of the organisation to a group, by the ids of their accounts (acc_…). Whoever is in it already stays. When one is no member
-of the organisation, nobody is added.`,
+Adds members of the organisation to a group, by the ids of their accounts (acc_…). Members already in it stay. If one id is not a member
+of the organisation, none is added.`,
   (api) => api.orgGroups.addMembers,
 )
 
 export const groupRemove = change(
   `
-Removes members from a group, by the ids of their accounts (acc_…); they stay in the organisation. When one is no member of the
-organisation, nobody is removed.`,
+Removes members from a group, by the ids of their accounts (acc_…); they stay in the organisation. If one id is not a member of the
+organisation, none is removed.`,
   (api) => api.orgGroups.removeMembers,
 )

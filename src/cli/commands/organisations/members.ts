@@ -109,15 +109,15 @@ const MOST_ARGUMENTS = 10_000
 export const orgInvite: Command = {
   usage: 'ADDRESS… | --file FILE|- [--role member|admin|owner] [--json]',
   help: `
-Invites addresses to the organisation that this device acts in. Whoever signs in with one is a member from then on; an account that
-has proven it already is one when its session is renewed, within an hour and a quarter, or by "countersignd org activate". Owners and
+Invites addresses to the organisation that this device acts in. A person who signs in with one becomes a member; an account that
+has already proven it becomes one when its session is renewed, within 75 minutes, or by "countersignd org activate". Owners and
 admins may.
 
   --file FILE   with one address a line; - reads them from a pipe
-  --role ROLE   member (unless told), admin or owner; only an owner may invite owners
+  --role ROLE   member (the default), admin or owner; only an owner may invite owners
 
-Each address is judged alone: what is wrong with one keeps no other back. Giving it again invites nobody twice, and gives whoever
-is invited or a member a wider role, never a narrower one. Exits with 1 when an address was refused.`,
+Each address is handled separately: a wrong one does not stop the others. A second run invites no one twice. It gives a person who
+is invited or a member a wider role, never a narrower one. Exits with 1 if an address was refused.`,
   options: { file: { type: 'string' }, role: { type: 'string' } },
   args: [0, MOST_ARGUMENTS],
   async run({ args, options, io, withApi, print, say }) {
@@ -186,8 +186,8 @@ const move = (of: {
 
 export const orgActivate = move({
   help: `
-Lets a suspended member act in the organisation again, or makes a member of an invited address that an account has proven. ID is that
-of the account, or of the invited address. One that was held back and that nobody has proven is invited again.`,
+Ends the suspension of a member, or makes a member of an invited address that an account has proven. ID is that
+of the account, or of the invited address. A suspended address that no account has proven is invited again.`,
   work: (api, id) => api.orgMembers.activate({ id }),
   told: (name, { state }) =>
     `${name} is ${state === 'invited' ? 'invited again' : 'an active member'}.`,
@@ -195,9 +195,9 @@ of the account, or of the invited address. One that was held back and that nobod
 
 export const orgSuspend = move({
   help: `
-Suspends a member: the organisation is as if they were not in it, until "countersignd org activate". Nothing of a person's own account
-changes; the tokens and sessions of a machine account are refused. An invitation is held back: nobody joins by it. Owners and admins
-may, and anybody may suspend themselves, which is how one leaves. The last active owner stays.`,
+Suspends a member: they have no access to the organisation until "countersignd org activate". Nothing of a person's own account
+changes; the tokens and sessions of a machine account are refused. A suspended invitation cannot be used to join. Owners and admins
+may. Each member may suspend themselves: this is how to leave. The last active owner stays.`,
   work: (api, id) => api.orgMembers.suspend({ id }),
   told: (name, { user_id }) =>
     user_id === null ? `The invitation of ${name} is held back.` : `${name} is suspended.`,

@@ -9,7 +9,7 @@ interface Whose {
 }
 
 const nobody = () =>
-  new AppError('not_signed_in', 'Nobody is signed in here, so there is no account to delete.')
+  new AppError('not_signed_in', 'This device is not signed in, so there is no account to delete.')
 
 /**
  * Returns the account of the chosen token.
@@ -43,7 +43,7 @@ const confirm = ({ io }: Invocation, { id, email }: Whose): Promise<void> =>
     const name = shown(email ?? id)
     io.stderr.write(
       `You delete the account ${name} with everything in it: its connections, guest codes, stamps, open links, logs and exports, on all its ` +
-        'devices, and all API tokens of this one. Nothing brings it back, no code by mail and nobody who runs the server. Others keep their ' +
+        'devices, and all API tokens of this one. Nothing can restore it, neither a code by mail nor the operator of the server. Others keep their ' +
         'connections, without you.\n',
     )
     const typed = await prompt.ask(`Type "${name}" to delete it: `)

@@ -176,11 +176,11 @@ Six times in 7 days are the most.`,
 export const deviceRevoke: Command = {
   usage: 'ID [--json]',
   help: `
-Revokes a device: its sessions end, and nothing is sealed to it any more. One that awaits approval is turned away. To revoke the
-device you are at, use "countersignd logout".
+Revokes a device: its sessions end, and nothing more is encrypted to it. A device that awaits approval is rejected. To revoke the
+device that you are using, use "countersignd logout".
 
-Whoever had this device's secrets keeps what it knew, so every connection gets a new secret at once; what fails now, the next sync does.
-Until then the words of those connections are not checked here. Where the device set the recovery key in force, a notice says what
+A thief may have the secrets of that device, so every connection gets a new secret at once. The next sync repeats what fails now.
+Until then the words of those connections are not checked here. If the device set the current recovery key, a notice shows what
 to do: a revocation does not end that key.`,
   args: [1, 1],
   async run({ io, args: [id = ''], withApi, print, say }) {

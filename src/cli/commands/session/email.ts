@@ -27,11 +27,11 @@ export const emailList: Command = {
 export const emailAdd: Command = {
   usage: 'ADDRESS [--json]',
   help: `
-Adds an e-mail address to the account: a link is mailed there, and whoever reads it opens the link and confirms. From then on a code
+Adds an e-mail address to the account: a link is mailed there; open it and confirm. From then on a code
 that is mailed there signs in to the account, and invitations to the address reach it.
 
-Added once more, it is mailed another link, and the one before is over. At most three such mails an hour go to one address, whoever has
-them sent: beyond that none is, and the newest link that came still counts.`,
+A second run mails another link, and the one before ends. At most three such mails an hour go to one address, from all accounts
+together. After that none is sent, and the newest link stays valid.`,
   args: [1, 1],
   async run({ args: [address = ''], withApi, print, say }) {
     const made = await withApi((api) => api.emails.create({ body: { address } }))

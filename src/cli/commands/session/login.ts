@@ -46,7 +46,7 @@ export function isMachine({ options }: Invocation): boolean {
   }
   if (keyFile !== undefined) throw new UsageError('--key-file goes with --machine.')
   if (email === undefined)
-    throw new UsageError('--email says whose account it is; give one, or --machine.')
+    throw new UsageError('--email is missing: the address of the account; or give --machine.')
   return false
 }
 
@@ -60,21 +60,21 @@ export const SIGN_IN_OPTIONS = {
 export const loginCommand: Command = {
   usage: '--email ADDRESS [--new-code] | --machine [--key-file FILE] [--json]',
   help: `
-Signs this device in to the account server that SVC_BACKEND_URL names. Interrupted, it goes on where it was when it is run
+Signs this device in to the account server of SVC_BACKEND_URL. After an interruption it continues when it is run
 again.
 
   --email ADDRESS   have a code sent there, and type it; without a terminal it is read from standard input
-  --new-code        have a new code sent, although one that was sent before is still good
+  --new-code        have a new code sent, even if an earlier one is still valid
   --machine         sign in as a machine account, by its key
   --key-file FILE   the key that "countersignd machine create" wrote, mode 0600; without it, the systemd credential
                     countersign-machine-key
 
-A device that is signed in, but whose session the account server takes no more, gets a new one by a code and keeps its keys.
+If the account server rejects the session of a signed-in device, the device gets a new session by a code and keeps its keys.
 
 The first device of an account is signed in at once. A further one waits, at most 15 minutes, until "countersignd device approve"
 runs on a device that is signed in. Then it shows four words, to be typed there, and asks for the four words that one shows; until
-then it may only read. Both checks are what keeps a dishonest account server out: do not skip the reading. Interrupted, it begins
-again with other words; five attempts in 24 hours are the most.`,
+then it may only read. These two checks keep a dishonest account server out: compare the words carefully. After an interruption it begins
+again with other words; at most five attempts in 24 hours are possible.`,
   options: SIGN_IN_OPTIONS,
   args: [0, 0],
   run: (invocation) => withPrompt(invocation.io, (prompt) => signIn(invocation, prompt, null)),

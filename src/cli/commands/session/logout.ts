@@ -27,13 +27,13 @@ const leave = ({ io, options, withApi }: Invocation): Promise<void> =>
 export const logoutCommand: Command = {
   usage: '[--last-device] [--forget] [--json]',
   help: `
-Revokes this device in the account's key log and forgets what it holds: its keys, its secrets, its connections. The account
-server must be reached for that; while it is away, or takes the session of this device no more, nothing changes. API tokens of
+Revokes this device in the account's key log and deletes its keys, its secrets and its connections. The account
+server must be reachable for that; if it is not, or if it rejects the session of this device, nothing changes. API tokens of
 this machine's user stay.
 
-  --last-device   also when it is the last device of the account, which only "countersignd reset" brings back
-  --forget        also when the account server cannot be told: this device's keys are gone then, and where it was not revoked,
-                  it must be revoked from another device. It also gives up a sign-in that was begun and not finished, with
+  --last-device   also if it is the last device of the account; then only "countersignd reset" restores access
+  --forget        also if the account server cannot be reached: this device's keys are deleted then, and if it was not revoked,
+                  it must be revoked from another device. It also cancels an unfinished sign-in, with
                   the keys that were made for it`,
   options: { 'last-device': { type: 'boolean' }, forget: { type: 'boolean' } },
   args: [0, 0],

@@ -64,11 +64,11 @@ export const machineCreate: Command = {
   usage: '--org ID|NAME --name NAME --key-file FILE [--json]',
   help: `
 Creates a machine account of an organisation of yours, for a headless daemon or for API tokens. Its key is made here and written to
-FILE, mode 0600, which must not be there yet; only the public half is sent. Without the file nobody can sign in as it.
-When the server's answer was lost, the key stays in FILE: the same command again finishes, and makes no second account.
+FILE, mode 0600, which must not exist; only the public half is sent. Without the file no one can sign in as the machine.
+If the server's response was lost, the key stays in FILE: run the same command again. It makes no second account.
 
-  --org ID|NAME     the organisation, one that you own or administer; where several have one name, its id
-  --name NAME       what the machine is called
+  --org ID|NAME     the organisation, one that you own or administer; the id if several have the same name
+  --name NAME       the name of the machine
   --key-file FILE   where its key is written
 
 Then, on the machine it is for: "countersignd login --machine --key-file FILE", or "countersignd machine token --key-file FILE".`,
@@ -83,10 +83,9 @@ Then, on the machine it is for: "countersignd login --machine --key-file FILE", 
     const { org, name, 'key-file': file } = options
     if (org === undefined)
       throw new UsageError('--org names the organisation; give its id or name.')
-    if (name === undefined)
-      throw new UsageError('--name says what the machine is called; give one.')
+    if (name === undefined) throw new UsageError('--name is missing: the name of the machine.')
     if (file === undefined || file === '')
-      throw new UsageError('--key-file says where its key is written; give one.')
+      throw new UsageError('--key-file is missing: the new file for the key.')
     const path = String(file)
     requireFolder(path)
     const left = leftKey(path)
@@ -100,6 +99,6 @@ Then, on the machine it is for: "countersignd login --machine --key-file FILE", 
     // answer.
     completeKeyFile(path, { ...key, machine, token_endpoint, name: of.name })
     print(made, `${machine}  ${shown(made.name)}`)
-    say(`Wrote its key to ${path}. Whoever reads that file is this machine.`)
+    say(`Wrote its key to ${path}. Every reader of that file can act as this machine.`)
   },
 }

@@ -116,10 +116,7 @@ async function enrolled(asking: Asking, prompt: Prompt, { email, reset }: ByMail
 }
 
 const notYet = () =>
-  new AppError(
-    'invalid_state',
-    'Not signed in: nobody is here any more. Run the same command again.',
-  )
+  new AppError('invalid_state', 'Not signed in: the input ended. Run the same command again.')
 
 /**
  * Syncs once: a daemon does so itself, and before the first sync no verification is conclusive.

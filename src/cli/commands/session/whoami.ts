@@ -110,9 +110,9 @@ function lines(of: Awaited<ReturnType<typeof seen>>['answer']): string[] {
 export const whoamiCommand: Command = {
   usage: '[--json]',
   help: `
-Shows the account, this device, the account server, and whether the device is signed in. While "countersignd login" has this device
-approved, the four words to type on the other one. While the account server is away, what this device knows itself. Exits with 1
-then, and while nobody is signed in.`,
+Shows the account, this device, the account server, and whether the device is signed in. During "countersignd login" it shows
+the four words to type on the other device. If the account server cannot be reached, it shows what this device has stored. Exits with 1
+then, and if the device is not signed in.`,
   args: [0, 0],
   async run({ io, withApi, print, say }) {
     const { answer, silent } = await withApi(seen)
