@@ -7,7 +7,7 @@ export const deletion = {
   read: {
     method: 'GET',
     path: '/device/v1/deletion',
-    summary: 'Tell that the account may be deleted now; 409 says what stands in the way',
+    summary: 'Check whether the account may be deleted now; 409 names the obstacle',
     by: 'account',
     reply: v.object({ account: id('acc_') }),
   },

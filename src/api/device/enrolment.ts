@@ -77,7 +77,7 @@ export const signIns = {
     method: 'POST',
     path: '/device/v1/sign-ins/account',
     summary:
-      'Tell which account a code or an assertion opens; the code stays valid, the assertion is used up',
+      'Get the account of a code or an assertion; the code stays valid, the assertion is used up',
     by: 'account',
     limit: LIMIT,
     repeats: true,

@@ -25,7 +25,9 @@ export const deviceGuestCodes = {
       'Mail the link of a guest code: the one case in which its secret passes through the server',
     by: 'account',
     body: v.strictObject({
-      to: v.optional(v.pipe(email, v.description('Its external member’s address unless told.'))),
+      to: v.optional(
+        v.pipe(email, v.description('By default the address of its external member.')),
+      ),
       secret: v.pipe(
         v.string(),
         v.regex(/^[\w-]{43}$/, 'Expected 32 bytes in base64url.'),

@@ -98,7 +98,10 @@ export const rosters = {
         v.pipe(Fork, v.description('Of the connection that the entry replaces, if it does.')),
       ),
       preset_id: v.optional(
-        v.pipe(v.nullable(id('pre_')), v.description('The default unless told; null for none.')),
+        v.pipe(
+          v.nullable(id('pre_')),
+          v.description('By default the default preset; null for none.'),
+        ),
       ),
       open_link_request: v.optional(
         v.pipe(

@@ -72,7 +72,7 @@ export const bearer = {
   read: {
     method: 'GET',
     path: '/device/v1/token',
-    summary: 'Tell whose the token is that asks, and what it may do',
+    summary: 'Get the owner and the rights of the token of the request',
     by: 'account',
     reply: v.object({
       account_id: holderId,

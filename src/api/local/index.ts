@@ -86,7 +86,7 @@ export const local = {
     read: {
       method: 'GET',
       path: '/local/v1/sign-in',
-      summary: 'Tell who is signed in here',
+      summary: 'Get the account that is signed in here',
       by: 'daemon',
       reply: SignIn,
     },
@@ -101,7 +101,7 @@ export const local = {
     planReset: {
       method: 'POST',
       path: '/local/v1/sign-in/reset-plan',
-      summary: 'Tell what a reset would sign, for the recovery key to vouch for it; posts nothing',
+      summary: 'Get the entry that a reset would sign, for the recovery key; posts nothing',
       by: 'daemon',
       body: v.strictObject({
         by: v.union([v.strictObject({ code: Code }), v.strictObject({ key: MachineKey })]),
@@ -167,7 +167,7 @@ export const local = {
           v.pipe(
             v.boolean(),
             v.description(
-              'Also when the account server cannot be told: it is gone, or takes the session no more. ' +
+              'Also if the account server cannot be reached or rejects the session. ' +
                 'And drop what was made for a sign-in that was not finished.',
             ),
           ),

@@ -41,7 +41,7 @@ export const recovery = {
   read: {
     method: 'GET',
     path: '/local/v1/recovery-key',
-    summary: 'Tell which recovery key is in force',
+    summary: 'Get the current recovery key',
     by: 'daemon',
     reply: RecoveryKey,
   },
@@ -66,7 +66,7 @@ export const recovery = {
     summary: 'Note that the person set the recovery key of which this device has a notice',
     by: 'daemon',
     reply: v.object({
-      dismissed: v.pipe(v.nullable(v.string()), v.description('What the notice said, or null.')),
+      dismissed: v.pipe(v.nullable(v.string()), v.description('The text of the notice, or null.')),
     }),
   },
 } as const satisfies Routes

@@ -91,7 +91,7 @@ export const NEEDS: Readonly<Record<string, string>> = {
 export const ADDRESS = 'http://127.0.0.1:19821'
 
 const ABOUT =
-  'The account of this machine over loopback HTTP: three spoken words that prove who is on the line, and stamps that anybody can check.'
+  'The account of this machine over loopback HTTP: three spoken words that prove who is on the line, and stamps that everyone can check.'
 
 /** The beginning of every document of the daemon. */
 export const FRAME = {

@@ -18,12 +18,12 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
   },
   invalid_json: {
     meaning:
-      'The body is not JSON in UTF-8, is nested too deeply, or gives a name twice. The message says where.',
+      'The body is not JSON in UTF-8, is nested too deeply, or has a name twice. The message names the place.',
     remedy: 'Check quotes, commas and the encoding; let a library write it.',
   },
   invalid_request: atOauth(
     'A parameter of the form is missing, given twice or not understood.',
-    'Send the form as RFC 7523 says; `error_description` names the parameter.',
+    'Send the form of RFC 7523; `error_description` names the parameter.',
   ),
   invalid_scope: atOauth('No such scope.', 'Ask for `read`, `write` or `full`.'),
   unsupported_grant_type: atOauth(
@@ -39,7 +39,7 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
     'Check the machine’s key file, the clock, and that the account server has its public address in `SVC_PUBLIC_URL`.',
   ),
   invalid_token: {
-    meaning: 'The token is unknown, expired or revoked. Which one is not told.',
+    meaning: 'The token is unknown, expired or revoked. The answer does not distinguish these.',
     remedy: 'Create another one; `GET /api/v1/api-tokens` lists those that are good.',
   },
   forbidden: {
@@ -52,7 +52,7 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
     remedy: 'Use the address that the daemon prints when it starts; the message lists all of them.',
   },
   insufficient_scope: {
-    meaning: 'The token’s scope is too narrow. `required_scope` says what is needed.',
+    meaning: 'The token’s scope is too narrow. `required_scope` names the needed one.',
     remedy: 'Use a token of that scope. Nothing was done.',
   },
   origin_not_allowed: {
@@ -69,7 +69,7 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
     remedy: 'Check the spelling against this document; paths have no slash at the end.',
   },
   not_found: {
-    meaning: 'Nothing of yours has this id. What is not yours is not told from what is not there.',
+    meaning: 'Nothing of yours has this id. The answer is the same for things of others.',
     remedy: 'List the group again. After a `DELETE` this is the answer of its repetition.',
   },
   method_not_allowed: {
@@ -82,11 +82,11 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
   },
   conflict: {
     meaning:
-      'It collides with what is there: a name that is taken, a limit, somebody who was faster.',
-    remedy: 'The message says with what. Read again, then decide.',
+      'It collides with the stored state: a name that is taken, a limit, a concurrent change.',
+    remedy: 'The message names the conflict. Read again, then decide.',
   },
   export_not_ready: {
-    meaning: 'The export is still being built, or failed. `state` says which.',
+    meaning: 'The export is still being built, or failed: see `state`.',
     remedy: 'Ask for the export until it is `ready`; ask for a new one where it is `failed`.',
   },
   no_active_organisation: {
@@ -99,7 +99,7 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
   },
   invalid_state: {
     meaning: 'What it is about is in a `state` that does not allow this.',
-    remedy: '`state` and the message say what has to happen before. Repeating alone does not help.',
+    remedy: '`state` and the message name the missing step. Repeating alone does not help.',
   },
   no_device: {
     meaning:
@@ -107,7 +107,7 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
     remedy: 'Ask with a token of a daemon that is signed in and approved.',
   },
   not_signed_in: {
-    meaning: 'Nobody is signed in at this daemon.',
+    meaning: 'This daemon is not signed in.',
     remedy: 'Run `countersignd login`.',
   },
   secret_unavailable: {
@@ -116,7 +116,7 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
       'Sync there, then here (`POST /api/v1/sync`), or ask the device that the message names.',
   },
   payload_too_large: {
-    meaning: 'The body is larger than the route takes. The message says how much that is.',
+    meaning: 'The body is larger than the route accepts. The message names the limit.',
     remedy: 'Send less; a large content is stamped by its `sha256`.',
   },
   unsupported_media_type: {
@@ -124,7 +124,7 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
     remedy: 'Send `Content-Type: application/json` and no `Content-Encoding`.',
   },
   expectation_failed: {
-    meaning: 'The `Expect` header asks for what nobody promises here.',
+    meaning: 'The `Expect` header asks for something that this server does not support.',
     remedy: 'Leave it out, or send `100-continue`.',
   },
   idempotency_mismatch: {
@@ -133,11 +133,11 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
   },
   too_long: {
     meaning: 'The purpose of a challenge has more than 64 letters and digits.',
-    remedy: 'Shorten it on both sides: name the amount and the receiver, say.',
+    remedy: 'Shorten it on both sides: for example to the amount and the receiver.',
   },
   unknown_word: {
     meaning: '`word` is not on the list of words, so nothing was checked.',
-    remedy: 'Ask again for what was said; `suggestions` has words that sound or look like it.',
+    remedy: 'Ask for the words again; `suggestions` has words that sound or look like it.',
   },
   validation_failed: {
     meaning: 'The request does not fit its schema. `issues` lists each fault by its path.',
@@ -146,11 +146,11 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
   word_count: {
     meaning:
       'Three words are wanted, or one for a challenge; `found` were given. Nothing was checked.',
-    remedy: 'Send the words, in the order in which they were said.',
+    remedy: 'Send the words in the spoken order.',
   },
   rate_limited: {
     meaning: 'Too many tries in a time.',
-    remedy: 'Wait as many seconds as `Retry-After` says.',
+    remedy: 'Wait for the seconds of `Retry-After`.',
   },
   headers_too_large: {
     meaning: 'The headers are larger than 16 KiB.',
@@ -173,8 +173,8 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
     remedy: 'Unlock it by logging in to the desktop, then try again.',
   },
   shutting_down: {
-    meaning: 'The daemon was told to stop: it finishes what runs and takes nothing new.',
-    remedy: 'Try again when it runs again, as `Retry-After` says.',
+    meaning: 'The daemon is stopping: it finishes running requests and accepts no new ones.',
+    remedy: 'Try again after the seconds of `Retry-After`.',
   },
   backend_timeout: {
     meaning: 'The account server did not answer in time. Whether it did what was asked is open.',

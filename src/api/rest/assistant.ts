@@ -15,7 +15,7 @@ export const chat = {
     summary: 'Take one turn of the assistant conversation',
     by: 'account',
     body: v.strictObject({
-      message: v.pipe(Message, v.description('What you say or ask.')),
+      message: v.pipe(Message, v.description('Your question or message.')),
       conversation_id: v.optional(
         v.pipe(
           v.nullable(id('cnv_')),
@@ -54,7 +54,7 @@ export const feedback = {
     summary: 'Send feedback to the team',
     by: 'account',
     body: v.strictObject({
-      message: v.pipe(Message, v.description('What you have to say.')),
+      message: v.pipe(Message, v.description('Your feedback.')),
       category: v.optional(
         v.pipe(
           v.nullable(v.picklist(['problem', 'idea', 'question', 'praise', 'other'])),

@@ -38,7 +38,7 @@ export const Invitees = v.optional(
   v.pipe(
     v.array(Invitee),
     v.maxLength(MOST_MEMBERS - 1, `A connection has at most ${MOST_MEMBERS} members.`),
-    v.description('Whom to invite, each by "email" or by "user_id".'),
+    v.description('The people to invite, each by "email" or by "user_id".'),
   ),
   [],
 )
@@ -74,7 +74,7 @@ export const Connection = named(
     state: v.pipe(
       v.picklist(STATES),
       v.description(
-        'pending until a second member is active. ended: its owner ended it for everybody; its words prove nothing, delete it.',
+        'pending until a second member is active. ended: its owner ended it for all; its words prove nothing, delete it.',
       ),
     ),
     favorite: v.boolean(),
@@ -122,7 +122,7 @@ export const Code = named(
     valid_from: Time,
     valid_until: Time,
     listener: v.optional(
-      v.pipe(id('acc_'), v.description('With a challenge: the one whom the words are for.')),
+      v.pipe(id('acc_'), v.description('With a challenge: the listener of the words.')),
     ),
     listener_name: v.optional(
       v.pipe(v.string(), v.description('Their name. Show it as `name_source` requires.')),
@@ -140,7 +140,7 @@ const Asked = v.strictObject({
     v.pipe(
       v.string(),
       v.maxLength(64),
-      v.description('The word that the listener says: the answer is words for them alone.'),
+      v.description('The word of the listener: the answer has words for them alone.'),
     ),
   ),
   purpose: v.optional(PurposeText),
@@ -160,7 +160,7 @@ const OwnName = v.pipe(
 )
 const Favorite = v.pipe(
   v.boolean(),
-  v.description('Whether it is one of your favourites; nobody else sees it.'),
+  v.description('Whether it is one of your favourites; others do not see it.'),
 )
 
 export const connections = {
@@ -190,7 +190,10 @@ export const connections = {
       name: OwnName,
       invite: Invitees,
       preset_id: v.optional(
-        v.pipe(v.nullable(id('pre_')), v.description('The default unless told; null for none.')),
+        v.pipe(
+          v.nullable(id('pre_')),
+          v.description('By default the default preset; null for none.'),
+        ),
       ),
       words: v.optional(
         v.pipe(

@@ -13,7 +13,7 @@ export const MOST_OPEN = 20
 export const FourWords = v.pipe(
   v.string(),
   v.maxLength(200),
-  v.description('Four words as the inviter said them, in any spelling of spaces and case.'),
+  v.description('The four words of the inviter, in any spelling of spaces and case.'),
 )
 
 /** The words for one invitation, as shown once. */

@@ -37,9 +37,7 @@ export const GuestCode = named(
     external_member_id: v.nullable(v.string()),
     external_member: v.pipe(
       v.nullable(ExternalMemberName),
-      v.description(
-        'The external member whom it is for; null for none, and once they are deleted.',
-      ),
+      v.description('The external member who gets it; null for none, and after they are deleted.'),
     ),
     last_opened_at: v.pipe(v.nullable(Time), v.description('When the guest last opened the page.')),
     secret_here: v.pipe(v.boolean(), v.description('Whether this device holds the secret.')),
@@ -82,21 +80,21 @@ export const guestCodes = {
     summary: 'Create a guest code',
     by: 'daemon',
     body: v.strictObject({
-      label: v.pipe(GuestLabel, v.description('Whom it is for, as your list shows it.')),
+      label: v.pipe(GuestLabel, v.description('The name of the guest in your list.')),
       expires_in: v.optional(
         v.pipe(
           v.number(),
           v.integer(),
           v.minValue(60),
           v.maxValue(LONGEST_S),
-          v.description('Lifetime in seconds; a week unless told.'),
+          v.description('Lifetime in seconds; by default a week.'),
         ),
         604_800,
       ),
       external_member_id: v.optional(
         v.pipe(
           v.nullable(id('ext_')),
-          v.description('The external member whom it is for; it is revoked with them.'),
+          v.description('The external member who gets it; it is revoked with them.'),
         ),
       ),
     }),
@@ -195,10 +193,7 @@ export const externalMembers = {
         ),
       ),
       note: v.optional(
-        v.pipe(
-          v.nullable(text(2000)),
-          v.description('What you note of them; nobody else sees it.'),
-        ),
+        v.pipe(v.nullable(text(2000)), v.description('Your note on them; others do not see it.')),
       ),
     }),
     reply: ExternalMember,

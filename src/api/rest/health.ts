@@ -16,7 +16,7 @@ export const health = {
     method: 'GET',
     path: '/api/v1/health',
     also: '/health',
-    summary: 'Tell whether the daemon is up',
+    summary: 'Check whether the daemon is up',
     by: 'daemon',
     reply: Health,
   },

@@ -6,10 +6,7 @@ import { NameMarks, NameSource } from './names.ts'
 
 /** One side of an invitation. */
 const Party = v.object({
-  user_id: v.pipe(
-    v.nullable(id('acc_')),
-    v.description('null for a mailbox: whether it has an account is told once it approves.'),
-  ),
+  user_id: v.pipe(v.nullable(id('acc_')), v.description('null for a mailbox, until it approves.')),
   display_name: v.nullable(v.string()),
   name_source: v.pipe(
     v.nullable(NameSource),

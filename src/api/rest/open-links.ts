@@ -15,7 +15,7 @@ export const OpenLink = named(
     slug: v.string(),
     title: v.string(),
     state: v.picklist(LINK_STATES),
-    url: v.pipe(v.string(), v.description('The page on which anybody may ask to connect.')),
+    url: v.pipe(v.string(), v.description('The page on which people ask to connect.')),
     pending_requests: Count,
     preset_id: v.nullable(v.string()),
     created_at: Time,
@@ -62,13 +62,13 @@ export const openLinks = {
     by: 'account',
     body: v.strictObject({
       title: v.optional(
-        v.pipe(Title, v.description('What its page says it is for; your name unless told.')),
+        v.pipe(Title, v.description('The purpose shown on its page; by default your name.')),
       ),
       slug: v.optional(
         v.pipe(
           Slug,
           v.description(
-            'The end of its address: 3 to 40 of a-z, 0-9 and -; one is proposed unless told.',
+            'The end of its address: 3 to 40 of a-z, 0-9 and -; by default a random one.',
           ),
         ),
       ),

@@ -41,7 +41,9 @@ export const OrgMember = named(
     user_id: v.nullable(holderId),
     email: v.pipe(
       v.nullable(v.string()),
-      v.description('The address that was invited; of whoever came without, the primary one.'),
+      v.description(
+        'The invited address; the primary one of a member who joined without an invitation.',
+      ),
     ),
     display_name: v.nullable(v.string()),
     kind: v.picklist(['person', 'machine']),
@@ -260,12 +262,12 @@ const Window = v.pipe(
   v.integer(),
   v.minValue(1),
   v.maxValue(43_200),
-  v.description('How long the window is; having fired, it says nothing for as long.'),
+  v.description('The length of the window; the rule fires once in it.'),
 )
 const Notify = v.pipe(
   v.array(id('acc_')),
   v.maxLength(100, 'Give at most 100 members.'),
-  v.description('Members who are told when it fires.'),
+  v.description('Members who get a notification when it fires.'),
 )
 
 export const OrgAlert = named(
@@ -336,7 +338,7 @@ export const orgAlerts = {
 
 const Actor = v.pipe(
   v.nullable(v.object({ user_id: holderId, display_name: v.string() })),
-  v.description('null for nobody, or somebody whose account is deleted.'),
+  v.description('null for none, or for a deleted account.'),
 )
 
 export const OrgActivity = named(
@@ -353,9 +355,9 @@ export const OrgActivity = named(
 export type OrgActivity = v.InferOutput<typeof OrgActivity>
 
 const from = v.optional(
-  v.pipe(Day, v.description('The first day, in UTC; 29 days before the last unless told.')),
+  v.pipe(Day, v.description('The first day, in UTC; by default 29 days before the last.')),
 )
-const to = v.optional(v.pipe(Day, v.description('The last day, in UTC; today unless told.')))
+const to = v.optional(v.pipe(Day, v.description('The last day, in UTC; by default today.')))
 
 const Days = {
   from: v.pipe(Time, v.description('The beginning of the first day.')),

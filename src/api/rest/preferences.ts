@@ -15,9 +15,7 @@ const entries = {
   ),
   public_code: v.pipe(
     v.boolean(),
-    v.description(
-      'Whether strangers may ask the account server whose words the public code’s are.',
-    ),
+    v.description('Whether others can look up the words of the public code at the account server.'),
   ),
   email_notifications: v.pipe(
     v.boolean(),

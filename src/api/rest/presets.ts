@@ -6,7 +6,7 @@ import { TagIds } from './tags.ts'
 const PresetName = v.pipe(name(100), v.description('What you call it.'))
 const InviteMessage = v.pipe(
   text(1000),
-  v.description('What you write to whom you invite: in the mail and in the invitation.'),
+  v.description('Your text to the invited people: in the mail and in the invitation.'),
 )
 
 /** Thirty days, in seconds. */

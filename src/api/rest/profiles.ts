@@ -77,9 +77,7 @@ export const profile = {
       handle: v.optional(
         v.pipe(
           v.nullable(Slug),
-          v.description(
-            'A short name that nobody else has: 3 to 40 of a-z, 0-9 and -; null for none.',
-          ),
+          v.description('A unique short name: 3 to 40 of a-z, 0-9 and -; null for none.'),
         ),
       ),
       headline: v.optional(

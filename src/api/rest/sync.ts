@@ -36,7 +36,7 @@ export const sync = {
   run: {
     method: 'POST',
     path: '/api/v1/sync',
-    summary: 'Sync now and tell what it did',
+    summary: 'Sync now and get the result',
     by: 'daemon',
     reply: named('Synced', v.object({ last_sync: SyncReport })),
     repeats: true,

@@ -6,7 +6,7 @@ import { SignedName, namedEntries } from './names.ts'
 const Note = v.nullable(text(2000))
 const OwnNote = v.pipe(
   Note,
-  v.description('What you note of them; nobody else sees it. null for none.'),
+  v.description('Your note on them; others do not see it. null for none.'),
 )
 const Count = v.pipe(v.number(), v.integer())
 

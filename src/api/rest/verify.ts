@@ -41,7 +41,7 @@ const Identified = v.object({
   external_member: v.optional(
     v.pipe(
       v.nullable(ExternalMemberName),
-      v.description('Of a guest: the external member whom the code is for; null for none.'),
+      v.description('Of a guest: the external member of the code; null for none.'),
     ),
   ),
   member_id: v.optional(id('acc_')),
@@ -95,7 +95,7 @@ export const Verification = named(
     conclusive: v.pipe(
       v.boolean(),
       v.description(
-        'false: something could not be checked. Do not report "not verified" then. Whether a match can be relied on, its own `conclusive` says.',
+        'false: something could not be checked. Do not report "not verified" then. The `conclusive` of a match shows whether it can be relied on.',
       ),
     ),
     replayed: v.boolean(),
@@ -160,7 +160,7 @@ export const PublicVerification = named(
     conclusive: v.pipe(
       v.boolean(),
       v.description(
-        'false: this device could not check everything, or the words are somebody’s and prove nothing. Do not report "nobody" then, where nobody was found.',
+        'false: this device could not check everything, or the words belong to an account and prove nothing. Do not report "no one found" then.',
       ),
     ),
     replayed: v.pipe(
@@ -202,7 +202,7 @@ export const LoggedMatch = named(
     user_id: v.optional(
       v.pipe(
         id('acc_'),
-        v.description('The account whose public code it is, or that signed the stamp.'),
+        v.description('The account of the public code, or the signer of the stamp.'),
       ),
     ),
     verification_url: v.optional(v.pipe(v.string(), v.description('Where a stamp is checked.'))),
@@ -228,7 +228,7 @@ export const VerificationEntry = named(
     outcome: v.pipe(
       v.picklist(['verified', 'not_verified', 'inconclusive', 'echo']),
       v.description(
-        'Of a public look-up: verified where one account was found, not_verified for nobody, inconclusive for several or a stamp.',
+        'Of a public look-up: verified for one account, not_verified for none, inconclusive for several or a stamp.',
       ),
     ),
     matches: v.array(LoggedMatch),
@@ -278,7 +278,7 @@ export const verify = {
   public: {
     method: 'POST',
     path: '/api/v1/verify/public',
-    summary: 'Ask the account server whose three words these are',
+    summary: 'Look up three words at the account server',
     by: 'daemon',
     body: v.strictObject({ words: Words }),
     reply: PublicVerification,

@@ -32,14 +32,14 @@ export const site = {
     read: {
       method: 'GET',
       path: '/health',
-      summary: 'Tell whether the account server is up',
+      summary: 'Check whether the account server is up',
       by: 'account',
       reply: Health,
     },
     ready: {
       method: 'GET',
       path: '/health/ready',
-      summary: 'Tell whether the account server reaches its database; 503 while it does not',
+      summary: 'Check whether the account server reaches its database; 503 if it does not',
       by: 'account',
       reply: Health,
     },
@@ -80,7 +80,7 @@ export const site = {
     read: {
       method: 'GET',
       path: '/o/{slug}',
-      summary: 'The page of an open link: a form by which anybody asks to connect',
+      summary: 'The page of an open link: a form to ask to connect',
       by: 'account',
       media: html,
     },

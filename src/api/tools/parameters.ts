@@ -15,7 +15,7 @@ type Before<P, Done extends string = ''> = P extends `${infer Start}/{${infer Na
 
 /** The path parameters, by the path before them. */
 export const IN_PATH: Readonly<Record<Before<Paths>, string>> = {
-  '/api/v1/trust-cards': 'user_id of whom you follow (acc_…), from trust_cards_list.',
+  '/api/v1/trust-cards': 'user_id of a person you follow (acc_…), from trust_cards_list.',
   '/api/v1/connections': 'Id of a connection (con_…), from connections_list.',
   '/api/v1/connections/{id}/members':
     'Id of a member (acc_…, or inv_… of an invited mailbox), from connections_read; your own, from context_read, to leave.',
@@ -51,7 +51,7 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
     'Id of the member who gave the challenge (acc_…), from connections_read; needed among several.',
   preset_id: 'Id of a preset (pre_…), from presets_list. Left out: the default preset; null: none.',
   external_member_id:
-    'Id of the person without an account whom it is for (ext_…), from external_members_list.',
+    'Id of the person without an account who gets it (ext_…), from external_members_list.',
   tag_id: 'Id of a tag that the connections have (tag_…), from tags_list.',
   tag_ids: 'Ids of the tags that a connection begins with (tag_…), from tags_list.',
   organisation_id:
@@ -61,7 +61,7 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   member_ids:
     'Ids of active or suspended members of the organisation (acc_…), from org_members_list.',
   notify:
-    'Ids of the members who are told when it fires (acc_…), from org_members_list; given, it replaces the list.',
+    'Ids of the members who are notified when it fires (acc_…), from org_members_list; given, it replaces the list.',
   conversation_id:
     'To go on with a conversation: its id (cnv_…), as it came with an answer of chat_turn. Left out: a new one.',
   turn_id: 'Id of the answer (trn_…), as it came with it from chat_turn.',

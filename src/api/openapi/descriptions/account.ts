@@ -18,23 +18,23 @@ export const account: Descriptions<
   >
 > = {
   context: {
-    read: 'Whose token this is, a person’s or a machine’s, which organisations they are in, and which is active for this session.',
+    read: 'The account of the token, a person’s or a machine’s, its organisations, and the active one of this session.',
     activeOrg:
       'What follows under /api/v1/org/ acts in it. For this session alone: other devices keep theirs. A machine account acts for its organisation always.',
   },
   profile: {
-    read: 'With the public words of this minute, where the public code is on: say them to strangers, who check them with `POST /api/v1/verify/public`.',
+    read: 'With the public words of this minute if the public code is on: say them to people who are not connected to you. They check them with `POST /api/v1/verify/public`.',
     update:
       'Others see it at once; who follows you is shown that the name changed. A handle is given once over all accounts. What is left out stays.',
   },
   profiles: {
-    read: 'What anybody with an account may see: the name they gave themselves, which proves nothing. Follow them to have their keys judged.',
+    read: 'Visible to every account: the name that they claim, which proves nothing. Follow them to have changes of their keys checked.',
     keys: 'The keys that signatures and secrets of theirs go by, checked against their key log. A `kid` of a stamp is the `id` of one of them.',
   },
   preferences: {
     read: 'Those of the account, on all its devices.',
     update:
-      'Switching the public code on makes a secret on this device and lets strangers ask whose words those are; switched off and on again, it has a new one. What is left out stays.',
+      'Switching the public code on makes a secret on this device, and others can look up its words; switched off and on again, it has a new secret. Members that are left out stay.',
   },
   notifications: {
     list: 'The newest five hundred, and as many of those that strangers cause. `data` has the ids of what each is about.',
@@ -62,7 +62,7 @@ export const account: Descriptions<
       'Answers at once and builds in the background: ask for the list until it is `ready`. No secret is in it: they are on your devices, and that of the public code is left out.',
     clear: 'For good; links that were given for them lead nowhere.',
     download:
-      'Whoever has the link gets the file, without a token: keep it to yourself. The link ends with the token that asked for it. 409 `export_not_ready` before the export is `ready`.',
+      'The link opens the file without a token: keep it to yourself. The link ends with the token of this request. 409 `export_not_ready` before the export is `ready`.',
   },
   account: {
     delete:

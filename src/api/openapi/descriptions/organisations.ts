@@ -14,17 +14,17 @@ export const organisations: Descriptions<
   },
   orgMembers: {
     list: 'Any active member may: people and machines, invited, active and suspended, each with role and groups.',
-    read: 'Any active member may. The id is that of the account; of a mailbox that nobody has proven here yet, one that begins with `mem_`.',
+    read: 'Any active member may. The id is that of the account; for a mailbox that is not proven here yet, it begins with `mem_`.',
     activate:
-      'For owners and admins; an owner is activated by owners alone. Somebody who was suspended is back with role and groups. Doing it again changes nothing.',
+      'For owners and admins; an owner is activated by owners alone. A suspended member is back with role and groups. Doing it again changes nothing.',
     suspend:
       'For owners and admins, and for oneself: that is leaving. The organisation is gone from all their sessions until they are activated; a machine is refused altogether. The last owner stays.',
     bulkInvite:
-      'For owners and admins. Each address is judged by itself, `skipped` says why; the others get a mail, three an hour at most. Naming a member with a wider role gives them that role.',
+      'For owners and admins. Each address is handled separately, `skipped` has the reason; the others get a mail, three an hour at most. Naming a member with a wider role gives them that role.',
   },
   orgGroups: {
     list: 'Any active member may. Who is in a group stands in `group_ids` of the members.',
-    create: 'For owners and admins. It begins empty, and changes nobody’s rights.',
+    create: 'For owners and admins. It begins empty, and changes no rights.',
     update: 'For owners and admins. What is left out stays.',
     delete: 'For owners and admins. It cannot be undone: a new group begins empty.',
     addMembers:
@@ -33,15 +33,15 @@ export const organisations: Descriptions<
       'For owners and admins. All or none, as adding is; who is not in the group is passed over.',
   },
   orgAlerts: {
-    list: 'Any active member may. `last_fired_at` tells when a rule last found its event often enough.',
+    list: 'Any active member may. `last_fired_at` is the last time at which a rule fired.',
     create:
-      'For owners and admins. Those in `notify` get a notification and, unless they prefer otherwise, a mail; then it says nothing for as long as its window is.',
+      'For owners and admins. Those in `notify` get a notification and, unless they turned mails off, a mail; it fires once in a window.',
     update: 'For owners and admins. `enabled: false` rests it. What is left out stays.',
-    delete: 'For owners and admins. What it told before stays where it was told.',
+    delete: 'For owners and admins. Earlier notifications stay.',
   },
   orgActivity: {
     list: 'Any active member may. It names who did what and when, and never words, names of connections or what was stamped.',
-    summary: 'Any active member may. Counts whole days in UTC, thirty unless told, a year at most.',
+    summary: 'Any active member may. Counts whole days in UTC, by default thirty, a year at most.',
   },
   orgAnalytics: {
     dashboard: 'Any active member may. Over all time; machines count among the members too.',

@@ -53,12 +53,12 @@ export const account: Texts<
   preferences_update: {
     title: 'Change your preferences',
     description:
-      'Change language, time zone, mails, or the public code; what is left out stays. public_code true lets anybody look up whose your public words are; switched off and on it has a new secret. Name and handle: profile_update.',
+      'Change language, time zone, mails, or the public code; what is left out stays. public_code true lets others look up your public words; switched off and on it has a new secret. Name and handle: profile_update.',
   },
   notifications_list: {
     title: 'List notifications',
     description:
-      'What happened while nobody looked, newest first, with the ids it is about. Marks nothing as read: notifications_read does. What happened in an organisation: org_activity_list.',
+      'Notifications of this account, newest first, with the ids they are about. Marks nothing as read: notifications_read does. What happened in an organisation: org_activity_list.',
   },
   notifications_delete: {
     title: 'Delete notifications',
@@ -98,7 +98,7 @@ export const account: Texts<
   emails_create: {
     title: 'Add an email address of yours',
     description:
-      'Add an address to this account: a link is mailed there, and until it is followed the address is not verified. No tool removes it. An address gets three mails an hour. To invite somebody: members_add.',
+      'Add an address to this account: a link is mailed there, and until it is followed the address is not verified. No tool removes it. An address gets three mails an hour. To invite a person: members_add.',
   },
   exports_list: {
     title: 'List exports',
@@ -118,7 +118,7 @@ export const account: Texts<
   exports_download: {
     title: 'Get the link to an export',
     description:
-      'A link, good for five minutes, to the ZIP file of an export that is "ready". Whoever has the link has the data. Before that: 409 export_not_ready, look at exports_list.',
+      'A link, good for five minutes, to the ZIP file of an export that is "ready". The link opens the data without a token. Before that: 409 export_not_ready, look at exports_list.',
   },
   api_tokens_list: {
     title: 'List API tokens',
@@ -143,7 +143,7 @@ export const account: Texts<
   chat_rate: {
     title: 'Rate an answer of the assistant',
     description:
-      'Say whether an answer of chat_turn was good; again replaces the rating. Anything else for the operator: feedback_send.',
+      'Rate an answer of chat_turn; again replaces the rating. Anything else for the operator: feedback_send.',
   },
   feedback_send: {
     title: 'Send feedback to the operator',

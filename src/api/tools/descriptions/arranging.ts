@@ -10,7 +10,7 @@ export const arranging: Texts<'guestCodes' | 'externalMembers' | 'tags' | 'prese
   guest_codes_create: {
     title: 'Create a guest code',
     description:
-      'Give somebody without an account words for a while (a week unless told). Answers a link (url), shown only now, to hand over in private; nothing is sent: guest_codes_send mails it. With an account: connections_create.',
+      'Give a person without an account words for a while (by default a week). Answers a link (url), shown only now, to hand over in private; nothing is sent: guest_codes_send mails it. With an account: connections_create.',
   },
   guest_codes_delete: {
     title: 'Revoke a guest code',
@@ -20,7 +20,7 @@ export const arranging: Texts<'guestCodes' | 'externalMembers' | 'tags' | 'prese
   guest_codes_qr: {
     title: 'Show a guest code as a QR image',
     description:
-      'The link of an active guest code as a QR image, for the guest to scan. Whoever sees it has the link. Only on the device that made the code (secret_here), with scope write.',
+      'The link of an active guest code as a QR image, for the guest to scan. Everyone who sees it has the link. Only on the device that made the code (secret_here), with scope write.',
   },
   guest_codes_send: {
     title: 'Mail a guest code',
@@ -30,7 +30,7 @@ export const arranging: Texts<'guestCodes' | 'externalMembers' | 'tags' | 'prese
   external_members_list: {
     title: 'List people without an account',
     description:
-      'Address book of people without an account, for whom guest codes are made. Members of connections: connections_list; of the organisation: org_members_list.',
+      'Address book of people without an account, for guest codes. Members of connections: connections_list; of the organisation: org_members_list.',
   },
   external_members_create: {
     title: 'Keep a person without an account',
@@ -75,7 +75,7 @@ export const arranging: Texts<'guestCodes' | 'externalMembers' | 'tags' | 'prese
   presets_list: {
     title: 'List presets',
     description:
-      'What new connections may begin with: tags, favourite, message and lifetime of invitations; is_default tells which one is taken unless told.',
+      'What new connections may begin with: tags, favourite, message and lifetime of invitations; is_default marks the one used by default.',
   },
   presets_create: {
     title: 'Create a preset',
@@ -85,7 +85,7 @@ export const arranging: Texts<'guestCodes' | 'externalMembers' | 'tags' | 'prese
   presets_update: {
     title: 'Change a preset',
     description:
-      'Change the settings of a preset; what is left out stays. Connections made with it keep what they began with; their next invitations say what it says now.',
+      'Change the settings of a preset; what is left out stays. Connections made with it stay as they are; their next invitations use the changed preset.',
   },
   presets_delete: {
     title: 'Delete a preset',
@@ -95,11 +95,11 @@ export const arranging: Texts<'guestCodes' | 'externalMembers' | 'tags' | 'prese
   presets_set_default: {
     title: 'Make a preset the default',
     description:
-      'From now on new connections begin with this preset unless told; another default ceases to be one. Undo by presets_clear_default.',
+      'From now on new connections begin with this preset by default; it replaces another default. Undo by presets_clear_default.',
   },
   presets_clear_default: {
     title: 'Have no default preset',
     description:
-      'From now on new connections begin plain unless told; takes nothing, and no preset is deleted. Undo by presets_set_default.',
+      'From now on new connections begin without a preset by default; takes nothing, and no preset is deleted. Undo by presets_set_default.',
   },
 }

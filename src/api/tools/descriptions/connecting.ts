@@ -27,7 +27,7 @@ export const connecting: Texts<
   connections_delete: {
     title: 'Leave or end a connection',
     description:
-      'Leave a connection, or end it if nobody else is in it; the others are told and its secret is wiped here. Not undone: only a new invitation leads back. An only owner among others cannot leave. To remove somebody else: members_remove.',
+      'Leave a connection, or end it if it has no other members; the others are notified and its secret is wiped here. Not undone: only a new invitation leads back. An only owner among others cannot leave. To remove another: members_remove.',
   },
   connections_code: {
     title: 'Read your words to say now',
@@ -47,7 +47,7 @@ export const connecting: Texts<
   members_remove: {
     title: 'Remove a member from a connection',
     description:
-      'Take a member out of a connection that you own; with your own id, leave it. They are told, and the rest get a new secret. Not undone: only a new invitation leads back. Invited by email, not in yet: invitations_withdraw.',
+      'Take a member out of a connection that you own; with your own id, leave it. They are notified, and the rest get a new secret. Not undone: only a new invitation leads back. Invited by email, not in yet: invitations_withdraw.',
   },
   invitations_list: {
     title: 'List all invitations',
@@ -57,7 +57,7 @@ export const connecting: Texts<
   invitations_pending: {
     title: 'List invitations that await an answer',
     description:
-      'Invitations to connections that nobody answered yet: received, for invitations_approve or _decline, and sent, for invitations_withdraw. Requests by an open link: open_link_requests_list.',
+      'Unanswered invitations to connections: received, for invitations_approve or _decline, and sent, for invitations_withdraw. Requests by an open link: open_link_requests_list.',
   },
   invitations_approve: {
     title: 'Approve a received invitation',
@@ -67,7 +67,7 @@ export const connecting: Texts<
   invitations_decline: {
     title: 'Decline a received invitation',
     description:
-      'Refuse an invitation that you received; the inviter is told. Not undone: it takes another invitation. To take back one that you sent: invitations_withdraw.',
+      'Refuse an invitation that you received; the inviter is notified. Not undone: it takes another invitation. To take back one that you sent: invitations_withdraw.',
   },
   invitations_withdraw: {
     title: 'Withdraw a sent invitation',
@@ -82,17 +82,17 @@ export const connecting: Texts<
   open_links_list: {
     title: 'List open links',
     description:
-      'Your open links: pages at a public address on which anybody may ask to connect with you. Who asked: open_link_requests_list.',
+      'Your open links: pages at a public address on which people ask to connect with you. Who asked: open_link_requests_list.',
   },
   open_links_create: {
     title: 'Create an open link',
     description:
-      'Publish a page on which anybody may ask to connect with you; answers its url to hand out. Nobody is let in without open_link_requests_approve. To invite a person you can name: connections_create.',
+      'Publish a page on which people ask to connect with you; answers its url to hand out. No one joins without open_link_requests_approve. To invite a person you can name: connections_create.',
   },
   open_links_suggest: {
     title: 'Propose a free slug',
     description:
-      'A slug that nobody uses now, for open_links_create or open_links_slug. Creates and reserves nothing.',
+      'A slug that is free now, for open_links_create or open_links_slug. Creates and reserves nothing.',
   },
   open_links_delete: {
     title: 'Delete an open link',
@@ -121,11 +121,11 @@ export const connecting: Texts<
   open_link_requests_approve: {
     title: 'Approve a request to connect',
     description:
-      'Let in somebody who asked by an open link: makes a connection and mails them an invitation. Takes the keys of this device. An approved request cannot be declined; the connection is ended by connections_delete.',
+      'Approve a request by an open link: makes a connection and mails them an invitation. Takes the keys of this device. An approved request cannot be declined; the connection is ended by connections_delete.',
   },
   open_link_requests_decline: {
     title: 'Decline a request to connect',
     description:
-      'Refuse somebody who asked by an open link. They are not told. Not undone: a declined request cannot be approved.',
+      'Refuse a request by an open link. Its sender gets no message. Not undone: a declined request cannot be approved.',
   },
 }

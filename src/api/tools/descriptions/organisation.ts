@@ -27,12 +27,12 @@ export const organisation: Texts<
   org_members_suspend: {
     title: 'Suspend a member of the organisation',
     description:
-      'Shut a member out of the active organisation (context_active_org first), or hold an invitation back. Owners and admins; anybody suspends themselves, and so leaves. Members are told. Undo by org_members_activate. Of a connection: members_remove.',
+      'Shut a member out of the active organisation (context_active_org first), or hold an invitation back. Owners and admins; each member may suspend themselves, and so leave. Members are notified. Undo by org_members_activate. Of a connection: members_remove.',
   },
   org_members_bulk_invite: {
     title: 'Invite people to the organisation',
     description:
-      'Mail up to 500 addresses an invitation to the active organisation (context_active_org first), or widen roles. Owners and admins. Tells who was skipped and why; roles do not get narrower again. To a connection: members_add.',
+      'Mail up to 500 addresses an invitation to the active organisation (context_active_org first), or widen roles. Owners and admins. Lists skipped addresses with reasons; roles do not get narrower again. To a connection: members_add.',
   },
   org_groups_list: {
     title: 'List groups of the organisation',
@@ -67,7 +67,7 @@ export const organisation: Texts<
   org_alerts_list: {
     title: 'List alerts of the organisation',
     description:
-      'Rules of the active organisation (context_active_org first) that fire when an event is frequent; last_fired_at tells when. Any member may. What happened: org_activity_list.',
+      'Rules of the active organisation (context_active_org first) that fire when an event is frequent; last_fired_at has the time. Any member may. What happened: org_activity_list.',
   },
   org_alerts_create: {
     title: 'Create an alert of the organisation',

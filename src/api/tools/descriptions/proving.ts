@@ -17,7 +17,7 @@ export const proving: Texts<
   sync_run: {
     title: 'Sync now',
     description:
-      'Exchange news with the account server now and tell what came of it. Call it where an answer says sync_stale, rotation_pending or secret_unavailable, and after an invitation was approved: it takes the member in. It runs by itself every quarter of an hour.',
+      'Exchange news with the account server now, with the result. Call it if an answer has sync_stale, rotation_pending or secret_unavailable, and after an invitation was approved: it takes the member in. It runs by itself every quarter of an hour.',
   },
   verify_words: {
     title: 'Check three words that a caller said',
@@ -30,14 +30,14 @@ export const proving: Texts<
       'One word for the person to SAY; the speaker answers with three that are for this listener and this purpose alone. Have the person read "purpose" as it is answered. Then verify_words with challenge_id, once. At most 5 in 15 minutes.',
   },
   verify_public: {
-    title: 'Ask whose public words these are',
+    title: 'Look up public words',
     description:
       'Look up the words of a stranger, or of a stamp, at the account server, which learns them; those of connections are found here first. Proves less than verify_words: use that for people you are connected with. Report "nobody" only if "conclusive" is true.',
   },
   stamp_create: {
     title: 'Sign content',
     description:
-      'Sign content in the name of this account, for anybody to check at verification_url. Give exactly one of content, content_base64 and sha256; sha256 for what makes the call exceed 4 MiB. Sign only what the person wants signed: a stamp is never taken back.',
+      'Sign content in the name of this account, for everyone to check at verification_url. Give exactly one of content, content_base64 and sha256; sha256 for what makes the call exceed 4 MiB. Sign only what the person wants signed: a stamp is never taken back.',
   },
   verification_log_list: {
     title: 'List past checks of words',
@@ -52,7 +52,7 @@ export const proving: Texts<
   trust_cards_create: {
     title: 'Follow a person',
     description:
-      'Watch the keys of one person from now on; give exactly one of user_id and email. They are not told and get no words from it: to exchange words, connections_create. Follows by email: 30 an hour.',
+      'Watch the keys of one person from now on; give exactly one of user_id and email. They get no message and no words from it: to exchange words, connections_create. Follows by email: 30 an hour.',
   },
   trust_cards_update: {
     title: 'Change a note or a name, or confirm keys',
@@ -62,12 +62,12 @@ export const proving: Texts<
   trust_cards_delete: {
     title: 'Stop following a person',
     description:
-      'Stop watching the keys of somebody you follow; your note and confirmation are gone. They are not told, and connections with them stay: to end one, connections_delete or members_remove.',
+      'Stop watching the keys of a person you follow; your note and confirmation are gone. They get no message, and connections with them stay: to end one, connections_delete or members_remove.',
   },
   trust_cards_history: {
     title: 'Read the history of a followed person',
     description:
-      'What happened with somebody you follow, newest first: devices added and revoked, keys replaced, confirmed, words verified.',
+      'The history of a person you follow, newest first: devices added and revoked, keys replaced, confirmed, words verified.',
   },
   trust_metrics: {
     title: 'Count followed people and checks',

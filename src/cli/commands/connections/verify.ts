@@ -26,7 +26,7 @@ function told({ kind, profile, stamp, match }: PublicMatch): string {
 /** Returns why the lookup found no speaker. */
 function notFound({ conclusive, replayed, echo, old_epoch }: PublicVerification): string {
   if (old_epoch === true)
-    return 'Not proven: words from before a change. Ask them to open the app and to read out new ones.'
+    return 'Not proven: words from before a change. Ask them to open the app and say new ones.'
   if (replayed) return 'Right words, but they were used before: no proof.'
   if (echo) return 'Your own words, repeated back: no proof.'
   return conclusive
