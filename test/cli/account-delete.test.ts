@@ -20,7 +20,7 @@ describe('with an account server, without a daemon', () => {
     for (const typed of ['yes', '', 'bob@example.org', null]) {
       const no = await ada.on(['account', 'delete'], { person: () => typed })
       assert.deepEqual([no.code, no.out], [EXIT.failed, ''])
-      assert.match(no.err, /Nothing brings it back/)
+      assert.match(no.err, /Nothing can restore it/)
       assert.match(no.err, /Nothing was done\.\n$/)
     }
     assert.equal((await ada.json('whoami')).user.id, ada.id)
