@@ -59,7 +59,7 @@ describe('the client of an account server', () => {
   })
 
   for (const [what, timeouts, act, code] of [
-    ['silence', { silenceMs: 50 }, () => undefined, 'backend_timeout'],
+    ['silence', { silenceMs: 500 }, () => undefined, 'backend_timeout'],
     ['too long a time', { streamMs: 50 }, () => undefined, 'backend_timeout'],
     ['a cut', {}, (res: ServerResponse) => res.socket!.destroy(), 'backend_error'],
     [
