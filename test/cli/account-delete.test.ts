@@ -28,7 +28,7 @@ describe('with an account server, without a daemon', () => {
     const yes = await ada.good(['account', 'delete'], { person: () => 'ADA@example.org' })
     assert.equal(yes.out, '')
     assert.match(yes.err, /Deleted the account ada@example\.org\. Nothing of it is left here\.\n$/)
-    assert.match(await ada.refused('account', 'delete', '--yes'), /Nobody is signed in here/)
+    assert.match(await ada.refused('account', 'delete', '--yes'), /This device is not signed in/)
     await bob.good(['sync'])
     const { members } = await bob.json('connection', 'show', id)
     assert.deepEqual(

@@ -120,7 +120,7 @@ describe('feedback', () => {
     it(`${what} is a mistake in the call`, async () => {
       const { api, taken } = taking()
       const { err, out } = await call(api, words as never, { input })
-      assert.match(err, /nothing in it|problem, idea, question, praise, other/)
+      assert.match(err, /The feedback is empty|problem, idea, question, praise, other/)
       assert.deepEqual([out, taken], ['', []])
     })
 })

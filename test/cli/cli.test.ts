@@ -129,7 +129,10 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
 
       const own = await cli(['code', guest.id])
       assert.deepEqual([own.code, WORDS.test(own.out)], [EXIT.ok, true])
-      assert.match(own.err, /^Good until .* The caller speaks first\. If you were called, .*"Verified"\.\n$/)
+      assert.match(
+        own.err,
+        /^Good until .* The caller speaks first\. If you were called, .*"Verified"\.\n$/,
+      )
       const { guest_code_id, period_s } = await json('code', guest.id)
       assert.deepEqual([guest_code_id, period_s], [guest.id, 60])
 

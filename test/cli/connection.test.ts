@@ -154,7 +154,7 @@ test('the only owner deletes a connection for everybody, who delete what is left
   assert.deepEqual((await ada.json('connection', 'list')).items, [])
   await bob.good(['sync'])
   assert.equal((await bob.json('connection', 'show', id)).state, 'ended')
-  assert.match(await bob.refused('code', id), /ended this connection for everybody/)
+  assert.match(await bob.refused('code', id), /ended this connection for all members/)
   assert.match(await bob.refused('connection', 'leave', id, '--yes'), /connection delete con_/)
   assert.equal(await hears(bob, words), EXIT.notVerified)
   assert.deepEqual(await bob.json('connection', 'delete', id, '--yes'), { id, state: 'deleted' })
@@ -270,7 +270,7 @@ describe('wrong usage', () => {
   const id = `con_${'0'.repeat(26)}`
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
     [['connection create', '--name', 'x', '--invite', 'bob'], /"bob" is neither a mail address/],
-    [['connection create', '--invite', 'bob@example.org'], /--name says/],
+    [['connection create', '--invite', 'bob@example.org'], /--name is missing/],
     [['connection role', id, 'acc_x', 'boss'], /A role is owner or member/],
     [['invite', id, 'acc_x'], /"acc_x" is neither a mail address nor the id of an account/],
     [['connection show', 'Bank'], /There is no connection with this id/],

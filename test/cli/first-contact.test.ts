@@ -80,7 +80,7 @@ test('words are for people who are invited, and never an argument', async (t) =>
   assert.equal(argued.code, EXIT.usage)
   const silent = await ada.on(['invite', 'approve', id, '--words'], { input: '' })
   assert.equal(silent.code, EXIT.failed)
-  assert.match(silent.err, /Nothing was approved: give the four words/)
+  assert.match(silent.err, /Nothing was approved: the four words/)
 })
 
 test('four words are refused by verify, by their number', async (t) => {

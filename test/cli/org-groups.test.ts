@@ -117,8 +117,8 @@ test('alerts: made, fired, changed, deleted', async (t) => {
 describe('wrong usage asks nobody', () => {
   const whole = ['--name', 'x', '--event', 'stamp', '--threshold', '1', '--window', '10m']
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
-    [['org group create'], /--name says/],
-    [['org group update', GROUP], /Say what changes/],
+    [['org group create'], /--name is missing/],
+    [['org group update', GROUP], /Nothing to change was given/],
     [
       ['org group update', GROUP, '--description', 'x', '--no-description'],
       /either --description or --no-description/,
@@ -135,7 +135,7 @@ describe('wrong usage asks nobody', () => {
     [['org alert create', ...whole, '--threshold', '1.5'], /--threshold takes a whole number/],
     [['org alert create', ...whole, '--window', '90s'], /--window takes whole minutes/],
     [['org alert create', ...whole, '--window', 'soon'], /--window takes a duration/],
-    [['org alert update', ALERT], /Say what changes/],
+    [['org alert update', ALERT], /Nothing to change was given/],
     [['org alert update', ALERT, '--on', '--off'], /either --on or --off/],
     [['org alert update', ALERT, '--notify', ACCOUNT, '--no-notify'], /either --notify or --no-n/],
     [['org alert update', GROUP, '--on'], /There is no alert with this id/],

@@ -78,9 +78,9 @@ test('made, made the default, taken by new connections, changed, deleted', async
 
 describe('wrong usage asks nobody', () => {
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
-    [['preset create', '--favorite'], /--name says/],
+    [['preset create', '--favorite'], /--name is missing/],
     [['preset create', '--name', 'x', '--expires-in', 'soon'], /--expires-in takes a duration/],
-    [['preset update', PRESET], /Say what changes/],
+    [['preset update', PRESET], /Nothing to change was given/],
     [['preset update', PRESET, '--favorite', '--no-favorite'], /--favorite or --no-favorite/],
     [['preset update', PRESET, '--tag', 'x', '--no-tags'], /--tag or --no-tags/],
     [['preset update', PRESET, '--message', 'x', '--no-message'], /--message or --no-message/],

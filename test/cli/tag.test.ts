@@ -51,9 +51,9 @@ test('made, listed, changed, given to a connection, taken from it, deleted', asy
 
 describe('wrong usage asks nobody', () => {
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
-    [['tag create'], /--name says/],
-    [['tag create', '--color', '#000000'], /--name says/],
-    [['tag update', TAG], /Say what changes/],
+    [['tag create'], /--name is missing/],
+    [['tag create', '--color', '#000000'], /--name is missing/],
+    [['tag update', TAG], /Nothing to change was given/],
     [['tag update', TAG, '--color', '#000000', '--no-color'], /either --color or --no-color/],
     [['tag update', 'Work', '--name', 'x'], /There is no tag with this id/],
     [['tag delete', CONNECTION], /There is no tag with this id/],

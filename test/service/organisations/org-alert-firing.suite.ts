@@ -246,7 +246,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
           id: note?.id,
           kind: 'org_alert',
           title: `The alert "'b'Many 'www. evil. example''/ b'" of "Acme" fired`,
-          body: `In the organisation "Acme", a stamp was made 1 time or more within 1 minute. The alert "'b'Many 'www. evil. example''/ b'" says nothing further for 1 minute.`,
+          body: `In the organisation "Acme", a stamp was made 1 time or more within 1 minute. The alert "'b'Many 'www. evil. example''/ b'" sends nothing further for 1 minute.`,
           data: { organisation_id: organisation, alert_id: id },
           read: false,
           created_at: new Date(NOW).toISOString(),
