@@ -45,7 +45,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       return { id, ada, bob, email, laptop }
     }
 
-    test('a device without one is named to all members, gets one, and is named no more', async () => {
+    test('a device without an envelope is listed to all members until it gets one', async () => {
       const { id, ada, bob, laptop } = await further()
       assert.deepEqual(await unsealed(ada, id), [laptop.device])
       assert.deepEqual(await unsealed(bob, id), [laptop.device])
@@ -75,7 +75,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       assert.equal(readEnvelope((await envelopesOf(laptop, id))[0]!).epoch, 2)
     })
 
-    test('none is kept for a device before it posted its check of the key log', async () => {
+    test('the server stores none for a device that has not posted its check of the key log', async () => {
       const { id, ada, bob, laptop } = await further({ isApproved: false })
       assert.equal(await unsealed(ada, id), undefined)
       // The key log names the device, so other devices seal to it: they cannot see that it has
@@ -95,7 +95,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       assert.deepEqual(await envelopesOf(laptop, id), envelopes)
     })
 
-    test('what is not for the current epoch or its members is refused', async () => {
+    test('an envelope for another epoch or for a stranger is rejected', async () => {
       const { id, ada, bob, laptop } = await further()
       const eve = await enrol(server)
       const known = await knownBy(ada, id)
@@ -139,7 +139,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       await tooLate(add([good]), headOf(entries.at(-1)!))
     })
 
-    test('one to a key that was renewed since is refused, one to the newest is stored', async () => {
+    test('an envelope to a replaced key is rejected, one to the newest key is stored', async () => {
       const { id, ada, bob, laptop } = await further()
       const old = await knownBy(ada, id)
       const late = await envelopeFor(
@@ -158,7 +158,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       assert.deepEqual(await envelopesOf(laptop, id), [good])
     })
 
-    test('one that its device deletes is asked for again, and sealed by any member', async () => {
+    test('a device that deleted its envelope is listed again, and any member can seal another', async () => {
       const { id, ada, bob, laptop } = await further()
       const { roster, keyLogs } = await knownBy(ada, id)
       const to = signerAt(keyLogs.get(bob.id)!, laptop.device, 1)
@@ -179,7 +179,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       assert.equal(await unsealed(ada, id), undefined)
     })
 
-    test('those of a device that is revoked go with it, so that others seal anew', async () => {
+    test('revoking a device deletes its envelopes and those that it sealed, so that others seal new ones', async () => {
       const { id, ada, bob, email, laptop } = await further()
       const known = await knownBy(ada, id)
       const to = signerAt(known.keyLogs.get(bob.id)!, laptop.device, 1)

@@ -46,7 +46,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
   })
 
   describe('append', () => {
-    test('an entry that breaks a rule changes nothing', async () => {
+    test('an entry that breaks a rule is rejected and changes nothing', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob', 'Carl'])
       const [ada, bob, carl] = people
       const other = await connected(server, ['Eve', 'Finn'])
@@ -132,7 +132,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       assert.deepEqual(await read(ada, id), epochs)
     })
 
-    test('nobody is taken in who has not approved since they left or were removed', async () => {
+    test('an account is added only if it approved after it last left or was removed', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const [ada, bob] = people
       const carl = await enrol(server)
@@ -162,7 +162,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       await make(ada, id, { op: 'add', member: carl.id })
     })
 
-    test('an approval that nobody acts on for long enough is none', async () => {
+    test('an approval expires if no owner acts on it in time', async () => {
       const person = await enrol(server)
       const ada = { ...person, account: insideOf(person) }
       const [bob, { id }] = [await enrol(server), await connect(ada)]
@@ -176,7 +176,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       clock.ms = at
     })
 
-    test('a bad envelope keeps the entry away', async () => {
+    test('an invalid envelope rejects its entry', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const [ada, bob] = people
       const eve = await enrol(server)
@@ -223,7 +223,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       await ada.account.rosters.append({ connection: id, body })
     })
 
-    test('whoever leaves seals nothing any more', async () => {
+    test('a leaving member cannot seal envelopes', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const [, bob] = people
       const { body, next } = await changeBy(bob, id, { op: 'leave' })
@@ -236,7 +236,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       assert.equal((await read(bob, id)).members.length, 2)
     })
 
-    test('sealed to a device that was revoked meanwhile: a conflict, to decide anew', async () => {
+    test('an entry with an envelope to a device revoked meanwhile is a conflict', async () => {
       const email = newAddress()
       const ada = await enrol(server)
       const bob = await enrolByMail(server, email)
@@ -253,7 +253,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       await make(ada, id, { op: 'rotate' })
     })
 
-    test('a revoked device, and one that waits, add nothing', async () => {
+    test('revoked and pending devices cannot append', async () => {
       const email = newAddress()
       const ada = await enrolByMail(server, email)
       const { id } = await connect(ada)
@@ -280,7 +280,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       assert.equal((await ada.account.rosters.read({ connection: id })).entries.length, 1)
     })
 
-    test('strangers and former members are told of no connection', async () => {
+    test('strangers and former members get not_found', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob', 'Carl'])
       const [ada, bob, carl] = people
       const rotation = (await changeBy(carl, id, { op: 'rotate' })).body
@@ -300,7 +300,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
         await fails('not_found', ada.account.rosters.append({ connection, body }))
     })
 
-    test('a machine’s token signs nothing', async () => {
+    test('the bearer of a machine token cannot append', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const [ada] = people
       const { body } = await changeBy(ada, id, { op: 'rotate' })
@@ -314,7 +314,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       assert.deepEqual(await duties.read({}), { joins: [], unsealed: [] })
     })
 
-    test('an epoch whose own maker lacks the secret is not opened', async () => {
+    test('an epoch without an envelope for its own author is rejected', async () => {
       const email = newAddress()
       const ada = await enrolByMail(server, email)
       const laptop = await laptopOf(ada, email)
