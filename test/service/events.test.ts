@@ -52,7 +52,7 @@ test('subscribers run in order, inside the transaction of the event', async (t) 
   assert.equal(await accounts(), 1)
 })
 
-test('an event whose transaction fails has no effects', async (t) => {
+test('an event of a failed transaction has no effects', async (t) => {
   const { events, background, steps, accounts } = await open(t)
   const failing = events.transaction(async (trx) => {
     await events.publish(trx, EVENT)

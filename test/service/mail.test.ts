@@ -51,7 +51,7 @@ test('a mail file is whole, private, and named by its time', async () => {
   )
 })
 
-test('a mail file reads back as it was sent', async () => {
+test('a mail file reads back unchanged', async () => {
   const dir = newDir()
   const text =
     'Grüße, Ada.\n.\nFrom the top: a line that is longer than the seventy-six characters of quoting = “x”\n'

@@ -373,7 +373,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       assert(titles.includes('newest') && titles.includes('asked'), 'neither pushes out the other')
     })
 
-    test('a rolled-back transaction notifies nobody in the list and stores nothing', async () => {
+    test('a rolled-back transaction adds no notification', async () => {
       const ada = await person('Ada')
       const { db } = clubs.hand
       const undone = db.transaction().execute(async (trx) => {

@@ -129,7 +129,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       await limited(one.ask('bob@example.org'), 600, /as many codes/)
     })
 
-    test('five valid codes for one address, whatever other addresses use', async (t) => {
+    test('five valid codes for one address, independent of other addresses', async (t) => {
       const { clock, ask } = await opened(t)
       for (let i = 0; i < 5; i++) {
         await ask('ada@example.org')
@@ -157,7 +157,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       assert.equal(sent.at(-1)?.to, 'ada+x@example.org')
     })
 
-    test('a tagged address of an account has its own limit, whatever strangers request', async (t) => {
+    test('a tagged address of an account has its own limit, independent of strangers’ requests', async (t) => {
       const { ask, sent, enrol } = await opened(t)
       const address = 'ada+countersign@example.org'
       await enrol(address)

@@ -285,7 +285,7 @@ describe('the key of the endpoint', () => {
       assert.equal(endpoint.asked.length, 0)
     })
 
-  test('is not sent without a valid certificate, whatever the environment sets', async (t) => {
+  test('is not sent without a valid certificate, in any environment', async (t) => {
     const made = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout tls.key -out tls.pem'
     const about = '-subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -days 2'
     execFileSync('openssl', `req -x509 ${made} ${about}`.split(' '), { stdio: 'pipe', cwd: folder })
