@@ -85,7 +85,7 @@ describe('a stream that breaks', () => {
     ['large', { most: 10 }, (source) => source.write('12345678')],
   ]
   for (const [why, bounds, act] of cases)
-    test(`${why}: the received part is relayed, then the reason, once`, async () => {
+    test(`a ${why} source: the received part is relayed, then the reason, once`, async () => {
       const { source, body, ends } = open(bounds)
       const reader = body[Symbol.asyncIterator]()
       source.write('half')
@@ -99,7 +99,7 @@ describe('a stream that breaks', () => {
     })
 
   for (const [why, bounds, act] of cases.filter(([why]) => why !== 'large'))
-    test(`${why}, before any data: it never begins`, async () => {
+    test(`a ${why} source, before any data: it never begins`, async () => {
       const { source, body, begun, ends } = open(bounds)
       act(source)
       await assert.rejects(begun(), { code: 'backend_error', message: `It is ${why}.` })

@@ -79,7 +79,7 @@ describe('ask', () => {
 
   for (const [what, last] of [
     ['is reported to', errorEvent(new AppError('backend_error', 'The assistant \u001bbroke off.'))],
-    ['of a stopped daemon', new Error('aborted')],
+    ['a stopped daemon makes', new Error('aborted')],
   ] as const)
     it(`an answer that ${what} break off: prints the received part and the reason, and fails`, async () => {
       const pieces = [delta('Half an'), 'data: {"cho', last]

@@ -31,7 +31,7 @@ test('an idle process collects garbage once after its start, and again when the 
     ['after the burst', { share: 0.05 }, 2],
     ['nothing happens again', { share: 0 }, 2],
     ['a burst that leaves something to keep', { mib: 300, least: 90 }, 3],
-    ['what is kept is no growth', {}, 3],
+    ['the kept objects are no growth', {}, 3],
     ['the next burst', { mib: 120 }, 4],
   ]
   for (const [name, change, collections] of steps) {

@@ -29,7 +29,7 @@ const create = (daemon: TestDaemon, key: string, name: string, token = daemon.ow
 
 for (const [place, of] of [
   ['its own process', () => server],
-  ['another', () => remote],
+  ['another process', () => remote],
 ] as const)
   describe(`an Idempotency-Key with an account server in ${place}`, () => {
     it('a repetition gets the first answer, and nothing runs twice', async () => {

@@ -287,7 +287,7 @@ describe('keys of a profile', () => {
     const other = await enrolled(t)
     const foreign = await other.account.profiles.keys({ ...page, id: other.identity.account })
     const lies: [name: string, items: typeof items][] = [
-      ['a key of somebody else', [sign, ...foreign.items]],
+      ['another account’s key', [sign, ...foreign.items]],
       ['a key under another id', [sign, { ...seal, id: sign.id }]],
     ]
     for (const [name, shown] of lies) {

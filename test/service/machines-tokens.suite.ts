@@ -68,13 +68,13 @@ export function machineTokensSuite(name: string, engine: Engine): void {
     })
 
     for (const [what, of, expires_in, lives] of [
-      ['without expiry, for a token with one', {}, 60, 60],
-      ['with a later expiry, for a shorter token', { expires_in: 60 }, 3600, 60],
-      ['with an expiry, for a token without one', { expires_in: 60 }, undefined, 60],
-      ['with an earlier expiry, for a longer token', { expires_in: 3600 }, 60, 60],
-      ['without expiry, for a token without one', {}, undefined, null],
+      ['without expiry', {}, 60, 60],
+      ['that expires first', { expires_in: 60 }, 3600, 60],
+      ['that expires first, for an unlimited token', { expires_in: 60 }, undefined, 60],
+      ['that expires later', { expires_in: 3600 }, 60, 60],
+      ['without expiry, for an unlimited token', {}, undefined, null],
     ] as const)
-      test(`a token made by one ${what}: it does not outlive its maker`, async () => {
+      test(`a token made by one ${what} does not outlive it`, async () => {
         const { account } = await here.newMachine()
         const { token: own } = await mint(account, { scope: 'full', ...of })
         const maker = await here.authenticate(own)

@@ -19,8 +19,8 @@ const START = Date.UTC(2026, 0, 1)
 const BAD_POINTS: Readonly<Record<string, readonly number[]>> = {
   'the neutral element': [1, ...Array<number>(31).fill(0)],
   'a point of order 4': Array<number>(32).fill(0),
-  'no canonical encoding': [0xee, ...Array<number>(30).fill(0xff), 0x7f],
-  'no point': [2, ...Array<number>(31).fill(0)],
+  'a non-canonical encoding': [0xee, ...Array<number>(30).fill(0xff), 0x7f],
+  'not a point': [2, ...Array<number>(31).fill(0)],
   'too short': Array<number>(31).fill(9),
 }
 

@@ -110,7 +110,7 @@ export function transactionsSuite(name: string, newPlace: () => Promise<Place>):
       const wrong: [string, () => Promise<unknown>][] = [
         ['a query', () => write('wrong')],
         ['a transaction', () => db.transaction().execute(() => write('wrong'))],
-        ['an act', () => engine.atomically(db, () => write('wrong'))],
+        ['an operation', () => engine.atomically(db, () => write('wrong'))],
         ['several', () => Promise.all([write('wrong'), write('wrong too')])],
       ]
       await engine.atomically(db, async () => {

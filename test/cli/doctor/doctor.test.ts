@@ -28,7 +28,7 @@ before(async () => {
 })
 after(() => whole.remove())
 
-describe('doctor in an installation, broken by', { concurrency: 2 }, () => {
+describe('doctor in a broken installation', { concurrency: 2 }, () => {
   for (const { name, skip = false, by, says, mends = false, code = 1 } of [
     ...FOLDERS,
     ...SURROUNDINGS,

@@ -159,10 +159,10 @@ const elsewhere: [what: string, address: (squatted: string) => string][] = [
   ['of another machine', () => 'http://192.0.2.1:19821'],
   ['of any machine', (squatted) => `http://0.0.0.0:${portOf(squatted)}`],
   ['by a name', (squatted) => `http://localhost:${portOf(squatted)}`],
-  ['with somebody before it', (squatted) => `http://127.0.0.1:1@127.0.0.1:${portOf(squatted)}`],
+  ['with a user before it', (squatted) => `http://127.0.0.1:1@127.0.0.1:${portOf(squatted)}`],
   ['with a path', (squatted) => `${squatted}/x`],
   ['over https', (squatted) => squatted.replace('http:', 'https:')],
-  ['that is none', () => 'http://127.0.0.256:1'],
+  ['that is invalid', () => 'http://127.0.0.256:1'],
 ]
 
 describe('in place of the service of the whole machine', { skip }, () => {

@@ -57,7 +57,7 @@ describe('the approving device', () => {
     ['malformed keys', ({ keys }) => ({ keys: { ...keys, sign: { ...keys.sign, x: 'AA' } } })],
   ]
   for (const [what, change] of reveals)
-    it(`receives ${what} than were committed to: rejects them and ends the attempt`, async (t) => {
+    it(`receives ${what}, unlike the commitment: rejects that and ends the attempt`, async (t) => {
       const { server, old, fresh, account, newcomer } = await twoLaptops(t)
       const deceived = old.restart({
         account: relaying((read) =>

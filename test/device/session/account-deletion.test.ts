@@ -370,7 +370,7 @@ describe('this device', () => {
   })
 
   for (const [name, forget] of [
-    ['the same again', (desk: Desk) => desk.flow.deleteAccount()],
+    ['a repetition', (desk: Desk) => desk.flow.deleteAccount()],
     ['the next start', finish],
   ] as const)
     it(`with a deletion that lost its answer: ${name} deletes the local data`, async (t) => {

@@ -106,8 +106,8 @@ export function replacementsSuite(rosters: () => Rosters): void {
         (await hand.db.selectFrom('replacements').selectAll().execute()).length
       const kept = await count()
       for (const [what, fork, reason] of [
-        ['one entry twice', [one, one], 'bad_value'],
-        ['entries of two places', [one, entries[0]!], 'bad_value'],
+        ['a repeated entry', [one, one], 'bad_value'],
+        ['entries of two seqs', [one, entries[0]!], 'bad_value'],
         ['of another connection', foreign, 'wrong_connection'],
       ] as const) {
         const body = { ...(await replacing(ada, id, [bob])), fork: [...fork] as [string, string] }

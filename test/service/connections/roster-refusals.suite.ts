@@ -78,19 +78,19 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       const cases: [what: string, entry: string, reason: string][] = [
         ['an unknown op', forged({ op: 'rename' }), 'bad_op'],
         ['a second open', forged({ op: 'open', epoch: 2, k_commit }), 'bad_op'],
-        ['a member that the op knows not', forged({ member: bob.id }), 'superfluous_member'],
-        ['an epoch too many', forged({ op: 'rotate', epoch: 3, k_commit }), 'epoch_skip'],
+        ['a member that the op does not have', forged({ member: bob.id }), 'superfluous_member'],
+        ['a skipped epoch', forged({ op: 'rotate', epoch: 3, k_commit }), 'epoch_skip'],
         ['of another connection', forged({ connection: other.id }), 'wrong_connection'],
         ['the last owner leaves', forged({}), 'last_owner'],
         [
-          'the removal of nobody',
+          'removing an unknown account',
           forged({ op: 'remove', epoch: 2, member: eve.id, k_commit }),
           'not_member',
         ],
-        ['a signature that is none', tampered(rotation), 'bad_signature'],
+        ['an invalid signature', tampered(rotation), 'bad_signature'],
         ['another’s', await entryBy(bob, known, { op: 'rotate' }), 'unknown_signer'],
         [
-          'of another account that the device claims',
+          'an entry in the name of another account',
           forged({ actor: bob.id, op: 'rotate', epoch: 2, k_commit }),
           'actor_log_mismatch',
         ],
@@ -193,7 +193,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       const to = (other: Parameters<typeof envelopeFor>[2]) =>
         envelopeFor(roster, deviceOf(bob), other)
       const cases: [what: string, envelopes: string[], reason: string][] = [
-        ['none for the device that signs', [good], 'Give an envelope'],
+        ['no envelope for the signing device', [good], 'Give an envelope'],
         ['none', [], 'Give an envelope'],
         ['for a stranger', [own, await envelopeFor(roster, strange)], 'wrong_recipient'],
         ['two for one device', [own, good, good], 'duplicate_device'],
@@ -202,7 +202,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
           [own, await to({ connection: newId('con_', 1) })],
           'wrong_connection',
         ],
-        ['an epoch to come', [own, await to({ epoch: 3 })], 'unknown_epoch'],
+        ['a later epoch', [own, await to({ epoch: 3 })], 'unknown_epoch'],
         [
           'another opening of it',
           [own, await to({ epochHead: entryHash('x') })],

@@ -263,10 +263,10 @@ describe('an answer that breaks off', () => {
 
 describe('the key of the endpoint', () => {
   const bad: [name: string, make: (path: string) => void][] = [
-    ['is not there', () => undefined],
+    ['is missing', () => undefined],
     ['is a folder', (path) => mkdirSync(path, { mode: 0o700 })],
     [
-      'may be read by others',
+      'is readable by others',
       (path) => {
         writeFileSync(path, KEY)
         chmodSync(path, 0o644)
@@ -277,7 +277,7 @@ describe('the key of the endpoint', () => {
     ['has two lines', (path) => writeFileSync(path, `${KEY}\nX: ${KEY}`, { mode: 0o600 })],
   ]
   for (const [at, [name, make]] of bad.entries())
-    test(`is not sent if its file is ${name}`, async (t) => {
+    test(`is not sent if its file ${name}`, async (t) => {
       const path = join(folder, `bad-${at}`)
       make(path)
       const { ask, endpoint } = await open(t, undefined, { config: { keyFile: path } })
