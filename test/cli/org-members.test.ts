@@ -200,7 +200,7 @@ describe('the exit code of an invitation shows whether an address was rejected',
   ]
   for (const [reasons, code] of cases)
     for (const json of [[], ['--json']])
-      it([...reasons, ...json].join(', ') || 'nobody', async () => {
+      it([...reasons, ...json].join(', ') || 'no reason', async () => {
         const skipped = reasons.map((reason) => ({ email: 'ada@example.org', reason }))
         const bulkInvite = async () => ({ invited: [], skipped })
         const api = { orgMembers: { bulkInvite } } as unknown as Api

@@ -112,7 +112,7 @@ describe('refused', () => {
     ['3: another aud', { claims: { aud: 'https://example.org' } }, 'wrong_audience'],
     ['3: aud in another spelling', { claims: { aud: 'HTTPS://example.com' } }, 'wrong_audience'],
     ['3: only other audiences', { claims: { aud: ['a', 'b'] } }, 'wrong_audience'],
-    ['3: nobody', { claims: { aud: [] } }, 'wrong_audience'],
+    ['3: an empty aud', { claims: { aud: [] } }, 'wrong_audience'],
     ['3: aud without texts', { claims: { aud: [audience, 1] } }, 'bad_value'],
     ['3: no expected audiences', {}, 'wrong_audience', { audiences: [] }],
     ['4: no exp', { claims: { exp: undefined } }, 'missing_member'],

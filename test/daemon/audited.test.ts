@@ -64,7 +64,7 @@ const TOKEN = 'csd_0000000000000000000000000000000000000'
 const asked: [name: string, method: string, path: string, Question | (() => Question), Line[]][] = [
   ['health', 'GET', '/health', {}, []],
   ['the document', 'GET', '/api/v1/openapi.json', {}, []],
-  ['nobody', 'GET', '/api/v1/tags', {}, [line(null, 'GET /api/v1/tags', 401, 'unauthorized')]],
+  ['no token', 'GET', '/api/v1/tags', {}, [line(null, 'GET /api/v1/tags', 401, 'unauthorized')]],
   [
     'a wrong token',
     'GET',

@@ -221,7 +221,7 @@ describe('the roles of an organisation', () => {
     ['outsider', false],
   ]
   for (const [who, may] of choosing)
-    it(`${who} ${may ? 'may act' : 'finds no organisation to act'} in it`, async () => {
+    it(`${who} ${may ? 'can' : 'cannot'} act in it`, async () => {
       const body = { organisation_id: organisation }
       const { status, text } = await personOf(who).ask('POST', '/api/v1/context/active-org', body)
       assert.equal(status, may ? 200 : 404, text)

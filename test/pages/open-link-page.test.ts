@@ -187,7 +187,7 @@ describe('the pages of an open link', { skip }, () => {
     const form = (email: string) => `display_name=Gus&email=${email}%40example.org`
     const cases: [what: string, headers: Record<string, string>, status: number][] = [
       ['own', { Origin: address, 'Sec-Fetch-Site': 'same-origin' }, 200],
-      ['nobody', {}, 200],
+      ['plain', {}, 200],
       ['foreign', { Origin: 'https://evil.example' }, 403],
       ['null', { Origin: 'null' }, 403],
       ['cross', { 'Sec-Fetch-Site': 'cross-site' }, 403],

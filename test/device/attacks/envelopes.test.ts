@@ -133,7 +133,7 @@ const CASES: readonly [
     ({ now }) => changed(now, () => ({ ct: undefined })),
     'missing_member',
   ],
-  ['that is no JSON', ({ now }) => now.slice(1), 'bad_json'],
+  ['that is not JSON', ({ now }) => now.slice(1), 'bad_json'],
 ]
 
 describe('an invalid envelope', () => {

@@ -161,8 +161,8 @@ export function invitationsSuite(clubs: () => Clubs): void {
         ['oneself', ada, 'invalid_state', 'self'],
         ['the own mailbox', await addressOf(ada), 'invalid_state', 'self'],
         ['a member', carl, 'invalid_state', 'member'],
-        ['invited by another owner', bob, 'invalid_state', 'invited'],
-        ['nobody', { ...bob, id: newId('acc_', Date.now()) }, 'not_found', undefined],
+        ['invited by another', bob, 'invalid_state', 'invited'],
+        ['unknown', { ...bob, id: newId('acc_', Date.now()) }, 'not_found', undefined],
       ]
       for (const [, to, code, state] of cases) await fails(code, invite(ada, id, to), state)
       await fails('forbidden', invite(carl, id, bob))
