@@ -1,5 +1,5 @@
 /**
- * Section 0: places of a log, forks, and the record that a device keeps of the highest place
+ * "Limits of logs": places of a log, forks, and the record that a device keeps of the highest place
  * seen.
  */
 import { type Bytes, hex, need, Refused, same } from './bytes.ts'

@@ -1,4 +1,4 @@
-/** Section 1 of the first text: words of twelve bits. */
+/** Section 1: words of twelve bits. */
 import { readFileSync } from 'node:fs'
 import { type Bytes, need, Refused, utf8, sha256, hex } from './bytes.ts'
 
