@@ -19,7 +19,7 @@ export interface Entry {
 
 const PLACES = 100_000
 const LAST = {
-  roster: { from: PLACES - 1000, ops: ['remove', 'leave', 'confirm'] },
+  roster: { from: PLACES - 1000, ops: ['remove', 'leave', 'confirm', 'end'] },
   keylog: { from: PLACES - 1000, ops: ['revoke', 'reset'] },
 }
 export type Log = keyof typeof LAST
