@@ -225,7 +225,7 @@ export async function openService(of: {
       (await import('./organisations/activity.ts')).orgActivity(await ground()),
     orgAlerts: async () => (await import('./organisations/alerts.ts')).orgAlerts(await ground()),
     orgAnalytics: async () =>
-      (await import('./organisations/analytics.ts')).orgAnalytics(await ground()),
+      (await import('./organisations/activity.ts')).orgAnalytics(await ground()),
     orgGroups: async () => (await import('./organisations/groups.ts')).orgGroups(await ground()),
     orgMembers: async () => (await import('./organisations/members.ts')).orgMembers(await ground()),
     organisations: async () =>
