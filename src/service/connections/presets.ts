@@ -3,30 +3,23 @@
  * may have one default preset.
  */
 import type { Kysely, Transaction } from 'kysely'
-import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
 import { invalid } from '../../api/input.ts'
 import type { Service } from '../../api/port.ts'
 import type { Preset } from '../../api/rest/presets.ts'
 import { newId } from '../../crypto/encoding/id.ts'
-import { withAccountLock, requireFewer } from '../accounts/labels.ts'
-import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
-import { pageRows } from '../db/page-rows.ts'
+import { collection } from '../db/collections.ts'
+import { withAccountLock } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
 
 const PREFIX = 'pre_'
 
-/** The most presets of an account. */
-const MOST = 100
-
 type Row = Schema['presets']
 type Body = Parameters<Service['presets']['update']>[0]['body']
 
-const seenBy = (db: Kysely<Schema>, account: string) =>
-  db.selectFrom('presets').selectAll().where('account_id', '=', account)
-
-async function resources(db: Kysely<Schema>, rows: readonly Row[]): Promise<Preset[]> {
+/** Returns rows as resources, each with its tags. */
+async function resources(rows: readonly Row[], db: Kysely<Schema>): Promise<Preset[]> {
   if (rows.length === 0) return []
   const ids = rows.map(({ id }) => id)
   const tags = await db
@@ -48,17 +41,14 @@ async function resources(db: Kysely<Schema>, rows: readonly Row[]): Promise<Pres
   }))
 }
 
-/**
- * Returns a preset of the account.
- * @throws AppError `not_found`
- */
-async function readPreset(db: Kysely<Schema>, account: string, id: string): Promise<Preset> {
-  requireId(PREFIX, id, 'preset')
-  const rows = await seenBy(db, account).where('id', '=', id).execute()
-  const [preset] = await resources(db, rows)
-  if (preset === undefined) throw notFound('preset')
-  return preset
-}
+const owned = collection({
+  prefix: PREFIX,
+  what: 'preset',
+  owner: 'account',
+  most: 100,
+  select: (db, account) => db.selectFrom('presets').selectAll().where('account_id', '=', account),
+  resources,
+})
 
 /**
  * Checks that all tags belong to the account.
@@ -76,9 +66,9 @@ async function requireTags(
     .where('account_id', '=', account)
     .where('id', 'in', wanted)
     .execute()
-  const own = new Set(rows.map(({ id }) => id))
+  const known = new Set(rows.map(({ id }) => id))
   const issues = wanted.flatMap((id, i) =>
-    own.has(id) ? [] : [{ path: `tag_ids.${i}`, message: 'You have no tag with this id.' }],
+    known.has(id) ? [] : [{ path: `tag_ids.${i}`, message: 'You have no tag with this id.' }],
   )
   if (issues.length > 0) throw invalid('body', issues)
 }
@@ -104,19 +94,11 @@ const columnsOf = ({ name, favorite, invite_message, invitation_expires_in }: Bo
 })
 
 export const presets = ({ db, now }: ServiceContext): Service['presets'] => ({
-  list: async (page, { account }) => {
-    const rows = await pageRows(seenBy(db, account), page, PREFIX)
-    return pageOf(await resources(db, rows), page)
-  },
+  list: (page, { account }) => owned.list(db, account, page),
 
   create: ({ body }, { account }) =>
     withAccountLock(db, account, async (trx) => {
-      const { count } = await trx
-        .selectFrom('presets')
-        .select(({ fn }) => fn.countAll<number>().as('count'))
-        .where('account_id', '=', account)
-        .executeTakeFirstOrThrow()
-      requireFewer(Number(count), MOST, 'presets')
+      await owned.requireRoom(trx, account)
       const at = now()
       const id = newId(PREFIX, at)
       const of = { id, account_id: account, created_at: at, is_default: 0 } as const
@@ -125,34 +107,34 @@ export const presets = ({ db, now }: ServiceContext): Service['presets'] => ({
         .values({ favorite: 0, ...columnsOf(body), name: body.name, ...of })
         .execute()
       await putTags(trx, { account, preset: id, tags: body.tag_ids ?? [] })
-      return readPreset(trx, account, id)
+      return owned.read(trx, account, id)
     }),
 
   update: ({ id, body }, { account }) =>
     withAccountLock(db, account, async (trx) => {
-      await readPreset(trx, account, id)
+      await owned.read(trx, account, id)
       const columns = columnsOf(body)
       if (Object.keys(columns).length > 0)
         await trx.updateTable('presets').set(columns).where('id', '=', id).execute()
       if (body.tag_ids !== undefined)
         await putTags(trx, { account, preset: id, tags: body.tag_ids })
-      return readPreset(trx, account, id)
+      return owned.read(trx, account, id)
     }),
 
   delete: ({ id }, { account }) =>
     withAccountLock(db, account, async (trx) => {
-      await readPreset(trx, account, id)
+      await owned.read(trx, account, id)
       await trx.deleteFrom('presets').where('id', '=', id).execute()
     }),
 
   setDefault: ({ id }, { account }) =>
     withAccountLock(db, account, async (trx) => {
-      const { is_default } = await readPreset(trx, account, id)
+      const { is_default } = await owned.read(trx, account, id)
       if (!is_default) {
         await clearDefault(trx, account)
         await trx.updateTable('presets').set({ is_default: 1 }).where('id', '=', id).execute()
       }
-      return readPreset(trx, account, id)
+      return owned.read(trx, account, id)
     }),
 
   clearDefault: (_, { account }) =>

@@ -3,26 +3,20 @@
  * time; the previous slug of a link stops working.
  */
 import type { Kysely, Transaction } from 'kysely'
-import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import type { OpenLink } from '../../api/rest/open-links.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
-import { requireFewer } from '../accounts/labels.ts'
 import { requireId, notFound } from '../db/faults.ts'
+import { collection } from '../db/collections.ts'
 import type { ServiceContext } from '../context.ts'
-import { pageRows } from '../db/page-rows.ts'
 import { presetFor } from '../connections/preset-rows.ts'
 import type { Schema } from '../db/schema.ts'
 import { freeSlug } from './slugs.ts'
 import { acquireLock } from '../db/locks.ts'
 
 const PREFIX = 'lnk_'
-/** The maximum number of links of an account. */
-const MOST = 50
-
-type Needs = Pick<ServiceContext, 'db' | 'publicUrl'>
 
 /** Selects the links of an account, each with the number of its pending requests. */
 const linksOf = (db: Kysely<Schema>, account: string) =>
@@ -52,13 +46,6 @@ const resource = ({ pending, ...row }: Row, publicUrl: string): OpenLink => ({
   created_at: timeAt(row.created_at),
 })
 
-/** Returns a link. Throws AppError `not_found`. */
-async function read({ db, publicUrl }: Needs, account: string, id: string): Promise<OpenLink> {
-  const row = await linksOf(db, account).where('id', '=', id).executeTakeFirst()
-  if (row === undefined) throw notFound('open link')
-  return resource(row, publicUrl())
-}
-
 const namesOf = (db: Kysely<Schema>, account: string) =>
   db
     .selectFrom('accounts')
@@ -85,16 +72,16 @@ async function requireFree(trx: Transaction<Schema>, slug: string): Promise<void
     throw new AppError('conflict', `The slug "${slug}" is taken: choose another.`)
 }
 
-async function requireRoom(trx: Transaction<Schema>, account: string): Promise<void> {
-  const { count } = await trx
-    .selectFrom('open_links')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('account_id', '=', account)
-    .executeTakeFirstOrThrow()
-  requireFewer(Number(count), MOST, 'open links')
-}
-
 export const openLinks = ({ db, publicUrl, now }: ServiceContext): Service['openLinks'] => {
+  const links = collection({
+    prefix: PREFIX,
+    what: 'open link',
+    owner: 'account',
+    most: 50,
+    select: linksOf,
+    resources: (rows) => rows.map((row) => resource(row, publicUrl())),
+  })
+
   /** Changes a link of the account. Throws AppError `not_found`. */
   const change =
     (set: { state: OpenLink['state'] }): Service['openLinks']['pause'] =>
@@ -106,28 +93,21 @@ export const openLinks = ({ db, publicUrl, now }: ServiceContext): Service['open
         .where('id', '=', id)
         .where('account_id', '=', account)
         .execute()
-      return read({ db, publicUrl }, account, id)
+      return links.read(db, account, id)
     }
 
   return {
-    list: async ({ state, ...page }, { account }) => {
-      const those = linksOf(db, account).$if(state !== undefined, (query) =>
-        query.where('state', '=', state!),
-      )
-      const rows = await pageRows(those, page, PREFIX)
-      const url = publicUrl()
-      return pageOf(
-        rows.map((row) => resource(row, url)),
-        page,
-      )
-    },
+    list: ({ state, ...page }, { account }) =>
+      links.list(db, account, page, (all) =>
+        state === undefined ? all : all.where('state', '=', state),
+      ),
 
     create: ({ body }, { account }) =>
       db.transaction().execute(async (trx) => {
         await acquireLock(trx, 'turn of slugs')
         const { preset_id = null } = body
         await presetFor(trx, account, preset_id)
-        await requireRoom(trx, account)
+        await links.requireRoom(trx, account)
         if (body.slug !== undefined) await requireFree(trx, body.slug)
         const names = await namesOf(trx, account)
         const at = now()
@@ -144,7 +124,7 @@ export const openLinks = ({ db, publicUrl, now }: ServiceContext): Service['open
             created_at: at,
           })
           .execute()
-        return read({ db: trx, publicUrl }, account, id)
+        return links.read(trx, account, id)
       }),
 
     suggest: async (_, { account }) => ({
@@ -159,11 +139,11 @@ export const openLinks = ({ db, publicUrl, now }: ServiceContext): Service['open
       requireId(PREFIX, id, 'open link')
       return db.transaction().execute(async (trx) => {
         await acquireLock(trx, 'turn of slugs')
-        const before = await read({ db: trx, publicUrl }, account, id)
+        const before = await links.read(trx, account, id)
         if (before.slug === slug) return before
         await requireFree(trx, slug)
         await trx.updateTable('open_links').set({ slug }).where('id', '=', id).execute()
-        return read({ db: trx, publicUrl }, account, id)
+        return links.read(trx, account, id)
       })
     },
 
