@@ -14,8 +14,10 @@ import {
   noticesOfWithdrawal,
 } from './connections/notices.ts'
 import type { ServiceContext } from './context.ts'
-import { letterOfDevice, letterOfRecoveryKey, letterOfReset } from './devices/letters.ts'
 import {
+  letterOfDevice,
+  letterOfRecoveryKey,
+  letterOfReset,
   noticeOfDevice,
   noticeOfRecoveryKey,
   noticeOfRevocation,

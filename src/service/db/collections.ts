@@ -1,15 +1,34 @@
 /**
- * Collections of things that an account or an organisation owns, such as tags and groups. The
- * declaration of a collection selects the rows and makes resources from them. Its list, its
- * look-ups by id, its limit and its unique names follow.
+ * Lists, sorted by time through their ids, newest first; and collections of things that an account
+ * or an organisation owns, such as tags and groups. The declaration of a collection selects the
+ * rows and makes resources from them. Its list, its look-ups by id, its limit and its unique names
+ * follow.
  */
-import { type Kysely, type SelectQueryBuilder, type Transaction, sql } from 'kysely'
-import { pageOf } from '../../api/cursor.ts'
+import { type Kysely, type SelectQueryBuilder, sql, type Transaction } from 'kysely'
+import { pageOf, readCursor, rowsFor } from '../../api/cursor.ts'
 import type { Page } from '../../api/fields.ts'
+import { isId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { notFound, requireId } from './faults.ts'
-import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
+
+/**
+ * Returns the rows of `query` after the page's cursor, newest first. There is one more than the
+ * page shows, as `pageOf` expects.
+ * @param prefix of the ids, which are in `column`
+ * @throws AppError `bad_request` for a cursor that is not such an id
+ */
+export function pageRows<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  page: Page,
+  prefix: string,
+  column = 'id',
+) {
+  const before = readCursor(page.cursor, (id) => isId(prefix, id))
+  const id = sql.ref<string>(column)
+  const behind = before === null ? query : query.where(id, '<', before)
+  return behind.orderBy(id, 'desc').limit(rowsFor(page)).execute()
+}
 
 /** How errors name the owner of a collection. */
 const OWNERS = {

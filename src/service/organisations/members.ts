@@ -28,7 +28,7 @@ import {
   selectMembers,
 } from './member-rows.ts'
 import { acting, managing, requireActing } from './organisations.ts'
-import { pageRows } from '../db/page-rows.ts'
+import { pageRows } from '../db/collections.ts'
 import type { Schema } from '../db/schema.ts'
 
 const refused = (state: 'invited' | 'last_owner', message: string) =>

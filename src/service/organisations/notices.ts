@@ -5,7 +5,7 @@
 import type { OrgRole } from '../../api/rest/org.ts'
 import { displayName, primaryAddress } from '../accounts/account-record.ts'
 import type { Allowance } from '../accounts/mail-allowance.ts'
-import { takeInvitationMails } from '../connections/invitation-allowance.ts'
+import { takeInvitationMails } from '../connections/invitation-letters.ts'
 import type { EventOf, Subscriber } from '../events.ts'
 import { orgInvitationMessage } from '../mail/messages-from-others.ts'
 import { type Note, notify, notifyAll } from '../mail/notices.ts'
