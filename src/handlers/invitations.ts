@@ -30,7 +30,7 @@ export const invitations: Handlers['invitations'] = {
       return context.account.invitations.approve({ id })
     }
     if (words === undefined) {
-      const { approveInvitation } = await import('../device/connections/approving.ts')
+      const { approveInvitation } = await import('../device/connections/consents.ts')
       const approved = await approveInvitation(keeper, context.account, id, {
         reader: context.caller?.token ?? null,
       })
