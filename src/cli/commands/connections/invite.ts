@@ -1,3 +1,4 @@
+import { calledOf } from '../../../api/name-text.ts'
 import type { Connection } from '../../../api/rest/connections.ts'
 import type { Invitation } from '../../../api/rest/invitations.ts'
 import { AppError, EXIT } from '../../../errors.ts'
@@ -88,6 +89,28 @@ Others are added at the next sync of the device that invited them.
       table(
         ['ID', '', 'WHO', 'CONNECTION', 'STATE', 'EXPIRES'],
         [...both.received, ...both.sent].map(lineOf),
+      ),
+    )
+  },
+}
+
+export const inviteContacts: Command = {
+  usage: '[--json]',
+  help: 'Lists the first contacts by four words of this device: what is open, and what ended within a day.',
+  args: [0, 0],
+  async run({ withApi, print }) {
+    const { items } = await withApi((api) => api.firstContacts.list({}))
+    print(
+      { items },
+      table(
+        ['INVITATION', 'WITH', 'STATE', 'EXPIRES', ''],
+        items.map(({ invitation_id: id, with: other, name, state, expires_at, message }) => [
+          id,
+          name === null ? other : `${other} (${calledOf(name)})`,
+          state,
+          expires_at,
+          message ?? '',
+        ]),
       ),
     )
   },
