@@ -2,7 +2,13 @@
 import { every } from '../api/cursor.ts'
 import { type NamedKind, byId } from './by-id.ts'
 import { type Api, type Command, UsageError } from './command.ts'
-import { type FieldValues, type OptionFields, optionsOf, valuesOf } from './option-fields.ts'
+import {
+  type FieldValues,
+  type OptionFields,
+  changesOf,
+  optionsOf,
+  valuesOf,
+} from './option-fields.ts'
 import { shown, table } from './table.ts'
 
 /** Returns the line of an item: its id and its name. */
@@ -74,7 +80,7 @@ export const updateCommand = <Item, Fields extends OptionFields>({
   usage,
   help,
   fields,
-  nothing,
+  remedy,
   work,
   line,
 }: {
@@ -83,7 +89,7 @@ export const updateCommand = <Item, Fields extends OptionFields>({
   readonly help: string
   readonly fields: Fields
   /** The remedy for a call without options. */
-  readonly nothing: string
+  readonly remedy: string
   readonly work: (api: Api, id: string, body: FieldValues<Fields>) => Promise<Item>
   readonly line: (item: Item) => string
 }): Command => ({
@@ -92,9 +98,7 @@ export const updateCommand = <Item, Fields extends OptionFields>({
   options: optionsOf(fields),
   args: [1, 1],
   async run({ args: [id = ''], options, withApi, print }) {
-    const body = valuesOf(fields, options)
-    if (Object.keys(body).length === 0)
-      throw new UsageError(`Nothing to change was given: ${nothing}`)
+    const body = changesOf(fields, options, remedy)
     const item = await byId(kind, id, () => withApi((api) => work(api, id, body)))
     print(item, line(item))
   },

@@ -112,8 +112,6 @@ export const COMMANDS: Commands = {
   ...from(() => import('./commands/profile.ts'), {
     profile: ['profileCommand', 'Show your profile'],
     'profile set': ['profileSet', 'Change your profile'],
-  }),
-  ...from(() => import('./commands/preferences.ts'), {
     preferences: ['preferencesCommand', 'Show your preferences'],
     'preferences set': ['preferencesSet', 'Change your preferences'],
   }),

@@ -43,18 +43,17 @@ export const idField = (option: string, kind: NamedKind): OptionField<string> =>
   textField(option, (text) => readId(kind, text))
 
 /** Returns a field with the texts of an option that may be given several times. */
-export const listField = (
-  option: string,
-  parse = (text: string) => text,
-): OptionField<string[]> => ({
+export const listField = (option: string): OptionField<string[]> => ({
   options: { [option]: { type: 'string', multiple: true } },
-  // An option with `multiple` is a list.
-  read: ({ [option]: texts }) => (texts as unknown as readonly string[] | undefined)?.map(parse),
+  // `parseArgs` returns a list for an option with `multiple`.
+  read: ({ [option]: texts }) => texts as unknown as string[] | undefined,
 })
 
 /** Returns a field with the ids of resources, from an option that may be given several times. */
-export const idsField = (option: string, kind: NamedKind): OptionField<string[]> =>
-  listField(option, (text) => readId(kind, text))
+export function idsField(option: string, kind: NamedKind): OptionField<string[]> {
+  const { options, read } = listField(option)
+  return { options, read: (given) => read(given)?.map((id) => readId(kind, id)) }
+}
 
 /** Returns a field that an option without a value sets to this one. */
 export const flagField = <T>(option: string, value: T): OptionField<T> => ({
@@ -96,3 +95,19 @@ export const valuesOf = <Fields extends OptionFields>(
       .map(([name, field]) => [name, field.read(given)] as const)
       .filter(([, value]) => value !== undefined),
   ) as FieldValues<Fields>
+
+/**
+ * Returns the fields that the given options change.
+ * @param remedy what to do if there are none
+ * @throws as `valuesOf`, and UsageError if there are none
+ */
+export function changesOf<Fields extends OptionFields>(
+  fields: Fields,
+  given: Given,
+  remedy: string,
+): FieldValues<Fields> {
+  const changes = valuesOf(fields, given)
+  if (Object.keys(changes).length === 0)
+    throw new UsageError(`Nothing to change was given: ${remedy}`)
+  return changes
+}

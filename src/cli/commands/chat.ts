@@ -5,6 +5,7 @@ import { CONVERSATION_HEADER, TURN_HEADER } from '../../api/rest/assistant.ts'
 import type { Content } from '../../api/route.ts'
 import { AppError, CODES, type ErrorCode } from '../../errors.ts'
 import type { Command, Invocation } from '../command.ts'
+import { optionsOf, textField, valuesOf } from '../option-fields.ts'
 import { shownText } from '../table.ts'
 
 const Answered = v.object({
@@ -79,6 +80,8 @@ async function show(call: Invocation, content: Content): Promise<void> {
 const goOn = ({ say }: Invocation, conversation: string) =>
   say(`To go on: countersignd ask --conversation ${shownText(conversation)} "…"`)
 
+const FIELDS = { conversation_id: textField('conversation') }
+
 export const askCommand: Command = {
   usage: 'QUESTION [--conversation ID] [--json]',
   help: `
@@ -87,16 +90,12 @@ Asks the assistant of the account server, and prints the answer as it arrives. I
 If the server has one, the question goes to the provider that its operator chose: put no words, tokens or keys in it.
 
   --conversation ID   continue an earlier conversation; every answer shows the id of its own.`,
-  options: { conversation: { type: 'string' } },
+  options: optionsOf(FIELDS),
   args: [1, 1],
   async run(call) {
     const { args, options, withApi } = call
     const [message = ''] = args
-    const { conversation } = options
-    const body = {
-      message,
-      ...(conversation === undefined ? {} : { conversation_id: String(conversation) }),
-    }
+    const body = { message, ...valuesOf(FIELDS, options) }
     await withApi(async (api) => show(call, await api.chat.turn({ body })))
   },
 }

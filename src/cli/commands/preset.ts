@@ -76,7 +76,7 @@ ${HELP}
 
   --no-tags, --no-favorite, --no-message, --no-expires-in   without it from now on`,
   fields: CHANGES,
-  nothing: '"countersignd preset update --help" lists the options.',
+  remedy: '"countersignd preset update --help" lists the options.',
   work: (api, id, body) => api.presets.update({ id, body }),
   line: itemLine,
 })

@@ -36,7 +36,7 @@ export const tagUpdate = updateCommand({
   usage: 'ID [--name NAME] [--color "#rrggbb" | --no-color] [--json]',
   help: 'Renames a tag, or changes its colour.',
   fields: { ...FIELDS, color: eitherField(FIELDS.color, flagField('no-color', null)) },
-  nothing: 'use --name, --color or --no-color.',
+  remedy: 'use --name, --color or --no-color.',
   work: (api, id, body) => api.tags.update({ id, body }),
   line: itemLine,
 })

@@ -5,7 +5,7 @@ import { AppError, EXIT } from '../../../errors.ts'
 import { byId, ofAccount } from '../../by-id.ts'
 import type { Api, Command, Invocation } from '../../command.ts'
 import { isActive, readShownConnection } from './connection.ts'
-import { STATE, given } from '../../filters.ts'
+import { optionsOf, textField, valuesOf } from '../../option-fields.ts'
 import {
   WORDS_OPTION,
   afterWords,
@@ -72,6 +72,8 @@ const lineOf = (invitation: Invitation): string[] => {
   return [id, direction === 'received' ? 'from' : 'to', who, connection_name, state, expires_at]
 }
 
+const FILTERS = { state: textField<Invitation['state']>('state') }
+
 export const inviteList: Command = {
   usage: '[--state pending|approved|declined|withdrawn|expired] [--json]',
   help: `
@@ -79,11 +81,10 @@ Lists invitations, received ones first. An approved one stays in the list: "coun
 Others are added at the next sync of the device that invited them.
 
   --state STATE   only those in this state`,
-  options: STATE,
+  options: optionsOf(FILTERS),
   args: [0, 0],
   async run({ options, withApi, print }) {
-    const those = given(options, ['state']) as { state?: Invitation['state'] }
-    const both = await withApi((api) => api.invitations.list(those))
+    const both = await withApi((api) => api.invitations.list(valuesOf(FILTERS, options)))
     print(
       both,
       table(

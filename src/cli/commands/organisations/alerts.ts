@@ -115,7 +115,7 @@ ${HELP}
   --on               it is on
   --no-notify        no member gets a notification`,
   fields: CHANGES,
-  nothing: '"countersignd org alert update --help" lists the options.',
+  remedy: '"countersignd org alert update --help" lists the options.',
   work: (api, id, body) => api.orgAlerts.update({ id, body }),
   line: itemLine,
 })

@@ -42,7 +42,7 @@ export const groupUpdate = updateCommand({
     ...FIELDS,
     description: eitherField(FIELDS.description, flagField('no-description', null)),
   },
-  nothing: 'use --name, --description or --no-description.',
+  remedy: 'use --name, --description or --no-description.',
   work: (api, id, body) => api.orgGroups.update({ id, body }),
   line: itemLine,
 })

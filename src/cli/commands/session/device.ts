@@ -3,43 +3,34 @@ import { APPROVAL_WARNING } from '../../../api/local/index.ts'
 import type { Device } from '../../../api/rest/account.ts'
 import { AppError } from '../../../errors.ts'
 import { byId } from '../../by-id.ts'
+import { listCommand } from '../../collection.ts'
 import type { Api, Command, Invocation } from '../../command.ts'
 import { showNotices } from '../../notices.ts'
 import { type Prompt, withPrompt } from '../../prompt.ts'
 import { shown, table } from '../../table.ts'
 
-const devices = (api: Api): Promise<Device[]> => every((query) => api.devices.list(query))
-
 const STATES = { active: 'active', pending: 'awaits approval' } as const
 
-export const deviceList: Command = {
-  usage: '[--json]',
+export const deviceList = listCommand({
   help: 'Lists the devices of the account, newest first; those that await approval too.',
-  args: [0, 0],
-  async run({ withApi, print }) {
-    const items = await withApi(devices)
-    print(
-      { items },
-      table(
-        ['ID', 'NAME', 'PLATFORM', 'STATE', 'LAST SEEN'],
-        items.map(({ id, name, platform, state, current, last_seen_at }) => [
-          id,
-          current ? `${name} (this one)` : name,
-          platform,
-          STATES[state],
-          last_seen_at ?? 'never',
-        ]),
-      ),
-    )
-  },
-}
+  work: (api, query) => api.devices.list(query),
+  heading: ['ID', 'NAME', 'PLATFORM', 'STATE', 'LAST SEEN'],
+  row: ({ id, name, platform, state, current, last_seen_at }) => [
+    id,
+    current ? `${name} (this one)` : name,
+    platform,
+    STATES[state],
+    last_seen_at ?? 'never',
+  ],
+})
 
 /**
  * Returns the devices that await approval.
  * @throws AppError if this device is one of them, or if there is none
  */
 async function waiting(api: Api): Promise<Device[]> {
-  const pending = (await devices(api)).filter(({ state }) => state === 'pending')
+  const devices = await every((query) => api.devices.list(query))
+  const pending = devices.filter(({ state }) => state === 'pending')
   if (pending.some(({ current }) => current))
     throw new AppError(
       'invalid_state',

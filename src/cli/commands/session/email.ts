@@ -1,28 +1,19 @@
-import { every } from '../../../api/cursor.ts'
 import type { Email } from '../../../api/rest/account.ts'
+import { listCommand } from '../../collection.ts'
 import type { Command } from '../../command.ts'
-import { shown, table } from '../../table.ts'
+import { shown } from '../../table.ts'
 
 const stateOf = ({ primary, verified }: Email): string => {
   if (!verified) return 'waits for its link'
   return primary ? 'confirmed; mail goes there' : 'confirmed'
 }
 
-export const emailList: Command = {
-  usage: '[--json]',
+export const emailList = listCommand({
   help: 'Lists the e-mail addresses of the account, newest first; those that were not confirmed yet for a day.',
-  args: [0, 0],
-  async run({ withApi, print }) {
-    const items = await withApi((api) => every((query) => api.emails.list(query)))
-    print(
-      { items },
-      table(
-        ['ADDRESS', 'STATE', 'ADDED'],
-        items.map((email) => [email.address, stateOf(email), email.created_at]),
-      ),
-    )
-  },
-}
+  work: (api, query) => api.emails.list(query),
+  heading: ['ADDRESS', 'STATE', 'ADDED'],
+  row: (email) => [email.address, stateOf(email), email.created_at],
+})
 
 export const emailAdd: Command = {
   usage: 'ADDRESS [--json]',

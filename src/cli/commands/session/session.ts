@@ -1,5 +1,5 @@
 import { every } from '../../../api/cursor.ts'
-import { byId } from '../../by-id.ts'
+import { deleteCommand } from '../../collection.ts'
 import type { Api, Command } from '../../command.ts'
 import { table } from '../../table.ts'
 
@@ -38,16 +38,13 @@ there ("countersignd org use").`,
   },
 }
 
-export const sessionEnd: Command = {
-  usage: 'ID [--json]',
+export const sessionEnd = deleteCommand({
+  kind: 'session',
   help: `
 Ends the session of another device, at once. The device and its keys stay: it signs in again with "countersignd login". To be rid of a
 device for good, use "countersignd device revoke". The session of the device you are at is not ended so: where it signed in, it leaves with
 "countersignd logout"; an embedded account needs no sign-in, and has nothing to end.`,
-  args: [1, 1],
-  async run({ args: [id = ''], withApi, print, say }) {
-    await byId('session', id, () => withApi((api) => api.sessions.delete({ id })))
-    print({ id, state: 'ended' }, [])
-    say(`Ended ${id}. Its device signs in again with "countersignd login".`)
-  },
-}
+  work: (api, id) => api.sessions.delete({ id }),
+  state: 'ended',
+  done: (id) => `Ended ${id}. Its device signs in again with "countersignd login".`,
+})
