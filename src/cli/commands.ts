@@ -63,8 +63,6 @@ export const COMMANDS: Commands = {
   }),
   ...from(() => import('./commands/backup.ts'), {
     backup: ['backupCommand', 'Write a sealed backup of all that this device keeps'],
-  }),
-  ...from(() => import('./commands/restore.ts'), {
     restore: ['restoreCommand', 'Put a backup into a new state folder'],
   }),
   ...from(() => import('./commands/sync.ts'), {
@@ -100,16 +98,12 @@ export const COMMANDS: Commands = {
     'device approve': ['deviceApprove', 'Approve a new device by the words of both screens'],
     'device renew': ['deviceRenew', 'Give this device a new sealing key'],
     'device revoke': ['deviceRevoke', 'Revoke a device'],
-  }),
-  ...from(() => import('./commands/session/session.ts'), {
     'session list': ['sessionList', 'List the sessions of the account'],
     'session end': ['sessionEnd', 'End the session of another device'],
   }),
-  ...from(() => import('./commands/session/email.ts'), {
+  ...from(() => import('./commands/profile.ts'), {
     'email list': ['emailList', 'List the e-mail addresses of the account'],
     'email add': ['emailAdd', 'Add an e-mail address, confirmed by a link that is mailed there'],
-  }),
-  ...from(() => import('./commands/profile.ts'), {
     profile: ['profileCommand', 'Show your profile'],
     'profile set': ['profileSet', 'Change your profile'],
     preferences: ['preferencesCommand', 'Show your preferences'],
@@ -163,7 +157,7 @@ export const COMMANDS: Commands = {
     'preset delete': ['presetDelete', 'Delete a preset'],
     'preset default': ['presetDefault', 'Make a preset the default, or none'],
   }),
-  ...from(() => import('./commands/connections/rotate.ts'), {
+  ...from(() => import('./commands/connections/connection.ts'), {
     rotate: ['rotateCommand', 'Give a connection a new secret'],
   }),
   ...from(() => import('./commands/connections/trust.ts'), {
@@ -214,10 +208,8 @@ export const COMMANDS: Commands = {
   ...from(() => import('./commands/stamp-verify.ts'), {
     'stamp verify': ['stampVerify', 'Check a stamp offline'],
   }),
-  ...from(() => import('./commands/chat.ts'), {
+  ...from(() => import('./commands/assistant.ts'), {
     ask: ['askCommand', 'Ask the assistant, or the handbook where there is none'],
-  }),
-  ...from(() => import('./commands/feedback.ts'), {
     feedback: ['feedbackCommand', 'Send feedback to the operator of the account server'],
   }),
   ...from(() => import('./commands/export.ts'), {

@@ -1,9 +1,42 @@
-/** The commands of the user’s own profile and preferences. */
+/** The commands of the user’s own addresses, profile and preferences. */
+import type { Email } from '../../api/rest/account.ts'
 import type { Preferences } from '../../api/rest/preferences.ts'
 import type { Profile } from '../../api/rest/profiles.ts'
+import { listCommand } from '../collection.ts'
 import { type Command, UsageError } from '../command.ts'
 import { changesOf, eitherField, flagField, optionsOf, textField } from '../option-fields.ts'
 import { shown } from '../table.ts'
+
+const stateOf = ({ primary, verified }: Email): string => {
+  if (!verified) return 'waits for its link'
+  return primary ? 'confirmed; mail goes there' : 'confirmed'
+}
+
+export const emailList = listCommand({
+  help: 'Lists the e-mail addresses of the account, newest first; those that were not confirmed yet for a day.',
+  work: (api, query) => api.emails.list(query),
+  heading: ['ADDRESS', 'STATE', 'ADDED'],
+  row: (email) => [email.address, stateOf(email), email.created_at],
+})
+
+export const emailAdd: Command = {
+  usage: 'ADDRESS [--json]',
+  help: `
+Adds an e-mail address to the account: a link is mailed there; open it and confirm. From then on a code
+that is mailed there signs in to the account, and invitations to the address reach it.
+
+A second run mails another link, and the one before ends. At most three such mails an hour go to one address, from all accounts
+together. After that none is sent, and the newest link stays valid.`,
+  args: [1, 1],
+  async run({ args: [address = ''], withApi, print, say }) {
+    const made = await withApi((api) => api.emails.create({ body: { address } }))
+    print(made, [])
+    say(
+      `A link goes to ${shown(made.address)}: open it within 24 hours, and confirm there. ` +
+        'At most three mails an hour go to one address; the newest link counts.',
+    )
+  },
+}
 
 function profileLines({ display_name, handle, headline, public_code }: Profile): string[] {
   const rows: (readonly [name: string, value: string | null])[] = [
