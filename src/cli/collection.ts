@@ -75,56 +75,48 @@ export function createCommand<Item, Fields extends OptionFields, Needed extends 
 }
 
 /** Makes a command that changes the fields of an item. */
-export const updateCommand = <Item, Fields extends OptionFields>({
-  kind,
-  usage,
-  help,
-  fields,
-  remedy,
-  work,
-  line,
-}: {
+export function updateCommand<Item, Fields extends OptionFields>(of: {
   readonly kind: NamedKind
   readonly usage: string
   readonly help: string
   readonly fields: Fields
-  /** The remedy for a call without options. */
+  /** What to do after a call without options. */
   readonly remedy: string
   readonly work: (api: Api, id: string, body: FieldValues<Fields>) => Promise<Item>
   readonly line: (item: Item) => string
-}): Command => ({
-  usage,
-  help,
-  options: optionsOf(fields),
-  args: [1, 1],
-  async run({ args: [id = ''], options, withApi, print }) {
-    const body = changesOf(fields, options, remedy)
-    const item = await byId(kind, id, () => withApi((api) => work(api, id, body)))
-    print(item, line(item))
-  },
-})
+}): Command {
+  const { kind, usage, help, fields, remedy, work, line } = of
+  return {
+    usage,
+    help,
+    options: optionsOf(fields),
+    args: [1, 1],
+    async run({ args: [id = ''], options, withApi, print }) {
+      const body = changesOf(fields, options, remedy)
+      const item = await byId(kind, id, () => withApi((api) => work(api, id, body)))
+      print(item, line(item))
+    },
+  }
+}
 
 /** Makes a command that deletes an item. */
-export const deleteCommand = ({
-  kind,
-  help,
-  work,
-  state = 'deleted',
-  done = (id) => `Deleted ${id}.`,
-}: {
+export function deleteCommand(of: {
   readonly kind: NamedKind
   readonly help: string
   readonly work: (api: Api, id: string) => Promise<unknown>
   /** The state of the item in the answer. */
   readonly state?: string
   readonly done?: (id: string) => string
-}): Command => ({
-  usage: 'ID [--json]',
-  help,
-  args: [1, 1],
-  async run({ args: [id = ''], withApi, print, say }) {
-    await byId(kind, id, () => withApi((api) => work(api, id)))
-    print({ id, state }, [])
-    say(done(id))
-  },
-})
+}): Command {
+  const { kind, help, work, state = 'deleted', done = (id) => `Deleted ${id}.` } = of
+  return {
+    usage: 'ID [--json]',
+    help,
+    args: [1, 1],
+    async run({ args: [id = ''], withApi, print, say }) {
+      await byId(kind, id, () => withApi((api) => work(api, id)))
+      print({ id, state }, [])
+      say(done(id))
+    },
+  }
+}
