@@ -60,7 +60,7 @@ describe('methods', () => {
     })
 
   for (const listener of LISTENERS)
-    test(`${listener}: TRACE is answered with 405, without what was sent`, async () => {
+    test(`${listener}: TRACE → 405, never returns the request`, async () => {
       const answers = await ask1(listener, (host) => [
         'TRACE /health HTTP/1.1',
         `Host: ${host}`,
@@ -124,7 +124,7 @@ describe('methods', () => {
   ]
   for (const listener of LISTENERS)
     for (const [name, lines] of upgrades)
-      test(`${listener}: Upgrade to ${name} is not taken up`, async () => {
+      test(`${listener}: Upgrade to ${name} is not followed`, async () => {
         const next = `GET /health HTTP/1.1\r\nHost: x\r\n\r\n`
         const answers = await ask1(
           listener,
