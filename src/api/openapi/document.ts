@@ -129,7 +129,7 @@ export function openapiDocument({
     describe: ({ group, name, need }) => `${textOf(group, name)} ${NEEDS[need]}`,
     security: ({ need: needed }) => (needed === 'none' ? [] : undefined),
     headers: ({ route }) => (isOnce(route) ? [KEY] : []),
-    codes: codesOf,
+    codes: (place) => codesOf(place, 'daemon'),
   }
   const paths = pathsOf({ table, need, examples }, converter(definitions), wording)
 

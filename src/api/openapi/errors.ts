@@ -1,7 +1,6 @@
-/** The errors that an operation may answer, derived from its row, and an example of each. */
+/** The errors that a row may answer, from the row and its need, and an example of each. */
 import { Words } from '../fields.ts'
-import type { Rest } from '../rest/index.ts'
-import { type Route, type RowSchema, isOnce } from '../route.ts'
+import { BACKEND_ERRORS, type Route, type RowSchema, isOnce } from '../route.ts'
 import { CODES, type ErrorCode, type Details, statusOf } from '../../errors.ts'
 
 /**
@@ -18,10 +17,17 @@ export type DaemonCode = Exclude<
   | 'method_not_allowed'
 >
 
-const FAR = ['backend_error', 'backend_unavailable', 'backend_timeout', 'not_signed_in'] as const
+/** The two programs that answer rows. Some rows are answered by both. */
+export type Server = 'daemon' | 'account server'
+
+/** A row, and its need in the scope table. */
+export interface NeededRow {
+  readonly route: Route
+  readonly need: string
+}
 
 /** The errors that any request to any server can get. */
-export const ANYWHERE = [
+const ANYWHERE = [
   'bad_request',
   'host_not_allowed',
   'origin_not_allowed',
@@ -33,66 +39,23 @@ export const ANYWHERE = [
   'storage_full',
 ] as const satisfies readonly DaemonCode[]
 
-/** The errors that any request to a daemon can get. */
-const ANY = [...ANYWHERE, 'keychain_locked'] as const
+/**
+ * The errors of a machine account's token, which the daemon checks at the account server: that
+ * may be out of reach, and the machine account may be suspended.
+ */
+const MACHINE_ERRORS = [
+  'forbidden',
+  'rate_limited',
+  'backend_error',
+  'backend_unavailable',
+  'backend_timeout',
+] as const satisfies readonly DaemonCode[]
 
-/** Codes that follow from no field of the row. */
-const OWN: {
-  readonly [G in keyof Rest]?: { readonly [R in keyof Rest[G]]?: readonly DaemonCode[] }
-} = {
-  sync: { read: ['no_device'], run: ['no_device', ...FAR] },
-  token: { create: ['no_device'] },
-  verify: {
-    words: ['not_found', 'invalid_state', 'no_device', 'not_signed_in'],
-    challenge: ['not_found', 'too_long', 'rate_limited', 'no_device', 'not_signed_in'],
-    public: FAR,
-  },
-  stamp: { create: ['no_device', 'not_signed_in'] },
-  trustCards: {
-    create: ['not_found', 'invalid_state'],
-    update: ['conflict'],
-  },
-  connections: {
-    create: ['no_device', ...FAR],
-    delete: ['invalid_state'],
-    code: [
-      'no_device',
-      'not_signed_in',
-      'secret_unavailable',
-      'invalid_state',
-      'unknown_word',
-      'word_count',
-      'too_long',
-    ],
-  },
-  members: { add: ['forbidden', 'invalid_state'], remove: ['forbidden', 'invalid_state'] },
-  invitations: {
-    approve: ['invalid_state'],
-    decline: ['invalid_state'],
-    withdraw: ['invalid_state'],
-  },
-  guestCodes: {
-    create: ['no_device', ...FAR],
-    qr: ['no_device', 'not_signed_in', 'secret_unavailable'],
-    send: ['no_device', 'invalid_state', 'rate_limited', ...FAR],
-  },
-  tags: { create: ['conflict'], update: ['conflict'] },
-  presets: { create: ['conflict'] },
-  externalMembers: { create: ['conflict'] },
-  openLinks: { create: ['conflict'], slug: ['conflict'], suggest: ['conflict'] },
-  openLinkRequests: {
-    approve: ['no_device', 'invalid_state', ...FAR],
-    decline: ['invalid_state'],
-  },
-  profile: { update: ['conflict'] },
-  preferences: { update: ['invalid_state'] },
-  sessions: { delete: ['invalid_state'] },
-  emails: { create: ['conflict', 'forbidden', 'rate_limited'] },
-  exports: { create: ['conflict'], download: ['export_not_ready'] },
-  organisations: { create: ['conflict', 'forbidden'] },
-  orgMembers: { activate: ['invalid_state'], suspend: ['invalid_state'] },
-  orgGroups: { create: ['conflict'] },
-  orgAlerts: { create: ['conflict'] },
+/** Returns the errors that any request of the same need can get at a server. */
+function anyOf({ need }: NeededRow, server: Server): readonly ErrorCode[] {
+  if (server === 'account server') return [...ANYWHERE, 'backend_unavailable']
+  const takesToken = need === 'read' || need === 'write' || need === 'full'
+  return [...ANYWHERE, 'keychain_locked', ...(takesToken ? MACHINE_ERRORS : [])]
 }
 
 const takesWords = (body: RowSchema | undefined) =>
@@ -104,23 +67,19 @@ const takesWords = (body: RowSchema | undefined) =>
 const isPage = ({ query, body, media }: Route) =>
   query === undefined && body === undefined && media !== undefined
 
-/** A row with its group, its name, and its need in the scope table. */
-export interface RowPlace {
+/** A row with its group and its name. */
+export interface RowPlace extends NeededRow {
   readonly group: string
   readonly name: string
-  readonly route: Route
-  readonly need: string
 }
 
-function specific({ group, name, route, need }: RowPlace): DaemonCode[] {
-  const { method, path, by, body } = route
+type Rule = readonly [applies: boolean, ...codes: ErrorCode[]]
+
+/** The codes that follow from the fields of a row at either server. */
+function commonRules({ route, need }: NeededRow): Rule[] {
+  const { method, path, errors = [] } = route
   const inOrganisation = path.startsWith('/api/v1/org/')
-  const own = (OWN as Readonly<Record<string, Readonly<Record<string, readonly DaemonCode[]>>>>)[
-    group
-  ]
-  const rules: (readonly [isSo: boolean, ...codes: DaemonCode[]])[] = [
-    [need === 'none', 'host_not_allowed', 'origin_not_allowed'],
-    [need === 'none' && method === 'POST', 'peer_not_allowed'],
+  return [
     [need !== 'none', 'unauthorized', 'invalid_token'],
     [need === 'write' || need === 'full', 'insufficient_scope'],
     [inOrganisation, 'no_active_organisation'],
@@ -128,31 +87,49 @@ function specific({ group, name, route, need }: RowPlace): DaemonCode[] {
     [path.includes('{'), 'not_found'],
     [!isPage(route), 'validation_failed'],
     [method !== 'GET', 'invalid_json', 'payload_too_large', 'unsupported_media_type'],
-    [takesWords(body), 'unknown_word', 'word_count', 'rate_limited'],
-    [isOnce(route), 'idempotency_mismatch', 'in_progress'],
-    [by !== 'daemon', ...FAR],
-    [by !== 'daemon' && method !== 'GET', 'no_device'],
-    [true, ...(own?.[name] ?? [])],
+    [need !== 'none' && isOnce(route), 'idempotency_mismatch', 'in_progress'],
+    [true, ...errors],
   ]
-  return rules.flatMap(([isSo, ...codes]) => (isSo ? codes : []))
 }
 
+function daemonRules({ route, need }: NeededRow): Rule[] {
+  const { method, by, body, handlerErrors = [] } = route
+  return [
+    [need === 'none', 'host_not_allowed', 'origin_not_allowed'],
+    [need === 'none' && method === 'POST', 'peer_not_allowed'],
+    [need === 'owner', 'forbidden'],
+    [takesWords(body), 'unknown_word', 'word_count', 'rate_limited'],
+    [by !== 'daemon', ...BACKEND_ERRORS],
+    [by !== 'daemon' && method !== 'GET', 'no_device'],
+    [true, ...handlerErrors],
+  ]
+}
+
+const accountServerRules = ({ need }: NeededRow): Rule[] => [
+  [need !== 'none', 'forbidden', 'rate_limited'],
+]
+
+/** Returns the codes of a row: those that it declares, and those that follow from its fields. */
+function codesOfRow(row: NeededRow, server: Server): ErrorCode[] {
+  const own = server === 'daemon' ? daemonRules(row) : accountServerRules(row)
+  return [...commonRules(row), ...own].flatMap(([applies, ...codes]) => (applies ? codes : []))
+}
+
+/** Returns every code that a row may answer. */
+export const everyCodeOf = (row: NeededRow, server: Server): Set<ErrorCode> =>
+  new Set([...codesOfRow(row, server), ...anyOf(row, server)])
+
 /**
- * Returns codes by their status, in the order of `CODES`.
- * @param specific the codes of a row
- * @param any the codes that any request may get
- * @returns codes of `any` with a status that the row lacks are under `default`
+ * Returns the codes that a row may answer, by status, in the order of `CODES`. Codes that any
+ * request may get, with a status that the row lacks, are under `default`.
  */
-export function byStatus(
-  specific: readonly ErrorCode[],
-  any: readonly ErrorCode[],
-): Map<string, ErrorCode[]> {
+export function codesOf(row: NeededRow, server: Server): Map<string, ErrorCode[]> {
   const found = new Map<string, ErrorCode[]>()
   const note = (status: string, code: ErrorCode) =>
     found.set(status, [...new Set([...(found.get(status) ?? []), code])])
-  for (const code of specific) note(String(statusOf(code)), code)
+  for (const code of codesOfRow(row, server)) note(String(statusOf(code)), code)
   const known = new Set(found.keys())
-  for (const code of any) {
+  for (const code of anyOf(row, server)) {
     const status = String(statusOf(code))
     note(known.has(status) ? status : 'default', code)
   }
@@ -162,9 +139,6 @@ export function byStatus(
       .map(([status, codes]) => [status, CODES.filter((code) => codes.includes(code))]),
   )
 }
-
-/** Returns the codes that a row of the daemon may answer, by status. */
-export const codesOf = (place: RowPlace): Map<string, ErrorCode[]> => byStatus(specific(place), ANY)
 
 /** An example body of each error. */
 export const BODIES: Readonly<Record<DaemonCode, Details & { readonly message: string }>> = {

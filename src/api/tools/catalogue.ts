@@ -71,12 +71,7 @@ export function toolCatalogue({
       },
       responses: answersOf(
         route,
-        responsesOf(
-          { route },
-          convert,
-          codesOf({ group, name: row, route, need: needed }),
-          example,
-        ),
+        responsesOf({ route }, convert, codesOf({ route, need: needed }, 'daemon'), example),
       ),
     }
   }
