@@ -17,7 +17,6 @@ import {
 } from './document.ts'
 import { type Folded, type JsonRecord } from './json-schema.ts'
 import { accountRows, accountTextOf } from './account-rows.ts'
-import { deviceErrorExamples } from './device-errors.ts'
 import { codesOf } from './errors.ts'
 import { type Wording, pathsOf } from './paths.ts'
 import { errorComponents } from './responses.ts'
@@ -141,7 +140,7 @@ export function deviceDocument(need: Folded['need']): JsonRecord & { openapi: st
         },
       },
       parameters: { DPoP, IdempotencyKey: IDEMPOTENCY_KEY },
-      ...errorComponents(paths, deviceErrorExamples),
+      ...errorComponents(paths, 'account server'),
       schemas: schemasOf(definitions, { head: HEAD }),
     },
   }

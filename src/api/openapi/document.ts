@@ -9,7 +9,7 @@ import { type RowSchema, type Table, isOnce } from '../route.ts'
 import { rowsOf } from '../rows.ts'
 import { CODES } from '../../errors.ts'
 import { DESCRIPTIONS, GROUPS } from './descriptions/index.ts'
-import { codesOf, errorExamples } from './errors.ts'
+import { codesOf } from './errors.ts'
 import { ERRORS, TOKENS } from './explanations.ts'
 import { type Wording, pathsOf } from './paths.ts'
 import { errorComponents } from './responses.ts'
@@ -149,7 +149,7 @@ export function openapiDocument({
     components: {
       securitySchemes,
       parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
-      ...errorComponents(paths, errorExamples),
+      ...errorComponents(paths, 'daemon'),
       schemas: schemasOf(definitions),
     },
   }
