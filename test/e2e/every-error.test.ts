@@ -69,7 +69,7 @@ class Recorder {
 
 const readExamples = () => JSON.parse(readFileSync(EXAMPLES, 'utf8')) as ErrorExamples
 
-/** Asserts that these answers are the examples of a server; or writes them, for `npm run golden`. */
+/** Asserts that these answers are the examples of a server, or writes them. */
 function assertRecorded(server: keyof ErrorExamples, bodies: Bodies): void {
   const examples = readExamples()
   if (process.env['UPDATE_EXAMPLES'] === '1')
