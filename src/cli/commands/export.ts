@@ -163,7 +163,10 @@ export const exportList: Command = {
   args: [0, 0],
   async run({ withApi, print }) {
     const items = await withApi(listed)
-    print({ items }, table(['ID', 'STATE', 'ASKED FOR', 'BYTES', 'KEPT UNTIL'], items.map(cells)))
+    print(
+      { items },
+      await table(['ID', 'STATE', 'ASKED FOR', 'BYTES', 'KEPT UNTIL'], items.map(cells)),
+    )
   },
 }
 

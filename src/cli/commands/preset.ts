@@ -17,7 +17,7 @@ export const presetList: Command = {
     const items = await withApi((api) => every((query) => api.presets.list(query)))
     print(
       { items },
-      table(
+      await table(
         ['ID', 'NAME', 'DEFAULT', 'FAVORITE', 'TAGS', 'GOOD FOR', 'MESSAGE'],
         items.map((preset) => [
           preset.id,

@@ -15,7 +15,7 @@ export const tagList: Command = {
     const items = await withApi((api) => every((query) => api.tags.list(query)))
     print(
       { items },
-      table(
+      await table(
         ['ID', 'NAME', 'COLOR', 'CONNECTIONS'],
         items.map(({ id, name, color, connection_count }) => [
           id,

@@ -17,7 +17,7 @@ export const tokenList: Command = {
     const items = await withApi((api) => every((query) => api.apiTokens.list(query)))
     print(
       { items },
-      table(
+      await table(
         ['ID', 'NAME', 'SCOPE', 'STATE', 'EXPIRES', 'LAST USED'],
         items.map(({ id, name, scope, state, expires_at, last_used_at }) => [
           id,

@@ -45,7 +45,7 @@ Lists connections, newest first.
     )
     print(
       { items },
-      table(
+      await table(
         ['ID', 'NAME', 'STATE', 'FAVORITE', 'SECRET HERE'],
         items.map(({ id, name, state, favorite, secret_here }) => [
           id,

@@ -106,7 +106,7 @@ export const inviteContacts: Command = {
     const { items } = await withApi((api) => api.firstContacts.list({}))
     print(
       { items },
-      table(
+      await table(
         ['INVITATION', 'WITH', 'STATE', 'EXPIRES', ''],
         items.map(({ invitation_id: id, with: other, name, state, expires_at, message }) => [
           id,

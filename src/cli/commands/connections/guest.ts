@@ -22,7 +22,7 @@ Lists guest codes, newest first. Their links are shown at creation and in the QR
     )
     print(
       { items },
-      table(
+      await table(
         ['ID', 'LABEL', 'FOR', 'STATE', 'EXPIRES', 'LAST OPENED'],
         items.map(({ id, label, external_member: external, state, expires_at, last_opened_at }) => [
           id,

@@ -85,7 +85,7 @@ Others are added at the next sync of the device that invited them.
     const both = await withApi((api) => api.invitations.list(those))
     print(
       both,
-      table(
+      await table(
         ['ID', '', 'WHO', 'CONNECTION', 'STATE', 'EXPIRES'],
         [...both.received, ...both.sent].map(lineOf),
       ),

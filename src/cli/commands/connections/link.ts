@@ -14,7 +14,7 @@ export const linkList: Command = {
     const items = await withApi((api) => every((query) => api.openLinks.list(query)))
     print(
       { items },
-      table(
+      await table(
         ['ID', 'STATE', 'WAITING', 'TITLE', 'ADDRESS'],
         items.map(({ id, state, pending_requests, title, url }) => [
           id,
@@ -129,7 +129,7 @@ longer than a line is complete with --json.
     )
     print(
       { items },
-      table(
+      await table(
         ['ID', 'STATE', 'MAILBOX', 'NAME', 'ASKED', 'MESSAGE'],
         items.map(({ id, state, requester, message, created_at }) => [
           id,

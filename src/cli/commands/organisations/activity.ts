@@ -66,7 +66,7 @@ Lists what happened in the organisation that this device acts in, newest first.
     const items = await withApi((api) => newest(api, limit, days))
     print(
       { items },
-      table(
+      await table(
         ['AT', 'EVENT', 'BY', 'ABOUT', 'MORE'],
         items.map(({ at, event, actor, target, data }) => [
           at,
@@ -93,15 +93,15 @@ ${DAYS_HELP}`,
   async run({ options, withApi, print }) {
     const summary = await withApi((api) => api.orgActivity.summary(given(options, ['from', 'to'])))
     print(summary, [
-      ...table(
+      ...(await table(
         ['EVENT', 'COUNT'],
         summary.by_event.map(({ event, count }) => [event, String(count)]),
-      ),
+      )),
       '',
-      ...table(
+      ...(await table(
         ['BY', 'COUNT'],
         summary.by_actor.map(({ actor, count }) => [whoIs(actor), String(count)]),
-      ),
+      )),
     ])
   },
 }
@@ -141,7 +141,7 @@ ${DAYS_HELP}`,
     )
     print(
       trend,
-      table(
+      await table(
         [trend.bucket === 'week' ? 'WEEK OF' : 'DAY', 'COUNT'],
         trend.points.map(({ at, value }) => [at.slice(0, 10), String(value)]),
       ),

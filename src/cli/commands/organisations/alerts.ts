@@ -15,7 +15,7 @@ export const alertList: Command = {
     const items = await withApi((api) => every((query) => api.orgAlerts.list(query)))
     print(
       { items },
-      table(
+      await table(
         ['ID', 'NAME', 'EVENT', 'TIMES', 'WITHIN', 'STATE', 'TELLS', 'LAST FIRED'],
         items.map((alert) => [
           alert.id,

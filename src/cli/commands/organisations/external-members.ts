@@ -14,7 +14,7 @@ export const externalList: Command = {
     const items = await withApi((api) => every((query) => api.externalMembers.list(query)))
     print(
       { items },
-      table(
+      await table(
         ['ID', 'NAME', 'EMAIL', 'PHONE', 'NOTE'],
         items.map(({ id, display_name, email, phone, note }) => [
           id,

@@ -16,7 +16,7 @@ export const groupList: Command = {
     const items = await withApi((api) => every((query) => api.orgGroups.list(query)))
     print(
       { items },
-      table(
+      await table(
         ['ID', 'NAME', 'MEMBERS', 'DESCRIPTION'],
         items.map(({ id, name, member_count, description }) => [
           id,

@@ -20,7 +20,7 @@ export const deviceList: Command = {
     const items = await withApi(devices)
     print(
       { items },
-      table(
+      await table(
         ['ID', 'NAME', 'PLATFORM', 'STATE', 'LAST SEEN'],
         items.map(({ id, name, platform, state, current, last_seen_at }) => [
           id,
@@ -71,7 +71,7 @@ async function chosen({ io, withApi }: Invocation, prompt: Prompt): Promise<stri
     platform,
     created_at,
   ])
-  const lines = table(['', 'NAME', 'PLATFORM', 'SINCE'], rows)
+  const lines = await table(['', 'NAME', 'PLATFORM', 'SINCE'], rows)
   io.stderr.write(`These devices await approval:\n${lines.join('\n')}\n`)
   const typed = await prompt.ask('Number of the device to approve: ')
   const one = /^\d{1,6}$/.test(typed ?? '') ? pending[Number(typed) - 1] : undefined

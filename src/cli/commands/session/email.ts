@@ -16,7 +16,7 @@ export const emailList: Command = {
     const items = await withApi((api) => every((query) => api.emails.list(query)))
     print(
       { items },
-      table(
+      await table(
         ['ADDRESS', 'STATE', 'ADDED'],
         items.map((email) => [email.address, stateOf(email), email.created_at]),
       ),

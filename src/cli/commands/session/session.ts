@@ -24,7 +24,7 @@ there ("countersignd org use").`,
     const named = (id: string) => names.get(id) ?? id
     print(
       { items },
-      table(
+      await table(
         ['ID', 'DEVICE', 'LAST SEEN', 'SINCE', 'ACTS IN'],
         items.map(({ id, device_id, current, active_organisation_id, ...times }) => [
           id,
