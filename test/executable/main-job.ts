@@ -66,7 +66,7 @@ export async function mainJob(stage: Stage): Promise<void> {
   )
   const table = await stage.run(['connection', 'list'])
   const [heading, row] = table.out.split('\n')
-  assert.match(`${heading}\n${row}`, /^ID +NAME  STATE .*\ncon_\w+  銀行  active /, table.err)
+  assert.match(`${heading}\n${row}`, /^ID +NAME  STATE .*\ncon_\w+  銀行  pending /, table.err)
 }
 
 /** Waits for a mail to be written. */
