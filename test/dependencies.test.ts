@@ -81,7 +81,7 @@ describe('docs/dependencies.md has', () => {
     it(`${name}, which the build fetches`, () =>
       assert.deepEqual(rows.get(name)?.slice(0, 2), [version, license]))
 
-  it('nothing that is not there', () => {
+  it('nothing else', () => {
     const known = new Set([...Object.keys(packages).map(nameOf), ...Object.keys(pinned)])
     assert.deepEqual(
       [...rows.keys()].filter((name) => !known.has(name)),
@@ -90,8 +90,8 @@ describe('docs/dependencies.md has', () => {
   })
 })
 
-describe('of what the program needs', () => {
-  it('every licence is one of few', () => {
+describe('the dependencies of the program', () => {
+  it('have licences of a short list', () => {
     const others = production.filter(([, { license }]) => !ALLOWED.has(license ?? 'none'))
     assert.deepEqual(
       others.map(([path, { license }]) => `${path}: ${license}`),
@@ -99,7 +99,7 @@ describe('of what the program needs', () => {
     )
   })
 
-  it('nothing has an install script', () => {
+  it('have no install scripts', () => {
     const scripts = production.filter(([, { hasInstallScript }]) => hasInstallScript === true)
     assert.deepEqual(
       scripts.map(([path]) => path),
@@ -108,7 +108,7 @@ describe('of what the program needs', () => {
   })
 })
 
-it('every install script of the rest is named, with what it does', () => {
+it('every other install script is named, with its purpose', () => {
   const chapter = page.slice(page.indexOf('## Install scripts'))
   const scripts = Object.entries(packages)
     .filter(([, { hasInstallScript }]) => hasInstallScript === true)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
-import { newWaiting } from '../../src/cli/waiting.ts'
+import { newWaiting } from '../../src/cli/api.ts'
 import { gate } from '../device/enrolled.ts'
 
-test('who waits for more than three seconds is told so, once', async (t) => {
+test('a wait of more than three seconds is reported once', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let told = ''
   const stderr = new Writable({
