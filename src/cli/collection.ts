@@ -37,7 +37,7 @@ export function listCommand<Item, Filters extends OptionFields>(of: {
     async run({ options, withApi, print }) {
       const those = valuesOf(filters, options)
       const items = await withApi((api) => every((query) => work(api, { ...query, ...those })))
-      print({ items }, table(heading, items.map(row)))
+      print({ items }, await table(heading, items.map(row)))
     },
   }
 }

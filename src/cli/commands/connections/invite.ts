@@ -87,7 +87,7 @@ Others are added at the next sync of the device that invited them.
     const both = await withApi((api) => api.invitations.list(valuesOf(FILTERS, options)))
     print(
       both,
-      table(
+      await table(
         ['ID', '', 'WHO', 'CONNECTION', 'STATE', 'EXPIRES'],
         [...both.received, ...both.sent].map(lineOf),
       ),
@@ -103,7 +103,7 @@ export const inviteContacts: Command = {
     const { items } = await withApi((api) => api.firstContacts.list({}))
     print(
       { items },
-      table(
+      await table(
         ['INVITATION', 'WITH', 'STATE', 'EXPIRES', ''],
         items.map(({ invitation_id: id, with: other, name, state, expires_at, message }) => [
           id,

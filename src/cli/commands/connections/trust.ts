@@ -74,7 +74,7 @@ need no such check; the list shows them until "countersignd trust dismiss".`,
   args: [0, 0],
   async run({ withApi, print }) {
     const items = await withApi((api) => every((query) => api.trustCards.list(query)))
-    const [heading = '', ...rows] = table(
+    const [heading = '', ...rows] = await table(
       ['ACCOUNT', 'NAME', 'KEYS', 'LAST VERIFIED', 'NOTE'],
       items.map((card) => [
         card.user_id,
@@ -266,7 +266,7 @@ export const trustHistory: Command = {
     )
     print(
       { items },
-      table(
+      await table(
         ['TIME', 'WHAT', ''],
         items.map(({ at, event, detail }) => [at, EVENTS[event], detail ?? '']),
       ),

@@ -65,7 +65,7 @@ Lists what happened in the organisation that this device acts in, newest first.
     const items = await withApi((api) => newest(api, limit, valuesOf(DAYS, options)))
     print(
       { items },
-      table(
+      await table(
         ['AT', 'EVENT', 'BY', 'ABOUT', 'MORE'],
         items.map(({ at, event, actor, target, data }) => [
           at,
@@ -92,15 +92,15 @@ ${DAYS_HELP}`,
   async run({ options, withApi, print }) {
     const summary = await withApi((api) => api.orgActivity.summary(valuesOf(DAYS, options)))
     print(summary, [
-      ...table(
+      ...(await table(
         ['EVENT', 'COUNT'],
         summary.by_event.map(({ event, count }) => [event, String(count)]),
-      ),
+      )),
       '',
-      ...table(
+      ...(await table(
         ['BY', 'COUNT'],
         summary.by_actor.map(({ actor, count }) => [whoIs(actor), String(count)]),
-      ),
+      )),
     ])
   },
 }
@@ -142,7 +142,7 @@ ${DAYS_HELP}`,
     const trend = await withApi((api) => api.orgAnalytics.trends(valuesOf(TRENDS, options)))
     print(
       trend,
-      table(
+      await table(
         [trend.bucket === 'week' ? 'WEEK OF' : 'DAY', 'COUNT'],
         trend.points.map(({ at, value }) => [at.slice(0, 10), String(value)]),
       ),

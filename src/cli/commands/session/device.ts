@@ -63,7 +63,7 @@ async function chosen({ io, withApi }: Invocation, prompt: Prompt): Promise<stri
     platform,
     created_at,
   ])
-  const lines = table(['', 'NAME', 'PLATFORM', 'SINCE'], rows)
+  const lines = await table(['', 'NAME', 'PLATFORM', 'SINCE'], rows)
   io.stderr.write(`These devices await approval:\n${lines.join('\n')}\n`)
   const typed = await prompt.ask('Number of the device to approve: ')
   const one = /^\d{1,6}$/.test(typed ?? '') ? pending[Number(typed) - 1] : undefined
@@ -204,7 +204,7 @@ there ("countersignd org use").`,
     const named = (id: string) => names.get(id) ?? id
     print(
       { items },
-      table(
+      await table(
         ['ID', 'DEVICE', 'LAST SEEN', 'SINCE', 'ACTS IN'],
         items.map(({ id, device_id, current, active_organisation_id, ...times }) => [
           id,
