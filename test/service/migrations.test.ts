@@ -88,7 +88,7 @@ describe('the account server in PostgreSQL', () => {
 
   it('has the same schema in a new database as in one of the last program', async (t) => {
     const [old, fresh] = [await earlier(t), await postgres.newDatabase()]
-    await migrated(fresh)
+    await Promise.all([migrated(old), migrated(fresh)])
     const schema = await schemaOf(fresh)
     assert(schema.length > 400, String(schema.length))
     assert.deepEqual(schema, await schemaOf(old))

@@ -10,6 +10,7 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -38,6 +39,7 @@ const NEXT = [
 /** One of the two databases that this program keeps in files. */
 interface Kind {
   readonly file: string
+  readonly first: number
   readonly newest: number
   /** The query that returns the version. */
   readonly version: string
@@ -72,7 +74,7 @@ async function openAccounts(dir: string, log?: Log, migrations = ACCOUNT_MIGRATI
 const kinds: Kind[] = [
   {
     file: 'state.db',
-    newest: state.newest,
+    ...state,
     version: 'pragma user_version',
     setVersion: (version) => `pragma user_version = ${version}`,
     open: async (dir, log) => openDatabase(dir, log).close(),
@@ -80,7 +82,7 @@ const kinds: Kind[] = [
   },
   {
     file: 'account.db',
-    newest: account.newest,
+    ...account,
     version: 'select max(version) from schema_version',
     setVersion: (version) => `insert into schema_version (version) values (${version})`,
     open: openAccounts,
@@ -102,22 +104,24 @@ const changed = (path: string, statements: string) => inside(path, (db) => db.ex
 const schemaOf = (path: string) =>
   inside(path, (db) => db.prepare('select name, sql from sqlite_schema order by name').all())
 
-for (const { file, newest, version, setVersion, open, openLater } of kinds)
+for (const { file, first, newest, version, setVersion, open, openLater } of kinds)
   describe(file, () => {
     const backup = `${file}.v${newest}.backup`
     const versionOf = (path: string) =>
       inside(path, (db) => Number(Object.values(db.prepare(version).get() ?? {})[0]))
 
     /** Puts a database of the current version into a folder. */
-    function current(t: TestContext, dir: string): string {
+    async function current(t: TestContext, dir: string): Promise<string> {
       const path = join(dir, file)
       copyFileSync(join(earlierState(t, 'last-before-release'), file), path)
+      await open(dir)
+      for (const name of readdirSync(dir)) if (name !== file) rmSync(join(dir, name))
       return path
     }
 
     it('of an older version is migrated with its rows, and says so', async (t) => {
       const dir = freshFolder(t)
-      const path = current(t, dir)
+      const path = await current(t, dir)
       const before = schemaOf(path)
       const lines: string[] = []
       await openLater(
@@ -139,7 +143,7 @@ for (const { file, newest, version, setVersion, open, openLater } of kinds)
 
     it('is usable again by the older program, from the copy', async (t) => {
       const dir = freshFolder(t)
-      const path = current(t, dir)
+      const path = await current(t, dir)
       await openLater(dir)
       await assert.rejects(open(dir), {
         exit: EXIT.stateNewer,
@@ -152,7 +156,7 @@ for (const { file, newest, version, setVersion, open, openLater } of kinds)
 
     it('keeps the newest copy alone, after a successful migration', async (t) => {
       const dir = freshFolder(t)
-      const path = current(t, dir)
+      const path = await current(t, dir)
       writeFileSync(`${path}.v0.backup`, 'of an earlier time')
       writeFileSync(join(dir, backup), 'of an attempt that failed')
       writeFileSync(join(dir, `${backup}.tmp`), 'half of one')
@@ -163,7 +167,7 @@ for (const { file, newest, version, setVersion, open, openLater } of kinds)
 
     it('is migrated through all versions or none: a failure in the last one undoes the first', async (t) => {
       const dir = freshFolder(t)
-      const path = current(t, dir)
+      const path = await current(t, dir)
       changed(path, 'create table made_last (id integer)')
       const before = schemaOf(path)
       await assert.rejects(openLater(dir), /table made_last already exists/)
@@ -176,7 +180,7 @@ for (const { file, newest, version, setVersion, open, openLater } of kinds)
 
     it('is not touched while no copy can be made', async (t) => {
       const dir = freshFolder(t)
-      const path = current(t, dir)
+      const path = await current(t, dir)
       mkdirSync(join(dir, backup))
       await assert.rejects(openLater(dir), {
         exit: EXIT.failed,
@@ -187,7 +191,7 @@ for (const { file, newest, version, setVersion, open, openLater } of kinds)
 
     it('is not touched on a full disk, which is named', { skip: noSmallDisk }, async (t) => {
       const disk = smallDisk(t, 8 << 20)
-      const path = current(t, disk.stateDir)
+      const path = await current(t, disk.stateDir)
       // Room for the write-ahead log, and not for a copy.
       disk.fill(60_000)
       await assert.rejects(openLater(disk.stateDir), {
@@ -216,12 +220,12 @@ for (const { file, newest, version, setVersion, open, openLater } of kinds)
 
     it('of the version before the first one is refused', async (t) => {
       const dir = freshFolder(t)
-      const path = current(t, dir)
+      const path = await current(t, dir)
       changed(path, file === 'account.db' ? 'delete from schema_version' : '')
-      changed(path, setVersion(newest - 1))
+      changed(path, setVersion(first - 1))
       await assert.rejects(open(dir), {
         exit: EXIT.stateOlder,
-        message: new RegExp(`version ${newest - 1}; this program reads ${newest} and later`),
+        message: new RegExp(`version ${first - 1}; this program reads ${first} and later`),
       })
     })
 
@@ -252,6 +256,7 @@ describe('a copy of an older version', () => {
     const dir = freshFolder(t)
     const copy = join(dir, `state.db.v${state.newest}.backup`)
     copyFileSync(join(earlierState(t, 'last-before-release'), 'state.db'), join(dir, 'state.db'))
+    openDatabase(dir).close()
     openDatabase(dir, undefined, LATER_STATE).close()
     assert(existsSync(copy))
     changed(join(dir, 'state.db'), `pragma user_version = ${state.newest}`)
