@@ -205,7 +205,7 @@ for (const { file, first, newest, version, setVersion, open, openLater } of kind
       assert.equal(versionOf(path), newest + 2)
     })
 
-    it('of protocol 1 is refused, left as it is, and not copied', async (t) => {
+    it('of protocol 1 is rejected, left unchanged, and not copied', async (t) => {
       const dir = freshFolder(t)
       const path = join(dir, file)
       copyFileSync(join(earlierState(t, 'first-version'), file), path)
@@ -218,7 +218,7 @@ for (const { file, first, newest, version, setVersion, open, openLater } of kind
       assert(readdirSync(dir).every((name) => !name.includes('backup')))
     })
 
-    it('of the version before the first one is refused', async (t) => {
+    it('of the version before the first one is rejected', async (t) => {
       const dir = freshFolder(t)
       const path = await current(t, dir)
       changed(path, file === 'account.db' ? 'delete from schema_version' : '')
@@ -236,7 +236,7 @@ for (const { file, first, newest, version, setVersion, open, openLater } of kind
       assert.deepEqual(readdirSync(dir), [file])
     })
 
-    it('of a newer program is refused, and its copy is named', async (t) => {
+    it('of a newer program is rejected, and the error names the existing copy', async (t) => {
       const dir = freshFolder(t)
       const path = join(dir, file)
       await open(dir)
