@@ -32,7 +32,7 @@ const EXIT_CODES = `Exit codes:
    9  the daemon holds the state but does not answer
   10  not verified; the stamp is not good
   11  inconclusive: something could not be checked; the signer of a stamp is unknown
-  12  the state was written by protocol 1, which this version does not read`
+  12  the state was written before the first release; this version does not read it`
 
 const linesOf = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('')
 

@@ -117,11 +117,3 @@ function create(path: string, fill: (db: DatabaseSync) => void): void {
   renameSync(temporary, path)
   syncFolder(dirname(path))
 }
-
-/** The error for a file written by protocol 1. No program reads both protocols. */
-export const ofProtocol1 = (what: string, version: number): StartError =>
-  new StartError(
-    'stateOlder',
-    `${what} was written by a countersignd of protocol 1 (version ${version}; this program reads later ones), and was left as it is. ` +
-      'Begin anew with another SVC_STATE_DIR, and another SVC_DATABASE_URL where one is set: keys and connections of protocol 1 cannot be brought over.',
-  )

@@ -13,9 +13,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, after, before, describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
-import { NEWEST_VERSION } from '../../src/service/db/migrations.ts'
+import { ACCOUNT_VERSIONS } from '../../src/service/db/migrations.ts'
 import { lockState } from '../../src/storage/lock.ts'
-import { VERSIONS } from '../../src/state/versions.ts'
+import { STATE_VERSIONS } from '../../src/state/migrations.ts'
 import { ask, caller, listed, newToken, type Json } from '../e2e/caller.ts'
 import { secretsIn } from '../e2e/kept.ts'
 import { folder, startDaemon as startProgram } from '../e2e/program.ts'
@@ -221,7 +221,7 @@ describe('the format of a backup', () => {
     ])
     assert.deepEqual(
       [line.state_version, line.account_version, line.server],
-      [VERSIONS.length, NEWEST_VERSION, null],
+      [STATE_VERSIONS.newest, ACCOUNT_VERSIONS.newest, null],
     )
     assert.match(line.account, /^acc_/)
     assert.match(files.get('secret')?.toString() ?? '', /^[0-9a-f]{64}\n$/)
@@ -328,13 +328,13 @@ describe('the format of a backup', () => {
     [
       'another version',
       'failed',
-      new RegExp(`not of version ${VERSIONS.length}`),
+      new RegExp(`not of version ${STATE_VERSIONS.newest}`),
       sql('state.db', 'pragma user_version = 2'),
     ],
     [
-      'a version of protocol 1',
+      'a version from before the first release',
       'stateOlder',
-      /protocol 1 \(version 1;/,
+      /before the first release of countersignd \(version 1;/,
       line((of) => (of.state_version = 1)),
     ],
     ['another account', 'failed', /another account/, line((of) => (of.account = OTHER))],

@@ -27,6 +27,9 @@ const INT8 = 20
 /** Runs one statement and returns its rows. */
 export type Query = (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
 
+/** Returns statements for an engine, given its SQL type of ids. */
+export type StatementsFor = (id: string) => readonly string[]
+
 export interface Engine {
   /**
    * The SQL type of ids, which compares byte by byte in every locale, so that ids sort by time.

@@ -1,56 +1,62 @@
-/** The first version of protocol 2. Older ones were written by protocol 1 and are rejected. */
-export const FIRST_STATE_VERSION = 13
+import type { Migration } from '../../storage/migrations.ts'
 
 /**
- * The versions of `state.db`: entry n migrates a database from version n to n + 1. A released
- * entry is never edited; a change is a new entry. Integer times are Unix milliseconds.
+ * The tables of the first release; the modules of `src/state` describe their columns. Integer
+ * times are Unix milliseconds. The versions before it were never released.
  */
-export const VERSIONS: readonly string[] = [
-  `
+export const stateVersion14: Migration<string> = {
+  version: 14,
+  statements: `
+  -- Facts about this device by name, as JSON.
   create table meta (
     key text primary key,
     value text not null
   ) strict, without rowid;
 
+  -- API tokens. The keychain has their scope and lifetime.
   create table tokens (
     hash text primary key,
     id text not null unique,
     created_at integer not null,
     revoked_at integer,
-    last_used_at integer
+    last_used_at integer,
+    legacy_account text
   ) strict, without rowid;
 
+  -- Secrets of connections and guest codes, sealed under the cache key.
   create table secrets (
     id text primary key,
     version integer not null,
     sealed blob not null
   ) strict, without rowid;
 
-  create table connections (
-    id text primary key,
-    name text not null,
-    epoch integer not null,
-    head blob not null check (length(head) = 32),
-    members text not null,
-    updated_at integer not null
-  ) strict, without rowid;
-
+  -- Guest codes, and the external member that each is for.
   create table guests (
     id text primary key,
     label text not null,
     state text not null,
     expires_at integer not null,
-    created_at integer not null
+    created_at integer not null,
+    external_member_id text,
+    external_member_name text,
+    comparable text not null default '',
+    external_comparable text
   ) strict, without rowid;
+  create index guests_by_comparable on guests (comparable);
+  create index guests_by_external_comparable on guests (external_comparable);
 
+  -- Verified entries of key logs and rosters. voucher, for a reset with a recovery_sig: the
+  -- recovery key that made it, x of its JWK.
   create table logs (
     kind text not null check (kind in ('keylog', 'roster')),
     subject text not null,
     seq integer not null check (seq >= 0),
     entry text not null,
+    voucher text,
     primary key (kind, subject, seq)
   ) strict, without rowid;
 
+  -- Words that verified once, and the highest window of any.
   create table replays (
     subject text not null,
     epoch integer not null,
@@ -66,6 +72,7 @@ export const VERSIONS: readonly string[] = [
     "window" integer not null
   ) strict;
 
+  -- Checks of words, for the verification log.
   create table verifications (
     id text primary key,
     at text not null,
@@ -77,6 +84,7 @@ export const VERSIONS: readonly string[] = [
   ) strict, without rowid;
   create index verifications_unpushed on verifications (id) where pushed = 0;
 
+  -- Stamps of this device, and the receipts of the account server.
   create table stamps (
     id text primary key,
     jws text not null,
@@ -84,8 +92,8 @@ export const VERSIONS: readonly string[] = [
     created_at integer not null
   ) strict, without rowid;
   create index stamps_without_receipt on stamps (id) where receipt is null;
-  `,
-  `
+
+  -- Operations under an idempotency key.
   create table idempotency (
     caller text not null,
     key text not null,
@@ -96,14 +104,8 @@ export const VERSIONS: readonly string[] = [
     primary key (caller, key)
   ) strict, without rowid;
   create index idempotency_by_age on idempotency (at);
-  `,
-  // The reason for which a connection is suspended, the second of its two histories, and the
-  // names under which accounts were accepted.
-  `
-  alter table connections add column hold text check (hold in ('rotation_pending', 'roster_forked'));
-  -- To count and to list them, too: the table itself is ten times as large.
-  create index connections_by_hold on connections (hold);
 
+  -- The second history of a forked connection.
   create table forks (
     connection text not null,
     seq integer not null,
@@ -111,6 +113,7 @@ export const VERSIONS: readonly string[] = [
     primary key (connection, seq, entry)
   ) strict, without rowid;
 
+  -- The accounts and mailboxes that this device invited.
   create table invites (
     connection text not null,
     target text not null,
@@ -121,27 +124,22 @@ export const VERSIONS: readonly string[] = [
     primary key (connection, target)
   ) strict, without rowid;
 
-  create table names (
-    account text primary key,
-    name text not null
-  ) strict, without rowid;
-
+  -- Keys of followed accounts: what the user saw first or confirmed. recovered_at: when all
+  -- devices were replaced with the recovery key, until the user dismisses it. key_unused: whether
+  -- they were replaced without one that was in force.
   create table trust (
     account text primary key,
     pinned integer not null,
     confirmed integer not null check (confirmed in (0, 1)),
     seq integer not null,
     newest integer not null,
-    shown integer not null,
     refused text,
-    checked_at integer not null
+    checked_at integer not null,
+    recovered_at integer,
+    key_unused integer not null default 0 check (key_unused in (0, 1))
   ) strict, without rowid;
-  `,
-  // An owner may end a connection for all members. SQLite changes a check only by recreating the
-  // table.
-  `
-  create table connections_before as select * from connections;
-  drop table connections;
+
+  -- Connections, and why each is suspended.
   create table connections (
     id text primary key,
     name text not null,
@@ -149,27 +147,14 @@ export const VERSIONS: readonly string[] = [
     head blob not null check (length(head) = 32),
     members text not null,
     updated_at integer not null,
-    hold text check (hold in ('rotation_pending', 'roster_forked', 'ended'))
+    hold text check (hold in ('rotation_pending', 'roster_forked', 'ended')),
+    comparable text not null default ''
   ) strict, without rowid;
-  insert into connections (id, name, epoch, head, members, updated_at, hold)
-    select id, name, epoch, head, members, updated_at, hold from connections_before;
-  drop table connections_before;
+  -- To count and to list them, too: the table itself is ten times as large.
   create index connections_by_hold on connections (hold);
-  `,
-  // The external member of a guest code. The next sync fills it in for older codes.
-  `
-  alter table guests add column external_member_id text;
-  alter table guests add column external_member_name text;
-    `,
-  // The account of tokens with no account in their keychain record: the account signed in at this
-  // upgrade.
-  `
-  alter table tokens add column legacy_account text;
-  update tokens set legacy_account =
-    (select json_extract(value, '$.account') from meta where key = 'identity');
-  `,
-  // Wrong words in a row, so that a restart does not reset the count.
-  `
+  create index connections_by_comparable on connections (comparable);
+
+  -- Wrong words in a row, so that a restart does not reset the count.
   create table wrong_tries (
     caller text not null,
     expected integer not null check (expected in (0, 1)),
@@ -178,9 +163,8 @@ export const VERSIONS: readonly string[] = [
     boot text,
     primary key (caller, expected)
   ) strict, without rowid;
-  `,
-  // Challenges, so that a restart gives no more attempts.
-  `
+
+  -- Challenges, so that a restart gives no more attempts.
   create table challenges (
     id text primary key,
     connection text,
@@ -189,12 +173,12 @@ export const VERSIONS: readonly string[] = [
     boot text,
     word integer check (word between 0 and 4095),
     purpose text,
+    caller text,
     check ((state = 'open') = (word is not null)),
     check ((word is null) = (purpose is null))
   ) strict, without rowid;
-  `,
-  // First contacts by four words, and the attempts of others to use words.
-  `
+
+  -- First contacts by four words, and the attempts of others to use words.
   create table first_contacts (
     invitation text primary key,
     connection text not null,
@@ -212,49 +196,41 @@ export const VERSIONS: readonly string[] = [
     at integer not null
   ) strict;
   create index contact_tries_by_invitation on contact_tries (invitation);
-  `,
-  // Attempts to approve another device, so that a restart does not reset their count.
-  `
+
+  -- Attempts to approve another device, so that a restart does not reset their count.
   create table approval_attempts (
     id integer primary key,
     side text not null check (side in ('approving', 'new')),
     at integer not null
   ) strict;
   create index approval_attempts_by_time on approval_attempts (side, at);
-  `,
-  // Sealing keys. The account server sends their bytes beside key logs.
-  `
+
+  -- Sealing keys. The account server sends their bytes beside key logs.
   create table seal_keys (
     account text not null,
     id text not null,
     key blob not null,
     primary key (account, id)
   ) strict, without rowid;
-  `,
-  // The consents that this device signed, until its account becomes a member by them.
-  `
+
+  -- Consents that this device signed, until its account becomes a member by them.
   create table consents (
     hash text primary key,
     connection text not null,
     invitation text not null,
     at integer not null,
-    withdrawn integer not null check (withdrawn in (0, 1))
+    withdrawn integer not null check (withdrawn in (0, 1)),
+    declined integer not null default 0 check (declined in (0, 1))
   ) strict, without rowid;
   create index consents_by_connection on consents (connection);
-  `,
-  // When this device first saw the current epoch of each connection, for routine rotations.
-  `
+
+  -- When this device first saw the current epoch of each connection, for routine rotations.
   create table epochs (
     connection text primary key,
     epoch integer not null,
     seen_at integer not null
   ) strict, without rowid;
   create index epochs_by_age on epochs (seen_at);
-
-  -- When all devices of a followed account were replaced with its recovery key, until the person
-  -- dismisses it; and whether they were replaced without one that was in force.
-  alter table trust add column recovered_at integer;
-  alter table trust add column key_unused integer not null default 0 check (key_unused in (0, 1));
 
   -- Connections whose history forked, and those that replace them.
   create table forked (
@@ -272,7 +248,7 @@ export const VERSIONS: readonly string[] = [
   ) strict, without rowid;
   create index replacements_by_forked on replacements (replaces);
 
-  -- The code key of the epoch before a routine rotation; the vault has the key.
+  -- Epochs before routine rotations. The vault keeps their code keys for a while.
   create table former_epochs (
     connection text primary key,
     epoch integer not null,
@@ -281,8 +257,7 @@ export const VERSIONS: readonly string[] = [
     looked_at integer not null
   ) strict, without rowid;
 
-  -- Names by what they rest on, in the form in which they are compared, and signed profiles.
-  drop table names;
+  -- Names by what they rest on, with the form in which they are compared; and signed profiles.
   create table names (
     account text not null,
     kind text not null check (kind in ('accepted', 'self', 'confirmed', 'given')),
@@ -291,6 +266,7 @@ export const VERSIONS: readonly string[] = [
     primary key (account, kind)
   ) strict, without rowid;
   create index names_by_comparable on names (comparable);
+
   create table profiles (
     account text not null,
     device text not null,
@@ -300,27 +276,14 @@ export const VERSIONS: readonly string[] = [
     jws text not null,
     primary key (account, device)
   ) strict, without rowid;
+
+  -- Members by connection, to find the connections of an account.
   create table connection_members (
     connection text not null,
     account text not null,
     primary key (connection, account)
   ) strict, without rowid;
   create index connection_members_by_account on connection_members (account);
-  alter table connections add column comparable text not null default '';
-  create index connections_by_comparable on connections (comparable);
-  alter table guests add column comparable text not null default '';
-  alter table guests add column external_comparable text;
-  create index guests_by_comparable on guests (comparable);
-  create index guests_by_external_comparable on guests (external_comparable);
-  `,
-  // A confirmation names the safety number that was compared; challenges count for each caller.
-  `
-  alter table trust drop column shown;
-  alter table challenges add column caller text;
-  alter table consents add column declined integer not null default 0 check (declined in (0, 1));
-
-  -- Of a reset in a key log with a recovery_sig: the recovery key that made it, \`x\` of its JWK.
-  alter table logs add column voucher text;
 
   -- What a person may have read of invitations before they approve one by its id.
   create table listed_invitations (
@@ -333,4 +296,4 @@ export const VERSIONS: readonly string[] = [
   ) strict, without rowid;
   create index listed_invitations_by_age on listed_invitations (listed_at);
   `,
-]
+}
