@@ -36,7 +36,7 @@ describe('a state folder of protocol 1', () => {
     ['sync', EXIT.stateOlder, STATE],
   ] as const
   for (const [command, exit, message] of cases)
-    it(`${command}: refused by name, with its exit code, and left as it is`, async (t) => {
+    it(`${command}: rejected by name, with its exit code, and the folder stays unchanged`, async (t) => {
       const dir = earlierState(t, 'first-version')
       const before = contentOf(dir)
       const { code, stdout, stderr } = await countersignd(command.split(' '), dir)

@@ -88,7 +88,7 @@ describe('the account server in PostgreSQL', () => {
 
   it('has the same schema in a new database as in one of the last program', async (t) => {
     const [old, fresh] = [await earlier(t), await postgres.newDatabase()]
-    await migrated(fresh)
+    await Promise.all([migrated(old), migrated(fresh)])
     const schema = await schemaOf(fresh)
     assert(schema.length > 400, String(schema.length))
     assert.deepEqual(schema, await schemaOf(old))
@@ -112,7 +112,7 @@ describe('the account server in PostgreSQL', () => {
     ['before the first release', 7, EXIT.stateOlder],
     ['by a newer program', newest + 1, EXIT.stateNewer],
   ] as const)
-    it(`is refused and left as it is if it was written ${written}`, async () => {
+    it(`is rejected and stays unchanged if it was written ${written}`, async () => {
       const url = await postgres.newDatabase()
       await query(url, `create table schema_version as select ${version} as version`)
       const schema = await schemaOf(url)

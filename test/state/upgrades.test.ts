@@ -11,6 +11,7 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -39,6 +40,7 @@ const NEXT = [
 /** One of the two databases that this program keeps in files. */
 interface Kind {
   readonly file: string
+  readonly first: number
   readonly newest: number
   /** The query that returns the version. */
   readonly version: string
@@ -74,7 +76,7 @@ async function openAccounts(dir: string, log?: Log, migrations = ACCOUNT_MIGRATI
 const kinds: Kind[] = [
   {
     file: 'state.db',
-    newest: state.newest,
+    ...state,
     version: 'pragma user_version',
     setVersion: (version) => `pragma user_version = ${version}`,
     open: async (dir, log) => openDatabase(dir, log).close(),
@@ -82,7 +84,7 @@ const kinds: Kind[] = [
   },
   {
     file: 'account.db',
-    newest: account.newest,
+    ...account,
     version: 'select max(version) from schema_version',
     setVersion: (version) => `insert into schema_version (version) values (${version})`,
     open: openAccounts,
@@ -110,22 +112,24 @@ const filesOf = (dir: string) =>
 const schemaOf = (path: string) =>
   inside(path, (db) => db.prepare('select name, sql from sqlite_schema order by name').all())
 
-for (const { file, newest, version, setVersion, open, openLater } of kinds)
+for (const { file, first, newest, version, setVersion, open, openLater } of kinds)
   describe(file, () => {
     const backup = `${file}.v${newest}.backup`
     const versionOf = (path: string) =>
       inside(path, (db) => Number(Object.values(db.prepare(version).get() ?? {})[0]))
 
     /** Puts a database of the current version into a folder. */
-    function current(t: TestContext, dir: string): string {
+    async function current(t: TestContext, dir: string): Promise<string> {
       const path = join(dir, file)
       copyFileSync(join(earlierState(t, 'last-before-release'), file), path)
+      await open(dir)
+      for (const name of readdirSync(dir)) if (name !== file) rmSync(join(dir, name))
       return path
     }
 
     it('of an older version is migrated with its rows, and says so', async (t) => {
       const dir = freshFolder(t)
-      const path = current(t, dir)
+      const path = await current(t, dir)
       const before = schemaOf(path)
       const lines: string[] = []
       await openLater(
@@ -147,7 +151,7 @@ for (const { file, newest, version, setVersion, open, openLater } of kinds)
 
     it('is usable again by the older program, from the copy', async (t) => {
       const dir = freshFolder(t)
-      const path = current(t, dir)
+      const path = await current(t, dir)
       await openLater(dir)
       await assert.rejects(open(dir), {
         exit: EXIT.stateNewer,
@@ -160,7 +164,7 @@ for (const { file, newest, version, setVersion, open, openLater } of kinds)
 
     it('keeps the newest copy alone, after a successful migration', async (t) => {
       const dir = freshFolder(t)
-      const path = current(t, dir)
+      const path = await current(t, dir)
       writeFileSync(`${path}.v0.backup`, 'of an earlier time')
       writeFileSync(join(dir, backup), 'of an attempt that failed')
       writeFileSync(join(dir, `${backup}.tmp`), 'half of one')
@@ -171,7 +175,7 @@ for (const { file, newest, version, setVersion, open, openLater } of kinds)
 
     it('is migrated through all versions or none: a failure in the last one undoes the first', async (t) => {
       const dir = freshFolder(t)
-      const path = current(t, dir)
+      const path = await current(t, dir)
       changed(path, 'create table made_last (id integer)')
       const before = schemaOf(path)
       await assert.rejects(openLater(dir), /table made_last already exists/)
@@ -184,7 +188,7 @@ for (const { file, newest, version, setVersion, open, openLater } of kinds)
 
     it('is not touched while no copy can be made', async (t) => {
       const dir = freshFolder(t)
-      const path = current(t, dir)
+      const path = await current(t, dir)
       mkdirSync(join(dir, backup))
       await assert.rejects(openLater(dir), {
         exit: EXIT.failed,
@@ -195,7 +199,7 @@ for (const { file, newest, version, setVersion, open, openLater } of kinds)
 
     it('is not touched on a full disk, which is named', { skip: noSmallDisk }, async (t) => {
       const disk = smallDisk(t, 8 << 20)
-      const path = current(t, disk.stateDir)
+      const path = await current(t, disk.stateDir)
       // Room for the write-ahead log, and not for a copy.
       disk.fill(60_000)
       await assert.rejects(openLater(disk.stateDir), {
@@ -213,7 +217,7 @@ for (const { file, newest, version, setVersion, open, openLater } of kinds)
       ['', ['', '-wal', '-shm']],
       [', copied without the index of its log,', ['', '-wal']],
     ] as const)
-      it(`of protocol 1${what} is refused, left as it is, and not copied`, async (t) => {
+      it(`of protocol 1${what} is rejected, left unchanged, and not copied`, async (t) => {
         const dir = freshFolder(t)
         const from = earlierState(t, 'first-version')
         for (const suffix of suffixes)
@@ -226,14 +230,14 @@ for (const { file, newest, version, setVersion, open, openLater } of kinds)
         assert.deepEqual(filesOf(dir), before)
       })
 
-    it('of the version before the first one is refused', async (t) => {
+    it('of the version before the first one is rejected', async (t) => {
       const dir = freshFolder(t)
-      const path = current(t, dir)
+      const path = await current(t, dir)
       changed(path, file === 'account.db' ? 'delete from schema_version' : '')
-      changed(path, setVersion(newest - 1))
+      changed(path, setVersion(first - 1))
       await assert.rejects(open(dir), {
         exit: EXIT.stateOlder,
-        message: new RegExp(`version ${newest - 1}; this program reads ${newest} and later`),
+        message: new RegExp(`version ${first - 1}; this program reads ${first} and later`),
       })
     })
 
@@ -244,7 +248,7 @@ for (const { file, newest, version, setVersion, open, openLater } of kinds)
       assert.deepEqual(readdirSync(dir), [file])
     })
 
-    it('of a newer program is refused, and its copy is named', async (t) => {
+    it('of a newer program is rejected, and the error names the existing copy', async (t) => {
       const dir = freshFolder(t)
       const path = join(dir, file)
       await open(dir)
@@ -264,6 +268,7 @@ describe('a copy of an older version', () => {
     const dir = freshFolder(t)
     const copy = join(dir, `state.db.v${state.newest}.backup`)
     copyFileSync(join(earlierState(t, 'last-before-release'), 'state.db'), join(dir, 'state.db'))
+    openDatabase(dir).close()
     openDatabase(dir, undefined, LATER_STATE).close()
     assert(existsSync(copy))
     changed(join(dir, 'state.db'), `pragma user_version = ${state.newest}`)
