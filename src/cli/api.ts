@@ -4,9 +4,9 @@
  * requests to that daemon over HTTP. If the lock is free, this process opens the state and
  * answers itself.
  */
+import { type Outgoing, clientOf } from '../api/client.ts'
 import { local } from '../api/local/index.ts'
 import { rest } from '../api/rest/index.ts'
-import { type Outgoing, clientOf } from '../api/client.ts'
 import type { Config } from '../config/config.ts'
 import { AppError, StartError } from '../errors.ts'
 import { readPrivate } from '../storage/folder.ts'
@@ -15,7 +15,28 @@ import type { Api, Io } from './command.ts'
 import type { DaemonConnection } from './daemon-connection.ts'
 import { requireSameVersion } from './daemon-version.ts'
 import { holderAt } from './lock-owner.ts'
-import { newWaiting } from './waiting.ts'
+
+const PATIENCE_MS = 3_000
+
+/**
+ * Returns a function that awaits answers. It writes a message once if an answer takes more than
+ * three seconds.
+ */
+export function newWaiting({ stderr }: Pick<Io, 'stderr'>) {
+  let said = false
+  const say = () => {
+    if (!said) stderr.write('Waiting for the account server …\n')
+    said = true
+  }
+  return async <T>(answer: Promise<T>): Promise<T> => {
+    const timer = setTimeout(say, PATIENCE_MS)
+    try {
+      return await answer
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
 
 const TABLE = { ...rest, ...local }
 

@@ -8,7 +8,7 @@ import { readConfig } from '../config/config.ts'
 import { didYouMean, nearestName } from '../crypto/encoding/similar.ts'
 import { AppError, EXIT, StartError } from '../errors.ts'
 import { withApi } from './api.ts'
-import { type Command, type Invocation, type Io, UsageError } from './command.ts'
+import { type Command, type Invocation, type Io, type Listed, UsageError } from './command.ts'
 import { coloured } from './colour.ts'
 import { COMMANDS } from './commands.ts'
 import { harmlessIo, jsonText } from './output.ts'
@@ -198,12 +198,7 @@ export async function run(argv: readonly string[], streams: Io): Promise<number>
   }
   try {
     const [name, rest] = find(argv)
-    return await runCommand(
-      name,
-      await (COMMANDS[name] as { load(): Promise<Command> }).load(),
-      rest,
-      io,
-    )
+    return await runCommand(name, await (COMMANDS[name] as Listed).load(), rest, io)
   } catch (error) {
     const { code, text } = failure(error)
     return tellFailure(code, text, io)

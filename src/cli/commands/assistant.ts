@@ -1,10 +1,14 @@
+/** The commands of the assistant, and of feedback to the operator. */
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import * as v from 'valibot'
 import { deltaOf, chatFailure } from '../../api/chat-events.ts'
 import { newEventReader } from '../../api/event-stream.ts'
-import { CONVERSATION_HEADER, TURN_HEADER } from '../../api/rest/assistant.ts'
+import { CONVERSATION_HEADER, TURN_HEADER, feedback } from '../../api/rest/assistant.ts'
 import type { Content } from '../../api/route.ts'
 import { AppError, CODES, type ErrorCode } from '../../errors.ts'
-import type { Command, Invocation } from '../command.ts'
+import { type Command, type Invocation, UsageError } from '../command.ts'
+import { optionsOf, textField, valuesOf } from '../option-fields.ts'
 import { shownText } from '../table.ts'
 
 const Answered = v.object({
@@ -79,6 +83,8 @@ async function show(call: Invocation, content: Content): Promise<void> {
 const goOn = ({ say }: Invocation, conversation: string) =>
   say(`To go on: countersignd ask --conversation ${shownText(conversation)} "…"`)
 
+const FIELDS = { conversation_id: textField('conversation') }
+
 export const askCommand: Command = {
   usage: 'QUESTION [--conversation ID] [--json]',
   help: `
@@ -87,16 +93,36 @@ Asks the assistant of the account server, and prints the answer as it arrives. I
 If the server has one, the question goes to the provider that its operator chose: put no words, tokens or keys in it.
 
   --conversation ID   continue an earlier conversation; every answer shows the id of its own.`,
-  options: { conversation: { type: 'string' } },
+  options: optionsOf(FIELDS),
   args: [1, 1],
   async run(call) {
     const { args, options, withApi } = call
     const [message = ''] = args
-    const { conversation } = options
-    const body = {
-      message,
-      ...(conversation === undefined ? {} : { conversation_id: String(conversation) }),
-    }
+    const body = { message, ...valuesOf(FIELDS, options) }
     await withApi(async (api) => show(call, await api.chat.turn({ body })))
+  },
+}
+
+const CATEGORIES = feedback.send.body.entries.category.wrapped.wrapped.options
+
+export const feedbackCommand: Command = {
+  usage: 'TEXT|- [--category CATEGORY] [--json]',
+  help: `
+Sends feedback to the operator of the account server, with the address of your account. "-" reads it from standard input. Put no words, tokens
+or keys in it.
+
+  --category CATEGORY   ${CATEGORIES.join(', ')}`,
+  options: { category: { type: 'string' } },
+  args: [1, 1],
+  async run({ args: [given = ''], options, io, withApi, print, say }) {
+    const category = CATEGORIES.find((one) => one === options['category'])
+    if (options['category'] !== undefined && category === undefined)
+      throw new UsageError(`--category is one of ${CATEGORIES.join(', ')}.`)
+    const message = (given === '-' ? await text(Readable.from(io.stdin)) : given).trim()
+    if (message === '') throw new UsageError('The feedback is empty: write a text.')
+    const body = { message, ...(category === undefined ? {} : { category }) }
+    const sent = await withApi((api) => api.feedback.send({ body }))
+    print(sent, [])
+    say('Sent. Thank you.')
   },
 }
