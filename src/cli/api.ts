@@ -13,6 +13,7 @@ import { readPrivate } from '../storage/folder.ts'
 import type { Lock } from '../storage/lock.ts'
 import type { Api, Io } from './command.ts'
 import type { DaemonConnection } from './daemon-connection.ts'
+import { requireSameVersion } from './daemon-version.ts'
 import { holderAt } from './lock-owner.ts'
 
 const PATIENCE_MS = 3_000
@@ -137,6 +138,7 @@ async function overHttp<T>(
   chosen: string | null,
   work: (api: Api) => Promise<T>,
 ): Promise<T> {
+  requireSameVersion(daemon)
   try {
     return await work(apiOver(io, (request) => daemon.send(request), chosen, daemon.trusted))
   } finally {

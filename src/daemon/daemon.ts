@@ -42,6 +42,7 @@ import { type Audit, type Deed, openAudit } from '../storage/audit.ts'
 import { openIdempotency } from '../storage/idempotency.ts'
 import { type Lock, takeLock } from '../storage/lock.ts'
 import { stateSecret } from '../storage/runtime-file.ts'
+import { STATE_VERSIONS } from '../state/migrations.ts'
 import { openState } from '../state/state.ts'
 import { VERSION } from '../runtime/version.ts'
 
@@ -283,7 +284,9 @@ export async function serve(
     const accountAddress = forAccount?.address ?? null
     const address = urlOf(config.bind, forApi.port)
     const { pid } = process
-    announce(config, { pid, address, nonce: daemon.nonce, version: VERSION }, log)
+    const { nonce } = daemon
+    const stateVersion = STATE_VERSIONS.newest
+    announce(config, { pid, address, nonce, version: VERSION, stateVersion }, log)
     audit.record(ofDaemon('started'))
     hasStarted = true
     log('info', 'listening', { address, account_address: accountAddress, version: VERSION })

@@ -30,6 +30,10 @@ export const supportedBy = (migrations: Migrations<unknown>): SupportedVersions 
 export const isTooOld = (version: number, { first }: SupportedVersions): boolean =>
   version > 0 && version < first
 
+/** The remedy for a state from before the first supported version. */
+export const BEGIN_ANEW =
+  'Begin anew with another SVC_STATE_DIR, and another SVC_DATABASE_URL where one is set: keys and connections from before the first release cannot be brought over.'
+
 /**
  * Returns the error for a database from before the first supported version. No program converts
  * its keys and connections.
@@ -38,6 +42,5 @@ export const isTooOld = (version: number, { first }: SupportedVersions): boolean
 export const tooOld = (what: string, version: number, { first }: SupportedVersions): StartError =>
   new StartError(
     'stateOlder',
-    `${what} was written before the first release of countersignd (version ${version}; this program reads ${first} and later), and was left as it is. ` +
-      'Begin anew with another SVC_STATE_DIR, and another SVC_DATABASE_URL where one is set: keys and connections from before the first release cannot be brought over.',
+    `${what} was written before the first release of countersignd (version ${version}; this program reads ${first} and later), and was left as it is. ${BEGIN_ANEW}`,
   )

@@ -108,6 +108,19 @@ describe('the account server in PostgreSQL', () => {
     await assert.rejects(migrated(url), { exit: EXIT.stateNewer })
   })
 
+  for (const [written, version, exit] of [
+    ['before the first release', 7, EXIT.stateOlder],
+    ['by a newer program', newest + 1, EXIT.stateNewer],
+  ] as const)
+    it(`is rejected and stays unchanged if it was written ${written}`, async () => {
+      const url = await postgres.newDatabase()
+      await query(url, `create table schema_version as select ${version} as version`)
+      const schema = await schemaOf(url)
+      await assert.rejects(migrated(url), { exit })
+      assert.deepEqual(await schemaOf(url), schema)
+      assert.deepEqual(await query(url, 'select version from schema_version'), [{ version }])
+    })
+
   it('keeps the last version that was applied completely', async (t) => {
     const url = await earlier(t)
     await assert.rejects(migrated(url, laterWith(true)), /division by zero/)

@@ -13,7 +13,7 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 const FIXTURES = join(import.meta.dirname, '../fixtures')
 const LAST = join(FIXTURES, 'last-before-release')
 
-/** The first folder, of protocol 1; and the last one with a history of versions. */
+/** The last folder of protocol 1; and the last one with a history of versions. */
 export type EarlierState = 'first-version' | 'last-before-release'
 
 /** What the user of `last-before-release` had. */

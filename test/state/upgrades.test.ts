@@ -4,6 +4,7 @@
  * newer programs are refused and left unchanged.
  */
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import {
   copyFileSync,
   existsSync,
@@ -20,7 +21,7 @@ import { type TestContext, describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { type Log, newLog } from '../../src/log.ts'
 import { sqlite } from '../../src/service/db/engine.ts'
-import { ACCOUNT_MIGRATIONS, migrate } from '../../src/service/db/migrations.ts'
+import { ACCOUNT_MIGRATIONS, migrate, requireKnownFile } from '../../src/service/db/migrations.ts'
 import { openDatabase } from '../../src/state/database.ts'
 import { STATE_MIGRATIONS } from '../../src/state/migrations.ts'
 import { openState } from '../../src/state/state.ts'
@@ -63,7 +64,8 @@ const LATER_ACCOUNT = [
 ] as const
 
 async function openAccounts(dir: string, log?: Log, migrations = ACCOUNT_MIGRATIONS) {
-  const engine = sqlite(join(dir, 'account.db'))
+  const path = join(dir, 'account.db')
+  const engine = sqlite(path, (found) => requireKnownFile(found, path, migrations))
   try {
     await migrate(engine, log, migrations)
   } finally {
@@ -100,6 +102,12 @@ function inside<T>(path: string, use: (db: DatabaseSync) => T): T {
 }
 
 const changed = (path: string, statements: string) => inside(path, (db) => db.exec(statements))
+
+/** Returns the names and the SHA-256 of the files in a folder. */
+const filesOf = (dir: string) =>
+  readdirSync(dir)
+    .toSorted()
+    .map((name) => [name, hash('sha256', readFileSync(join(dir, name)))] as const)
 
 const schemaOf = (path: string) =>
   inside(path, (db) => db.prepare('select name, sql from sqlite_schema order by name').all())
@@ -205,18 +213,22 @@ for (const { file, first, newest, version, setVersion, open, openLater } of kind
       assert.equal(versionOf(path), newest + 2)
     })
 
-    it('of protocol 1 is rejected, left unchanged, and not copied', async (t) => {
-      const dir = freshFolder(t)
-      const path = join(dir, file)
-      copyFileSync(join(earlierState(t, 'first-version'), file), path)
-      const before = readFileSync(path)
-      await assert.rejects(open(dir), {
-        exit: EXIT.stateOlder,
-        message: /before the first release of countersignd \(version 1;.*another SVC_STATE_DIR/,
+    for (const [what, suffixes] of [
+      ['', ['', '-wal', '-shm']],
+      [', copied without the index of its log,', ['', '-wal']],
+    ] as const)
+      it(`of protocol 1${what} is rejected, left unchanged, and not copied`, async (t) => {
+        const dir = freshFolder(t)
+        const from = earlierState(t, 'first-version')
+        for (const suffix of suffixes)
+          copyFileSync(join(from, file + suffix), join(dir, file + suffix))
+        const before = filesOf(dir)
+        await assert.rejects(open(dir), {
+          exit: EXIT.stateOlder,
+          message: /before the first release of countersignd \(version 7;.*another SVC_STATE_DIR/,
+        })
+        assert.deepEqual(filesOf(dir), before)
       })
-      assert.deepEqual(readFileSync(path), before)
-      assert(readdirSync(dir).every((name) => !name.includes('backup')))
-    })
 
     it('of the version before the first one is rejected', async (t) => {
       const dir = freshFolder(t)
@@ -242,12 +254,12 @@ for (const { file, first, newest, version, setVersion, open, openLater } of kind
       await open(dir)
       writeFileSync(`${path}.v1.backup`, 'of an earlier time')
       changed(path, setVersion(newest + 1))
-      const before = readFileSync(path)
+      const before = filesOf(dir)
       await assert.rejects(open(dir), {
         exit: EXIT.stateNewer,
         message: new RegExp(`A copy of version 1.*is ${path}\\.v1\\.backup`),
       })
-      assert.deepEqual(readFileSync(path), before)
+      assert.deepEqual(filesOf(dir), before)
     })
   })
 

@@ -3,9 +3,11 @@
  * transaction, under a lock that excludes other replicas, and is recorded there. A database of a
  * newer program stays unchanged.
  */
+import type { DatabaseSync } from 'node:sqlite'
 import { StartError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { type Migrations, isTooOld, supportedBy, tooOld } from '../../storage/migrations.ts'
+import { type VersionCopies, versionCopies } from '../../storage/version-copy.ts'
 import type { Engine, Query, StatementsFor } from './engine.ts'
 import { accountVersion11 } from './migrations/011-initial.ts'
 
@@ -30,22 +32,51 @@ export const statementsUntil = (version: number): readonly string[] => [
   ),
 ]
 
+const APPLIED = 'select max(version) as version from schema_version'
+
 /** Returns the newest version that was applied, 0 for none. */
 async function applied(query: Query): Promise<number> {
-  const [row] = await query('select max(version) as version from schema_version')
+  const [row] = await query(APPLIED)
   return Number(row?.['version'] ?? 0)
 }
 
 /** Returns the version of a database in a file, 0 for a new one. */
-async function versionIn(query: Query): Promise<number> {
-  const [table] = await query(`select 1 from sqlite_schema where name = 'schema_version'`)
-  return table === undefined ? 0 : applied(query)
+function versionIn(db: DatabaseSync): number {
+  const table = db.prepare(`select 1 from sqlite_schema where name = 'schema_version'`).get()
+  return table === undefined ? 0 : Number(db.prepare(APPLIED).get()?.['version'] ?? 0)
+}
+
+/** Throws StartError for a version that a program with these migrations does not read. */
+function requireKnown(
+  version: number,
+  migrations: Migrations<StatementsFor>,
+  copies: VersionCopies | null,
+): void {
+  const versions = supportedBy(migrations)
+  const { newest } = versions
+  if (isTooOld(version, versions)) throw tooOld('The account database', version, versions)
+  if (version > newest)
+    throw new StartError(
+      'stateNewer',
+      `The account database has version ${version}, this program knows ${newest}: start the newer program.${copies?.advice(newest) ?? ''}`,
+    )
 }
 
 /**
+ * Checks the version of a database in a file. Writes nothing.
+ * @throws StartError `stateOlder` for one from before the first release, `stateNewer` for one of a
+ *   newer program
+ */
+export const requireKnownFile = (
+  db: DatabaseSync,
+  path: string,
+  migrations: Migrations<StatementsFor> = ACCOUNT_MIGRATIONS,
+): void => requireKnown(versionIn(db), migrations, versionCopies(db, path))
+
+/**
  * Migrates the database from any supported version to the newest one. An older database in a file
- * is copied first. Each version is applied completely or not at all; in a file, all versions
- * together are.
+ * is copied first; `requireKnownFile` has checked its version. Each version is applied completely
+ * or not at all; in a file, all versions together are.
  * @param log receives a message for a migration
  * @throws StartError `stateOlder` for a database from before the first release, `stateNewer` for
  *   one of a newer program, `failed` if the copy cannot be made; and the errors of the database
@@ -57,18 +88,7 @@ export const migrate = (
 ): Promise<void> =>
   engine.session(async (query) => {
     const { copies, idType } = engine
-    const versions = supportedBy(migrations)
-    const { newest } = versions
-
-    /** Throws StartError for a database that this program does not read. */
-    function requireKnown(version: number): void {
-      if (isTooOld(version, versions)) throw tooOld('The account database', version, versions)
-      if (version > newest)
-        throw new StartError(
-          'stateNewer',
-          `The account database has version ${version}, this program knows ${newest}: start the newer program.${copies?.advice(newest) ?? ''}`,
-        )
-    }
+    const { newest } = supportedBy(migrations)
 
     /** Applies the next version. Returns false if there was none. */
     async function step(): Promise<boolean> {
@@ -80,15 +100,16 @@ export const migrate = (
       return true
     }
 
-    const from = copies === null ? 0 : await versionIn(query)
-    requireKnown(from)
+    // In a file, the table is there before the version is read.
+    if (copies !== null) await query(LEDGER)
+    const from = copies === null ? 0 : await applied(query)
     const copy = from > 0 && from < newest ? copies?.keep(from) : undefined
     for (let more = true; more;) {
       for (const text of engine.lock) await query(text)
       try {
         await query(LEDGER)
         // Under the lock, each program sees the changes of the one before it.
-        requireKnown(await applied(query))
+        requireKnown(await applied(query), migrations, copies)
         more = await step()
         // All versions in one transaction in a file: after a crash in between, the next start
         // would replace the copy of the original version by one of the intermediate version.
