@@ -1,7 +1,8 @@
 /**
  * Runs once before all tests of a run and once after them (`--test-global-setup`). Temporary files
  * go into memory where the machine has enough: most of the time of a database test on a disk is
- * spent in fsync(2). The PostgreSQL of the run starts when a test file asks for it.
+ * spent in fsync(2). The PostgreSQL of the run starts when a test file asks for it. Node caches the
+ * compiled sources between processes and runs, which more than halves the start of each.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,6 +13,7 @@ import { join } from 'node:path'
 import { POSTGRES_OFFER } from './service/offered.ts'
 
 const MEMORY = '/dev/shm'
+const COMPILED = join(import.meta.dirname, '../node_modules/.cache/compiled')
 
 /** The free bytes below which the tests use the disk. A whole run needs about a tenth. */
 const ENOUGH = 4 * 1024 ** 3
@@ -72,6 +74,8 @@ const offer = createServer((_, res) => {
 export async function globalSetup(): Promise<void> {
   folder = folderInMemory()
   if (folder !== null) process.env['TMPDIR'] = folder
+  // Code from the cache does not count its blocks.
+  if (process.env['NODE_V8_COVERAGE'] === undefined) process.env['NODE_COMPILE_CACHE'] ??= COMPILED
   offer.listen(0, '127.0.0.1').unref()
   await once(offer, 'listening')
   process.env[POSTGRES_OFFER] = `http://127.0.0.1:${(offer.address() as AddressInfo).port}`

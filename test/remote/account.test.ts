@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type TestContext, after, before, describe, test } from 'node:test'
 import { accountSuite } from '../account.suite.ts'
 import { logPagesSuite } from '../service/connections/log-pages.suite.ts'
-import { newPostgresPlace } from '../service/engines.ts'
+import { newPostgresPlace, withoutPostgres } from '../service/engines.ts'
 import { enrol } from '../service/person.ts'
 import type { Place } from '../service/subject.ts'
 import { openFar } from './far.ts'
@@ -75,7 +75,7 @@ describe('a server on SQLite', () => {
   wireSuite(newPlace)
 })
 
-describe('a server on PostgreSQL', () => {
+describe('a server on PostgreSQL', { skip: withoutPostgres }, () => {
   accountSuite('remote → PostgreSQL', async () => openFar(await newPostgresPlace()))
   wireSuite(newPostgresPlace)
 })

@@ -20,6 +20,10 @@ export const newPostgresPlace = async (): Promise<Place> => ({
   file: '/dev/null/account.db',
 })
 
+/** Why tests on PostgreSQL are skipped, or false. */
+export const withoutPostgres =
+  process.env['COUNTERSIGN_TEST_FAST'] !== undefined && 'left out of the fast tests'
+
 /** Registers tests for either engine. */
 export function onBothEngines(suites: (name: string, engine: Engine) => void): void {
   describe('SQLite', () => {
@@ -32,7 +36,7 @@ export function onBothEngines(suites: (name: string, engine: Engine) => void): v
     })
   })
 
-  describe('PostgreSQL', () => {
+  describe('PostgreSQL', { skip: withoutPostgres }, () => {
     suites('PostgreSQL', { newPlace: newPostgresPlace, replicas: true })
   })
 }

@@ -11,7 +11,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { AppError } from '../../src/errors.ts'
 import { newReach } from '../../src/service/db/outage.ts'
-import { newPostgresPlace } from './engines.ts'
+import { newPostgresPlace, withoutPostgres } from './engines.ts'
 import { KEYED, gate, idempotencySuite, never, openReplica } from './idempotency.suite.ts'
 import { transactionsSuite } from './transactions.suite.ts'
 
@@ -24,7 +24,7 @@ idempotencySuite('SQLite', newFile, false)
 
 transactionsSuite('SQLite', newFile)
 
-describe('on PostgreSQL', () => {
+describe('on PostgreSQL', { skip: withoutPostgres }, () => {
   idempotencySuite('PostgreSQL', newPostgresPlace, true)
 
   transactionsSuite('PostgreSQL', newPostgresPlace)

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { sql } from 'kysely'
 import { newEnrolmentCode } from '../../src/service/devices/enrolment-codes.ts'
 import { openService } from '../../src/service/service.ts'
 import { openServiceDatabase } from './database.ts'
-import { newPostgresPlace } from './engines.ts'
+import { newPostgresPlace, withoutPostgres } from './engines.ts'
 import { freePort } from './postgres.ts'
 import { signInsSuite } from './sign-ins.suite.ts'
 
@@ -19,7 +19,9 @@ const newFile = async () => ({ url: null, file: join(folder, `${(files += 1)}.db
 
 signInsSuite('SQLite', newFile)
 
-signInsSuite('PostgreSQL', newPostgresPlace)
+describe('on PostgreSQL', { skip: withoutPostgres }, () => {
+  signInsSuite('PostgreSQL', newPostgresPlace)
+})
 
 test('where every name of a code is taken, whoever asks is told to come again', async (t) => {
   const { db, close } = await openServiceDatabase(await newFile())
