@@ -1,7 +1,7 @@
 /** Checks the English of the repository, a folder at a time. Exits with 1 if there is a fault. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { faultsOf, stringFaultsOf } from './prose.ts'
+import { faultsOf, stringFaultsOf, testNameFaultsOf } from './prose.ts'
 
 /** Folders and files that are not checked: vectors and lists of words of others. */
 const FOREIGN = /^test\/(testkit2?|golden|fixtures)\/|^src\/crypto\/wordlist\.ts$/
@@ -11,10 +11,10 @@ const tracked = execFileSync('git', ['ls-files', '-z', '*.ts', '*.mjs', '*.md'],
 })
 const paths = tracked.split('\0').filter((path) => path !== '' && !FOREIGN.test(path))
 
-/**
- * The sources with checked strings. The check leaves out the tests, and the words that a search of
- * the handbook ignores.
- */
+/** The sources with checked names of tests. Their other strings are input and expected output. */
+const WITH_TESTS = /^test\/.*\.ts$/
+
+/** The sources with checked strings. The check leaves out words that a search ignores. */
 const WITH_TEXTS = /^src\/(?!service\/assistant\/handbook\.ts$).*\.ts$/
 
 /** `src/cli`, `docs/decisions`, `test`: two levels at most. */
@@ -26,6 +26,7 @@ const read = (files: readonly string[]) =>
 const faults = Object.values(Object.groupBy(paths, folderOf)).flatMap((files = []) => [
   ...faultsOf(read(files)),
   ...stringFaultsOf(read(files.filter((path) => WITH_TEXTS.test(path)))),
+  ...testNameFaultsOf(read(files.filter((path) => WITH_TESTS.test(path)))),
 ])
 for (const fault of faults) console.error(fault)
 if (faults.length > 0) {

@@ -1,6 +1,6 @@
 /**
- * Checks the English of comments, strings and documents: how often some words occur per 1,000 words
- * of a folder, and how long the lines are. CONTRIBUTING.md has the rules.
+ * Checks the English of comments, strings, names of tests and documents: how often some words occur
+ * per 1,000 words of a folder, and how long the lines are. CONTRIBUTING.md has the rules.
  */
 import ts from 'typescript-5'
 
@@ -77,9 +77,8 @@ function commentsIn(source: string): Piece[] {
 
 const wordCount = (text: string): number => (text.match(/[A-Za-z’']+/g) ?? []).length
 
-/** Returns the literals and parts of templates of a source that have at least `FEWEST` words. */
-function stringsIn(source: string): Piece[] {
-  const file = ts.createSourceFile('x.ts', source, ts.ScriptTarget.Latest, true)
+/** Returns the literals and parts of templates in a node. */
+function literalsIn(root: ts.Node, file: ts.SourceFile): Piece[] {
   const pieces: Piece[] = []
   function visit(node: ts.Node): void {
     if (
@@ -88,12 +87,51 @@ function stringsIn(source: string): Piece[] {
       ts.isTemplateMiddleOrTemplateTail(node)
     ) {
       const line = file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1
-      if (wordCount(node.text) >= FEWEST) pieces.push({ text: node.text, line })
+      pieces.push({ text: node.text, line })
     }
+    ts.forEachChild(node, visit)
+  }
+  visit(root)
+  return pieces
+}
+
+/** Returns the literals and parts of templates of a source that have at least `FEWEST` words. */
+function stringsIn(source: string): Piece[] {
+  const file = ts.createSourceFile('x.ts', source, ts.ScriptTarget.Latest, true)
+  return literalsIn(file, file).filter(({ text }) => wordCount(text) >= FEWEST)
+}
+
+/** The functions that run a test or a group of tests under the name in their first argument. */
+const NAMING = /^(?:t\.)?(?:test|it|describe)$/
+
+/** Returns the names of tests in a source: of calls, and the labels in tables of cases. */
+function testNamesIn(source: string): Piece[] {
+  const file = ts.createSourceFile('x.ts', source, ts.ScriptTarget.Latest, true)
+  const pieces: Piece[] = []
+  function visit(node: ts.Node): void {
+    const name = namePartOf(node, file)
+    if (name !== undefined) pieces.push(...literalsIn(name, file))
     ts.forEachChild(node, visit)
   }
   visit(file)
   return pieces
+}
+
+/** Returns the part of a node that names a test: an argument of a call, or a label. */
+function namePartOf(node: ts.Node, file: ts.SourceFile): ts.Node | undefined {
+  if (ts.isCallExpression(node) && NAMING.test(node.expression.getText(file)))
+    return node.arguments[0]
+  const label = labelOf(node)
+  // One word may as well be the input of a case.
+  return label !== undefined && wordCount(label.text) > 1 ? label : undefined
+}
+
+/** Returns the first string of a row in a table of cases, or the quoted key of a case. */
+function labelOf(node: ts.Node): ts.StringLiteralLike | undefined {
+  if (ts.isArrayLiteralExpression(node) && ts.isArrayLiteralExpression(node.parent))
+    return node.elements.slice(0, 1).find(ts.isStringLiteralLike)
+  if (ts.isPropertyAssignment(node) && ts.isStringLiteral(node.name)) return node.name
+  return undefined
 }
 
 /** Returns the lines of a Markdown document without code and targets of links. */
@@ -155,6 +193,17 @@ export function faultsOf(files: Readonly<Record<string, string>>): string[] {
 export const stringFaultsOf = (files: Readonly<Record<string, string>>): string[] =>
   wordFaults(
     Object.entries(files).map(([path, text]) => ({ path, pieces: stringsIn(text) })),
+    ({ most, mostInStrings = most }) => mostInStrings,
+  )
+
+/**
+ * Checks the names of tests in the sources of one folder.
+ * @param files path → source text
+ * @returns one message for each place to mend: file, line, what is wrong, and the remedy
+ */
+export const testNameFaultsOf = (files: Readonly<Record<string, string>>): string[] =>
+  wordFaults(
+    Object.entries(files).map(([path, text]) => ({ path, pieces: testNamesIn(text) })),
     ({ most, mostInStrings = most }) => mostInStrings,
   )
 

@@ -42,7 +42,7 @@ async function start(t: TestContext, stateDir: string): Promise<Running> {
   }
 }
 
-test('kill -9 in the middle of writes, which are repeated under their keys', async (t) => {
+test('kill -9 during writes that are repeated with their keys: each is stored once', async (t) => {
   const stateDir = freshFolder(t)
   let server = await start(t, stateDir)
   const { held } = await signIn(server, 'ada@example.org')

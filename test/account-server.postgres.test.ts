@@ -27,7 +27,7 @@ async function replicas(t: Parameters<typeof startAccountServer>[0], url: string
   return [behind(a), behind(b)] as const
 }
 
-test('a session of one is a session of the other, and a proof serves once on both', async (t) => {
+test('a session works at both replicas, and a proof works once for both', async (t) => {
   const [a, b] = await replicas(t, await newDatabase())
   const { held, id } = await signIn(a, 'ada@example.org')
   const there = await askProven(b, 'GET', PATH, held)
@@ -38,7 +38,7 @@ test('a session of one is a session of the other, and a proof serves once on bot
   assert.equal(says(await b.request('GET', PATH, { headers })), '401 invalid_token')
 })
 
-test('fifty equal requests to two replicas: one act', async (t) => {
+test('fifty equal requests to two replicas: one operation', async (t) => {
   const [a, b] = await replicas(t, await newDatabase())
   const { held } = await signIn(a, 'ada@example.org')
   const post = (i: number) =>
@@ -92,7 +92,7 @@ async function wireTo(url: string) {
   }
 }
 
-test('while the database is away it lives and is not ready; then it is again, with the session it had', async (t) => {
+test('without its database it stays alive and is not ready; later it is ready again, with the same session', async (t) => {
   const wire = await wireTo(await newDatabase())
   t.after(() => wire.close())
   const server = await startAccountServer(t, { SVC_DATABASE_URL: wire.url })

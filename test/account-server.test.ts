@@ -57,7 +57,7 @@ describe('over SQLite', () => {
     // A page for a code that does not exist.
     ['/g/gst_00000000000000000000000000', 404],
   ] as const)
-    test(`anybody may ask GET ${path}`, async () => {
+    test(`GET ${path} needs no token`, async () => {
       const answer = await server.request('GET', path)
       assert.equal(answer.status, status)
       assert.notEqual(answer.headers['content-type'], undefined)
@@ -73,7 +73,7 @@ describe('over SQLite', () => {
     ['GET', '/nope'],
   ]
   for (const [method, path] of closed)
-    test(`${method} ${path} without a token says which there are; with a wrong one, that it is wrong`, async () => {
+    test(`${method} ${path} without a token names the accepted schemes; with a wrong one, the error`, async () => {
       const none = await server.request(method, path)
       assert.equal(says(none), '401 unauthorized')
       assert.match(challenge(none) as string, /^Bearer, DPoP algs="/)
@@ -89,7 +89,7 @@ describe('over SQLite', () => {
     ['POST', '/api/v1/token'],
     ['GET', '/local/v1/sign-in'],
   ] as const)
-    test(`${method} ${path} is the daemon's alone`, async () => {
+    test(`${method} ${path} exists only at the daemon`, async () => {
       const answer = await asAda(method, path)
       assert.equal(says(answer), '404 no_such_route')
       // An error does not name a route that is absent here as the remedy.
@@ -102,7 +102,7 @@ describe('over SQLite', () => {
     '/api/v1/devices',
     '/device/v1/duties',
   ])
-    test(`a session may ask GET ${path}, with the nonce that the first refusal gave it`, async () => {
+    test(`a session can call GET ${path}, with the nonce from the first rejection`, async () => {
       const without = await server.request('GET', path, {
         headers: await proven(server, 'GET', path, ada.held),
       })
@@ -125,12 +125,12 @@ describe('over SQLite', () => {
   ][] = [
     ['alone', '401 invalid_token', async () => ({ Authorization: `Bearer ${ada.held.token}` })],
     [
-      'alone, beside its proof',
+      'without a scheme, beside its proof',
       '401 invalid_token',
       (n) => proven(server, 'GET', PATH, ada.held, { nonce: n, scheme: 'Bearer' }),
     ],
     [
-      'as a bound one, without a proof',
+      'as a bound token, without a proof',
       '401 invalid_token',
       async () => ({ Authorization: `DPoP ${ada.held.token}` }),
     ],
@@ -157,12 +157,12 @@ describe('over SQLite', () => {
     ],
   ]
   for (const [name, expected, headers] of thieves)
-    test(`a session's token ${name} → ${expected}`, async () => {
+    test(`a session token ${name} → ${expected}`, async () => {
       const answer = await server.request('GET', PATH, { headers: await headers(await nonce()) })
       assert.equal(says(answer), expected)
     })
 
-  test('a session is renewed by its own key alone', async () => {
+  test('a session is renewed only with its own key', async () => {
     const renew = (key = ada.keys.auth) =>
       askProven(
         server,
@@ -181,7 +181,7 @@ describe('over SQLite', () => {
     assert.equal(says(bare), '401 invalid_token')
   })
 
-  test('a machine account’s token: its account, what its scope allows, nothing of devices', async () => {
+  test('a machine token reads its account, within its scope, and nothing of devices', async () => {
     const made = async (path: string, body: object) => {
       const answer = await asAda('POST', path, { body })
       assert.equal(answer.status, 201, answer.text)
@@ -231,7 +231,7 @@ describe('over SQLite', () => {
       assert.equal(says(await server.request(method, path, { token })), `403 ${error}`, path)
   })
 
-  test('a POST under a key is done once, however often it comes', async () => {
+  test('a repeated POST with the same key runs once', async () => {
     const bob = await signIn(server, 'bob@example.org')
     const post = (key: string, name = 'Example') =>
       askProven(server, 'POST', '/api/v1/org', bob.held, {
@@ -261,7 +261,7 @@ describe('over SQLite', () => {
     ])
   })
 
-  test('keys are each session’s own', async () => {
+  test('keys belong to one session', async () => {
     const [a, b] = [
       await signIn(server, 'eve@example.org'),
       await signIn(server, 'dan@example.org'),
@@ -277,16 +277,16 @@ describe('over SQLite', () => {
     assert.equal(new Set(made.map(({ text }) => text)).size, 2)
   })
 
-  test('no token and no proof is in the log', () => {
+  test('the log contains no token and no proof', () => {
     assert(server.log.length > 100)
     assert(!server.log.some((line) => line.includes(ada.held.token) || line.includes('eyJ')))
   })
 })
 
-describe('its life', () => {
+describe('the process of the account server', () => {
   const LOG = newLog('error', () => undefined)
 
-  test('it keeps its state to itself, and to one process', async (t) => {
+  test('locks its state and keeps it private', async (t) => {
     const server = await startAccountServer(t)
     const { stateDir } = server
     await signIn(server, 'ada@example.org')
@@ -303,7 +303,7 @@ describe('its life', () => {
     await (await serveAccount(second, LOG)).close()
   })
 
-  test('an account outlives it', async (t) => {
+  test('keeps accounts over a restart', async (t) => {
     const stateDir = freshFolder(t)
     const first = await startAccountServer(t, { SVC_STATE_DIR: stateDir })
     const { held } = await signIn(first, 'ada@example.org')
@@ -312,7 +312,7 @@ describe('its life', () => {
     assert.equal((await askProven(again, 'GET', '/api/v1/context', held)).status, 200)
   })
 
-  test('a taken port leaves the state folder free', async (t) => {
+  test('a taken port leaves the state folder unlocked', async (t) => {
     const { address } = await startAccountServer(t)
     const stateDir = freshFolder(t)
     const taken = readConfig({
@@ -323,7 +323,7 @@ describe('its life', () => {
     await startAccountServer(t, { SVC_STATE_DIR: stateDir })
   })
 
-  test('a database that is not there is told without its password', async (t) => {
+  test('the error for a missing database does not contain its password', async (t) => {
     const config = readConfig({
       SVC_STATE_DIR: freshFolder(t),
       SVC_ACCOUNT_PORT: '0',
@@ -337,7 +337,7 @@ describe('its life', () => {
     })
   })
 
-  test('a place where no mail can be written is told before a code is lost', async (t) => {
+  test('reports at the start that mail cannot be written', async (t) => {
     const stateDir = freshFolder(t)
     const file = join(stateDir, 'a file')
     writeFileSync(file, '')
@@ -353,7 +353,7 @@ describe('its life', () => {
     await startAccountServer(t, { SVC_STATE_DIR: stateDir })
   })
 
-  test('behind a proxy it answers to its public name, and by that alone where it is not on loopback', async (t) => {
+  test('behind a proxy it accepts its public name, and only that name if it is not on loopback', async (t) => {
     const server = await startAccountServer(t, { SVC_PUBLIC_URL: 'https://sign.example' })
     const { port } = new URL(server.address)
     const statusFor = async (Host: string) =>

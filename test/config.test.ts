@@ -20,7 +20,7 @@ const refusal = (env: Env): StartError => {
   assert.fail(`accepted ${JSON.stringify(env)}`)
 }
 
-test('without variables the defaults hold', () => {
+test('without variables the defaults apply', () => {
   assert.deepEqual(readConfig({}, LINUX), {
     bind: '127.0.0.1',
     port: 19821,
@@ -55,7 +55,7 @@ test('without variables the defaults hold', () => {
   } satisfies Config)
 })
 
-test('the object is frozen to the bottom', () => {
+test('the configuration is deeply frozen', () => {
   const config = readConfig({ SVC_TOKEN_USERS: 'ada' }, LINUX)
   assert(Object.isFrozen(config))
   assert('names' in config.tokenUsers)
@@ -211,7 +211,7 @@ for (const [how, homedir] of [
   ],
   ['is empty', () => ''],
 ] as const) {
-  test(`a home folder that ${how} is asked for only when the state would lie in it`, () => {
+  test(`a home folder that ${how} is read only if it would contain the state`, () => {
     const os = { platform: 'linux', homedir } as const
     for (const name of ['SVC_STATE_DIR', 'STATE_DIRECTORY'])
       assert.equal(readConfig({ [name]: '/s' }, os).stateDir, '/s')
@@ -252,7 +252,7 @@ const notRead: [Env, RegExp][] = [
 ]
 
 for (const [env, why] of notRead) {
-  test(`refuses ${JSON.stringify(env)}, which nothing reads`, () => {
+  test(`rejects the unknown ${JSON.stringify(env)}`, () => {
     const error = refusal(env)
     assert.equal(error.exit, EXIT.configuration)
     assert.match(error.message, why)
@@ -262,7 +262,7 @@ for (const [env, why] of notRead) {
   })
 }
 
-test('only the listener of the pages may be published', () => {
+test('only the listener of the pages can be public', () => {
   const { message: api } = refusal({ SVC_HTTP_BIND: '0.0.0.0' })
   assert.match(api, /without a password.*not through a proxy either/)
   assert.doesNotMatch(api, /publish/)
@@ -328,7 +328,7 @@ const refused: [Env, RegExp][] = [
 ]
 
 for (const [env, why] of refused) {
-  test(`refuses ${JSON.stringify(env)}`, () => {
+  test(`rejects ${JSON.stringify(env)}`, () => {
     const error = refusal(env)
     const [[name, value] = assert.fail()] = Object.entries(env)
     assert.equal(error.exit, EXIT.configuration)
@@ -337,13 +337,13 @@ for (const [env, why] of refused) {
   })
 }
 
-test('embedded is the name of no address', () => {
+test('the environment name "embedded" cannot have an address', () => {
   const { message, exit } = refusal({ SVC_ENV_EMBEDDED_URL: 'https://b.example' })
   assert.equal(exit, EXIT.configuration)
   assert.match(message, /^SVC_ENV_EMBEDDED_URL has no meaning/)
 })
 
-test('mail goes one way', () => {
+test('only one way of sending mail can be set', () => {
   const { message } = refusal({ SVC_MAIL_DIR: '/m', SVC_SMTP_URL: 'smtp://canary@h' })
   assert.match(message, /^SVC_MAIL_DIR and SVC_SMTP_URL are both set/)
   assert.doesNotMatch(message, /canary/)
@@ -380,7 +380,7 @@ const secret: Env[] = [
 ]
 
 for (const env of secret) {
-  test(`refuses ${Object.keys(env).join()} without showing the secret in it`, () => {
+  test(`rejects ${Object.keys(env).join()} without showing the secret in it`, () => {
     assert.doesNotMatch(refusal(env).message, /canary/)
   })
 }

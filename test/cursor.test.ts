@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { every } from '../src/api/cursor.ts'
 
-describe('a list followed to its end', () => {
-  it('is all of it, page by page', async () => {
+describe('a list read to its end', () => {
+  it('is complete, page by page', async () => {
     const asked: unknown[] = []
     const items = await every(async ({ limit, cursor = '0' }) => {
       asked.push([limit, cursor])
@@ -19,10 +19,10 @@ describe('a list followed to its end', () => {
   })
 
   for (const [name, next] of [
-    ['goes in a circle of one', () => 'same'],
+    ['always has the same cursor', () => 'same'],
     ['never ends', (n: number) => String(n)],
   ] as const)
-    it(`that ${name} is refused`, async () => {
+    it(`that ${name} is rejected`, async () => {
       let pages = 0
       const endless = every(async () => ({ items: [], next_cursor: next((pages += 1)) }))
       await assert.rejects(endless, { code: 'backend_error' })

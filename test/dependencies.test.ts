@@ -75,7 +75,7 @@ describe('docs/dependencies.md has', () => {
       assert.deepEqual(rows.get(name)?.slice(0, 2), [version, license]))
   }
 
-  it('nothing that is not there', () => {
+  it('nothing else', () => {
     const known = new Set(Object.keys(packages).map(nameOf))
     assert.deepEqual(
       [...rows.keys()].filter((name) => !known.has(name)),
@@ -84,8 +84,8 @@ describe('docs/dependencies.md has', () => {
   })
 })
 
-describe('of what the program needs', () => {
-  it('every licence is one of few', () => {
+describe('the dependencies of the program', () => {
+  it('have licences of a short list', () => {
     const others = production.filter(([, { license }]) => !ALLOWED.has(license ?? 'none'))
     assert.deepEqual(
       others.map(([path, { license }]) => `${path}: ${license}`),
@@ -93,7 +93,7 @@ describe('of what the program needs', () => {
     )
   })
 
-  it('nothing has an install script', () => {
+  it('have no install scripts', () => {
     const scripts = production.filter(([, { hasInstallScript }]) => hasInstallScript === true)
     assert.deepEqual(
       scripts.map(([path]) => path),
@@ -102,7 +102,7 @@ describe('of what the program needs', () => {
   })
 })
 
-it('every install script of the rest is named, with what it does', () => {
+it('every other install script is named, with its purpose', () => {
   const chapter = page.slice(page.indexOf('## Install scripts'))
   const scripts = Object.entries(packages)
     .filter(([, { hasInstallScript }]) => hasInstallScript === true)

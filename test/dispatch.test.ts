@@ -186,7 +186,7 @@ for (const [method, target, given, code, path] of bad)
     })
   })
 
-test('every fault of a request is listed', async () => {
+test('every error of a request is listed', async () => {
   await assert.rejects(
     open(request('POST', '/things', { given: { size: 'x', more: 1 } })),
     (error) => {
@@ -201,7 +201,7 @@ test('every fault of a request is listed', async () => {
   )
 })
 
-test('an answer does not grow with the faults it lists', async () => {
+test('an answer lists a limited number of errors', async () => {
   const list = Array<string>(50_000).fill('x'.repeat(500))
   await assert.rejects(open(request('POST', '/tally', { given: { list } })), (error) => {
     assert(error instanceof AppError)
@@ -211,7 +211,7 @@ test('an answer does not grow with the faults it lists', async () => {
   })
 })
 
-test('a wrong method names the right ones', async () => {
+test('a wrong method: the error names the right ones', async () => {
   await assert.rejects(open(request('PUT', '/things')), (error) => {
     assert(error instanceof AppError)
     assert.deepEqual(error.headers, { Allow: 'GET, POST, HEAD' })
@@ -234,12 +234,12 @@ for (const [method, target, status, location] of statuses)
     assert.deepEqual([answer.status, answer.location], [status, location])
   })
 
-test('a page is told from JSON', async () => {
+test('a page is distinguished from JSON', async () => {
   assert.equal((await open(request('GET', '/page'))).media, true)
   assert.equal((await open(request('GET', '/things'))).media, false)
 })
 
-test('the body is read only where it is wanted, and up to the row’s limit', async () => {
+test('the body is read only if a row needs it, and up to the row’s limit', async () => {
   const limits: number[] = []
   const body = async (limit: number) => {
     limits.push(limit)
@@ -299,7 +299,7 @@ for (const [need, token, code] of doors)
     assert.deepEqual(context, { scope, accept: 'a/b' })
   })
 
-test('nothing is told about a route before the token was looked at', async () => {
+test('errors reveal nothing about a route before the token is checked', async () => {
   for (const [method, target] of [
     ['GET', '/nope'],
     ['PUT', '/things'],
@@ -313,7 +313,7 @@ test('nothing is told about a route before the token was looked at', async () =>
   }
 })
 
-test('a row without an answer is noticed at the start', () => {
+test('a row without an answer is reported at the start', () => {
   const { delete: _, ...things } = answers.things
   const gate = {
     need: () => 'none' as const,
@@ -326,7 +326,7 @@ test('a row without an answer is noticed at the start', () => {
   )
 })
 
-test('two rows of the same method and path are noticed at the start', () => {
+test('two rows with one method and path are reported at the start', () => {
   const twice = { ...table, more: { read: table.pages.read } }
   const gate = {
     need: () => 'none' as const,
@@ -339,7 +339,7 @@ test('two rows of the same method and path are noticed at the start', () => {
   )
 })
 
-test('the gate gets the whole request, and says what is missing in its own words', async () => {
+test('the gate gets the whole request, and its own error is returned', async () => {
   const seenBy: Request[] = []
   const dispatch = newDispatch<Caller>(table, answers, {
     ...gateOf('read'),
@@ -355,7 +355,7 @@ test('the gate gets the whole request, and says what is missing in its own words
   await assert.rejects(dispatch(request('GET', '/things')), { message: 'its own words' })
 })
 
-test('a context that takes a while is waited for', async () => {
+test('an asynchronous context is awaited', async () => {
   const dispatch = newDispatch<Caller>(table, answers, {
     ...gateOf('none'),
     context: async () => 'later',
@@ -364,7 +364,7 @@ test('a context that takes a while is waited for', async () => {
   assert.equal((value as { context: unknown }).context, 'later')
 })
 
-test('a form is asked for where the row says so', async () => {
+test('a form is read if the row asks for one', async () => {
   const asked: unknown[] = []
   const body = async (_: number, as?: string) => {
     asked.push(as)
@@ -422,12 +422,12 @@ const heeded: [name: string, request: Request, need: Need, heeded: boolean][] = 
   ],
   ['a GET', keyed('GET', '/things'), 'write', false],
   ['a DELETE', keyed('DELETE', '/things/x'), 'write', false],
-  ['what is worth repeating', keyed('POST', '/again'), 'write', false],
+  ['a POST that can be repeated', keyed('POST', '/again'), 'write', false],
   ['a page', keyed('POST', '/page'), 'write', false],
-  ['what nobody in particular asks', keyed('POST', '/send'), 'none', false],
+  ['a POST without a token', keyed('POST', '/send'), 'none', false],
 ]
 for (const [name, given, need, expected] of heeded)
-  test(`an Idempotency-Key with ${name} is ${expected ? 'heeded' : 'not heeded'}`, async () => {
+  test(`an Idempotency-Key with ${name} is ${expected ? 'used' : 'ignored'}`, async () => {
     const { claimed, dispatch } = repeatable(need)
     const { value } = await dispatch(given)
     assert.equal((value as { context: unknown }).context, expected ? ACT : null)
@@ -437,7 +437,7 @@ for (const [name, given, need, expected] of heeded)
     )
   })
 
-test('a request that is not valid does not take up its key', async () => {
+test('an invalid request does not use its key', async () => {
   const { claimed, dispatch } = repeatable()
   for (const bad of [keyed('POST', '/things', {}), keyed('POST', '/nope'), keyed('PUT', '/things')])
     await assert.rejects(dispatch(bad))
@@ -445,7 +445,7 @@ test('a request that is not valid does not take up its key', async () => {
   assert.deepEqual(claimed, [])
 })
 
-test('a fingerprint is that of method, path, query and body, as they were sent', async () => {
+test('the fingerprint covers method, path, query and body, as sent', async () => {
   const { claimed, dispatch } = repeatable()
   const favorite = (id: string, given?: unknown) =>
     dispatch(keyed('POST', `/things/${id}/favorite`, given))
@@ -461,7 +461,7 @@ test('a fingerprint is that of method, path, query and body, as they were sent',
   assert.equal(new Set(prints).size, 6)
 })
 
-test('what was answered before is answered again: status, value and place', async () => {
+test('a stored answer is returned with its status, value and location', async () => {
   const first = { status: 201, value: { id: 'old' }, media: false, location: '/things/old' }
   const dispatch = newDispatch<Caller>(table, answers, {
     ...gateOf('write'),

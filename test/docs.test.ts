@@ -215,14 +215,14 @@ for (const doc of [
   CLI,
   ...['README.md', 'docs/operations.md', 'docs/architecture.md'].map(read),
 ])
-  test(`${doc.file} names routes and commands that exist, and their right number`, () =>
+  test(`${doc.file} names existing routes and commands, and their right numbers`, () =>
     assertNone([
       ...staleCounts(doc),
       ...staleCommands(doc),
       ...(doc === API ? staleRoutes(doc) : []),
     ]))
 
-test('docs/cli.md names options that exist', () => assertNone(staleFlags(CLI)))
+test('docs/cli.md names existing options', () => assertNone(staleFlags(CLI)))
 
 test('docs/api.md and docs/cli.md give the number of routes, tools and commands', () => {
   assert(API.lines.some((line) => line.includes(`${COUNTS['routes']} routes`)))
@@ -247,7 +247,7 @@ const planted: Record<string, [faults: string[], says: RegExp]> = {
     ),
     /^a\.md:1: `GET \/x` is missing\. Add the line "\| `GET \/x` \| read \|"\.$/,
   ],
-  'a route that is gone': [
+  'a removed route': [
     differences(
       docOf('a.md', '## Routes\n\n| route | scope |\n| --- | --- |\n| `GET /x` | read |'),
       '## Routes',
@@ -255,16 +255,16 @@ const planted: Record<string, [faults: string[], says: RegExp]> = {
     ),
     /^a\.md:5: there is no `GET \/x`\. Delete the line\.$/,
   ],
-  'a route in the text that is gone': [
+  'a removed route in the text': [
     staleRoutes(docOf('a.md', 'Send `POST /api/v1/verifies`.')),
     /^a\.md:1: there is no route POST \/api\/v1\/verifies\./,
   ],
   'a wrong count': [staleCounts(docOf('a.md', 'All 7 routes.')), /^a\.md:1: there are \d+ routes,/],
-  'a command that is gone': [
+  'a removed command': [
     staleCommands(docOf('a.md', '\ncountersignd org dissolve')),
     /^a\.md:2: there is no command "org dissolve"\./,
   ],
-  'an option that is gone': [
+  'a removed option': [
     staleFlags(docOf('a.md', '`sync --fast`')),
     /^a\.md:1: no command has the option --fast\./,
   ],

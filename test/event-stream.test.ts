@@ -17,15 +17,15 @@ const event = (data: string, name = ''): StreamEvent => ({ name, data })
 describe('events', () => {
   const cases: [name: string, text: string, expected: StreamEvent[]][] = [
     ['one', 'data: a\n\n', [event('a')]],
-    ['no space', 'data:a\n\n', [event('a')]],
-    ['one space only is taken', 'data:  a\n\n', [event(' a')]],
+    ['no space after the colon', 'data:a\n\n', [event('a')]],
+    ['only one space is removed', 'data:  a\n\n', [event(' a')]],
     ['several lines', 'data: a\ndata\ndata: b\n\n', [event('a\n\nb')]],
     ['a name', 'event: error\ndata: a\n\ndata: b\n\n', [event('a', 'error'), event('b')]],
     ['comments and other fields', ': hello\nid: 1\nretry: 2\nx\ndata: a\n\n', [event('a')]],
     ['a name without data', 'event: x\n\ndata: a\n\n', [event('a')]],
     ['carriage returns', 'data: a\r\rdata: b\r\n\r\n', [event('a'), event('b')]],
-    ['a mark of the byte order', '\ufeffdata: a\n\n', [event('a')]],
-    ['not ended', 'data: a\n', []],
+    ['a byte order mark', '\ufeffdata: a\n\n', [event('a')]],
+    ['without an end', 'data: a\n', []],
     ['a text', '<html>\n<body>\n\n', []],
     ['nothing', '', []],
   ]
@@ -36,7 +36,7 @@ describe('events', () => {
       assert.deepEqual(read(...Array.from(text)), expected, 'a character at a time')
     })
 
-  test('in any pieces they are the same', () => {
+  test('any pieces give the same events', () => {
     const text = 'event: ä\r\ndata: 1€\r\n\r\ndata: 2\n\n: x\rdata: 😀\r\rdata: 3\n\n'
     const bytes = bytesOf(text)
     fc.assert(
@@ -48,7 +48,7 @@ describe('events', () => {
     )
   })
 
-  test('what never ends takes no memory, and what follows is read', () => {
+  test('an endless line takes no memory, and later events are read', () => {
     const events = newEventReader()
     const piece = bytesOf('x'.repeat(60_000))
     for (let i = 0; i < 100; i++) assert.deepEqual(events(piece), [])
@@ -59,7 +59,7 @@ describe('events', () => {
   })
 })
 
-test('the text that an event adds', () => {
+test('the text that an event adds to the answer', () => {
   assert.deepEqual(read(delta('é\n"')).map(deltaOf), ['é\n"'])
   for (const data of [
     '[DONE]',
@@ -81,7 +81,7 @@ test('the text that an event adds', () => {
     assert.equal(deltaOf(event(data)), '', data)
 })
 
-test('what an event says of the answer it is part of', () => {
+test('the state of the answer in an event', () => {
   const outcomes: [data: string, outcome: 'whole' | 'failed' | null][] = [
     ['[DONE]', 'whole'],
     [' [DONE]', 'whole'],
@@ -98,7 +98,7 @@ test('what an event says of the answer it is part of', () => {
   for (const [data, outcome] of outcomes) assert.equal(outcomeOf(event(data)), outcome, data)
 })
 
-test('the event that ends a stream is read wherever that broke off', () => {
+test('the error event is read after a break at any place', () => {
   const told = new AppError('backend_error', 'It broke off.\n"€"', { cause: new Error('secret') })
   const expected = { error: 'backend_error', message: 'It broke off.\n"€"' }
   for (const before of ['', delta('a'), 'data: {"cho', 'data: a\r', 'ev', '\n', 'data: a\n']) {
@@ -111,7 +111,7 @@ test('the event that ends a stream is read wherever that broke off', () => {
     assert.equal(chatFailure(event(data, 'error')), null)
 })
 
-test('what is an event stream', () => {
+test('the media type of an event stream', () => {
   for (const type of [
     'text/event-stream',
     'TEXT/Event-Stream; charset=utf-8',

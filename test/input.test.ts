@@ -40,14 +40,14 @@ function picklistsIn(value: unknown, way: string): [way: string, schema: Picklis
   ].flatMap(([name, inner]) => picklistsIn(inner, `${way} ${name}`.trimEnd()))
 }
 
-describe('who picks nothing of a list is told all of it', () => {
+describe('an invalid choice gets the whole list', () => {
   const table: Table = { ...accountTable, ...rest, ...local }
   const found = rowsOf(table).flatMap(({ group, name, route }) => [
     ...picklistsIn(route.query, `${group}.${name}: query`),
     ...picklistsIn(route.body, `${group}.${name}: body`),
   ])
 
-  test('there are some, the longest among them', () => {
+  test('some rows have choices, the longest lists included', () => {
     for (const way of [
       'orgAnalytics.trends: query metric',
       'orgAlerts.create: body event',
@@ -69,11 +69,11 @@ describe('who picks nothing of a list is told all of it', () => {
     })
 })
 
-describe('what was sent makes no answer long', () => {
+describe('long input makes no long answer', () => {
   const long = 'word '.repeat(2000)
   const cases: [what: string, schema: RowSchema, value: unknown, says: RegExp][] = [
     [
-      'a field that there is not',
+      'an unknown field',
       v.strictObject({}),
       { [long]: 1 },
       /There is no field "(word )*word… here: leave it out\.$/,
@@ -85,13 +85,13 @@ describe('what was sent makes no answer long', () => {
       /no field "(x\.){99}x… here: leave it out\.$/,
     ],
     [
-      'a field in the form of a key',
+      'a field that looks like a key',
       v.strictObject({}),
       { ['x'.repeat(9999)]: 1 },
       /no field "\[redacted\]… here: leave it out\.$/,
     ],
     [
-      'a text of another form',
+      'a text in another format',
       v.object({ at: v.pipe(v.string(), v.isoTimestamp()) }),
       { at: long },
       /Received "(word )*word…$/,
@@ -106,7 +106,7 @@ describe('what was sent makes no answer long', () => {
       }
     })
 
-  test('half a character is not quoted', () => {
+  test('a lone surrogate is not quoted', () => {
     // The cut falls within one of them, with one or with two quoting characters before it.
     for (const before of ['', 'x'])
       for (const message of told(v.strictObject({}), { [before + '😀'.repeat(500)]: 1 }))

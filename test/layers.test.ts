@@ -113,7 +113,7 @@ const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
 const texts = new Map(files.map((file) => [file, readFileSync(join(SRC, file), 'utf8')]))
 
-test('every import is of a lower layer', () => {
+test('modules import only from lower layers', () => {
   assert.deepEqual(
     [...texts].flatMap(([file, text]) => faults(file, text)),
     [],
@@ -197,12 +197,12 @@ const planted: [name: string, file: string, text: string, fault: RegExp | null][
   ['a higher folder', 'device/codes/x.ts', "import { a } from '../logs/y.ts'", /higher layer/],
   ['a type', 'api/x.ts', "import type { A } from '../handlers/context.ts'", /imports handlers/],
   ['an inline type', 'log.ts', "import { type A } from './daemon/x.ts'", /imports daemon/],
-  ['a type in place', 'log.ts', "type A = import('./daemon/x.ts').A", /imports daemon/],
+  ['an inline import of a type', 'log.ts', "type A = import('./daemon/x.ts').A", /imports daemon/],
   ['a dynamic import', 'auth/x.ts', "await import('../http/server.ts')", /imports http/],
   ['an export', 'state/x.ts', "export * from '../daemon/x.ts'", /imports daemon/],
-  ['an import for its effect', 'state/x.ts', "import '../main.ts'", /imports main/],
+  ['an import for its side effect', 'state/x.ts', "import '../main.ts'", /imports main/],
   [
-    'an import over lines',
+    'an import over several lines',
     'state/x.ts',
     "import {\n  a,\n  b,\n} from '../cli/run.ts'",
     /imports cli/,
@@ -211,7 +211,7 @@ const planted: [name: string, file: string, text: string, fault: RegExp | null][
   ['require', 'state/x.ts', "require('../cli/run.ts')", /imports cli/],
   ['a computed specifier', 'state/x.ts', 'await import(`../${x}.ts`)', /cannot be checked/],
   [
-    'a detour',
+    'a path with a detour',
     'crypto/a/b.ts',
     "import { a } from '../../crypto/../state/state.ts'",
     /imports state/,

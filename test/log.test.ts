@@ -36,7 +36,7 @@ for (const [i, level] of LEVELS.entries())
     )
   })
 
-test('an error is told with its name, message and stack', () => {
+test('an error is logged with its name, message and stack', () => {
   const { cause } = JSON.parse(one({ cause: new TypeError('went wrong') })) as { cause: string }
   assert.match(cause, /^TypeError: went wrong\n[\s\S]*log\.test\.ts/)
 })
@@ -54,20 +54,20 @@ const canaries: [name: string, canary: string][] = [
   ['a key in hex', bytes(32).toString('hex')],
   ['a key in upper-case hex', bytes(32).toString('hex').toUpperCase()],
   ['an enrolment code', '0A1B-2C3D-4E5F-6G7H'],
-  ['a key with what may be a code in it', `${'k-'.repeat(7)}0123456789abcdef-${'k'.repeat(12)}`],
-  ['a key with what may be another in it', `${'k'.repeat(20)}-sk-${'k'.repeat(19)}`],
+  ['a key that contains a possible code', `${'k-'.repeat(7)}0123456789abcdef-${'k'.repeat(12)}`],
+  ['a key that contains another possible key', `${'k'.repeat(20)}-sk-${'k'.repeat(19)}`],
   ['a key of 64 bytes', bytes(64).toString('base64url')],
   ['a key in base64', bytes(32).toString('base64')],
   ['an enrolment code as typed', '0a1b-2c3d-4e5f-6g7h'],
   ['an enrolment code without hyphens', '0A1B2C3D4E5F6G7H'],
   ['three words', 'matador carload recede'],
   ['three words in a path', 'matador-carload-recede'],
-  ['four words, as somebody shouts them', 'MATADOR CARLOAD RECEDE MATADOR'],
-  ['the key of a model', 'sk-proj-0a1b2c3d4e5f6g7h'],
+  ['four words in capitals', 'MATADOR CARLOAD RECEDE MATADOR'],
+  ['the key of an assistant', 'sk-proj-0a1b2c3d4e5f6g7h'],
 ]
 const places: [name: string, put: (canary: string) => Record<string, unknown>][] = [
   ['a field', (it) => ({ it })],
-  ['a field inside', (it) => ({ a: [{ b: { it } }] })],
+  ['a nested field', (it) => ({ a: [{ b: { it } }] })],
   ['a field’s name', (it) => ({ [it]: 1 })],
   ['a text', (it) => ({ text: `before ${it} after` })],
   ['a header', (it) => ({ header: `Authorization: Bearer ${it}` })],
@@ -103,7 +103,7 @@ for (const [text, rest] of [
   ['eyJhbGciOiJFZERTQSJ9.eyJ', '[redacted]'],
   ['say matador carload recede now', 'say [redacted] now'],
 ] as const)
-  test(`of ${text} is left: ${rest}`, () => assert.equal(redact(text), rest))
+  test(`${text} becomes ${rest}`, () => assert.equal(redact(text), rest))
 
 for (const harmless of [
   'matador carload',
@@ -118,11 +118,11 @@ for (const harmless of [
   'The request is not valid (body, name): Give at least one character.',
   'Bearer',
 ])
-  test(`${harmless} is no secret`, () => {
+  test(`${harmless} is not redacted`, () => {
     assert.equal(redact(harmless), harmless)
   })
 
-test('whatever is logged, a line is JSON and has no token', () => {
+test('every line of the log is JSON without a token', () => {
   const token = newToken('csd_')
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (a, b) => {

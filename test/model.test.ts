@@ -37,7 +37,7 @@ const skip = lacking('spin', 'gcc')
 
 // A limit for a search that never ends: the search takes a minute while other work shares the
 // cores.
-test('the small bound of the model', { skip, timeout: 900_000 }, async () => {
+test('the model holds for its small bound', { skip, timeout: 900_000 }, async () => {
   const { stdout } = await promisify(execFile)(join(FOLDER, 'check'))
   const lines = stdout.split('\n')
   const broken = lines.flatMap((line) => {

@@ -69,7 +69,7 @@ const faultsOf = (exports: readonly Export[]): string[] =>
 
 const SRC = join(import.meta.dirname, '../src')
 
-test('an exported name stands for one thing', () => {
+test('an exported name has one meaning', () => {
   const exports = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
     .map((path) => path.replaceAll(sep, '/'))
     .filter((path) => path.endsWith('.ts'))

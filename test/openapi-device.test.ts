@@ -41,19 +41,19 @@ const FILE = join(import.meta.dirname, '../docs/device-api.json')
 const need = scopeTable(ACCOUNT_RULES)
 const document = JSON.parse(JSON.stringify(deviceDocument(need))) as Document
 
-test('it is the committed file', () => {
+test('equals the committed file', () => {
   const text = `${JSON.stringify(document, null, 2)}\n`
   if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(FILE, text)
   assert.equal(readFileSync(FILE, 'utf8'), text)
 })
 
-test('the schema of OpenAPI 3.1 takes it', async () => {
+test('is valid by the schema of OpenAPI 3.1', async () => {
   const { valid, errors } = await new Validator().validate(structuredClone(document))
   assert(valid, JSON.stringify(errors, null, 1))
   assert.match(document['openapi'] as string, /^3\.1\./)
 })
 
-test('redocly finds no error in it and warns of nothing', () => assertLints(document))
+test('redocly reports no error and no warning', () => assertLints(document))
 
 const rows = [
   ...rowsOf({ ...entrance, ...signedIn }).filter(({ route }) =>
@@ -75,7 +75,7 @@ function codesOf({ responses }: Operation, status: number): string[] {
 }
 
 describe('each row', () => {
-  test('is in it, and nothing else', () => {
+  test('is in the document, and nothing else is', () => {
     const inDocument = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
     )

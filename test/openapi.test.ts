@@ -60,26 +60,26 @@ const document = documentWith({})
 /** The document as the daemon serves it. */
 const whole = documentWith({ examples })
 
-test('it is what was committed', () => {
+test('the document equals the committed one', () => {
   const text = `${JSON.stringify(document, null, 2)}\n`
   if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(GOLDEN, text)
   assert.deepEqual(document, JSON.parse(readFileSync(GOLDEN, 'utf8')))
 })
 
-test('the schema of OpenAPI 3.1 takes it', async () => {
+test('the document is valid by the schema of OpenAPI 3.1', async () => {
   const { valid, errors } = await new Validator().validate(structuredClone(whole))
   assert(valid, JSON.stringify(errors, null, 1))
   assert.match(document['openapi'] as string, /^3\.1\./)
 })
 
-test('that validator would notice a fault', async () => {
+test('that validator detects an error', async () => {
   const broken = structuredClone(document)
   for (const parameter of broken.paths['/api/v1/connections/{id}']?.['get']?.parameters ?? [])
     parameter.in = 'pathway'
   assert.equal((await new Validator().validate(broken)).valid, false)
 })
 
-test('redocly finds no error in it and warns of nothing', () => assertLints(whole))
+test('redocly reports no error and no warning', () => assertLints(whole))
 
 const rows = rowsOf(rest).flatMap(
   ({ group, name, route }: { group: string; name: string; route: Route }) =>
@@ -100,7 +100,7 @@ const codesOf = (response: { $ref?: string } | undefined): string[] => {
   return Object.keys(whole.components.responses[name]?.content['application/json']?.examples ?? {})
 }
 
-test('every row is in it, and nothing else', () => {
+test('every row is in the document, and nothing else', () => {
   const inDocument = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
   )
@@ -110,7 +110,7 @@ test('every row is in it, and nothing else', () => {
   )
 })
 
-test('each operation has an id of its own, its path’s parameters and its need', () => {
+test('each operation has an id of its own, its path’s parameters and its scope', () => {
   const ids = new Set<string>()
   for (const { route, path } of rows) {
     const {
@@ -138,7 +138,7 @@ test('each operation has an id of its own, its path’s parameters and its need'
   }
 })
 
-test('a parameter of the query that has a default is not required, and shows it', () => {
+test('a query parameter with a default is optional, and shows it', () => {
   const { path } = rest.orgAnalytics.trends
   const { parameters = [] } = operationOf(rest.orgAnalytics.trends, path)
   assert.deepEqual(
@@ -152,7 +152,7 @@ test('a parameter of the query that has a default is not required, and shows it'
   )
 })
 
-test('a body that may be left out is not required', () => {
+test('an optional body is not required', () => {
   assert.equal(
     operationOf(rest.connections.favorite, rest.connections.favorite.path).requestBody?.required,
     false,
@@ -160,7 +160,7 @@ test('a body that may be left out is not required', () => {
   assert.equal(operationOf(rest.stamp.create, rest.stamp.create.path).requestBody?.required, true)
 })
 
-test('every reference leads to a component, and every component is referred to', () => {
+test('every reference has a component, and every component is used', () => {
   const refs = new Set([...under('$ref', document)] as string[])
   const names = new Set(
     (['schemas', 'parameters', 'responses', 'examples'] as const).flatMap((kind) =>
@@ -177,14 +177,14 @@ test('every reference leads to a component, and every component is referred to',
   )
 })
 
-test('every pattern is one of ECMA-262 with u, as JSON Schema recommends', () => {
+test('every pattern is valid ECMA-262 with the flag u, as JSON Schema recommends', () => {
   const patterns = [...under('pattern', document)] as string[]
   assert(patterns.length > 3)
   for (const pattern of patterns) assert.doesNotThrow(() => new RegExp(pattern, 'u'), pattern)
   assert(patterns.some((pattern) => pattern.includes('\\p{')))
 })
 
-test('a pattern says what the server takes: it has no flags that the document would lose', () => {
+test('a pattern accepts the same as the server, without flags', () => {
   const all = [...under('requirement', rest)].filter((it) => it instanceof RegExp)
   assert(all.length > 3)
   for (const { source, flags } of all) assert(['', 'u'].includes(flags), `${source} ${flags}`)
@@ -194,7 +194,7 @@ test('a pattern says what the server takes: it has no flags that the document wo
   assert.doesNotMatch(`${mailbox}-`, new RegExp(pattern as string, 'u'))
 })
 
-test('the Idempotency-Key is named where it works: at each POST but those that are worth repeating', () => {
+test('the Idempotency-Key is documented at each POST that uses it', () => {
   const ref = '#/components/parameters/IdempotencyKey'
   const named = rows
     .filter(({ route, path }) =>
@@ -213,7 +213,7 @@ test('the Idempotency-Key is named where it works: at each POST but those that a
 /** The schema of the error, which each error example must match. */
 const faults = schemasOf(whole)
 
-test('every operation says more than its summary, and every group what it is about', () => {
+test('every operation and every group has a description beyond its summary', () => {
   for (const { route, path } of rows) {
     const { operationId, summary, description } = operationOf(route, path)
     const more = description.slice(0, description.lastIndexOf(' Needs a') + 1 || undefined)
@@ -223,7 +223,7 @@ test('every operation says more than its summary, and every group what it is abo
   for (const { name, description } of whole.tags) assert(description.length > 10, name)
 })
 
-test('every operation has an example of what really was asked and answered, which fits', () => {
+test('every operation has a recorded example that matches its schema', () => {
   for (const { route, path, group, name } of rows) {
     const {
       operationId,
@@ -254,7 +254,7 @@ test('every operation has an example of what really was asked and answered, whic
   }
 })
 
-test('there is no example of what is not there', () => {
+test('there is no example of an unknown operation', () => {
   const known = new Set(rows.map(({ group, name }) => `${group}_${name}`))
   assert.deepEqual(
     Object.keys(examples).filter((id) => !known.has(id)),
@@ -262,14 +262,14 @@ test('there is no example of what is not there', () => {
   )
 })
 
-test('no example has anything of the machine it was recorded on, nor a secret', () => {
+test('no example contains data of the recording machine, or a secret', () => {
   assert.deepEqual(
     normalised(examples, { address: 'http://127.0.0.1:19821', since: THEN }),
     examples,
   )
 })
 
-test('what an answer shows once is no part of an example', () => {
+test('secrets shown once are removed from examples', () => {
   const key = 'AecY818PnvTKTEX1AOdqZIHOsZ9AwDz4pJg4LyqtvG4'
   const secrets: [name: string, value: string, left: string][] = [
     [
@@ -293,7 +293,7 @@ test('what an answer shows once is no part of an example', () => {
   }
 })
 
-test('each error answer has an example of each code it may have, with the status of that code', () => {
+test('each error answer has an example of each code, with the status of that code', () => {
   for (const { route, path } of rows) {
     const { operationId, responses } = operationOf(route, path)
     for (const [status, response] of Object.entries(responses)) {
@@ -312,7 +312,7 @@ test('each error answer has an example of each code it may have, with the status
   }
 })
 
-test('what a machine account is refused for want of a device is said', () => {
+test('the document names the operations that a machine account cannot use without a device', () => {
   const { callers, routes } = JSON.parse(
     readFileSync(join(import.meta.dirname, 'golden/scopes.json'), 'utf8'),
   ) as { callers: string[]; routes: Record<string, unknown[]> }
@@ -326,7 +326,7 @@ test('what a machine account is refused for want of a device is said', () => {
   }
 })
 
-test('requests are closed, replies are open', () => {
+test('requests are closed, and replies are open', () => {
   const { schemas } = document.components
   assert.equal(schemas['NewToken']?.['additionalProperties'], false)
   for (const name of ['Status', 'Connection', 'Stamp', 'Verification'])
@@ -334,7 +334,7 @@ test('requests are closed, replies are open', () => {
   assert.deepEqual(schemas['NewToken']?.['required'], ['name', 'scope'])
 })
 
-test('the error schema knows every code', () => {
+test('the error schema contains every code', () => {
   const text = JSON.stringify(document.components.schemas['Error'])
   for (const code of CODES) {
     assert(text.includes(code), code)
@@ -348,7 +348,7 @@ before(async () => {
 })
 after(() => daemon.close())
 
-test('the daemon serves it, and the same each time', async () => {
+test('the daemon serves the document, always the same', async () => {
   const get = () => daemon.request('GET', '/api/v1/openapi.json')
   const { status, json, headers, text } = await get()
   assert.deepEqual([status, headers['content-type']], [200, 'application/json'])
@@ -367,7 +367,7 @@ test('the docs page lists every route', async () => {
   assert.doesNotMatch(text, /<script(?![^>]*\bsrc=)/i)
 })
 
-test('an error of any kind is one of the document’s', async () => {
+test('errors of all kinds match the document', async () => {
   const ErrorBody = v.looseObject({
     error: v.picklist(CODES),
     message: v.pipe(v.string(), v.minLength(1)),

@@ -33,8 +33,8 @@ const all = async (body: AsyncIterable<Uint8Array>) => {
 const eventOf = (why: Break) =>
   `\n\nevent: error\ndata: {"error":"backend_error","message":"It is ${why}."}\n\n`
 
-describe('passing on', () => {
-  test('bytes pass one by one, before the next are there', async () => {
+describe('a stream relay', () => {
+  test('relays bytes as they arrive', async () => {
     const { source, body, begun, heard, ends } = open()
     const reader = body[Symbol.asyncIterator]()
     for (const piece of ['a', '\n\n', 'ü']) {
@@ -49,7 +49,7 @@ describe('passing on', () => {
     assert.deepEqual([heard(), ends()], ['a\n\nü', 1])
   })
 
-  test('a slow reader gets everything, and little is read ahead', async () => {
+  test('gives a slow reader everything, and reads little ahead', async () => {
     const { source, body } = open()
     const piece = Buffer.alloc(50_000, 'x')
     let taken = 0
@@ -60,7 +60,7 @@ describe('passing on', () => {
     assert.equal((await all(body)).length, 500_000)
   })
 
-  test('the end is told when what follows from it is done', async () => {
+  test('ends after the work that follows the end', async () => {
     const source = new PassThrough()
     const work = Promise.withResolvers<void>()
     const told = () => assert.fail()
@@ -76,7 +76,7 @@ describe('passing on', () => {
   })
 })
 
-describe('breaking off', () => {
+describe('a stream that breaks', () => {
   const cases: [why: Break, bounds: Partial<Bounds>, act: (source: PassThrough) => void][] = [
     ['broken', {}, (source) => source.destroy(new Error('secret'))],
     ['broken', {}, (source) => source.destroy()],
@@ -85,7 +85,7 @@ describe('breaking off', () => {
     ['large', { most: 10 }, (source) => source.write('12345678')],
   ]
   for (const [why, bounds, act] of cases)
-    test(`${why}: what came has passed, then it is said why, once`, async () => {
+    test(`a ${why} source: the received part is relayed, then the reason, once`, async () => {
       const { source, body, ends } = open(bounds)
       const reader = body[Symbol.asyncIterator]()
       source.write('half')
@@ -99,7 +99,7 @@ describe('breaking off', () => {
     })
 
   for (const [why, bounds, act] of cases.filter(([why]) => why !== 'large'))
-    test(`${why}, before anything came: it has not begun`, async () => {
+    test(`a ${why} source, before any data: it never begins`, async () => {
       const { source, body, begun, ends } = open(bounds)
       act(source)
       await assert.rejects(begun(), { code: 'backend_error', message: `It is ${why}.` })
@@ -107,7 +107,7 @@ describe('breaking off', () => {
       assert.equal(ends(), 1)
     })
 
-  test('an end without a byte is no beginning', async () => {
+  test('an end without data never begins', async () => {
     const { source, begun } = open()
     source.end()
     await assert.rejects(begun(), { message: 'It is broken.' })
@@ -117,7 +117,7 @@ describe('breaking off', () => {
     [true, ''],
     [false, eventOf('broken')],
   ] as const)
-    test(`an end that is ${whole ? '' : 'not '}that of the whole`, async () => {
+    test(`an end that is ${whole ? '' : 'not '}complete`, async () => {
       const source = new PassThrough()
       const told = (why: Break) => new AppError('backend_error', `It is ${why}.`)
       let ends = 0
@@ -128,7 +128,7 @@ describe('breaking off', () => {
       assert.equal(ends, 1)
     })
 
-  test('what came before a break and was not read yet passes', async () => {
+  test('unread data from before a break is relayed', async () => {
     const { source, body, begun } = open()
     source.write('half')
     await begun()
@@ -139,7 +139,7 @@ describe('breaking off', () => {
 })
 
 describe('leaving', () => {
-  test('a reader that waits for more leaves at once, and the source is cut', async () => {
+  test('a waiting reader that leaves closes the source at once', async () => {
     const { source, body, ends } = open()
     const reader = body[Symbol.asyncIterator]()
     source.write('a')
@@ -151,7 +151,7 @@ describe('leaving', () => {
     assert.equal(ends(), 1)
   })
 
-  test('who never began to read leaves as well', async () => {
+  test('a reader that never read can leave, too', async () => {
     const { source, body, cut, ends } = open()
     source.write('a')
     cut()
@@ -161,7 +161,7 @@ describe('leaving', () => {
     assert.equal(await all(body), '')
   })
 
-  test('no timer is left behind', async () => {
+  test('leaves no timer behind', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((one) => one === 'Timeout').length
     const before = timers()
     const ended = open()

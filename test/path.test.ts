@@ -34,7 +34,7 @@ for (const [target, without] of [
   ['/a/?x', '/a'],
   ['/a/b/', '/a/b'],
 ] as const)
-  test(`${target} is refused, and the path without the slash is named`, () => {
+  test(`${target} is rejected, and the error names the path without the slash`, () => {
     assert.throws(() => splitTarget(target), {
       code: 'no_such_route',
       message: `No path here ends with a slash. Ask for ${without}.`,
@@ -87,7 +87,7 @@ const refused = [
   '/a<b>',
 ]
 for (const target of refused)
-  test(`${JSON.stringify(target)} is refused`, () => {
+  test(`${JSON.stringify(target)} is rejected`, () => {
     assert.throws(() => splitTarget(target), { name: 'AppError', code: 'bad_request' })
   })
 
@@ -95,7 +95,7 @@ const Segment = fc
   .stringMatching(/^[A-Za-z0-9._~-]+$/)
   .filter((text) => text !== '.' && text !== '..')
 
-test('segments joined are split into the same', () => {
+test('joined segments split into the same', () => {
   fc.assert(
     fc.property(fc.array(Segment, { minLength: 1 }), fc.option(fc.string()), (segments, query) => {
       const target = `/${segments.join('/')}${query === null ? '' : `?${query}`}`
@@ -122,7 +122,7 @@ const PIECE = fc.constantFrom(
   '\0',
 )
 
-test('whatever is split joins to the text it came from; nothing else is thrown than AppError', () => {
+test('split segments join to the same text; only AppError is thrown', () => {
   const Target = fc.oneof(
     fc.string(),
     fc.array(PIECE).map((pieces) => `/${pieces.join('')}`),

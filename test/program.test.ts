@@ -38,7 +38,7 @@ function said(build: string): string {
 const caches = () => readdirSync(dir).filter((name) => name.endsWith('.cache'))
 const whole = (word: string) => `${word} ${file} beside`
 
-test('it runs as a CommonJS file, and its compiled form is kept under the build', () => {
+test('the program runs as a CommonJS file, and its compile cache is stored by build', () => {
   assert.equal(said('a'), whole('one'))
   assert.deepEqual(caches(), ['program.cjs.a.cache'])
   const kept = readFileSync(join(dir, 'program.cjs.a.cache'))
@@ -46,14 +46,14 @@ test('it runs as a CommonJS file, and its compiled form is kept under the build'
   assert.deepEqual(readFileSync(join(dir, 'program.cjs.a.cache')), kept, 'taken as it is')
 })
 
-test('another build of the same length is never taken for the one before', () => {
+test('a build never uses the cache of another of the same length', () => {
   said('a')
   writeFileSync(file, source('two'))
   assert.equal(said('b'), whole('two'))
   assert.deepEqual(caches().toSorted(), ['program.cjs.a.cache', 'program.cjs.b.cache'])
 })
 
-test('what is no compiled form is written anew', () => {
+test('an invalid cache is written again', () => {
   const path = join(dir, 'program.cjs.a.cache')
   for (const content of ['', 'nonsense', Buffer.alloc(4096)]) {
     writeFileSync(path, content)
@@ -62,7 +62,7 @@ test('what is no compiled form is written anew', () => {
   }
 })
 
-test('where nothing can be written, it runs all the same', () => {
+test('the program runs without a writable cache', () => {
   // A folder under the name of the cache: the loader neither reads nor replaces it.
   const path = join(dir, 'program.cjs.a.cache')
   rmSync(path, { force: true, recursive: true })

@@ -68,7 +68,7 @@ for (const query of [
   'toString=x',
   'text=a&__proto__=b',
 ])
-  test(`"${query}" is an unknown member like any other`, () => {
+  test(`"${query}" is an unknown member`, () => {
     const input = decode(query)
     assert.equal(Object.getPrototypeOf(input), null)
     assert.equal(v.safeParse(Everything, input).success, false)
@@ -94,7 +94,7 @@ for (const [query, page] of pages)
     assert.deepEqual(success ? output : null, page)
   })
 
-test('texts and lists of texts come through as they were', () => {
+test('texts and lists of texts are decoded unchanged', () => {
   const Text = fc.string({ unit: 'binary' }).map((text) => text.toWellFormed())
   fc.assert(
     fc.property(Text, fc.array(Text, { minLength: 1 }), (text, ids) => {

@@ -150,7 +150,7 @@ const Word = fc.constantFrom(
   'y',
 )
 
-test('the tree finds what the rule says', () => {
+test('the tree finds the same as the rule', () => {
   fc.assert(
     fc.property(fc.array(Word, { minLength: 1, maxLength: 5 }), (segments) => {
       const expected = slow(segments)

@@ -19,7 +19,7 @@ test('other work runs before a long computation ends', async () => {
   assert.equal(await inSlices(untilOtherWork()), 'result')
 })
 
-test('what a computation throws is passed on', async () => {
+test('an error of a computation is passed on', async () => {
   // oxlint-disable-next-line require-yield -- it fails at once.
   function* failing(): Generator<void, void, void> {
     throw new Error('broken')

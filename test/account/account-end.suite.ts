@@ -19,8 +19,8 @@ export function accountEndSuite(accounts: () => Accounts): void {
     ;({ server, newGuest } = accounts())
   })
 
-  describe('the end of an account', () => {
-    test('it is gone at once, for all its devices; its mailbox opens a new one', async () => {
+  describe('account deletion', () => {
+    test('removes the account at once, for all its devices; its mailbox opens a new one', async () => {
       const email = newAddress()
       const ada = await enrolByMail(server, email)
       const second = await join(server, await mailedCode(server, email))
@@ -40,7 +40,7 @@ export function accountEndSuite(accounts: () => Accounts): void {
         assert.deepEqual((await list({})).items, [])
     })
 
-    test('others see it as gone, and can check what it signed', async () => {
+    test('shows the account as deleted to others, who can check what it signed', async () => {
       const {
         id,
         people: [ada, bob, cy],

@@ -44,7 +44,7 @@ export function approvalsSuite(accounts: () => Accounts): void {
       return { email, ada, laptop }
     }
 
-    test('the relay passes on one commitment, one answer to it and one reveal', async () => {
+    test('the relay passes on one commitment, one answer and one reveal', async () => {
       const { ada, laptop } = await withNewcomer()
       const eve = await enrol(server)
       const { approval } = laptop.account
@@ -80,7 +80,7 @@ export function approvalsSuite(accounts: () => Accounts): void {
       assert.deepEqual(await seen(), [other, null, null])
     })
 
-    test('an attempt ends after 15 minutes; what was revealed is for the device that answered', async () => {
+    test('an attempt ends after 15 minutes; only the answering device gets the revealed values', async () => {
       const { email, ada, laptop } = await withNewcomer()
       const third = await join(server, await mailedCode(server, email))
       await approve(ada, third)
@@ -99,14 +99,14 @@ export function approvalsSuite(accounts: () => Accounts): void {
       await fails('conflict', approval.reveal({ body: revealOf(laptop, ada.id) }))
     })
 
-    test('a device that is approved begins no attempt', async () => {
+    test('an approved device cannot begin an attempt', async () => {
       const { ada, laptop } = await withNewcomer()
       await approve(ada, laptop)
       for (const { account } of [ada, laptop])
         await fails('invalid_state', account.approval.begin({ body: { commitment: filled('c') } }))
     })
 
-    test('the new device has checked an entry of the log, with itself in it', async () => {
+    test('a new device has to confirm a log entry that includes the device', async () => {
       const { ada, laptop } = await withNewcomer()
       const confirm = async (head: Uint8Array) =>
         laptop.account.approval.create({ body: { head: encodeBase64url(head) } })

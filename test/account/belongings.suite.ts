@@ -34,7 +34,7 @@ export function belongingsSuite(accounts: () => Accounts): void {
   })
 
   describe('belongings', () => {
-    test('tags: made, changed, assigned, taken off, deleted', async () => {
+    test('tags: created, changed, assigned, unassigned, deleted', async () => {
       const { account, ...ada } = await enrol(server)
       const { tags } = account
       const tag = await tags.create({ body: { name: 'Work', color: '#2453b8' } })
@@ -55,7 +55,7 @@ export function belongingsSuite(accounts: () => Accounts): void {
       await fails('not_found', tags.update({ id: 'x', body: {} }))
     })
 
-    test('presets: the default is what a new connection begins with', async () => {
+    test('presets: a new connection uses the default', async () => {
       const ada = await enrol(server)
       const { presets, tags, rosters, invitations } = ada.account
       const tag = await tags.create({ body: { name: 'Customers' } })
@@ -75,7 +75,7 @@ export function belongingsSuite(accounts: () => Accounts): void {
       await fails('not_found', presets.setDefault({ id: preset.id }))
     })
 
-    test('open links: made, paused, resumed, moved, deleted', async () => {
+    test('open links: created, paused, resumed, moved, deleted', async () => {
       const { account } = await enrol(server)
       const { openLinks, openLinkRequests } = account
       const { slug } = await openLinks.suggest({})
@@ -98,7 +98,7 @@ export function belongingsSuite(accounts: () => Accounts): void {
       await fails('not_found', openLinks.pause(of))
     })
 
-    test('external members, and the guest codes that are for them', async () => {
+    test('external members and their guest codes', async () => {
       const { account } = await enrol(server)
       const { externalMembers, guestCodes, deviceGuestCodes } = account
       const email = newAddress()
@@ -122,7 +122,7 @@ export function belongingsSuite(accounts: () => Accounts): void {
       await fails('not_found', externalMembers.delete({ id: member.id }))
     })
 
-    test('an address, and the notification of an invitation to it', async () => {
+    test('a further address, and the notification of an invitation to it', async () => {
       const first = newAddress()
       const [ada, bob] = [await enrolByMail(server, first), await enrol(server)]
       const { emails, notifications } = ada.account
@@ -142,7 +142,7 @@ export function belongingsSuite(accounts: () => Accounts): void {
       assert.deepEqual(await notifications.list({}), { items: [], next_cursor: null })
     })
 
-    test('the active organisation is the session’s', async () => {
+    test('the active organisation belongs to the session', async () => {
       const { account } = await enrol(server)
       const { id } = await account.organisations.create({ body: { name: 'Example' } })
       assert.equal((await account.context.read({})).active_organisation, undefined)
@@ -159,7 +159,7 @@ export function belongingsSuite(accounts: () => Accounts): void {
       await fails('not_found', account.context.activeOrg({ body: foreign }))
     })
 
-    test('the handbook answers, and the answer is rated; feedback is taken', async () => {
+    test('the handbook answers, an answer can be rated, and feedback is accepted', async () => {
       const { account } = await enrol(server)
       const said = await account.chat.turn({ body: { message: 'How do I check a stamp offline?' } })
       const { assistant, turn_id, answer } = JSON.parse(await textOf(said))

@@ -24,7 +24,7 @@ export function connectionsSuite(accounts: () => Accounts): void {
   })
 
   describe('connections', () => {
-    test('open makes a pending connection of one owner', async () => {
+    test('open makes a pending connection with one owner', async () => {
       const ada = await enrol(server)
       const body = await opening(ada, 'Bob')
       const made = await ada.account.rosters.open({ body })
@@ -59,7 +59,7 @@ export function connectionsSuite(accounts: () => Accounts): void {
       assert.deepEqual(envelopes, body.envelopes)
     })
 
-    test('open again: the same entry finds the connection, another is refused', async () => {
+    test('open again: the same entry returns the connection, another is rejected', async () => {
       const ada = await enrol(server)
       const body = await opening(ada, 'Bob')
       const all = await Promise.all(
@@ -76,7 +76,7 @@ export function connectionsSuite(accounts: () => Accounts): void {
       assert.deepEqual(roster.entries, [body.entry])
     })
 
-    test('open refuses what members would refuse', async () => {
+    test('open rejects entries that members would reject', async () => {
       const [ada, eve] = [await enrol(server), await enrol(server)]
       const strange = newDeviceKeys()
       const good = await opening(ada)
@@ -127,7 +127,7 @@ export function connectionsSuite(accounts: () => Accounts): void {
       assert.deepEqual(whole.items, pages.flat())
     })
 
-    test('a page is not moved by what comes and goes', async () => {
+    test('list: changes between pages do not shift them', async () => {
       const ada = await enrol(server)
       for (let i = 0; i < 4; i++) await connect(ada)
       const first = await ada.account.connections.list({ limit: 2 })
@@ -141,7 +141,7 @@ export function connectionsSuite(accounts: () => Accounts): void {
       )
     })
 
-    test('update is a merge', async () => {
+    test('update merges the given fields', async () => {
       const ada = await enrol(server)
       const { id, ...made } = await connect(ada, 'Bob')
       later(1000)
@@ -154,7 +154,7 @@ export function connectionsSuite(accounts: () => Accounts): void {
       assert.deepEqual(await ada.account.connections.read({ id }), starred)
     })
 
-    test('favorite: on unless told; twice is as once', async () => {
+    test('favorite: on by default; can be repeated', async () => {
       const ada = await enrol(server)
       const { id } = await connect(ada)
       const on = await ada.account.connections.favorite({ id, body: undefined })
@@ -165,7 +165,7 @@ export function connectionsSuite(accounts: () => Accounts): void {
       assert.equal(off.favorite, false)
     })
 
-    test('delete removes all of it, once', async () => {
+    test('delete removes the connection completely, once', async () => {
       const ada = await enrol(server)
       const [gone, kept] = [await connect(ada), await connect(ada)]
       const { id } = gone
@@ -178,7 +178,7 @@ export function connectionsSuite(accounts: () => Accounts): void {
       assert.deepEqual(items, [kept])
     })
 
-    test('twenty at once', async () => {
+    test('twenty concurrent openings succeed', async () => {
       const ada = await enrol(server)
       const made = await Promise.all(Array.from({ length: 20 }, () => connect(ada)))
       const { items } = await ada.account.connections.list({})
@@ -186,8 +186,8 @@ export function connectionsSuite(accounts: () => Accounts): void {
     })
   })
 
-  describe('people in a connection', () => {
-    test('an invitation, its approval, and the entry that takes somebody in', async () => {
+  describe('members of a connection', () => {
+    test('join by an invitation, its approval, and a signed entry', async () => {
       const [ada, bob] = [await enrol(server, 'Ada'), await enrol(server, 'Bob')]
       const { id } = await connect(ada, 'Club')
       const asked = await ada.account.members.add({ id, body: { user_id: bob.id } })
@@ -219,7 +219,7 @@ export function connectionsSuite(accounts: () => Accounts): void {
       assert.equal(envelopes.length, 1)
     })
 
-    test('whoever is second is told where the roster is', async () => {
+    test('the second of two conflicting entries gets the current roster head', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const [ada, bob] = people
       const { body } = await changeBy(bob, id, { op: 'rotate' })
@@ -230,7 +230,7 @@ export function connectionsSuite(accounts: () => Accounts): void {
       })
     })
 
-    test('everybody has a name of their own for it, and nobody ends it for others', async () => {
+    test('have their own name for it, and cannot end it for others', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const [ada, bob] = people
       await bob.account.connections.update({ id, body: { name: 'Ada L.', favorite: true } })
@@ -249,7 +249,7 @@ export function connectionsSuite(accounts: () => Accounts): void {
       await ada.account.connections.delete({ id })
     })
 
-    test('a state that does not allow it is told', async () => {
+    test('a state that prevents an operation is in the error', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const [ada, bob] = people
       const carl = await enrol(server)

@@ -37,7 +37,7 @@ export function devicesSuite(accounts: () => Accounts): void {
   })
 
   describe('further devices', () => {
-    test('waits, is added, confirms the log, and may do what a device may', async () => {
+    test('wait, are added, confirm the log, and then work like any device', async () => {
       const { email, ada, laptop } = await withNewcomer(server)
       assert.equal(ada.enrolment.approved, true)
       assert.equal(laptop.enrolment.approved, false)
@@ -105,7 +105,7 @@ export function devicesSuite(accounts: () => Accounts): void {
       )
     })
 
-    test('while it waits it reads, and nothing else', async () => {
+    test('can only read while they wait', async () => {
       const { ada, laptop } = await withNewcomer(server)
       const { id } = await connect(ada)
       const guest = await newGuest(ada.account)
@@ -148,7 +148,7 @@ export function devicesSuite(accounts: () => Accounts): void {
       assert.deepEqual((await ada.account.connections.read({ id })).name, 'Bob')
     })
 
-    test('no envelope is sealed to it before it is in the log', async () => {
+    test('get no envelope before they are in the log', async () => {
       const { ada, laptop } = await withNewcomer(server)
       const body = await opening(ada, 'Bob', {
         envelopeOf: { recipient: laptop.device, seal: laptop.keys.seal },
@@ -156,7 +156,7 @@ export function devicesSuite(accounts: () => Accounts): void {
       await isInvalid('envelopes', 'wrong_recipient', ada.account.rosters.open({ body }))
     })
 
-    test('delete turns away one that waits; one in the log takes a signature', async () => {
+    test('delete rejects a pending one; one in the log needs a signed revocation', async () => {
       const { ada, laptop } = await withNewcomer(server)
       const eve = await enrol(server)
       await fails('not_found', eve.account.devices.delete({ id: laptop.device }))
@@ -169,7 +169,7 @@ export function devicesSuite(accounts: () => Accounts): void {
       await ada.account.context.read({})
     })
 
-    test('a revoked device is refused at its next request', async () => {
+    test('a revoked device is rejected at its next request', async () => {
       const { email, ada, laptop } = await withNewcomer(server)
       await approve(ada, laptop)
       const { refresh_token } = laptop.enrolment.session
@@ -190,7 +190,7 @@ export function devicesSuite(accounts: () => Accounts): void {
       await fails('not_found', ada.account.devices.delete({ id: laptop.device }))
     })
 
-    test('a device revokes itself, the last one too; then only a reset follows', async () => {
+    test('a device can revoke itself, also the last one; then only a reset follows', async () => {
       const email = newAddress()
       const ada = await enrolByMail(server, email)
       const entry = await revocationBy(ada, ada.device)

@@ -36,7 +36,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       assert.deepEqual(log.entries, [ada.entry])
     })
 
-    test('every server has one receipt key', async () => {
+    test('returns the same receipt key for all accounts of a server', async () => {
       const [a, b] = [await enrol(server), await enrol(server)]
       assert.equal(a.enrolment.receipt_key.crv, 'Ed25519')
       assert.deepEqual(a.enrolment.receipt_key, b.enrolment.receipt_key)
@@ -55,7 +55,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       }
     })
 
-    test('a code of its own opens an account that exists; anybody else’s code does not', async () => {
+    test('an existing account is opened by its own code, and not by another', async () => {
       const ada = await enrol(server)
       const free = await server.newEnrolmentCode()
       await fails('conflict', server.door().enrolment.create(enrolmentOf(ada, free)))
@@ -68,7 +68,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       assert.equal(account_id, bob.id)
     })
 
-    test('another entry for the account, or its device in another account, comes too late', async () => {
+    test('another first entry, or the device in another account, is a conflict', async () => {
       const ada = await enrol(server)
       const other = { ...ada, entry: otherFirstOf(ada) }
       const own = await server.newEnrolmentCode(ada.id)
@@ -79,7 +79,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       await fails('not_found', ada.account.keyLogs.read({ account: thief.id }))
     })
 
-    test('a code serves one account', async () => {
+    test('a code is for one account', async () => {
       const code = await server.newEnrolmentCode()
       await server.door().enrolment.create(enrolmentOf(newMaker(), code))
       await fails('invalid_token', server.door().enrolment.create(enrolmentOf(newMaker(), code)))
@@ -87,7 +87,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       await fails('invalid_token', server.door().enrolment.create(enrolmentOf(newMaker(), own)))
     })
 
-    test('a code is read as people type it', async () => {
+    test('a code is read in all spellings that people type', async () => {
       const code = await server.newEnrolmentCode()
       assert.match(code, /^[0-9A-HJKMNP-TV-Z]{4}(-[0-9A-HJKMNP-TV-Z]{4}){3}$/)
       const typed = ` ${code.toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l')}`
@@ -95,7 +95,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       assert.match(account_id, /^acc_/)
     })
 
-    test('no code, a wrong code, a code that ran out', async () => {
+    test('a missing, a wrong and an expired code', async () => {
       const maker = newMaker()
       const expired = await server.newEnrolmentCode()
       later(15 * MINUTE)
@@ -104,7 +104,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       }
     })
 
-    test('four wrong guesses leave a code alive, five end it', async () => {
+    test('a code stays valid after four wrong guesses, and ends after five', async () => {
       const guess = (code: string) => code.slice(0, -1) + (code.endsWith('A') ? 'B' : 'A')
       for (const [wrong, alive] of [
         [4, true],
@@ -123,7 +123,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       }
     })
 
-    test('a faulty entry is refused and costs no try', async () => {
+    test('an invalid entry is rejected and does not count as a guess', async () => {
       const code = await server.newEnrolmentCode()
       const maker = newMaker()
       const { stamp } = stampOf(maker)
@@ -143,7 +143,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       await server.door().enrolment.create(enrolmentOf(maker, code))
     })
 
-    test('a sealing key that is not the one of the entry is refused and costs no try', async () => {
+    test('another sealing key than in the entry is rejected and does not count as a guess', async () => {
       const maker = newMaker()
       const code = await server.newEnrolmentCode()
       const { body } = enrolmentOf(maker, code)
@@ -167,7 +167,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       assert.equal(account_id, maker.id)
     })
 
-    test('guesses at the same moment count as one after the other', async () => {
+    test('concurrent guesses are counted one after the other', async () => {
       const code = await server.newEnrolmentCode()
       const wrong = code.slice(0, -1) + (code.endsWith('A') ? 'B' : 'A')
       const maker = newMaker()
@@ -177,7 +177,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       await fails('invalid_token', at(code))
     })
 
-    test('the right code costs no guess, however often it comes', async () => {
+    test('a repeated right code does not count as a guess', async () => {
       const code = await server.newEnrolmentCode()
       for (let i = 0; i < 7; i++)
         assert.deepEqual(await server.door().signIns.read({ body: { code } }), {
@@ -189,7 +189,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       await enrolled(server, newMaker(), code)
     })
 
-    test('ten at once with one code: one account', async () => {
+    test('ten concurrent enrolments with one code: one account', async () => {
       const maker = newMaker()
       const code = await server.newEnrolmentCode()
       const all = await Promise.all(
@@ -199,7 +199,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       assert.equal(new Set(all.map(({ session }) => session.session_id)).size, 10)
     })
 
-    test('ten at once, each with keys of its own: one device', async () => {
+    test('ten concurrent enrolments, each with own keys: one device', async () => {
       const code = await server.newEnrolmentCode()
       const all = await Promise.allSettled(
         Array.from({ length: 10 }, () =>
@@ -209,7 +209,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       assert.equal(all.filter(({ status }) => status === 'fulfilled').length, 1)
     })
 
-    test('either a code or an assertion', async () => {
+    test('needs either a code or an assertion', async () => {
       const { body } = enrolmentOf(newMaker(), await server.newEnrolmentCode())
       const { code, ...none } = body
       const both = { ...body, assertion: 'a.b.c' }

@@ -13,7 +13,7 @@ export function exportsSuite(accounts: () => Accounts): void {
   })
 
   describe('exports', () => {
-    test('asked for, built, linked to, deleted; another’s are not there', async () => {
+    test('requested, built, linked, deleted; those of another account are not found', async () => {
       const [ada, bob] = [await enrol(server), await enrol(server)]
       const { id, size_bytes } = await exported(ada.account)
       assert.ok(size_bytes! > 1000)

@@ -12,7 +12,7 @@ export function guestCodesSuite(accounts: () => Accounts): void {
   })
 
   describe('guest codes', () => {
-    test('create answers the code without its secret', async () => {
+    test('create answers without the secret', async () => {
       const { account } = await enrol(server)
       const expires_at = new Date(subject.clock.ms + HOUR).toISOString()
       const made = await newGuest(account, { label: 'Plumber', expires_at })
@@ -31,7 +31,7 @@ export function guestCodesSuite(accounts: () => Accounts): void {
       assert.deepEqual((await account.guestCodes.list({})).items, [made])
     })
 
-    test('create again is as once; another with the id is refused', async () => {
+    test('create can be repeated; another code with the id is rejected', async () => {
       const [ada, eve] = [await enrol(server), await enrol(server)]
       const expires_at = new Date(subject.clock.ms + HOUR).toISOString()
       const made = await newGuest(ada.account, { expires_at })
@@ -43,7 +43,7 @@ export function guestCodesSuite(accounts: () => Accounts): void {
       assert.deepEqual((await ada.account.guestCodes.list({})).items, [made])
     })
 
-    test('delete revokes, and may be repeated; expiry is by the clock', async () => {
+    test('delete revokes, and can be repeated; the clock decides on expiry', async () => {
       const { account } = await enrol(server)
       const state = async () => (await account.guestCodes.list({})).items.map((one) => one.state)
       const expires_at = new Date(subject.clock.ms + MINUTE).toISOString()
@@ -79,7 +79,7 @@ export function guestCodesSuite(accounts: () => Accounts): void {
       await fails('invalid_state', account.deviceGuestCodes.send({ id, body: { secret } }))
     })
 
-    test('fifty a page unless told', async () => {
+    test('list: fifty a page by default', async () => {
       const { account } = await enrol(server)
       await Promise.all(Array.from({ length: 51 }, () => newGuest(account)))
       const { items, next_cursor } = await account.guestCodes.list({})

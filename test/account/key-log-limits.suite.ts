@@ -18,7 +18,7 @@ export function keyLogLimitsSuite(accounts: () => Accounts): void {
   })
 
   describe('a key log', () => {
-    test(`takes ${MOST} changes of keys a day, and a revocation at any time`, async () => {
+    test(`accepts ${MOST} changes of keys a day, and a revocation at any time`, async () => {
       const ada = await enrol(server)
       await protect(ada)
       for (let i = 1; i < MOST; i++) await renewSealing(ada)
@@ -28,7 +28,7 @@ export function keyLogLimitsSuite(accounts: () => Accounts): void {
       await ada.account.keyLogs.append({ body: { entry } })
     })
 
-    test('takes no entry that white space makes long', async () => {
+    test('rejects entries padded with white space', async () => {
       const ada = await enrol(server)
       const [header, payload] = (await revocationBy(ada, ada.device)).split('.')
       const text = Buffer.from(payload!, 'base64url').toString()

@@ -37,7 +37,7 @@ export function keyLogsSuite(accounts: () => Accounts): void {
   })
 
   describe('the key log', () => {
-    test('a sealing key that is not the one it names lets no device wait', async () => {
+    test('another sealing key than the named one cannot enrol', async () => {
       const email = newAddress()
       const ada = await enrolByMail(server, email)
       const newcomer = newcomerOf()
@@ -53,7 +53,7 @@ export function keyLogsSuite(accounts: () => Accounts): void {
       await join(server, body.code, newcomer)
     })
 
-    test('renew: the new sealing key is handed out, and only with its entry', async () => {
+    test('renew: the new sealing key is returned, and only with its entry', async () => {
       const ada = await enrol(server)
       const { seal } = newDeviceKeys()
       const log = await logOf(ada)
@@ -73,7 +73,7 @@ export function keyLogsSuite(accounts: () => Accounts): void {
       assert.deepEqual([shown?.id, shown?.use], [sealKeyId(seal.publicKey), 'seal'])
     })
 
-    test('what the server refuses to put into a log', async () => {
+    test('rejects invalid entries', async () => {
       const { ada, laptop } = await withNewcomer(server)
       const { laptop: theirs } = await withNewcomer(server)
       const evil = newcomerOf(newDeviceKeys(), laptop.device)
@@ -119,7 +119,7 @@ export function keyLogsSuite(accounts: () => Accounts): void {
       await approve(ada, laptop)
     })
 
-    test('a device appends what it signed itself, not what another of the account signed', async () => {
+    test('a device can append its own entries, and none signed by another device', async () => {
       const { ada, laptop } = await withNewcomer(server)
       await approve(ada, laptop)
       const entry = await revocationBy({ ...laptop, id: ada.id }, ada.device)
@@ -128,7 +128,7 @@ export function keyLogsSuite(accounts: () => Accounts): void {
       await shutOut(ada.account.context.read({}))
     })
 
-    test('of two entries after the same one, the first counts', async () => {
+    test('of two entries with one predecessor, the first is stored', async () => {
       const { email, ada, laptop } = await withNewcomer(server)
       const second = await join(server, await mailedCode(server, email))
       const entries = [await additionBy(ada, laptop), await additionBy(ada, second)]
@@ -143,8 +143,8 @@ export function keyLogsSuite(accounts: () => Accounts): void {
     })
   })
 
-  describe('keys of a person', () => {
-    test('every signed-in account reads them from the log, page by page', async () => {
+  describe('keys of an account', () => {
+    test('every signed-in account can read them from the log, page by page', async () => {
       const ada = await enrol(server, 'Ada')
       const at = time()
       later(MINUTE)

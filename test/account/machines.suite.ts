@@ -21,7 +21,7 @@ export function machinesSuite(accounts: () => Accounts): void {
   })
 
   describe('machine accounts', () => {
-    test('enrol with assertions: first device, further one, reset', async () => {
+    test('enrol with assertions: first device, further device, reset', async () => {
       const owner = await enrol(server)
       const { auth: key } = newDeviceKeys()
       const organisation = await owner.account.organisations.create({ body: { name: 'Acme' } })
@@ -66,7 +66,7 @@ export function machinesSuite(accounts: () => Accounts): void {
       await shutOut(account.context.read({}))
     })
 
-    test('go by the id in their key file before and after their first device', async () => {
+    test('keep the id in their key file before and after their first device', async () => {
       const owner = await enrol(server)
       const { auth: key } = newDeviceKeys()
       const { id: organisation_id } = await owner.account.organisations.create({

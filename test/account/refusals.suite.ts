@@ -15,7 +15,7 @@ export function refusalsSuite(accounts: () => Accounts): void {
     ;({ server, newGuest } = accounts())
   })
 
-  test('a cursor that no list gave, and a limit that none takes', async () => {
+  test('a foreign cursor and an invalid limit', async () => {
     const ada = await enrol(server)
     await connect(ada)
     await connect(ada)
@@ -31,7 +31,7 @@ export function refusalsSuite(accounts: () => Accounts): void {
     for (const limit of [0, 201, 1.5]) await fails('validation_failed', connections.list({ limit }))
   })
 
-  test('a malformed id is no resource', async () => {
+  test('a malformed id is not found', async () => {
     const { account, entry, id: account_id } = await enrol(server)
     const real = newId('con_', Date.now())
     for (const id of ['x', 'con_', `${real}0`, real.toUpperCase(), `${real.slice(0, -1)}\0`]) {
@@ -59,7 +59,7 @@ export function refusalsSuite(accounts: () => Accounts): void {
     }
   })
 
-  test('a member that no row knows is refused', async () => {
+  test('an unknown field is rejected', async () => {
     const ada = await enrol(server)
     const { id } = await connect(ada)
     const extra = { name: 'x', owner: 'eve' } as { name: string }
@@ -71,7 +71,7 @@ export function refusalsSuite(accounts: () => Accounts): void {
     await isInvalid('name', '', ada.account.connections.update({ id, body: { name: '' } }))
   })
 
-  test('one account sees and changes nothing of another', async () => {
+  test('an account can neither see nor change data of another', async () => {
     const [ada, eve] = [await enrol(server), await enrol(server)]
     const connection = await connect(ada)
     const guest = await newGuest(ada.account)

@@ -38,7 +38,7 @@ export function resetSuite(accounts: () => Accounts): void {
   })
 
   describe('reset', () => {
-    test('one new device, and nothing of the old ones', async () => {
+    test('leaves one new device, and nothing of the old ones', async () => {
       const email = newAddress()
       const ada = await enrolByMail(server, email)
       const [second, waiting] = [
@@ -68,7 +68,7 @@ export function resetSuite(accounts: () => Accounts): void {
       assert.match(letter.subject, /were replaced/)
     })
 
-    test('with the recovery key: linked, by the code of the mailbox all the same', async () => {
+    test('with the recovery key: linked, and still by the code of the mailbox', async () => {
       const email = newAddress()
       const ada = await enrolByMail(server, email)
       const paper = await protect(ada)
@@ -80,7 +80,7 @@ export function resetSuite(accounts: () => Accounts): void {
       await fails('invalid_token', resetOf(server, ada.id, 'no code', log.entries, paper))
     })
 
-    test('with a recovery key that is not in force: refused, and nothing is reset', async () => {
+    test('with another recovery key: rejected, and nothing is reset', async () => {
       const email = newAddress()
       const ada = await enrolByMail(server, email)
       await protect(ada)
@@ -121,7 +121,7 @@ export function resetSuite(accounts: () => Accounts): void {
       assert.equal((await logOf(again)).seq, 1)
     })
 
-    test(`${MOST} a day without a recovery key, and with one all the same`, async () => {
+    test(`${MOST} a day without a recovery key, and more with one`, async () => {
       const ada = await enrol(server)
       const paper = await protect(ada)
       const again = async (key?: KeyPair) =>
@@ -133,7 +133,7 @@ export function resetSuite(accounts: () => Accounts): void {
       await fails('rate_limited', again())
     })
 
-    test('those by a key of a thief do not use up those of the owner', async () => {
+    test('resets by a thief’s key do not use up those of the owner', async () => {
       const ada = await enrol(server)
       const paper = await protect(ada)
       const again = async (key?: KeyPair) =>
@@ -145,7 +145,7 @@ export function resetSuite(accounts: () => Accounts): void {
       assert.equal(isLinked(await logOf(renewed), 1, 3 + MOST), true)
     })
 
-    test('takes a credential of that account, and the newest entry', async () => {
+    test('needs a credential of that account, and the newest entry', async () => {
       const email = newAddress()
       const [ada, eve] = [await enrolByMail(server, email), await enrolByMail(server, newAddress())]
       const other = await mailedCode(server, await addressOf(eve))

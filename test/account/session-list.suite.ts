@@ -44,7 +44,7 @@ export function sessionListSuite(accounts: () => Accounts): void {
   }
 
   describe('sessions', () => {
-    test('each device sees those of all, newest first, and which is its own', async () => {
+    test('each device sees those of all devices, newest first, and its own one marked', async () => {
       const { ada, laptop } = await twoDevices()
       const made = time()
       later(2 * MINUTE)
@@ -72,7 +72,7 @@ export function sessionListSuite(accounts: () => Accounts): void {
       assert.equal((await ids(await enrol(server))).length, 1)
     })
 
-    test('one that is ended is over at once; its device signs in again', async () => {
+    test('an ended session stops working at once; its device can sign in again', async () => {
       const { email, ada, laptop } = await twoDevices()
       const { access_token } = await renewed(ada)
       const seen = async () =>
@@ -91,7 +91,7 @@ export function sessionListSuite(accounts: () => Accounts): void {
       assert.equal((await again.account.context.read({})).user.id, ada.id)
     })
 
-    test('one that nobody proved the key for is nobody’s yet', async () => {
+    test('a session without a proof of its key is not listed', async () => {
       const { email, ada } = await twoDevices()
       const { enrolment } = await enrolled(server, ada, await mailedCode(server, email))
       assert(!(await ids(ada)).includes(sessionOf({ enrolment })))
@@ -100,7 +100,7 @@ export function sessionListSuite(accounts: () => Accounts): void {
       assert((await ids(ada)).includes(sessionOf({ enrolment })))
     })
 
-    test('a device that waits reads, and ends none', async () => {
+    test('a pending device can list sessions, and end none', async () => {
       const email = newAddress()
       const ada = await enrolByMail(server, email)
       const laptop = await join(server, await mailedCode(server, email))
@@ -111,7 +111,7 @@ export function sessionListSuite(accounts: () => Accounts): void {
       await shutOut(laptop.account.context.read({}))
     })
 
-    test('what may be ended', async () => {
+    test('only a session of the own account can be ended', async () => {
       const { ada, laptop } = await twoDevices()
       const eve = await enrol(server, 'Eve')
       await eve.account.context.read({})
@@ -137,7 +137,7 @@ export function sessionListSuite(accounts: () => Accounts): void {
       await eve.account.context.read({})
     })
 
-    test('page by page', async () => {
+    test('the list has pages', async () => {
       const { ada, laptop } = await twoDevices()
       await ada.account.context.read({})
       const all = await listed(ada)

@@ -26,7 +26,7 @@ export function sessionsSuite(accounts: () => Accounts): void {
       return server.door(keys.auth).session.renew({ body: { refresh_token } })
     }
 
-    test('a renewal gives another access token; the one before lives on, the refresh token stays', async () => {
+    test('a renewal returns another access token; the old one stays valid, and the refresh token too', async () => {
       const ada = await enrol(server)
       const { access_token, refresh_token, session_id, access_expires_at } = ada.enrolment.session
       assert.equal(access_expires_at, new Date(subject.clock.ms + HOUR).toISOString())
@@ -49,14 +49,14 @@ export function sessionsSuite(accounts: () => Accounts): void {
       await renew(ada)
     })
 
-    test('two renewals at once sign nobody out', async () => {
+    test('both of two concurrent renewals succeed', async () => {
       const ada = await enrol(server)
       const all = await Promise.all([renew(ada), renew(ada)])
       for (const session of all)
         await server.account({ ...session, keys: ada.keys }).context.read({})
     })
 
-    test('a session is renewed by its key alone', async () => {
+    test('a session is renewed only with its own key', async () => {
       const [ada, eve] = [await enrol(server), await enrol(server)]
       const { refresh_token } = ada.enrolment.session
       for (const key of [undefined, eve.keys.auth, ada.keys.sign, newDeviceKeys().auth])
@@ -64,7 +64,7 @@ export function sessionsSuite(accounts: () => Accounts): void {
       await renew(ada)
     })
 
-    test('a stolen access token opens nothing with another key', async () => {
+    test('a stolen access token is useless with another key', async () => {
       const [ada, eve] = [await enrol(server), await enrol(server)]
       const { access_token } = ada.enrolment.session
       await rejected(access_token, eve)
@@ -72,7 +72,7 @@ export function sessionsSuite(accounts: () => Accounts): void {
       await ada.account.context.read({})
     })
 
-    test('the end of a session is the end of its tokens, and of no other session', async () => {
+    test('ending a session ends its tokens, and no other session', async () => {
       const maker = newMaker()
       const code = await server.newEnrolmentCode()
       const [one, two] = [await enrolled(server, maker, code), await enrolled(server, maker, code)]
@@ -84,7 +84,7 @@ export function sessionsSuite(accounts: () => Accounts): void {
       await two.account.context.read({})
     })
 
-    test('a newcomer that leaves is not in the way', async () => {
+    test('a new device that left does not block the next one', async () => {
       const email = newAddress()
       const ada = await enrolByMail(server, email)
       const laptop = await join(server, await mailedCode(server, email))
@@ -92,7 +92,7 @@ export function sessionsSuite(accounts: () => Accounts): void {
       await fails('not_found', ada.account.pendingDevices.read({ id: laptop.device }))
     })
 
-    test('an access token lives an hour', async () => {
+    test('an access token is valid for an hour', async () => {
       const ada = await enrol(server)
       later(HOUR - 1)
       await ada.account.context.read({})
@@ -100,7 +100,7 @@ export function sessionsSuite(accounts: () => Accounts): void {
       await shutOut(ada.account.context.read({}))
     })
 
-    test('a token is good for what it is', async () => {
+    test('a token works only for its own purpose', async () => {
       const ada = await enrol(server)
       const { session } = ada.enrolment
       for (const text of [session.refresh_token, 'x', ada.entry]) await rejected(text, ada)
@@ -111,7 +111,7 @@ export function sessionsSuite(accounts: () => Accounts): void {
         )
     })
 
-    test('the clock is the server’s', async () => {
+    test('the server returns its clock and address', async () => {
       const { now, public_url } = await server.door().clock.read({})
       assert.equal(now, time())
       assert.match(public_url, /^https?:\/\/[^/]+$/)

@@ -25,7 +25,7 @@ export function signInSuite(accounts: () => Accounts): void {
   })
 
   describe('sign-in by mail', () => {
-    test('a code makes an account with the address, or opens the one it has', async () => {
+    test('a code makes an account with the address, or opens the existing one', async () => {
       const email = newAddress()
       const code = await mailedCode(server, email)
       const door = server.door()
@@ -64,7 +64,7 @@ export function signInSuite(accounts: () => Accounts): void {
       assert.deepEqual(told[0], told[1])
     })
 
-    test('an address is one in any case, and ASCII: no look-alike has its account', async () => {
+    test('an address ignores case and is ASCII: a look-alike has another account', async () => {
       const email = newAddress()
       const ada = await enrolByMail(server, email.toUpperCase())
       assert.equal((await ada.account.context.read({})).user.email, email)
@@ -87,7 +87,7 @@ export function signInSuite(accounts: () => Accounts): void {
         await fails('validation_failed', server.door().signIns.create({ body: { email: other } }))
     })
 
-    test('people of one name are two accounts', async () => {
+    test('two people with one name are two accounts', async () => {
       const [a, b] = [await enrol(server, 'Ada'), await enrol(server, 'Ada')]
       const [one, two] = [
         await b.account.profiles.read({ id: a.id }),
@@ -97,7 +97,7 @@ export function signInSuite(accounts: () => Accounts): void {
       assert.deepEqual(two, { ...one, id: b.id })
     })
 
-    test('five live codes an address, then a pause', async () => {
+    test('five valid codes for an address, then a pause', async () => {
       const email = newAddress()
       const ask = () => server.door().signIns.create({ body: { email } })
       for (let i = 0; i < 5; i++) await ask()
@@ -108,7 +108,7 @@ export function signInSuite(accounts: () => Accounts): void {
       await ask()
     })
 
-    test('asked ten times at once: five at most', async () => {
+    test('ten concurrent requests: five codes at most', async () => {
       const email = newAddress()
       await Promise.allSettled(
         Array.from({ length: 10 }, () => server.door().signIns.create({ body: { email } })),
@@ -116,7 +116,7 @@ export function signInSuite(accounts: () => Accounts): void {
       assert.ok((await server.letters(email)).length <= 5)
     })
 
-    test('a code serves the device that used it', async () => {
+    test('a used code works for the device that used it', async () => {
       const email = newAddress()
       const code = await mailedCode(server, email)
       const maker = newMaker()
@@ -152,13 +152,13 @@ export function signInSuite(accounts: () => Accounts): void {
       assert.equal(all.filter(({ status }) => status === 'fulfilled').length, 1)
     })
 
-    test('no further device without a first', async () => {
+    test('a further device needs a first one', async () => {
       await fails('conflict', join(server, await mailedCode(server, newAddress())))
       await fails('conflict', join(server, await server.newEnrolmentCode()))
       await fails('invalid_token', join(server, 'AAAA-AAAA-AAAA-AAAA'))
     })
 
-    test('a further device brings good keys that nobody has', async () => {
+    test('a further device needs valid keys that no other device has', async () => {
       const email = newAddress()
       const ada = await enrolByMail(server, email)
       const code = await mailedCode(server, email)

@@ -12,7 +12,7 @@ export function stampsSuite(accounts: () => Accounts): void {
   })
 
   describe('stamps', () => {
-    test('a receipt verifies under the pinned key, and is the same again', async () => {
+    test('a receipt verifies with the pinned key, and is the same when repeated', async () => {
       const ada = await enrol(server)
       const { jti, stamp } = stampOf(ada)
       const { receipt } = await ada.account.stamps.create({ body: { stamp } })
@@ -33,7 +33,7 @@ export function stampsSuite(accounts: () => Accounts): void {
       assert.deepEqual(await ada.account.stamps.create({ body: { stamp } }), { receipt })
     })
 
-    test('another stamp under the id is refused', async () => {
+    test('another stamp with the id is rejected', async () => {
       const ada = await enrol(server)
       const { jti, stamp } = stampOf(ada)
       await ada.account.stamps.create({ body: { stamp } })
@@ -41,7 +41,7 @@ export function stampsSuite(accounts: () => Accounts): void {
       await fails('conflict', ada.account.stamps.create({ body: { stamp: other.stamp } }))
     })
 
-    test('what would not verify is not registered', async () => {
+    test('stamps that would not verify are rejected', async () => {
       const [ada, eve] = [await enrol(server), await enrol(server)]
       const { stamp } = stampOf(ada)
       const cases: [string, string][] = [

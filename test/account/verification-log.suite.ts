@@ -30,7 +30,7 @@ export function verificationLogSuite(accounts: () => Accounts): void {
       caller: null,
     })
 
-    test('push keeps the first of an id, list gives back what was pushed', async () => {
+    test('push keeps the first entry of an id, and list returns the pushed entries', async () => {
       const [ada, bob] = [await enrol(server), await enrol(server)]
       const [a, b, c] = [entryOf(), entryOf(), entryOf()]
       const push = (person: Person, ...items: ReturnType<typeof entryOf>[]) =>
@@ -47,7 +47,7 @@ export function verificationLogSuite(accounts: () => Accounts): void {
       assert.equal(items[0]?.matches[0]?.display_name, 'Bert')
     })
 
-    test('push takes five hundred', async () => {
+    test('push accepts 500 entries', async () => {
       const { account } = await enrol(server)
       const items = Array.from({ length: 500 }, () => entryOf())
       assert.deepEqual(await account.verifications.push({ body: { items } }), { accepted: 500 })

@@ -19,7 +19,7 @@ const NTH = 37
 const shown = ({ row, attack, target, why, got }: Fault) =>
   `${row} · ${attack} · ${target}: ${why}; got ${got.slice(0, 300)}`
 
-describe('every row of the table at the routes it concerns', () => {
+describe('every row of the table at the routes it applies to', () => {
   let daemon: TestDaemon
   let scene: Scene
   let report: Report
@@ -31,14 +31,14 @@ describe('every row of the table at the routes it concerns', () => {
   after(() => daemon.close())
 
   for (const row of ROWS)
-    it(`${row}: refused as specified`, (t) => {
+    it(`${row}: rejected as specified`, (t) => {
       const { sent, faults } = report.get(row)!
       assert(sent > 0)
       assert.deepEqual(faults.slice(0, 5).map(shown), [], `${faults.length} of ${sent}`)
       t.diagnostic(`${sent} requests`)
     })
 
-  it('and every route had its turn', () => {
+  it('every route was attacked', () => {
     const tried = new Set([...report.values()].flatMap(({ targets }) => [...targets]))
     assert.deepEqual(
       scene.targets.map(nameOf).filter((name) => !tried.has(name)),
@@ -48,7 +48,7 @@ describe('every row of the table at the routes it concerns', () => {
   })
 })
 
-it('whoever stops in the middle of a request to any route is answered 408, and closed', async (t) => {
+it('a client that stops in the middle of a request to any route gets 408, and is disconnected', async (t) => {
   const timeouts = { headers: 300, request: 600, silence: 60_000 }
   const scene = await standIn(TABLES, { timeouts })
   t.after(() => scene.close())

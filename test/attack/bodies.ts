@@ -40,11 +40,11 @@ const nested = (levels: number) => `${'{"a":['.repeat(levels / 2)}1${']}'.repeat
 const INVALID = /^400 invalid_json$/
 
 const JSONS: readonly Body[] = [
-  ['nothing but space', ' '],
+  ['only white space', ' '],
   ['half an object', '{"name":"n"'],
   ['two values', '{}{}'],
   ['a comment', '{/**/}'],
-  ['not a number', '{"name":NaN}'],
+  ['an invalid number', '{"name":NaN}'],
   ['a control character', '{"name":"a\nb"}'],
   ['bytes that are not UTF-8', '{"name":"\xff"}'],
   ['an overlong encoding', '{"name":"\xc0\xaf"}'],
@@ -56,10 +56,10 @@ const JSONS: readonly Body[] = [
   ['30,000 closed levels', `${'['.repeat(30_000)}${']'.repeat(30_000)}`],
   ['60,000 values', `{"a":[${'0,'.repeat(60_000)}0]}`],
   ['a prototype', '{"__proto__":{"scope":"full"}}'],
-  ['a prototype further in', '{"name":[{"__proto__":1}]}'],
-  ['a prototype in escapes', '{"\\u005f_proto__":1}'],
-  ['a name twice', '{"scope":"read","scope":"full"}'],
-  ['a name twice in two spellings', '{"scope":"read","sc\\u006fpe":"full"}'],
+  ['a nested prototype', '{"name":[{"__proto__":1}]}'],
+  ['an escaped prototype', '{"\\u005f_proto__":1}'],
+  ['a repeated name', '{"scope":"read","scope":"full"}'],
+  ['a repeated name in two spellings', '{"scope":"read","sc\\u006fpe":"full"}'],
 ]
 
 /** JSON that is not an object, which no route accepts. */
@@ -72,8 +72,8 @@ const OTHERS: readonly Body[] = [
 ]
 
 const FORMS: readonly Body[] = [
-  ['a parameter twice', 'email=a&email=b'],
-  ['an escape that is none', 'email=%zz'],
+  ['a repeated parameter', 'email=a&email=b'],
+  ['an invalid escape', 'email=%zz'],
   ['an escape that is not UTF-8', 'email=%ff'],
   ['bytes beyond ASCII', 'email=\xff'],
   ['a NUL', 'email=\0'],
@@ -81,7 +81,7 @@ const FORMS: readonly Body[] = [
 
 const TEXTS: readonly Body[] = [
   ['bytes that are not UTF-8', '{"name":"\xff"}'],
-  ['a message nested without end', '['.repeat(100_000)],
+  ['an endlessly nested message', '['.repeat(100_000)],
   ['a message of 60,000 values', `[${'0,'.repeat(60_000)}0]`],
   ['a message of 6000 values', JSON.stringify(Array(6000).fill(0)), /^400$/],
   ['a batch of eleven', JSON.stringify(Array(11).fill({ jsonrpc: '2.0', method: 'x' })), /^400$/],
@@ -91,7 +91,7 @@ const TEXTS: readonly Body[] = [
 const CHUNK = `10000\r\n${' '.repeat(65_536)}\r\n`
 const endless: Attack = {
   row: 'Oversize and hostile JSON',
-  name: 'a body in chunks that grows without end',
+  name: 'a chunked body that grows endlessly',
   on: (target) => takesBody(target) && limitOf(target) <= 4 * MIB,
   shots: async (target, scene) => {
     const body = CHUNK.repeat(Math.floor(limitOf(target) / 65_536) + 1)
@@ -118,7 +118,7 @@ const TYPED: readonly [name: string, line: string, also?: string][] = [
 ]
 const encoded = TYPED.map(([name, more, also]): Attack => ({
   row: 'Oversize and hostile JSON',
-  name: `a body that says it is ${name}`,
+  name: `a body declared as ${name}`,
   on: takesBody,
   shots: async (target, scene) => {
     const lines = [typeOf(target) + more, CLOSE, ...(also === undefined ? [] : [also])]

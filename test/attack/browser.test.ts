@@ -149,7 +149,7 @@ describe('a browser as the attacker', { skip }, () => {
     return EACH > 1 || turn % 3 === 0 ? [mint, ...picked] : [mint]
   }
 
-  test('every way, from every page: no token, nothing read', async (t) => {
+  test('every way, from every page: no token, and nothing can be read', async (t) => {
     for (const why of stage.missing) t.diagnostic(`without the page served beside us: ${why}`)
     const ports = [daemon.address, daemon.accountAddress].map((address) => new URL(address).port)
     let turn = 0
@@ -179,7 +179,7 @@ describe('a browser as the attacker', { skip }, () => {
     t.diagnostic(`what the browser stops before it is sent: ${[...stopped].join(', ')}`)
   })
 
-  test('the pages that a link may open stay empty in a frame', async () => {
+  test('pages that links can open stay empty in a frame', async () => {
     const [{ frame: page }] = stage.pages as [HostilePage]
     for (const { at, path } of goods.reads.filter((it) => OPENED.test(it.path))) {
       const from = stage.arrivals.length
@@ -200,7 +200,7 @@ describe('a browser as the attacker', { skip }, () => {
     }
   })
 
-  test('whoever opens a page at localhost is led to the address, and a page that stood there reads none of it', async () => {
+  test('a page opened at localhost redirects to the address, and an older page from there cannot read it', async () => {
     const beside = stage.pages.filter(({ origin }) => origin === 'localhost')
     const profile = (stage.pages[0] as HostilePage).frame.page().context()
     const opened = goods.reads.filter((it) => OPENED.test(it.path))
@@ -225,7 +225,7 @@ describe('a browser as the attacker', { skip }, () => {
     }
   })
 
-  test('a service worker that was planted before the daemon came mints and reads nothing', async () => {
+  test('a service worker installed before the daemon mints and reads nothing', async () => {
     const from = stage.arrivals.length
     for (const { method, path, body, isPublic } of [...goods.reads, ...goods.writes].filter(
       ({ at }) => at === 'address',
@@ -248,7 +248,7 @@ describe('a browser as the attacker', { skip }, () => {
     }
   })
 
-  test('and the browser drops it as soon as it asks for its script', async () => {
+  test('the browser removes that worker as soon as it requests its script', async () => {
     const { withWorker: page, arrivals } = stage
     await page.goto(`${daemon.address}/planted`)
     assert.equal(await page.title(), 'planted', 'it still answers in place of the daemon')
@@ -264,7 +264,7 @@ describe('a browser as the attacker', { skip }, () => {
     assert.deepEqual([answer?.status(), answer?.fromServiceWorker()], [401, false])
   })
 
-  test('no token was made, nothing was changed', async (t) => {
+  test('no token was made, and nothing changed', async (t) => {
     const now = await told()
     assert.deepEqual(now, was)
     const tokens = (all: readonly string[]) => (all[0]?.match(/"tok_/g) ?? []).length

@@ -25,7 +25,7 @@ import { type Canary, hitsIn, needlesOf, newCanaries } from './canaries.ts'
 const shaped = () =>
   newCanaries().filter(({ name }) => !['a password', 'another scheme'].includes(name))
 
-test('a database that repeats the values of a row, with a stack', async (t) => {
+test('a database that repeats the values of a row, with a stack trace', async (t) => {
   const url = await newDatabase()
   const daemon = await startDaemon({ SVC_DATABASE_URL: url })
   t.after(() => daemon.close())
@@ -83,7 +83,7 @@ const ECHOES: [name: string, answer: (res: ServerResponse, text: string) => unkn
   ['no HTTP', (res, text) => res.socket?.end(`HTTP/1.1 ${text}\r\n\r\n`)],
 ]
 
-describe('an account server that repeats what it is asked', () => {
+describe('an account server that echoes the request', () => {
   for (const [name, answer] of ECHOES)
     it(name, async (t) => {
       const server = await scripted(t, (res, seen) => answer(res, toldBy(seen)))
@@ -120,7 +120,7 @@ describe('an account server that repeats what it is asked', () => {
     })
 })
 
-test('a mail relay that repeats the mail, and the password', async (t) => {
+test('a mail relay that echoes the mail and the password', async (t) => {
   const password = 'pass/word-of-relay'
   let heard = ''
   const relay = new SMTPServer({
@@ -198,7 +198,7 @@ test('a mail relay that repeats the mail, and the password', async (t) => {
   }
 })
 
-test('an assistant that repeats its key', async (t) => {
+test('an assistant endpoint that echoes its key', async (t) => {
   const key = `sk-${newToken('csd_').slice(4)}`
   const endpoint = await startEndpoint()
   t.after(() => endpoint.close())
@@ -263,7 +263,7 @@ describe('the command line', () => {
     [['token', 'revoke', 'tok_x'], (it) => it],
   ]
   for (const [args, input] of inputs)
-    it(`${args.join(' ')}, through a pipe`, async (t) => {
+    it(`${args.join(' ')}, with the secret in a pipe`, async (t) => {
       const { out, err } = await terminal(freshFolder(t))(args, {
         input: input(secret),
         env: { SVC_LOG_LEVEL: 'debug' },
@@ -271,7 +271,7 @@ describe('the command line', () => {
       assert.deepEqual(hitsIn(needles, [out, err]), [], err)
     })
 
-  it('a file that is no key', async (t) => {
+  it('an invalid key file', async (t) => {
     const dir = freshFolder(t)
     const file = join(dir, 'machine.jwk')
     writeFileSync(file, JSON.stringify({ kty: 'OKP', d: secret, [secret]: 1 }), { mode: 0o600 })

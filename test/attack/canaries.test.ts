@@ -87,26 +87,26 @@ describe('canaries', () => {
 
   for (const [i, canary] of newCanaries().entries()) {
     const isShapeless = SHAPELESS.has(canary.name)
-    it(`${canary.name} in a path is in no answer${isShapeless ? ' but as the path' : ''}`, async () => {
+    it(`${canary.name} in a path is in no answer${isShapeless ? ' except as the path' : ''}`, async () => {
       if (!isShapeless) sent.push(canary)
       assert.deepEqual(await repeated(canary, share(IN_PATHS, i, EVERY_PATH)), [])
     })
   }
 
-  it('what no form tells from a name, in a path, is not in the log either', async () => {
+  it('the log does not contain a path with a secret that looks like a name', async () => {
     const canary = newCanaries().find(({ name }) => name === 'a password') as Canary
     await repeated(canary, IN_PATHS)
     assert.deepEqual(hitsIn(needlesOf(canary), daemon.log), [])
   })
 
-  it('nor in the log', () => {
+  it('the log contains none of them', () => {
     // Makes sure that the log has lines to search.
     const refusals = daemon.log.filter((line) => line.includes('"request refused"'))
     assert(refusals.length > sent.length, `${refusals.length} refusals`)
     for (const canary of sent) assert.deepEqual(hitsIn(needlesOf(canary), daemon.log), [])
   })
 
-  it('nor in what is written of requests', (t) => {
+  it('the files of requests contain none of them', (t) => {
     const all = readdirSync(daemon.stateDir, { recursive: true, encoding: 'utf8' })
     const files = all.filter((name) => WRITTEN.test(name))
     t.diagnostic(`searched: ${files.join(', ')}`)
@@ -114,7 +114,7 @@ describe('canaries', () => {
     for (const canary of sent) assert.deepEqual(hitsIn(needlesOf(canary), texts), [])
   })
 
-  it('of a good answer that shows a secret, once, the log has nothing', async () => {
+  it('the log contains no secret that an answer shows once', async () => {
     const token = await daemon.token('read')
     const shown = { name: 'a token that was made', secrets: [token] }
     assert.deepEqual(hitsIn(needlesOf(shown), daemon.log), [])
@@ -137,7 +137,7 @@ describe('the search finds', () => {
         it(`${canary.name}, ${how}`, () => assert.notDeepEqual(hitsIn(needles, [text]), []))
     }
 
-  it('nothing where there is nothing', () => {
+  it('nothing in other data', () => {
     for (const canary of newCanaries())
       assert.deepEqual(hitsIn(needlesOf(canary), ['{"level":"debug","event":"request"}']), [])
   })

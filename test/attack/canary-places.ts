@@ -131,7 +131,7 @@ const urlPlaces: Place[] = [
     bytes: ({ text }, where) =>
       request(where, { method: 'CONNECT', target: `${encodeURIComponent(text)}:443` }),
   },
-  { name: 'no HTTP at all', bytes: ({ text }) => `${text}\r\n\r\n` },
+  { name: 'no HTTP', bytes: ({ text }) => `${text}\r\n\r\n` },
   {
     name: 'the method',
     bytes: ({ text }, where) => request(where, { method: text }),
@@ -175,8 +175,8 @@ const BODIES: [name: string, body: (text: string) => string | Buffer, type?: str
   ['plain text', (it) => it, 'text/plain'],
   ['its own media type', (it) => it, 'application/x'],
   ['no UTF-8', (it) => Buffer.concat([Buffer.from(`{"name":"${it}`), Buffer.from([0xff, 0x22])])],
-  ['many bytes a character', (it) => JSON.stringify({ name: `${'ä€😀'.repeat(90)}${it}😀` })],
-  ['at the edge of what is quoted', (it) => JSON.stringify({ [`${'k.'.repeat(90)} ${it}`]: 1 })],
+  ['characters of many bytes', (it) => JSON.stringify({ name: `${'ä€😀'.repeat(90)}${it}😀` })],
+  ['at the limit of quoted text', (it) => JSON.stringify({ [`${'k.'.repeat(90)} ${it}`]: 1 })],
 ]
 const bodyPlaces: Place[] = TARGETS.flatMap((target) =>
   BODIES.map(([name, body, type]) => ({

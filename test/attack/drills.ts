@@ -115,7 +115,7 @@ async function gone(scene: Scene, how: 'half-closed' | 'closed'): Promise<string
 
 const peers: Drill = {
   row: 'Other local users',
-  name: 'whoever closed their end before they were asked about is nobody',
+  name: 'a peer that half-closes early has no known user',
   async run(scene) {
     const { heard, outcome } = counted()
     if (process.platform !== 'linux') return outcome()

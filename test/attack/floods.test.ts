@@ -51,7 +51,7 @@ for (const asked of FLOODS)
     )
   })
 
-it('more silent connections than a listener keeps', async (t) => {
+it('more silent connections than the limit of a listener', async (t) => {
   const daemon = await startChild()
   t.after(() => daemon.end())
   for (const address of [daemon.address, daemon.accountAddress]) {

@@ -26,9 +26,9 @@ const CHUNKED = 'Transfer-Encoding: chunked'
 /** Header lines and the bytes after them; the smuggled request follows. */
 const FRAMES: readonly Frame[] = [
   ['both lengths', ['Content-Length: 5', CHUNKED], '0\r\n\r\n'],
-  ['both lengths, the other way', [CHUNKED, 'Content-Length: 5'], '0\r\n\r\n'],
+  ['both lengths, in the other order', [CHUNKED, 'Content-Length: 5'], '0\r\n\r\n'],
   ['two lengths', ['Content-Length: 0', 'Content-Length: 5'], ''],
-  ['one length twice', ['Content-Length: 2', 'Content-Length: 2'], '{}'],
+  ['a repeated length', ['Content-Length: 2', 'Content-Length: 2'], '{}'],
   ['a list of lengths', ['Content-Length: 2, 2'], '{}'],
   ['a signed length', ['Content-Length: +2'], '{}'],
   ['a length in hexadecimal', ['Content-Length: 0x2'], '{}'],
@@ -66,7 +66,7 @@ const smuggled = FRAMES.map(([name, lines, body]): Attack => ({
  */
 const behind: Attack = {
   row: 'Smuggling, odd HTTP',
-  name: 'a request behind one that was refused',
+  name: 'a request behind a rejected one',
   on: everywhere,
   shots: async (target, scene) => [
     {
@@ -81,8 +81,8 @@ const behind: Attack = {
 
 /** Faulty chunks. The server reads the body of an authorized caller only. */
 const CHUNKS: readonly [name: string, body: string][] = [
-  ['a chunk size that is none', 'zz\r\n{}\r\n0\r\n\r\n'],
-  ['a chunk longer than it says', '1\r\n{}\r\n0\r\n\r\n'],
+  ['an invalid chunk size', 'zz\r\n{}\r\n0\r\n\r\n'],
+  ['a chunk longer than declared', '1\r\n{}\r\n0\r\n\r\n'],
   ['chunks with bare LFs', '2\n{}\n0\n\n'],
   ['a chunk size beyond 2^64', 'fffffffffffffffff\r\n{}'],
 ]
@@ -117,14 +117,14 @@ const LINES: readonly [name: string, change: (bytes: string) => string, want?: R
         .replace('\r\n\r\n', `\r\n${CHUNKED}\r\n\r\n0\r\n\r\n`),
   ],
   ['an unknown method', (bytes) => bytes.replace(/^\w+/, 'BREW')],
-  ['a method in small letters', (bytes) => bytes.replace(/^\w+/, (method) => method.toLowerCase())],
+  ['a method in lower case', (bytes) => bytes.replace(/^\w+/, (method) => method.toLowerCase())],
   [
     'headers of 17 KiB',
     (bytes) => bytes.replace('\r\n\r\n', `\r\nX: ${'a'.repeat(17_000)}\r\n\r\n`),
     /^431 headers_too_large$/,
   ],
   [
-    'more headers than anybody looks at',
+    'more headers than are read',
     (bytes) => bytes.replace('\r\n\r\n', `\r\n${'a:\r\n'.repeat(1100)}Origin: null\r\n\r\n`),
     /^431 headers_too_large$/,
   ],
@@ -155,7 +155,7 @@ const LINES: readonly [name: string, change: (bytes: string) => string, want?: R
     /^403 host_not_allowed$/,
   ],
   [
-    'a body that waits to be asked for, under another name',
+    'a body that waits for 100 Continue, under another name',
     (bytes) =>
       bytes
         .replace(/Host: .*/, 'Host: evil.example')
@@ -178,7 +178,7 @@ const nobody = (target: Target, scene: Scene, more: readonly string[], body?: st
 
 const waits: Attack = {
   row: 'Smuggling, odd HTTP',
-  name: 'a body that waits to be asked for, without a token',
+  name: 'a body that waits for 100 Continue, without a token',
   on: ({ need }) => need !== 'none',
   shots: (target, scene) => [
     {

@@ -26,7 +26,7 @@ const allowed = (target: Target, allow = '') =>
 export const methods: readonly Attack[] = [
   {
     row: 'Methods',
-    name: 'every other method, with a token that is good for all of the path',
+    name: 'every other method, with a token for all of the path',
     on,
     shots: (target, scene) =>
       Promise.all(
@@ -50,7 +50,7 @@ export const methods: readonly Attack[] = [
   },
   {
     row: 'Methods',
-    name: 'HEAD is answered as GET is, without a body',
+    name: 'HEAD is answered like GET, without a body',
     on: (target) => isRoute(target) && target.method === 'GET',
     shots: async (target, scene) => [
       {

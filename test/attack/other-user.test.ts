@@ -83,7 +83,7 @@ describe('another user of the machine', { skip }, () => {
   })
   after(() => machine.close())
 
-  test('is given no token; the daemon’s own user and root are', async () => {
+  test('gets no token, and the daemon’s own user and root get one', async () => {
     const had = await tokens()
     for (const said of await Promise.all([EVE, GUS].map((uid) => mint(uid))))
       assert.match(said, /"peer_not_allowed".* 403$/)
@@ -94,7 +94,7 @@ describe('another user of the machine', { skip }, () => {
   })
 
   for (const host of ['127.0.0.1', '::ffff:127.0.0.1'])
-    test(`is given none from ${host}, however it closes, while the owner asks too`, async (t) => {
+    test(`gets none from ${host}, however they close the connection, while the owner requests one too`, async (t) => {
       const had = await tokens()
       const [hers, theirs] = await Promise.all([flood(ANN, host), flood(EVE, host)])
       for (const { hurry, heard } of theirs) {
@@ -111,13 +111,13 @@ describe('another user of the machine', { skip }, () => {
       t.diagnostic(`owner: ${given} of ${hers.length} given; other user: 0 of ${theirs.length}`)
     })
 
-  test('alone, closing at once: not one token is made', async () => {
+  test('gets none when they alone close at once, and none is made', async () => {
     const had = await tokens()
     await flood(EVE, '127.0.0.1', daemon, 2 * SOCKETS)
     assert.equal(await tokens(), had)
   })
 
-  test('is given none over IPv6', { skip: noIpv6 }, async () => {
+  test('gets none over IPv6', { skip: noIpv6 }, async () => {
     const six = await machine.serve(ANN, join(machine.home(ANN), 'state'), { SVC_HTTP_BIND: '::1' })
     assert.match(await mint(EVE, six), /"peer_not_allowed".* 403$/)
     assert.match(await mint(ANN, six), /csd_.* 201$/)
@@ -129,7 +129,7 @@ describe('another user of the machine', { skip }, () => {
     ['nobody', 201, 403],
     [String(EVE), 201, 403],
   ] as const))
-    test(`SVC_TOKEN_USERS=${users}: ${eve} for the one, ${gus} for the other`, async () => {
+    test(`SVC_TOKEN_USERS=${users}: ${eve} for one user, ${gus} for another`, async () => {
       const open = await machine.serve(ANN, join(machine.home(ANN), 'state'), {
         SVC_TOKEN_USERS: users,
       })
@@ -145,7 +145,7 @@ describe('another user of the machine', { skip }, () => {
       await open.end()
     })
 
-  test('can neither read, list, change nor replace anything of the state folder, of keys and exports', async (t) => {
+  test('can neither read, list, change nor replace anything in the state folder, keys and exports', async (t) => {
     for (const args of [
       ['org', 'create', 'Example Ltd'],
       [
@@ -213,7 +213,7 @@ describe('another user of the machine', { skip }, () => {
     ['token', 'create', '--name', 'x', '--scope', 'full'],
     ['status'],
   ]))
-    test(`countersignd ${args[0]} over that folder: not let in, and the daemon goes on`, async () => {
+    test(`countersignd ${args[0]} with that folder: rejected, and the daemon continues`, async () => {
       const { code, stdout, stderr } = await machine.countersignd(EVE, state, args)
       assert.equal(code, EXIT.stateUnsafe, stderr)
       assert.equal(stdout, '')
@@ -229,7 +229,7 @@ describe('another user of the machine', { skip }, () => {
     assert.match(stdout, /unable to open/)
   })
 
-  test('with a stolen token is let in: a token is good for whoever bears it', async () => {
+  test('can use a stolen token, as its bearer', async () => {
     const { stdout } = await ann(['token', 'create', '--name', 'stolen', '--scope', 'read'])
     const args = [
       '-s',
@@ -256,13 +256,13 @@ describe('another user of the machine', { skip }, () => {
       `require('node:fs').mkdirSync(at + '.real', 0o777); require('node:fs').symlinkSync(at + '.real', at)`,
     ],
     [
-      'a folder of theirs that all may write',
+      'a world-writable folder of theirs',
       `require('node:fs').mkdirSync(at); require('node:fs').chmodSync(at, 0o777)`,
     ],
     ['a fifo', `require('node:child_process').execFileSync('mkfifo', ['-m', '666', at])`],
-    ['a link that leads nowhere', `require('node:fs').symlinkSync(at + '.nowhere', at)`],
+    ['a dangling link', `require('node:fs').symlinkSync(at + '.nowhere', at)`],
   ] as const))
-    test(`planted ${what} where a state folder was to be: refused, nothing is written there`, async () => {
+    test(`planted ${what} in place of a state folder: rejected, and nothing is written there`, async () => {
       const tmp = machine.home(0)
       chmodSync(tmp, 0o1777)
       const at = join(tmp, 'countersign')
@@ -277,7 +277,7 @@ describe('another user of the machine', { skip }, () => {
     })
 
   for (const kind of some(['a link', 'a fifo', 'a file that all may read'] as const))
-    test(`planted ${kind} where a machine’s key was to be written: refused`, async () => {
+    test(`planted ${kind} in place of a machine’s key file: rejected`, async () => {
       const tmp = machine.home(0)
       chmodSync(tmp, 0o1777)
       const at = join(tmp, 'key.jwk')
@@ -303,7 +303,7 @@ describe('another user of the machine', { skip }, () => {
       if (kind !== 'a link') assert.equal(lstatSync(at).size, 0)
     })
 
-  test('has the port before the daemon: it does not start, and no command sends them anything', async () => {
+  test('takes the port before the daemon: the daemon does not start, and no command sends them anything', async () => {
     const own = join(machine.home(ANN), 'state')
     const { line: port, heard } = await machine.squat(EVE, SQUAT, ['0'])
     const env = { SVC_HTTP_PORT: port }
@@ -314,7 +314,7 @@ describe('another user of the machine', { skip }, () => {
     assert.equal(await all(port, heard), '')
   })
 
-  test('takes the port of a daemon that was killed: the command line sends them nothing', async () => {
+  test('takes the port of a killed daemon: the command line sends them nothing', async () => {
     const own = join(machine.home(ANN), 'state')
     const died = await machine.serve(ANN, own)
     const { port } = new URL(died.address)

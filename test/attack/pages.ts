@@ -26,12 +26,12 @@ function pageFault({ headers, body }: RawAnswer): string | null {
     ['it takes inline scripts', /unsafe|\*|data:|https?:/.test(scripts)],
     // A form must send its origin: to its own origin only.
     [
-      'it tells where it was opened from',
+      'it sends the referrer',
       !/^(no-referrer|same-origin)$/.test(headers['referrer-policy'] ?? ''),
     ],
     ['its type is guessed', headers['x-content-type-options'] !== 'nosniff'],
-    ['it is no page', headers['content-type'] !== 'text/html; charset=utf-8'],
-    ['it has HTML that somebody wrote', /<img src=x|<script(?![^>]* src=)/i.test(body)],
+    ['it is not a page', headers['content-type'] !== 'text/html; charset=utf-8'],
+    ['it contains HTML of a user', /<img src=x|<script(?![^>]* src=)/i.test(body)],
     ['it has a script inline', /\son\w+="(?!.*alert)|javascript:/i.test(body)],
   ]
   return faults.find(([, is]) => is)?.[0] ?? null

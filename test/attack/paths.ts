@@ -60,11 +60,11 @@ const SPELLINGS: readonly Spelling[] = [
  * have other methods.
  */
 const LOOKALIKES: readonly Spelling[] = [
-  ['a slash at the end', (_, path) => `${path}/`],
+  ['a trailing slash', (_, path) => `${path}/`],
   ['capital letters', ({ before, name, after }) => `${before}/${name.toUpperCase()}${after}`],
   ['capital letters all over', (_, path) => path.toUpperCase()],
-  ['a dot behind', ({ before, name, after }) => `${before}/${name}.${after}`],
-  ['a plus behind', ({ before, name, after }) => `${before}/${name}+${after}`],
+  ['a trailing dot', ({ before, name, after }) => `${before}/${name}.${after}`],
+  ['a trailing plus', ({ before, name, after }) => `${before}/${name}+${after}`],
   ['an extension', (_, path) => `${path}.json/x`],
 ]
 

@@ -52,10 +52,10 @@ const ALWAYS: readonly Row[] = [
   'Leaks',
 ]
 
-describe('a route that is planted', () => {
+describe('a planted route', () => {
   const targets = targetsOf(tables)
   for (const listener of ['api', 'account'] as const)
-    it(`at ${listener}: attacked by every row that concerns it, without a word changed here`, () => {
+    it(`at ${listener}: attacked by every matching row, without a change of the attacks`, () => {
       const own = targets.filter((one) => one.listener === listener && one.pattern === PLANTED)
       assert.equal(own.length, 1)
       const tried = planAll(ATTACKS, own).filter((one) => one.targets.length > 0)
@@ -67,7 +67,7 @@ describe('a route that is planted', () => {
       assert(tried.length > 120, `${tried.length} attacks`)
     })
 
-  it('leads nobody in, as long as it stands behind the guard', async (t) => {
+  it('is safe behind the guard', async (t) => {
     assert.deepEqual(await faultyRows(t, {}, ALWAYS), [])
   })
 })
@@ -90,7 +90,7 @@ async function faultyRows(
   return ROWS.filter((one) => report.get(one)!.faults.length > 0)
 }
 
-describe('a guard that is weaker is found', () => {
+describe('a weaker guard is detected', () => {
   const anyHost = { get: () => 'http://127.0.0.1', keys: () => ['x'].values() } as unknown as Map<
     string,
     string

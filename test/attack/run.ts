@@ -94,8 +94,8 @@ function alwaysFault(
   const faults: [string, boolean][] = [
     ['it has no request id', !/^[\w-]+$/.test(headers['x-request-id'] ?? '')],
     ['its type may be guessed', headers['x-content-type-options'] !== 'nosniff'],
-    ['it may be kept', !NO_STORE.test(headers['cache-control'] ?? '')],
-    ['an error may be kept', status >= 400 && headers['cache-control'] !== 'no-store'],
+    ['it may be cached', !NO_STORE.test(headers['cache-control'] ?? '')],
+    ['an error may be cached', status >= 400 && headers['cache-control'] !== 'no-store'],
     ['it may be framed', !policy.includes("frame-ancestors 'none'")],
     [
       'it may be read by other origins',
@@ -104,12 +104,9 @@ function alwaysFault(
     ['it sets a cookie', 'set-cookie' in headers],
     ['it changes the protocol', status < 200],
     ['the server failed', status >= 500],
-    [
-      'it is not in the one error shape',
-      isError && body !== '' && !/^{("error"|"jsonrpc")/.test(body),
-    ],
-    ['it gives a secret back', secrets.some((secret) => all.includes(secret))],
-    ['it gives back what was sent', all.includes(CANARY)],
+    ['its error has another format', isError && body !== '' && !/^{("error"|"jsonrpc")/.test(body)],
+    ['it returns a secret', secrets.some((secret) => all.includes(secret))],
+    ['it returns the request', all.includes(CANARY)],
   ]
   return faults.find(([, is]) => is)?.[0] ?? null
 }

@@ -50,7 +50,7 @@ async function shot(caller: Caller, target: Target, scene: Scene) {
 const matrix = (names: readonly string[]) =>
   names.map((name): Attack => ({
     row: 'Scope escalation',
-    name: `asked by: ${name}`,
+    name: `called by: ${name}`,
     on: isRoute,
     shots: async (target, scene) => {
       const caller = scene.callers[target.listener].find((one) => one.name === name)
@@ -110,7 +110,7 @@ const SCOPES = [
 
 const wider: Attack = {
   row: 'Scope escalation',
-  name: 'a token of a scope that there is not',
+  name: 'a token of an unknown scope',
   on: mints,
   shots: (target, scene) =>
     Promise.all(

@@ -32,13 +32,13 @@ const ELSEWHERE = [
 ]
 
 describe('the table of threats', () => {
-  it('has a row for each row that is attacked, and for what no socket carries', () => {
+  it('has a row for each attacked row, and for attacks without a socket', () => {
     const names = threats.map(({ name }) => name.trim())
     assert.deepEqual(names.toSorted(), [...ROWS, ...ELSEWHERE].toSorted())
   })
 
   for (const { name, does, not, files } of threats)
-    it(`${name.trim()}: says what is done, what does not hold, and where it is shown`, () => {
+    it(`${name.trim()}: names the defence, its limits, and the tests`, () => {
       assert.notEqual(does.trim(), '')
       assert.notEqual(not.trim(), '')
       assert(files.length > 0)

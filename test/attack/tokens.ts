@@ -56,7 +56,7 @@ const guesses = Object.entries(GUESSES).map(([whose, guessesOf]): Attack => {
   const first = new Map<string, string>()
   return {
     row: 'Token guessing',
-    name: `wrong tokens that look like ${whose} are told apart by nothing`,
+    name: `wrong tokens that look like ${whose} get the same error`,
     on: (target) =>
       target.need !== 'none' && (target.listener === 'api' || whose === 'a machine’s'),
     shots: async (target, scene) =>
@@ -150,7 +150,7 @@ const BODIES: readonly [name: string, body: (token: string) => string][] = [
   ['a name', (token) => `{"${token}":1}`],
   ['bad JSON', (token) => `{"name":${token}`],
   ['a text', (token) => `"${token}"`],
-  ['what is no JSON', (token) => token],
+  ['invalid JSON', (token) => token],
 ]
 
 const inBody = BODIES.map(([name, bodyOf]): Attack => ({

@@ -129,7 +129,7 @@ export function toolAttacks(table: Table = rest): Attack[] {
   return [asTool, byProtocol].flatMap((way) => [
     {
       row: 'Tools without a token',
-      name: `every tool ${way.name}, without a token or with one that is nothing`,
+      name: `every tool ${way.name}, without a token or with an invalid one`,
       on: way.on,
       shots: (target, scene) =>
         Promise.all(

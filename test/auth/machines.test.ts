@@ -17,8 +17,8 @@ const failing =
   () =>
     Promise.reject(new AppError(code, 'as the server says'))
 
-describe('a machine account’s token', () => {
-  it('is told by its looks', () => {
+describe('a machine token', () => {
+  it('is recognised by its format', () => {
     assert.deepEqual([TOKEN, newToken('csd_'), 'csm', ''].map(isMachineToken), [
       true,
       false,
@@ -27,7 +27,7 @@ describe('a machine account’s token', () => {
     ])
   })
 
-  it('is asked about at every request', async () => {
+  it('is checked with the server at every request', async () => {
     const asked: string[] = []
     const scopes = ['full', 'read'] as const
     const ask: AskServer = async (token) => {
@@ -51,12 +51,12 @@ describe('a machine account’s token', () => {
     ['backend_error', 'backend_error'],
     ['rate_limited', 'rate_limited'],
   ] as const)
-    it(`of which the server says ${said}: ${told}`, async () => {
+    it(`that the server answers with ${said}: ${told}`, async () => {
       await assert.rejects(machineCaller(TOKEN, failing(said)), { code: told })
     })
 
   for (const text of ['csm_', `${TOKEN}x`, TOKEN.slice(0, -1), TOKEN.replace(/_./, '_!')])
-    it(`${JSON.stringify(text)} is none, and the server is not asked`, async () => {
+    it(`${JSON.stringify(text)} is malformed, and is not sent to the server`, async () => {
       const ask: AskServer = () => assert.fail('asked')
       await assert.rejects(machineCaller(text, ask), { code: 'invalid_token' })
     })

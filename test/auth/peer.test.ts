@@ -26,9 +26,9 @@ const cases: [name: string, text: string, uid: number | null][] = [
   ['the client’s row', listing(listener, serverSide, row(CLIENT, SERVER)), 1000],
   ['a client of root', listing(row(CLIENT, SERVER, { uid: '0' })), 0],
   ['the highest uid', listing(row(CLIENT, SERVER, { uid: '4294967294' })), 4_294_967_294],
-  ['no row but the server’s', listing(listener, serverSide), null],
+  ['only the server’s row', listing(listener, serverSide), null],
   ['nothing', '', null],
-  ['a heading alone', listing(), null],
+  ['only a heading', listing(), null],
   [
     'two sockets with the same addresses',
     listing(row(CLIENT, SERVER), row(CLIENT, SERVER, { uid: '0', inode: '77002' })),
@@ -62,7 +62,7 @@ const cases: [name: string, text: string, uid: number | null][] = [
   ['another port of the client', listing(row('0100007F:D432', SERVER)), null],
   ['another server', listing(row(CLIENT, '0100007F:4D6E')), null],
   ['another address', listing(row('0200007F:D431', SERVER)), null],
-  ['the row in the heading’s place', row(CLIENT, SERVER), null],
+  ['the row in place of the heading', row(CLIENT, SERVER), null],
 ]
 
 for (const [name, text, uid] of cases)
@@ -113,7 +113,7 @@ for (const [listenOn, connectTo] of [
     }),
   )
 
-test('a client that half-closed is nobody', LINUX, () =>
+test('a half-closed client has no known user', LINUX, () =>
   pair('127.0.0.1', '127.0.0.1', async (accepted, client) => {
     client.end()
     accepted.resume()
@@ -124,7 +124,7 @@ test('a client that half-closed is nobody', LINUX, () =>
   }),
 )
 
-test('a socket that is gone is nobody', LINUX, () =>
+test('a closed socket has no known user', LINUX, () =>
   pair('127.0.0.1', '127.0.0.1', (accepted) => {
     accepted.destroy()
     assert.equal(peerUid(accepted), null)
@@ -139,7 +139,7 @@ const accepted = {
   localPort: 0x4d6d,
 } as Socket
 
-test('a socket that one reading missed is found in the next', async () => {
+test('a socket missing in one reading is found in the next', async () => {
   const texts = { tcp: [listing(listener), listing(serverSide, row(CLIENT, SERVER))], tcp6: [''] }
   const lookup = newPeerLookup((name) => Promise.resolve(texts[name].shift() ?? ''))
   assert.equal(await lookup(accepted), 1000)
@@ -166,7 +166,7 @@ test('users are names or uids', () => {
 })
 
 for (const name of ['eve', 'Ada', 'ad', '', 'ada:x', '-1', 'toString'])
-  test(`${JSON.stringify(name)} is no user`, () => {
+  test(`${JSON.stringify(name)} is not a user`, () => {
     assert.throws(
       () => uidsOf([name], PASSWD),
       (error) => {

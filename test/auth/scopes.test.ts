@@ -46,7 +46,7 @@ const isScope = (caller: Caller): caller is Scope => SCOPES.includes(caller)
 const REQUIRED = { read: 'read, write or full', write: 'write or full', full: 'full' } as const
 const needOf = scopeTable(REST_RULES)
 
-test('the table has the routes of the specification, those declared beyond it, and no other', () => {
+test('the table has exactly the routes of the specification and the declared additions', () => {
   const rows = rowsOf(rest).flatMap(({ route }) =>
     everyPath(route).map((path) => `${route.method} ${path}`),
   )

@@ -7,7 +7,7 @@ import type { Account } from '../../src/api/port.ts'
 import { newTokenLinks } from '../../src/auth/token-links.ts'
 import { metaRows } from '../../src/state/meta.ts'
 
-test('tokens whose links have expired are deleted when another token gets a link', async (t) => {
+test('tokens with expired links are deleted when another token gets a link', async (t) => {
   const db = new DatabaseSync(':memory:')
   t.after(() => db.close())
   db.exec('create table meta (key text primary key, value text not null)')

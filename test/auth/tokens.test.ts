@@ -64,7 +64,7 @@ const refused = (token: string) => assert.throws(() => tokens.authenticate(token
 const tokenCount = () => state.tokens.all().length
 const rowOf = (id: string) => state.tokens.all().find((row) => row.id === id)
 
-test('a token is shown once, and is good for its scope', () => {
+test('a token is shown once, and works for its scope', () => {
   for (const scope of ['read', 'write', 'full'] as const) {
     const made = tokens.mint({ name: 'n', scope })
     assert.equal(checkToken(made.token), 'csd')
@@ -75,7 +75,7 @@ test('a token is shown once, and is good for its scope', () => {
   }
 })
 
-test('what is said at minting is what the list says', () => {
+test('the list has the same values as the answer to minting', () => {
   const { token: _, ...made } = tokens.mint({
     name: 'n',
     scope: 'read',
@@ -116,11 +116,11 @@ for (const wrong of [
   COMMAND_LINE.toUpperCase(),
   `${COMMAND_LINE} `,
 ])
-  test(`${JSON.stringify(wrong)} is no token`, () => {
+  test(`${JSON.stringify(wrong)} is not a token`, () => {
     refused(wrong)
   })
 
-test('the command line’s token is good for everything and is in no list', () => {
+test('the command line’s token works for everything and is not listed', () => {
   assert.deepEqual(tokens.authenticate(COMMAND_LINE), {
     token: null,
     scope: 'owner',
@@ -132,7 +132,7 @@ test('the command line’s token is good for everything and is in no list', () =
   refused('')
 })
 
-test('a token lasts up to its last millisecond and not beyond', () => {
+test('a token is valid up to its last millisecond', () => {
   const { token, id } = tokens.mint({ name: 'n', scope: 'full', expires_in: 1 })
   clock = T0 + 999
   assert.equal(tokens.authenticate(token).token, id)
@@ -144,7 +144,7 @@ test('a token lasts up to its last millisecond and not beyond', () => {
   refused(token)
 })
 
-test('an expired, a revoked and an unknown token are refused in the same words', () => {
+test('expired, revoked and unknown tokens get the same error', () => {
   const expired = tokens.mint({ name: 'n', scope: 'read', expires_in: 1 })
   const revoked = tokens.mint({ name: 'n', scope: 'read' })
   tokens.revoke(revoked.id)
@@ -161,7 +161,7 @@ test('an expired, a revoked and an unknown token are refused in the same words',
   assert.match(words[0] ?? '', /invalid_token/)
 })
 
-test('revocation works at once, again, and after a restart', () => {
+test('a revocation applies at once, can be repeated, and survives a restart', () => {
   const [kept, gone] = [
     tokens.mint({ name: 'n', scope: 'full' }),
     tokens.mint({ name: 'n', scope: 'full' }),
@@ -186,7 +186,7 @@ test('revocation works at once, again, and after a restart', () => {
   ])
 })
 
-test('a revoked token that would be expired by now is revoked', () => {
+test('a revoked token stays revoked after its expiry', () => {
   const { id } = tokens.mint({ name: 'n', scope: 'read', expires_in: 1 })
   tokens.revoke(id)
   clock += 5000
@@ -199,7 +199,7 @@ for (const id of ['tok_x', '', 'con_01k9zq3v5w8x2y4z6a8b0c2d4e', '__proto__'])
     assert.throws(() => tokens.revoke(id), { name: 'AppError', code: 'not_found' })
   })
 
-test('the keychain’s record rules: an edit of the database widens, prolongs or revives nothing', () => {
+test('the keychain’s record decides: an edited database neither widens, extends nor revives a token', () => {
   const narrow = tokens.mint({ name: 'n', scope: 'read', expires_in: 60 })
   const wide = tokens.mint({ name: 'n', scope: 'full' })
   // Puts the hash of the narrow token on the row of the wide one.
@@ -211,7 +211,7 @@ test('the keychain’s record rules: an edit of the database widens, prolongs or
   refused(wide.token)
 })
 
-test('a row that somebody adds is worth nothing', () => {
+test('a row added to the database is not a valid token', () => {
   const made = tokens.mint({ name: 'n', scope: 'read', expires_in: 1 })
   clock += 5000
   const { hash } = rowOf(made.id) ?? assert.fail()
@@ -222,7 +222,7 @@ test('a row that somebody adds is worth nothing', () => {
   assert.throws(() => tokens.authenticate(made.token), { code: 'keychain_locked' })
 })
 
-test('the record is asked for at first use, not at the start', () => {
+test('the record is read at the first use, not at the start', () => {
   const { token, id } = tokens.mint({ name: 'n', scope: 'read' })
   const asked: string[] = []
   const counting: Keychain = {
@@ -239,7 +239,7 @@ test('the record is asked for at first use, not at the start', () => {
   assert.deepEqual(asked, [`token/${id}`])
 })
 
-test('a locked keychain is not a wrong token', () => {
+test('a locked keychain is not reported as a wrong token', () => {
   const { token } = tokens.mint({ name: 'n', scope: 'read' })
   const locked: Keychain = {
     ...keychain,
@@ -252,7 +252,7 @@ test('a locked keychain is not a wrong token', () => {
   refused('csd_unknown')
 })
 
-test('an entry that is gone from the keychain: the token is refused, and once revoked it is out of the way', () => {
+test('a token without its keychain entry is rejected, and can be revoked', () => {
   const [kept, gone] = [
     tokens.mint({ name: 'n', scope: 'full' }),
     tokens.mint({ name: 'n', scope: 'full' }),
@@ -311,7 +311,7 @@ test('a crash between keychain and row leaves no usable token', () => {
   assert.equal(keychain.get(written[0] ?? ''), null)
 })
 
-test('what a failed attempt left in a keychain that is locked goes before the next token', () => {
+test('the leftover of a failed attempt in a locked keychain is deleted before the next token', () => {
   let left = ''
   let locked = true
   const locking: Keychain = {
@@ -332,7 +332,7 @@ test('what a failed attempt left in a keychain that is locked goes before the ne
   tokens.authenticate(token)
 })
 
-test('a revocation that cannot be written is not reported as done', () => {
+test('a revocation that cannot be written is an error', () => {
   const { id, token } = tokens.mint({ name: 'n', scope: 'full' })
   tokens = openTokens({
     keychain,
@@ -345,7 +345,7 @@ test('a revocation that cannot be written is not reported as done', () => {
   assert.equal(tokens.authenticate(token).token, id)
 })
 
-test('the last use is seen at once and written by flush', () => {
+test('the last use is visible at once and written by flush', () => {
   const { id, token } = tokens.mint({ name: 'n', scope: 'read' })
   const stored = () => rowOf(id)?.last_used_at
   clock = T0 + 1000
@@ -360,7 +360,7 @@ test('the last use is seen at once and written by flush', () => {
   assert.equal(tokens.list()[0]?.last_used_at, '2026-01-02T03:04:07.678Z')
 })
 
-test('flush writes only what was used since the last', () => {
+test('flush writes only tokens that were used since the last one', () => {
   const { token } = tokens.mint({ name: 'n', scope: 'read' })
   const touched: unknown[][] = []
   tokens = openTokens({
@@ -380,7 +380,7 @@ test('flush writes only what was used since the last', () => {
   assert.equal(touched.length, 1)
 })
 
-test('a refused token is not used', () => {
+test('a rejected token does not count as used', () => {
   const { id, token } = tokens.mint({ name: 'n', scope: 'read', expires_in: 1 })
   clock += 5000
   refused(token)
@@ -388,7 +388,7 @@ test('a refused token is not used', () => {
   assert.equal(rowOf(id)?.last_used_at, null)
 })
 
-test('a revocation outlives a database that is put back', () => {
+test('a revocation survives a restored database', () => {
   const { token, id } = tokens.mint({ name: 'n', scope: 'full' })
   tokens.revoke(id)
   state.db.prepare('update tokens set revoked_at = null').run()
@@ -397,7 +397,7 @@ test('a revocation outlives a database that is put back', () => {
   assert.equal(tokens.list()[0]?.state, 'revoked')
 })
 
-test('a token serves the account under which it was made, and no other', () => {
+test('a token works only for the account that made it', () => {
   const own = tokens.mint({ name: 'n', scope: 'full' })
   account = 'acc_bob'
   for (let i = 0; i < 2; i++) {
@@ -415,7 +415,7 @@ test('a token serves the account under which it was made, and no other', () => {
   refused(others.token)
 })
 
-test('a token made while no one is signed in serves no account that signs in later', () => {
+test('a token made without an account does not work for an account that signs in later', () => {
   account = null
   const { token, id } = tokens.mint({ name: 'n', scope: 'full' })
   assert.equal(tokens.authenticate(token).token, id)
@@ -427,7 +427,7 @@ test('a token made while no one is signed in serves no account that signs in lat
   assert.equal(tokens.authenticate(token).token, id)
 })
 
-test('signed out, a token still reads the state of the daemon', () => {
+test('after sign-out a token still reads the state of the daemon', () => {
   const { token, id } = tokens.mint({ name: 'n', scope: 'full' })
   account = null
   assert.equal(tokens.authenticate(token).token, id)

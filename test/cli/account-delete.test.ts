@@ -8,7 +8,7 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 import { takenIn, newTown } from './town.ts'
 import { daemonHere, terminal } from './terminal.ts'
 
-describe('with an account server, without a daemon', () => {
+describe('account delete with an account server, without a daemon', () => {
   it('asks for the address, and does nothing without it', async (t) => {
     const town = await newTown(t)
     const [ada, bob] = [await town.person('ada'), await town.person('bob')]
@@ -37,7 +37,7 @@ describe('with an account server, without a daemon', () => {
     )
   })
 
-  it('an organisation in which nobody else is goes with it', async (t) => {
+  it('deletes an organisation without other members, too', async (t) => {
     const town = await newTown(t)
     const ada = await town.person('ada')
     await ada.json('org', 'create', 'Tea house')
@@ -48,7 +48,7 @@ describe('with an account server, without a daemon', () => {
   })
 })
 
-describe('the embedded account, by its id', () => {
+describe('account delete of the embedded account, by its id', () => {
   const embedded = async (t: TestContext, withDaemon: boolean, env: NodeJS.ProcessEnv = {}) => {
     const stateDir = freshFolder(t)
     if (withDaemon) {
@@ -76,7 +76,7 @@ describe('the embedded account, by its id', () => {
       else assert.notEqual(after, id)
     })
 
-  it('has no address to type: nothing else, nor the end of the input, confirms', async (t) => {
+  it('is confirmed only by the id, as there is no address', async (t) => {
     const { run, whoami } = await embedded(t, true)
     const id = await whoami()
     for (const typed of ['no', '', 'null', null]) {
@@ -87,7 +87,7 @@ describe('the embedded account, by its id', () => {
     }
   })
 
-  it('a daemon whose account is gone says to start it again', async (t) => {
+  it('a daemon asks for a restart after its account was deleted', async (t) => {
     const { run } = await embedded(t, true)
     await run(['account', 'delete', '--yes'])
     const calls = [['connection', 'list'], ['sync'], ['login', '--email', 'a@example.org']]
@@ -100,7 +100,7 @@ describe('the embedded account, by its id', () => {
     assert.match(out, /Start the daemon again/)
   })
 
-  it('no letter stays in its own folder; in the operator’s, those of others do', async (t) => {
+  it('deletes all letters in its own folder, and keeps those of others in the operator’s', async (t) => {
     const elsewhere = freshFolder(t)
     for (const env of [{}, { SVC_MAIL_DIR: elsewhere }]) {
       const { run, stateDir } = await embedded(t, true, env)
@@ -114,7 +114,7 @@ describe('the embedded account, by its id', () => {
     }
   })
 
-  it('by a token that may write: it ends with the account', async (t) => {
+  it('with a write token, which ends with the account', async (t) => {
     const { run, whoami } = await embedded(t, true)
     const id = await whoami()
     const { out } = await run(['token', 'create', '--name', 'x', '--scope', 'write'])

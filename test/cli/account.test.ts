@@ -143,7 +143,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       assert.equal((await json('desk', ['whoami'])).user.id, user.id)
     })
 
-    it('a wrong code, and an API token where only the command line may ask', async () => {
+    it('rejects a wrong code, and an API token for requests of the command line alone', async () => {
       const args = ['login', '--email', 'bob@example.org']
       const wrong = await on('bob', args, { input: 'AAAA-AAAA-AAAA-AAAA\n' })
       assert.deepEqual([wrong.code, wrong.out], [EXIT.failed, ''])
@@ -213,7 +213,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
         assert(!seen.includes(secret), 'a secret in a log')
     })
 
-    it('a machine account that cannot be made leaves no key behind', async () => {
+    it('a rejected machine account leaves no key file', async () => {
       const file = join(dir.path, 'none.json')
       const create = (org: string, name = 'bot') =>
         on('carol', ['machine', 'create', '--org', org, '--name', name, '--key-file', file])
@@ -251,26 +251,26 @@ describe('a machine account’s key file', () => {
   const { machine: _, ...half } = key
   const unfit: [what: string, text: string, mode: number, exit: number, says: RegExp][] = [
     ['open to others', JSON.stringify(key), 0o644, EXIT.stateUnsafe, /open to other users.*chmod/],
-    ['no JSON', `{"d":"${key.d}"`, 0o600, EXIT.configuration, /is not JSON/],
+    ['invalid JSON', `{"d":"${key.d}"`, 0o600, EXIT.configuration, /is not JSON/],
     ['a key without its machine', JSON.stringify(half), 0o600, EXIT.configuration, /machine/],
     [
-      'a key for http elsewhere',
+      'a key for http on another machine',
       JSON.stringify({ ...key, token_endpoint: 'http://far.example/oauth/token' }),
       0o600,
       EXIT.configuration,
       /must be reached by https/,
     ],
     [
-      'a key for no URL',
+      'a key for an invalid URL',
       JSON.stringify({ ...key, token_endpoint: 'x' }),
       0o600,
       EXIT.configuration,
       /no URL/,
     ],
-    ['a key for a server that is away', JSON.stringify(key), 0o600, EXIT.failed, /127\.0\.0\.1:9/],
+    ['a key for an unreachable server', JSON.stringify(key), 0o600, EXIT.failed, /127\.0\.0\.1:9/],
   ]
   for (const [what, text, mode, exit, says] of unfit)
-    it(`${what}: refused, and nothing of it shown`, async () => {
+    it(`${what}: rejected without quoting the file`, async () => {
       const path = join(dir.path, `${what}.json`)
       writeFileSync(path, text)
       chmodSync(path, mode)
@@ -280,7 +280,7 @@ describe('a machine account’s key file', () => {
       assert(!err.includes(key.d))
     })
 
-  it('one that is not there', async () => {
+  it('a missing key file', async () => {
     const { code, err } = await cli(['login', '--machine', '--key-file', join(dir.path, 'none')])
     assert.equal(code, EXIT.configuration)
     assert.match(err, /is not there/)
@@ -288,14 +288,14 @@ describe('a machine account’s key file', () => {
 
   const answers: [what: string, status: number, body: string, says: RegExp][] = [
     [
-      'a refusal (RFC 6749 section 5.2)',
+      'an error (RFC 6749 section 5.2)',
       401,
       '{"error":"invalid_client","error_description":"unknown \\u001b[2Jkey"}',
       /No token \(invalid_client\): unknown �\[2Jkey Check that http:\S+ is the server's SVC_PUBLIC_URL, the clock here/,
     ],
     ['a page', 200, '<html>', /not as a token endpoint/],
     ['a redirect', 302, '', /answers 302 and not as a token endpoint/],
-    ['half a token', 200, '{"access_token":"csm_x"}', /not as a token endpoint/],
+    ['an incomplete token', 200, '{"access_token":"csm_x"}', /not as a token endpoint/],
   ]
   for (const [what, status, body, says] of answers)
     it(`the token endpoint answers with ${what}`, async (t) => {

@@ -15,7 +15,7 @@ interface Report {
   readonly knows_head: boolean | null
 }
 
-test('beside a running daemon and after it; a head that was noted; a log that was changed', async (t) => {
+test('audit verify: with and without a running daemon, with a noted head, with a changed log', async (t) => {
   const dir = freshFolder(t)
   const daemon = await startDaemon(dir)
   const running = await verify(dir, '--json')
@@ -54,7 +54,7 @@ test('beside a running daemon and after it; a head that was noted; a log that wa
 
 const wrong: [name: string, args: string[], code: number, told: RegExp][] = [
   ['no log', [], EXIT.failed, /There is no audit log in .*: no daemon has run there yet, or/],
-  ['a head that is none', ['--head', 'x'], EXIT.usage, /--head wants the 64 hex digits/],
+  ['an invalid head', ['--head', 'x'], EXIT.usage, /--head wants the 64 hex digits/],
 ]
 for (const [name, args, code, told] of wrong)
   test(`${name}: exit code ${code}`, async (t) => {

@@ -86,7 +86,7 @@ const inventory = async (call: (request: string) => Promise<Json>) => ({
 
 describe('a backup', () => {
   for (const runs of [true, false])
-    it(`brings everything back, made while the daemon ${runs ? 'runs' : 'is stopped'}`, async (t) => {
+    it(`restores everything, made while the daemon ${runs ? 'runs' : 'is stopped'}`, async (t) => {
       const [stateDir, place, target] = [freshFolder(t), freshFolder(t), newFolder(t)]
       const first = await daemonHere(stateDir)
       let isOpen = true
@@ -143,7 +143,7 @@ describe('a backup', () => {
       assert.equal(code, EXIT.ok, out)
     })
 
-  it('made in the middle of work is of one moment: no connection lacks its secret', async (t) => {
+  it('made during work is consistent: no connection lacks its secret', async (t) => {
     const [stateDir, place, target] = [freshFolder(t), freshFolder(t), newFolder(t)]
     const daemon = await startProgram(stateDir)
     t.after(() => daemon.end('SIGTERM'))
@@ -190,7 +190,7 @@ describe('a backup', () => {
   })
 })
 
-describe('the format', () => {
+describe('the format of a backup', () => {
   const dir = folder()
   let bytes: Buffer
   const file = join(dir.path, 'backup')
@@ -218,7 +218,7 @@ describe('the format', () => {
     return { ...said, target }
   }
 
-  it('is what the document says', () => {
+  it('matches the document', () => {
     const written = readFileSync(file)
     const { line, files } = openBackup(written, PASSPHRASE)
     assert.deepEqual([...files.keys()].toSorted(), [
@@ -240,7 +240,7 @@ describe('the format', () => {
       assert(!written.includes(secret), 'a secret is in the clear')
   })
 
-  it('is read however the passphrase is composed', async (t) => {
+  it('opens with any Unicode composition of the passphrase', async (t) => {
     const { code, err } = await restoreInto(t, bytes, ` ${PASSPHRASE.normalize('NFD')} \n`)
     assert.equal(code, EXIT.ok, err)
   })
@@ -265,37 +265,42 @@ describe('the format', () => {
   type Exit = keyof typeof EXIT
   const bad: [string, Exit, RegExp, (content: Buffer) => Buffer | Uint8Array][] = [
     ['nothing', 'failed', /not a backup/, () => Buffer.alloc(0)],
-    ['something else', 'failed', /not a backup/, () => Buffer.from('{"key": "of something"}')],
+    ['other content', 'failed', /not a backup/, () => Buffer.from('{"key": "of something"}')],
     ['half a header', 'failed', /not a backup/, (b) => b.subarray(0, 40)],
     ['a header alone', 'failed', /does not open/, (b) => b.subarray(0, 56)],
     ['a changed salt', 'failed', /does not open with this passphrase/, turned(30)],
-    ['another derivation', 'failed', /does not make/, (b) => b.fill(40, 21, 22)],
+    ['another key derivation', 'failed', /does not make/, (b) => b.fill(40, 21, 22)],
     ['another p', 'failed', /does not open/, (b) => b.fill(2, 23, 24)],
     ['a later format', 'stateNewer', /newer countersignd/, (b) => b.fill('2', 19, 20)],
     ['a first piece that was changed', 'failed', /does not open/, turned(60)],
     ['a later piece that was changed', 'failed', /changed or cut short/, turned(200_000)],
     [
-      'all but its first line gone, whose end too',
+      'all but the first line missing, with its end',
       'failed',
       /is not a backup/,
       (b) => b.subarray(0, 20),
     ],
-    ['its last byte gone', 'failed', /changed or cut short/, (b) => b.subarray(0, -1)],
-    ['its second half gone', 'failed', /cut short/, (b) => b.subarray(0, b.length / 2)],
-    ['whole pieces gone', 'failed', /cut short/, (b) => b.subarray(0, 56 + 3 * 65_552)],
-    ['a later state', 'stateNewer', /newer/, line((of) => (of.state_version = 99))],
-    ['a later account', 'stateNewer', /newer/, line((of) => (of.account_version = 99))],
-    ['a name that leads elsewhere', 'failed', /else/, line((of) => (of.files[0].name = '../x'))],
-    ['a name of another kind', 'failed', /else/, line((of) => (of.files[2].name = 'keychain.key'))],
+    ['the last byte missing', 'failed', /changed or cut short/, (b) => b.subarray(0, -1)],
+    ['the second half missing', 'failed', /cut short/, (b) => b.subarray(0, b.length / 2)],
+    ['whole pieces missing', 'failed', /cut short/, (b) => b.subarray(0, 56 + 3 * 65_552)],
+    ['a newer state version', 'stateNewer', /newer/, line((of) => (of.state_version = 99))],
+    ['a newer account version', 'stateNewer', /newer/, line((of) => (of.account_version = 99))],
+    ['a file name outside the folder', 'failed', /else/, line((of) => (of.files[0].name = '../x'))],
+    [
+      'a file name of another kind',
+      'failed',
+      /else/,
+      line((of) => (of.files[2].name = 'keychain.key')),
+    ],
     ['a name twice', 'failed', /else/, line((of) => (of.files[2].name = 'state.db'))],
     ['a size that is too large', 'failed', /else/, line((of) => (of.files[0].size += 1e9))],
     ['a byte too many', 'failed', /else/, more],
     ['a byte too few', 'failed', /else/, less],
-    ['a text that a terminal obeys', 'failed', /else/, line((of) => (of.account = HOSTILE))],
-    ['another in it', 'failed', /else/, line((of) => (of.created_at += HOSTILE))],
-    ['a third in it', 'failed', /else/, line((of) => (of.written_by += HOSTILE))],
-    ['a server that is none', 'failed', /else/, line((of) => (of.server = 'https://a/b'))],
-    ['no database of the account', 'failed', /else/, line((of) => (of.account_database = null))],
+    ['a text with terminal controls', 'failed', /else/, line((of) => (of.account = HOSTILE))],
+    ['another one in it', 'failed', /else/, line((of) => (of.created_at += HOSTILE))],
+    ['a third one in it', 'failed', /else/, line((of) => (of.written_by += HOSTILE))],
+    ['an invalid server', 'failed', /else/, line((of) => (of.server = 'https://a/b'))],
+    ['no account database', 'failed', /else/, line((of) => (of.account_database = null))],
     [
       'a database of three bytes',
       'failed',
@@ -317,7 +322,7 @@ describe('the format', () => {
       withFile('state.db', (b) => b.fill(1)),
     ],
     [
-      'a table gone',
+      'a table missing',
       'failed',
       /state.db differs from version/,
       sql('state.db', 'drop table trust'),
@@ -340,33 +345,38 @@ describe('the format', () => {
       /protocol 1 \(version 1;/,
       line((of) => (of.state_version = 1)),
     ],
-    ['an account that is another', 'failed', /another account/, line((of) => (of.account = OTHER))],
+    ['another account', 'failed', /another account/, line((of) => (of.account = OTHER))],
     [
-      'a server that is another',
+      'another server',
       'failed',
       /another account server/,
       line((of) => (of.server = 'https://a.example')),
     ],
     [
-      'the account’s database cut',
+      'the account database cut',
       'failed',
       /account.db is cut short/,
       withFile('account.db', () => Buffer.from('abc')),
     ],
     [
-      'the account’s database emptied',
+      'the account database emptied',
       'failed',
       /does not have the account/,
       sql('account.db', 'pragma foreign_keys = off; delete from accounts'),
     ],
     [
-      'an account’s table gone',
+      'a table of the account database missing',
       'failed',
       /account.db differs from version/,
       sql('account.db', 'drop table receipt_key'),
     ],
     ['no keys', 'failed', /keys of its device are missing/, line((of) => delete of.secrets.device)],
-    ['keys of another', 'failed', /keys of its device/, line((of) => (of.secrets.device = KEYS))],
+    [
+      'keys of another device',
+      'failed',
+      /keys of its device/,
+      line((of) => (of.secrets.device = KEYS)),
+    ],
     [
       'no session',
       'failed',
@@ -374,13 +384,13 @@ describe('the format', () => {
       line((of) => delete of.secrets.session),
     ],
     [
-      'no key of its secrets',
+      'no key of the vault',
       'failed',
       /its vault key is missing\. Nothing was restored/,
       line((of) => delete of.secrets.vault),
     ],
     [
-      'another key of its secrets',
+      'another key of the vault',
       'failed',
       /not a whole backup: its vault key opens none of its \d+ sealed secrets/,
       line((of) => (of.secrets.vault = 'ab'.repeat(32))),
@@ -392,14 +402,14 @@ describe('the format', () => {
       line((of) => (of.secrets.other = 'x')),
     ],
     [
-      'no secret of the folder',
+      'no secret of the state folder',
       'failed',
       /folder’s secret/,
       withFile('secret', () => Buffer.alloc(0)),
     ],
   ]
   for (const [what, exit, message, spoil] of bad)
-    it(`with ${what} is refused, and leaves nothing`, async (t) => {
+    it(`with ${what} is rejected, and leaves nothing`, async (t) => {
       const { code, out, err, target } = await restoreInto(
         t,
         Buffer.from(spoil(Buffer.from(bytes))),
@@ -418,7 +428,7 @@ describe('the format', () => {
   })
 
   const places: [string, (dir: string) => void, RegExp][] = [
-    ['something in it', (d) => writeFileSync(join(d, 'note'), 'mine'), /is not empty \(note\)/],
+    ['a file in it', (d) => writeFileSync(join(d, 'note'), 'mine'), /is not empty \(note\)/],
     [
       'another state',
       (d) => writeFileSync(join(d, 'state.db'), 'x'),
@@ -426,7 +436,7 @@ describe('the format', () => {
     ],
   ]
   for (const [what, fill, message] of places)
-    it(`goes into no folder with ${what}`, async (t) => {
+    it(`is not restored into a folder with ${what}`, async (t) => {
       const target = freshFolder(t)
       fill(target)
       const before = readdirSync(target)
@@ -437,7 +447,7 @@ describe('the format', () => {
       assert.deepEqual(readdirSync(target), before)
     })
 
-  it('goes into no folder that somebody holds', async (t) => {
+  it('is not restored into a folder that another process has locked', async (t) => {
     const target = freshFolder(t)
     const lock = lockState(target)
     assert(lock)
@@ -447,7 +457,7 @@ describe('the format', () => {
     assert.equal(code, EXIT.stateInUse, err)
   })
 
-  it('that was cut off on its way keeps a daemon from beginning anew, and is begun anew itself', async (t) => {
+  it('a restore that was cut off prevents a start of the daemon, and can be repeated', async (t) => {
     const target = freshFolder(t)
     mkdirSync(join(target, 'restoring'), { mode: 0o700 })
     writeFileSync(join(target, 'restoring', 'state.db'), 'half', { mode: 0o600 })
@@ -463,7 +473,7 @@ describe('the format', () => {
     assert(!existsSync(join(target, 'restoring')))
   })
 
-  it('on a full disk leaves nothing', { skip: noSmallDisk }, async (t) => {
+  it('a restore on a full disk leaves nothing', { skip: noSmallDisk }, async (t) => {
     const disk = smallDisk(t, 8 << 20)
     disk.fill(300_000)
     const options = ['--passphrase-file', passphraseFile(t)]
@@ -477,7 +487,7 @@ describe('the format', () => {
   })
 })
 
-describe('what keeps a backup from being made', () => {
+describe('obstacles to a backup', () => {
   const dir = folder()
   const stateDir = join(dir.path, 'state')
   before(() => mkdirSync(stateDir, { mode: 0o700 }))
@@ -509,8 +519,13 @@ describe('what keeps a backup from being made', () => {
   })
 
   const typed: [string, (string | null)[], number, RegExp][] = [
-    ['twice the same', [PASSPHRASE, PASSPHRASE], EXIT.ok, /Keep the passphrase elsewhere/],
-    ['two that differ', [PASSPHRASE, `${PASSPHRASE}.`], EXIT.failed, /not the same/],
+    [
+      'the same passphrase twice',
+      [PASSPHRASE, PASSPHRASE],
+      EXIT.ok,
+      /Keep the passphrase elsewhere/,
+    ],
+    ['two different passphrases', [PASSPHRASE, `${PASSPHRASE}.`], EXIT.failed, /not the same/],
     ['one that is too short, once', ['short'], EXIT.failed, /at least 12/],
     ['nothing', [null], EXIT.failed, /No passphrase was given/],
   ]
@@ -525,7 +540,7 @@ describe('what keeps a backup from being made', () => {
       assert.equal(existsSync(join(place, 'backup')), exit === EXIT.ok)
     })
 
-  it('a file of that name, which is not touched', async (t) => {
+  it('an existing file of that name, which stays unchanged', async (t) => {
     const path = join(freshFolder(t), 'backup')
     writeFileSync(path, 'older')
     const { code, err } = await run(['backup', path, '--passphrase-file', passphraseFile(t)])
@@ -534,7 +549,7 @@ describe('what keeps a backup from being made', () => {
     assert.equal(readFileSync(path, 'utf8'), 'older')
   })
 
-  it('a secret that the keychain cannot give: half a backup is none', async (t) => {
+  it('a secret that the keychain cannot return: no incomplete backup is written', async (t) => {
     const broken = freshFolder(t)
     const place = freshFolder(t)
     const own = terminal(broken)
@@ -549,7 +564,7 @@ describe('what keeps a backup from being made', () => {
     assert.deepEqual(readdirSync(place), [])
   })
 
-  it('a full disk, on which the daemon goes on', { skip: noSmallDisk }, async (t) => {
+  it('a full disk, on which the daemon continues', { skip: noSmallDisk }, async (t) => {
     const disk = smallDisk(t, 16 << 20)
     const place = freshFolder(t)
     const daemon = await daemonHere(disk.stateDir)

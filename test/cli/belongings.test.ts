@@ -29,7 +29,7 @@ const wellDone = (run: Terminal) => {
   return { good, json }
 }
 
-test('an account of one’s own daemon gets an address, and by it a second device with its own session', async (t) => {
+test('an embedded account gets an address, and by it a second device with its own session', async (t) => {
   const stateDir = freshFolder(t)
   const mailDir = join(stateDir, 'mail')
   const daemon = await daemonHere(stateDir)
@@ -115,7 +115,7 @@ test('an account of one’s own daemon gets an address, and by it a second devic
   assert.equal((await json('whoami')).active_organisation, undefined)
 })
 
-test('profile and preferences, shown and changed', async (t) => {
+test('profile and preferences are shown and changed', async (t) => {
   const { good, json } = wellDone(terminal(freshFolder(t)))
   const { display_name: name } = await json('profile')
   const set = await good([
@@ -162,7 +162,7 @@ test('profile and preferences, shown and changed', async (t) => {
   assert.deepEqual([off.public_code, off.locale], [false, 'de-CH'])
 })
 
-describe('what is refused', () => {
+describe('invalid commands', () => {
   const wrong: [name: string, ...args: string[]][] = [
     ['profile set'],
     ['profile set', '--handle', 'ada', '--no-handle'],
@@ -174,7 +174,7 @@ describe('what is refused', () => {
     ['org use', 'Acme', '--none'],
   ]
   for (const [name, ...args] of wrong)
-    it(`${name} ${args.join(' ')}: asks nobody`, async () => {
+    it(`${name} ${args.join(' ')}: sends no request`, async () => {
       const command = await COMMANDS[name]!.load()
       const options: Record<string, string | boolean> = {}
       const words: string[] = []
@@ -193,7 +193,7 @@ describe('what is refused', () => {
     })
 
   for (const id of ['', 'ses_', `dev_${'0'.repeat(26)}`, '../x'])
-    it(`session end ${id}: no such session`, async () => {
+    it(`session end ${id}: reports that there is no such session`, async () => {
       const { code, err } = await call({} as Api, ['session end', id])
       assert.equal(code, EXIT.failed)
       assert.match(err, /There is no session with this id/)
@@ -210,7 +210,7 @@ describe('what is refused', () => {
     ],
   ]
   for (const [names, says] of cases)
-    it(`org use Acme, of ${names.length}`, async () => {
+    it(`org use Acme, with ${names.length} of that name`, async () => {
       const organisations = names.map(organisation)
       const context = {
         read: async () => ({ organisations }) as never,
@@ -221,7 +221,7 @@ describe('what is refused', () => {
       assert.match(err, says)
     })
 
-  it('what the server refuses is said as it says it', async () => {
+  it('an error of the server is printed unchanged', async () => {
     const emails = {
       list: async () => assert.fail('listed'),
       create: async () => {

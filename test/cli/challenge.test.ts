@@ -17,7 +17,7 @@ const typing = (...lines: ((word: string) => string | Promise<string>)[]): AtTer
 }
 
 describe('verify --challenge and code --challenge', () => {
-  it('of two people: the same purpose verifies, once, and another one does not', async (t) => {
+  it('with two people: the same purpose verifies once, and another one does not', async (t) => {
     const town = await newTown(t)
     const [ada, bob] = [await town.person('ada'), await town.person('bob')]
     const bank = (await ada.json('connection', 'create', '--name', 'Bank')).id as string
@@ -76,7 +76,7 @@ describe('verify --challenge and code --challenge', () => {
     assert.match(sixth.err, /Too many challenges: 5 in 15 minutes is the most/)
   })
 
-  it('in a group: the speaker names the listener, and words for another one fail', async (t) => {
+  it('in a group: the speaker names the listener, and words for another listener fail', async (t) => {
     const town = await newTown(t)
     const [ada, bob, cy] = [
       await town.person('ada'),
@@ -102,7 +102,7 @@ describe('verify --challenge and code --challenge', () => {
     }
   })
 
-  it('is refused where it does not fit', async (t) => {
+  it('rejects options that do not fit', async (t) => {
     const town = await newTown(t)
     const ada = await town.person('ada')
     const guest = (await ada.json('guest', 'create', '--label', 'Mum')).id as string

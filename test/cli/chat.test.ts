@@ -38,7 +38,7 @@ function answering(...pieces: readonly (string | Uint8Array | Error)[]) {
 }
 
 describe('ask', () => {
-  it('prints the text of the answer alone', async () => {
+  it('prints only the text of the answer', async () => {
     const { api, asked } = answering(delta('Hel'), delta('lo\n\ttab'), ': x\n\n', LAST)
     const said = await call(api, ['ask', 'What?'])
     assert.deepEqual(said, {
@@ -49,14 +49,14 @@ describe('ask', () => {
     assert.deepEqual(asked, [{ message: 'What?' }])
   })
 
-  it('goes on with a conversation', async () => {
+  it('continues a conversation', async () => {
     const { api, asked } = answering(delta('Yes.\n'))
     const { out } = await call(api, ['ask', 'And?', '--conversation', CONVERSATION])
     assert.equal(out, 'Yes.\n')
     assert.deepEqual(asked, [{ message: 'And?', conversation_id: CONVERSATION }])
   })
 
-  it('--json gives the whole, with its ids', async () => {
+  it('--json prints the whole answer, with its ids', async () => {
     const { api } = answering(delta('Hel'), delta('lo'), LAST)
     const { out, err } = await call(api, ['ask', 'What?', '--json'])
     assert.deepEqual(JSON.parse(out), {
@@ -67,21 +67,21 @@ describe('ask', () => {
     assert.equal(err, '')
   })
 
-  it('an answer cannot command the terminal', async () => {
+  it('removes terminal controls from an answer', async () => {
     const { api } = answering(delta('\u001b[2J\u202eno\r\u0007'))
     assert.equal((await call(api, ['ask', '?'])).out, '�[2J�no��\n')
   })
 
-  it('lines may end as on Windows, also where a piece ends in the middle', async () => {
+  it('accepts lines that end with CRLF, also split between pieces', async () => {
     const { api } = answering(delta('One.\r'), delta('\nTwo.\r\n'), LAST)
     assert.equal((await call(api, ['ask', '?'])).out, 'One.\nTwo.\n')
   })
 
   for (const [what, last] of [
-    ['is said to', errorEvent(new AppError('backend_error', 'The assistant \u001bbroke off.'))],
-    ['of a daemon that is gone', new Error('aborted')],
+    ['is reported to', errorEvent(new AppError('backend_error', 'The assistant \u001bbroke off.'))],
+    ['a stopped daemon makes', new Error('aborted')],
   ] as const)
-    it(`an answer that ${what} break off: what came, why, and that it failed`, async () => {
+    it(`an answer that ${what} break off: prints the received part and the reason, and fails`, async () => {
       const pieces = [delta('Half an'), 'data: {"cho', last]
       const said = await call(answering(...pieces).api, ['ask', '?'])
       assert.deepEqual([said.code, said.out], [EXIT.failed, 'Half an\n'])
@@ -101,7 +101,7 @@ describe('feedback', () => {
     return { api: { feedback: { send } } as unknown as Partial<Api>, taken }
   }
 
-  it('is sent as it is written', async () => {
+  it('is sent unchanged', async () => {
     const { api, taken } = taking()
     const said = await call(api, ['feedback', 'It works.'])
     assert.deepEqual(said, { code: EXIT.ok, out: '', err: 'Sent. Thank you.\n' })
@@ -114,10 +114,10 @@ describe('feedback', () => {
 
   for (const [what, words, input] of [
     ['nothing', ['feedback', ' '], ''],
-    ['nothing in the pipe', ['feedback', '-'], '\n'],
-    ['another kind', ['feedback', 'x', '--category', 'rant'], ''],
+    ['an empty pipe', ['feedback', '-'], '\n'],
+    ['an unknown category', ['feedback', 'x', '--category', 'rant'], ''],
   ] as const)
-    it(`${what} is a mistake in the call`, async () => {
+    it(`${what} is wrong usage`, async () => {
       const { api, taken } = taking()
       const { err, out } = await call(api, words as never, { input })
       assert.match(err, /The feedback is empty|problem, idea, question, praise, other/)
@@ -125,7 +125,7 @@ describe('feedback', () => {
     })
 })
 
-test('with a daemon the answer is printed as it comes', async (t) => {
+test('with a daemon the answer is printed as it arrives', async (t) => {
   const endpoint = await startEndpoint()
   t.after(() => endpoint.close())
   const stateDir = freshFolder(t)
@@ -171,7 +171,7 @@ test('with a daemon the answer is printed as it comes', async (t) => {
   assert.match((await on(['ask', '?', '--conversation', CONVERSATION])).err, /no such conversation/)
 })
 
-test('without a daemon, and without an assistant, the handbook answers; feedback is mailed', async (t) => {
+test('without a daemon and an assistant the handbook answers, and feedback is mailed', async (t) => {
   const stateDir = freshFolder(t)
   const on = terminal(stateDir)
   const { code, out, err } = await on(['ask', 'How do I check a stamp offline?'])

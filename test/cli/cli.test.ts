@@ -50,7 +50,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       assert.deepEqual([authenticated, version, name], [true, VERSION, 'embedded'])
     })
 
-    it('sync: what it did, and status knows of it', async () => {
+    it('sync prints its result, and status shows it', async () => {
       const { code, out, err } = await cli(['sync'])
       assert.equal(code, EXIT.ok, err)
       assert.match(
@@ -60,7 +60,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       assert.notEqual((await json('status')).last_sync_at, null)
     })
 
-    it('the embedded account: whoami, and nothing to sign in to or out of', async () => {
+    it('the embedded account: whoami works, and signing in and out do not apply', async () => {
       const { sign_in, user, device } = await json('whoami')
       assert.deepEqual([sign_in.state, sign_in.account_id], ['signed_in', user.id])
       assert.equal(device.current, true)
@@ -107,7 +107,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       assert.deepEqual(await json('token', 'revoke', third), { id: third, state: 'revoked' })
     })
 
-    it('verify knows nobody yet: inconclusive', async () => {
+    it('verify with nothing cached: inconclusive', async () => {
       const { code, out } = await cli(['verify', ...WRONG.split(' ')])
       assert.equal(code, EXIT.inconclusive)
       assert.match(out, /^Inconclusive.*nothing_cached/)
@@ -228,7 +228,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       ]),
     ]
     for (const [args, kind, list] of unknown)
-      it(`${args.join(' ')}: there is no such ${kind}`, async () => {
+      it(`${args.join(' ')}: reports that there is no such ${kind}`, async () => {
         assert.deepEqual(await cli(args), {
           code: EXIT.failed,
           out: '',
@@ -236,7 +236,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
         })
       })
 
-    it('several commands at once', async () => {
+    it('several commands run at once', async () => {
       const commands = ['token list', 'guest list', 'status', 'token list', 'connection list']
       const ended = await Promise.all(commands.map((words) => cli(words.split(' '))))
       for (const { code, err } of ended) assert.equal(code, EXIT.ok, err)
@@ -304,7 +304,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       })
     })
 
-    it('a read token of one’s own choice may not write', async () => {
+    it('a read token in the environment cannot write', async () => {
       const read = (await cli(['token', 'create', '--name', 'r', '--scope', 'read'])).out.trim()
       const file = join(dir.path, 'token')
       writeFileSync(file, `${read}\n`, { mode: 0o600 })
@@ -328,14 +328,14 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       assert.deepEqual([none.code, none.out], [EXIT.configuration, ''])
     })
 
-    it('a name that a terminal would obey cannot be given, and the remedy is named', async () => {
+    it('a name with terminal controls is rejected, with the remedy', async () => {
       const { code, err } = await cli(['guest', 'create', '--label', '\u001b[2J'])
       assert.equal(code, EXIT.failed)
       assert.match(err, /control and direction-changing characters are refused/)
     })
 
     it(
-      'a revoked token is refused at the very next request',
+      'a revoked token is rejected at the next request',
       { skip: mode === 'no daemon runs' },
       async () => {
         const { address } = daemon as { address: string }
@@ -347,35 +347,39 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       },
     )
 
-    it('no secret is in the log at debug', { skip: mode === 'no daemon runs' }, async () => {
-      const { address, log } = daemon as { address: string; log: () => string }
-      const { token } = await json('token', 'create', '--name', 'canary', '--scope', 'full')
-      const { url, id: guest } = await json('guest', 'create', '--label', 'canary')
-      const { words } = await json('code', guest)
-      await ask(address, token, `POST /api/v1/verify`, { words })
-      await ask(address, token, `GET /api/v1/connections?${token}=${words.replaceAll(' ', '+')}`)
-      await ask(address, `${token}x`, `GET /api/v1/status`)
-      await ask(address, token, 'GET /api/v1/guest-codes/x/qr')
-      const text = log()
-      assert.match(text, /"event":"request"/)
-      assert.match(text, /"event":"request refused"/)
-      const secret = JSON.parse(readFileSync(join(dir.path, 'runtime.json'), 'utf8')) as Json
-      const k = linkOf(url).k
-      for (const canary of [
-        token,
-        'csd_',
-        // Not word by word: the log may use one of the words in an ordinary text.
-        words,
-        words.replaceAll(' ', '+'),
-        k.toString('base64url'),
-        k.toString('hex'),
-        secret.nonce,
-        readFileSync(join(dir.path, 'secret'), 'utf8').trim(),
-      ])
-        assert(!text.includes(canary), canary)
-    })
+    it(
+      'the log at level debug contains no secret',
+      { skip: mode === 'no daemon runs' },
+      async () => {
+        const { address, log } = daemon as { address: string; log: () => string }
+        const { token } = await json('token', 'create', '--name', 'canary', '--scope', 'full')
+        const { url, id: guest } = await json('guest', 'create', '--label', 'canary')
+        const { words } = await json('code', guest)
+        await ask(address, token, `POST /api/v1/verify`, { words })
+        await ask(address, token, `GET /api/v1/connections?${token}=${words.replaceAll(' ', '+')}`)
+        await ask(address, `${token}x`, `GET /api/v1/status`)
+        await ask(address, token, 'GET /api/v1/guest-codes/x/qr')
+        const text = log()
+        assert.match(text, /"event":"request"/)
+        assert.match(text, /"event":"request refused"/)
+        const secret = JSON.parse(readFileSync(join(dir.path, 'runtime.json'), 'utf8')) as Json
+        const k = linkOf(url).k
+        for (const canary of [
+          token,
+          'csd_',
+          // Not word by word: the log may use one of the words in an ordinary text.
+          words,
+          words.replaceAll(' ', '+'),
+          k.toString('base64url'),
+          k.toString('hex'),
+          secret.nonce,
+          readFileSync(join(dir.path, 'secret'), 'utf8').trim(),
+        ])
+          assert(!text.includes(canary), canary)
+      },
+    )
 
-    it('the files are for nobody else', () => {
+    it('only the owner can read the files', () => {
       for (const name of ['state.db', 'account.db', 'secret', 'keychain.key', 'keychain.json'])
         assert.equal(statSync(join(dir.path, name)).mode & 0o077, 0, name)
     })
@@ -414,7 +418,7 @@ describe('help and usage', () => {
   })
 
   for (const name of Object.keys(COMMANDS))
-    it(`${name} --help`, async () => {
+    it(`${name} --help prints its usage`, async () => {
       for (const flag of ['--help', '-h']) {
         const { code, out, err } = await cli([...name.split(' '), flag])
         assert.deepEqual([code, err], [EXIT.ok, ''])
@@ -526,26 +530,26 @@ describe('help and usage', () => {
     ],
   ]
   for (const [args, says] of mistakes)
-    it(`${args.join(' ').replaceAll(dir.path, '…').replace(ROOT, '').slice(0, 120)} is a mistake: 2`, async () => {
+    it(`${args.join(' ').replaceAll(dir.path, '…').replace(ROOT, '').slice(0, 120)} is wrong usage: exit code 2`, async () => {
       const { code, out, err } = await cli(args)
       assert.deepEqual([code, out], [EXIT.usage, ''], err)
       assert.match(err, /^countersignd: .*\n$/)
       assert.match(err, says)
     })
 
-  it('nothing at all: the overview, and 2', async () => {
+  it('without arguments: prints the overview, exit code 2', async () => {
     const { code, out } = await cli([])
     assert.equal(code, EXIT.usage)
     assert.match(out, /^countersignd /)
   })
 
-  it('none of these made a state folder', () => {
+  it('none of these commands created a state folder', () => {
     assert(!existsSync(join(dir.path, 'never-made')))
   })
 })
 
 describe('in a shell', () => {
-  it('TOKEN=$(…) is the token alone, and words come through a pipe', async () => {
+  it('TOKEN=$(…) gets the token alone, and words can come from a pipe', async () => {
     const dir = folder()
     const script = `
       cli() { "$0" '${join(ROOT, 'src/main.ts')}' "$@"; }

@@ -70,13 +70,13 @@ const isThere = async (shell: string) =>
   (await exec('sh', ['-c', `command -v ${shell}`])).code === 0
 
 for (const [name, shell] of Object.entries(shells))
-  describe(`completion in ${name}`, () => {
+  describe(`the completion script of ${name}`, () => {
     let skip = ''
     before(async () => {
       if (!(await isThere(name))) skip = `${name} is not installed`
     })
 
-    it('offers what belongs there', async (t) => {
+    it('offers the words of each place', async (t) => {
       if (skip !== '') return t.skip(skip)
       const dir = folder(t)
       const offered = await shell(
@@ -98,7 +98,7 @@ for (const [name, shell] of Object.entries(shells))
       }
     })
 
-    it('is read without a word, twice, and does nothing', async (t) => {
+    it('can be loaded twice without side effects', async (t) => {
       if (skip !== '') return t.skip(skip)
       const script = join(freshFolder(t), 'script')
       writeFileSync(script, await scriptFor(name))
@@ -112,11 +112,11 @@ for (const [name, shell] of Object.entries(shells))
     })
   })
 
-describe('the completion of PowerShell', () => {
+describe('the completion script of PowerShell', () => {
   /** The script without its single-quoted texts, in which '' is a quote. */
   const bare = (script: string) => script.replaceAll(/'(?:[^']|'')*'/g, '""')
 
-  it('is whole: brackets and quotes close', async () => {
+  it('has balanced brackets and quotes', async () => {
     const script = (await scriptFor('powershell')).replaceAll(/^# .*$/gm, '')
     const open: string[] = []
     const pairs: Record<string, string> = { ')': '(', '}': '{', ']': '[' }
@@ -128,7 +128,7 @@ describe('the completion of PowerShell', () => {
     assert.deepEqual(open, [])
   })
 
-  it('knows each place once', async () => {
+  it('has each place once', async () => {
     const script = await scriptFor('powershell')
     const [, args = ''] = /\$next = @\{\n(.*?)\n {4}\}/s.exec(script) ?? []
     const keys = args.split('\n').map((line) => /^ +'([^']*)' = @\(/.exec(line)?.[1]?.toLowerCase())
@@ -137,7 +137,7 @@ describe('the completion of PowerShell', () => {
   })
 })
 
-describe('what a usage line tells', () => {
+describe('parsing a usage line', () => {
   const command = (usage: string, options: Command['options'] = {}, help = ''): Command => ({
     usage,
     help,
@@ -168,7 +168,7 @@ describe('what a usage line tells', () => {
       assert.deepEqual([found.words, found.file], [[], false])
     })
 
-  it('arguments: words as they are, files by their name', () => {
+  it('reads arguments: literal words, and files by their name', () => {
     const of = (usage: string) => {
       const { words, file } = usageOf(command(usage))
       return [words, file]
@@ -180,13 +180,13 @@ describe('what a usage line tells', () => {
   })
 })
 
-describe('the places', () => {
+describe('the places of completion', () => {
   let places: CompletionPoint[]
   before(async () => {
     places = await placesOf(COMMANDS)
   })
 
-  it('every command has one, and is reached word by word', () => {
+  it('cover every command, and are reached word by word', () => {
     for (const name of Object.keys(COMMANDS)) {
       let path = ''
       for (const word of name.split(' ')) {
@@ -200,7 +200,7 @@ describe('the places', () => {
     }
   })
 
-  it('what is offered needs no quotes in any shell', () => {
+  it('offer only words that need no quotes in any shell', () => {
     for (const { next, options, words } of places) {
       const values = options.flatMap(({ value }) => (value instanceof Array ? value : []))
       const names = options.map(({ name }) => name)
@@ -210,7 +210,7 @@ describe('the places', () => {
   })
 })
 
-it('completion wants a shell that it knows', async () => {
+it('completion needs a known shell', async () => {
   for (const args of [['completion'], ['completion', 'tcsh'], ['completion', 'toString']]) {
     const { code, out } = await terminal('/')(args)
     assert.deepEqual([code, out], [EXIT.usage, ''])

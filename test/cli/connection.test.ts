@@ -26,7 +26,7 @@ const says = async (one: Person, id: string): Promise<string> => (await one.json
 const hears = async (one: Person, input: string): Promise<number> =>
   (await one.on(['verify'], { input })).code
 
-test('two people: shown, renamed, verified both ways; the one who is removed is verified no more', async (t) => {
+test('two people: shown, renamed, verified in both directions; a removed member no longer verifies', async (t) => {
   const {
     ada,
     id,
@@ -57,7 +57,7 @@ test('two people: shown, renamed, verified both ways; the one who is removed is 
   assert.match(await bob.refused('code', id), /There is no connection with this id/)
 })
 
-test('owners and members: who may what, and the last owner', async (t) => {
+test('permissions of owners and members, and of the last owner', async (t) => {
   const {
     ada,
     id,
@@ -100,7 +100,7 @@ test('owners and members: who may what, and the last owner', async (t) => {
   assert.equal(await hears(bob, await says(carol, id)), EXIT.ok)
 })
 
-test('leave and delete ask at a terminal, want --yes without one, and do what they say', async (t) => {
+test('leave and delete ask at a terminal, and need --yes without one', async (t) => {
   const {
     ada,
     id,
@@ -122,7 +122,7 @@ test('leave and delete ask at a terminal, want --yes without one, and do what th
   assert.match(await ada.refused('connection', 'show', id), /There is no connection with this id/)
 })
 
-test('connection list: only those with a tag, the favourites, or in a state', async (t) => {
+test('connection list filters by tag, favourite and state', async (t) => {
   const { ada, id } = await connected(t, 'bob')
   const { id: alone } = await ada.json('connection', 'create', '--name', 'Club')
   const { id: tag } = await ada.json('tag', 'create', '--name', 'Work')
@@ -142,7 +142,7 @@ test('connection list: only those with a tag, the favourites, or in a state', as
   assert.match(await ada.refused('connection', 'list', '--tag', 'Work'), /There is no tag/)
 })
 
-test('the only owner deletes a connection for everybody, who delete what is left of it', async (t) => {
+test('the only owner deletes a connection for all members, who can then delete it too', async (t) => {
   const {
     ada,
     id,
@@ -161,7 +161,7 @@ test('the only owner deletes a connection for everybody, who delete what is left
   assert.deepEqual((await bob.json('connection', 'list')).items, [])
 })
 
-describe('names of others', () => {
+describe('names of others in the output', () => {
   const EVIL = 'Bob\u001b[2J\u202e'
   const id = `con_${'0'.repeat(26)}`
   const members = [
@@ -251,13 +251,13 @@ describe('names of others', () => {
     ['invite withdraw', invitation.id],
     ['rotate', id],
   ]
-  it('connection show says who has the secret without what a terminal obeys', async () => {
+  it('connection show prints the state of the secret without terminal controls', async () => {
     const shown = await call(api, ['connection show', id])
     assert.match(shown.out, /^words {5}Waiting for a device of "Bob\ufffd\[2J\ufffd"\.$/m)
   })
 
   for (const words of calls)
-    it(`${words[0]} shows them without what a terminal obeys`, async () => {
+    it(`${words[0]} prints them without terminal controls`, async () => {
       const { code, out, err } = await call(api, words)
       assert.equal(code, EXIT.ok, err)
       assert.match(out + err, /Bob�\[2J�/)

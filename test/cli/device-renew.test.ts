@@ -10,7 +10,7 @@ import { newTown, takenIn } from './town.ts'
 
 const WEEK_MS = 7 * 24 * 3_600_000
 
-test('device renew: prints until when the old key is kept; connections keep working', async (t) => {
+test('device renew prints the end of the old key, and connections keep working', async (t) => {
   const town = await newTown(t)
   const [ada, bob] = [await town.person('ada'), await town.person('bob')]
   const { id } = await ada.json('connection', 'create', '--name', 'Bank')

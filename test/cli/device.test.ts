@@ -26,7 +26,7 @@ async function waiting(t: TestContext, ...names: string[]) {
 }
 
 describe('device approve', () => {
-  it('on the waiting device itself: said where to run it', async (t) => {
+  it('on the waiting device: the error names the place to run it', async (t) => {
     const {
       server,
       others: [fresh],
@@ -36,7 +36,7 @@ describe('device approve', () => {
     assert.match(err, /This device awaits approval itself.*on one that is signed in/)
   })
 
-  it('another device changed the key log meanwhile: both are approved', async (t) => {
+  it('after another device changed the key log: both are approved', async (t) => {
     const { server, old, others } = await waiting(t, 'laptop 2', 'phone')
     const [fresh, phone] = others as [Laptop, Laptop]
     const early = await added(old, fresh.flow)
@@ -46,7 +46,7 @@ describe('device approve', () => {
     assert.equal(listed.out.match(/ active /g)?.length, 3)
   })
 
-  it('the sixth attempt in a day: said how long to wait', async (t) => {
+  it('the sixth attempt in a day: the error names the time to wait', async (t) => {
     const { server, old, others } = await waiting(t, 'laptop 2')
     for (let made = 0; made < 5; made++) await shownBy(old, others[0].flow)
     for (const [api, args] of [

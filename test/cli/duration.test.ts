@@ -22,7 +22,7 @@ for (const [text, length, shown] of accepted)
 
 const refused = ['', 's', '-1s', '1.5h', '1 h', '1y', '1S', '1m30s', '1e3', '١٥m', '123456789012']
 for (const text of [...refused, '1000000000', '123456789012d'])
-  test(`"${text}" is no duration`, () => {
+  test(`"${text}" is not a duration`, () => {
     assert.throws(() => parseSeconds('expires-in', text), {
       name: UsageError.name,
       message: `--expires-in takes a duration such as 90s, 15m, 12h, 30d or 2w, not "${text}".`,

@@ -85,7 +85,7 @@ const building = (progress: number): Partial<Export> => ({
 })
 
 describe('export', () => {
-  it('waits, downloads, and says where it is', async (t) => {
+  it('waits, downloads, and prints the path', async (t) => {
     const folder = freshFolder(t)
     const output = join(folder, 'mine.zip')
     const { api, asked } = apiOf(await fileServer(t, whole), [building(0), building(40), {}])
@@ -99,7 +99,7 @@ describe('export', () => {
     assert.deepEqual(readdirSync(folder), ['mine.zip'])
   })
 
-  it('as JSON, in one answer', async (t) => {
+  it('prints one JSON answer', async (t) => {
     const output = join(freshFolder(t), 'mine.zip')
     const { api } = apiOf(await fileServer(t, whole))
     const said = await call(api, ['export', 'create', '--output', output, '--json'])
@@ -107,7 +107,7 @@ describe('export', () => {
     assert.equal(said.err, '')
   })
 
-  it('where one is being built already, that one serves', async (t) => {
+  it('uses an export that is already being built', async (t) => {
     const output = join(freshFolder(t), 'mine.zip')
     const { api } = apiOf(await fileServer(t, whole), [building(10), building(50), {}])
     api.exports.create = async () => Promise.reject(new AppError('conflict', 'One is built.'))
@@ -116,7 +116,7 @@ describe('export', () => {
     assert.deepEqual(readFileSync(output), BYTES)
   })
 
-  it('where no more are kept, that is said', async (t) => {
+  it('reports that no more exports can be kept', async (t) => {
     const { api } = apiOf('http://127.0.0.1:1', [{ state: 'failed' }])
     api.exports.create = async () => Promise.reject(new AppError('conflict', '20 are kept.'))
     const said = await call(api, ['export', '--output', join(freshFolder(t), 'mine.zip')])
@@ -136,19 +136,19 @@ describe('export', () => {
       assert.deepEqual(readdirSync(folder), [])
     })
 
-  it('another word is no command', async () => {
+  it('an unknown subcommand', async () => {
     const said = await call({}, ['export', 'lsit'])
     assert.match(said.err, /wants one of: list, download, delete/)
   })
 
-  describe('a name that is taken', () => {
+  describe('an existing output file', () => {
     const taken = {
       'by a file': (path: string) => writeFileSync(path, 'precious'),
       'by a folder': (path: string) => mkdirSync(path),
-      'by a link that leads nowhere': (path: string) => symlinkSync('/nowhere', path),
+      'by a dangling link': (path: string) => symlinkSync('/nowhere', path),
     }
     for (const [how, take] of Object.entries(taken))
-      it(`${how}: refused before anything is asked`, async (t) => {
+      it(`${how}: rejected before any request`, async (t) => {
         const folder = freshFolder(t)
         const output = join(folder, 'mine.zip')
         take(output)
@@ -163,7 +163,7 @@ describe('export', () => {
         if (how === 'by a file') assert.equal(readFileSync(output, 'utf8'), 'precious')
       })
 
-    it('while it is downloaded: that file stays', async (t) => {
+    it('created during the download: the file stays', async (t) => {
       const folder = freshFolder(t)
       const output = join(folder, 'mine.zip')
       const origin = await fileServer(t, (req, res) => {
@@ -176,14 +176,14 @@ describe('export', () => {
       assert.deepEqual(readdirSync(folder), ['mine.zip'])
     })
 
-    it('a folder that is not there is said', async (t) => {
+    it('in a missing folder: rejected', async (t) => {
       const { api } = apiOf('http://127.0.0.1:1')
       const said = await call(api, ['export', '--output', join(freshFolder(t), 'no', 'mine.zip')])
       assert.match(said.err, /There is no folder/)
     })
   })
 
-  describe('a download that goes wrong leaves no file, and says how to go on', () => {
+  describe('a failed download leaves no file, and the error names the next step', () => {
     const zip = { 'Content-Type': 'application/zip' }
     const answers: Record<string, [RequestListener, RegExp]> = {
       'too short': [(_, res) => void res.writeHead(200, zip).end('the bytes'), /not as long/],
@@ -202,12 +202,15 @@ describe('export', () => {
         (_, res) => void res.writeHead(200, { 'Content-Type': 'text/html' }).end('<html>'),
         /something else/,
       ],
-      'a link that ended': [(_, res) => void res.writeHead(404).end(), /not good any more/],
+      'with an ended link': [(_, res) => void res.writeHead(404).end(), /not good any more/],
       'a redirect': [
         (_, res) => void res.writeHead(302, { Location: 'http://127.0.0.1:1/' }).end(),
         /failed with 302/,
       ],
-      'a server in trouble': [(_, res) => void res.writeHead(500).end('<b>'), /failed with 500/],
+      'with an error of the server': [
+        (_, res) => void res.writeHead(500).end('<b>'),
+        /failed with 500/,
+      ],
     }
     for (const [what, [respond, expected]] of Object.entries(answers))
       it(what, async (t) => {
@@ -222,7 +225,7 @@ describe('export', () => {
 
     for (const [what, url, expected] of [
       ['elsewhere', 'http://127.0.0.1:1/latest/meta-data', /something else/],
-      ['no URL', 'nonsense', /something else/],
+      ['an invalid URL', 'nonsense', /something else/],
       ['another machine by http', `http://203.0.113.1/exports/${ID}`, /must be reached by https/],
       ['another scheme', `ftp://127.0.0.1/exports/${ID}`, /must be reached by https|origin alone/],
     ] as const)
@@ -237,7 +240,7 @@ describe('export', () => {
 })
 
 describe('export list, download, delete', () => {
-  it('list shows what is there', async () => {
+  it('list shows the exports', async () => {
     const states = [{}, building(40), { state: 'failed', size_bytes: null }] as Partial<Export>[]
     const items = states.map(exportOf)
     const { api } = apiOf('')
@@ -249,7 +252,7 @@ describe('export list, download, delete', () => {
     assert.deepEqual(JSON.parse((await call(api, ['export list', '--json'])).out), { items })
   })
 
-  it('download fetches one that is ready; of others it says what the daemon says', async (t) => {
+  it('download fetches a ready one; for others it prints the daemon’s error', async (t) => {
     const output = join(freshFolder(t), 'mine.zip')
     const { api } = apiOf(await fileServer(t, whole))
     const said = await call(api, ['export download', ID, '--output', output])
@@ -262,14 +265,14 @@ describe('export list, download, delete', () => {
     assert.match((await call(api, ['export download', ID])).err, /Ask again in a while/)
   })
 
-  it('delete says how many', async () => {
+  it('delete prints the number of exports', async () => {
     const { api } = apiOf('')
     assert.equal((await call(api, ['export delete'])).err, 'Deleted 2 exports.\n')
     assert.equal((await call(api, ['export delete', '--json'])).out, '{"deleted":2}')
   })
 })
 
-describe('the bar', () => {
+describe('the progress bar', () => {
   const drawn = (env: NodeJS.ProcessEnv, isTTY: boolean, quiet = false) => {
     const { io, said } = streams()
     const { stderr } = harmlessIo({ ...io, stderr: { ...io.stderr, isTTY }, env })
@@ -287,16 +290,16 @@ describe('the bar', () => {
     assert.equal(lines.filter((line) => line.includes(' 50 %')).length, 1)
   })
 
-  it('has colours unless NO_COLOR forbids', () => {
+  it('has colours unless NO_COLOR is set', () => {
     assert.ok(drawn({}, true).includes('\u001b[32m#'))
     assert.ok(drawn({ NO_COLOR: '' }, true).includes('\u001b[32m#'))
     assert.ok(!drawn({ NO_COLOR: '1' }, true).includes('\u001b'))
   })
 
   for (const [what, env, isTTY, quiet] of [
-    ['through a pipe', {}, false, false],
-    ['at a terminal that cannot', { TERM: 'dumb' }, true, false],
-    ['where a script wants JSON', {}, true, true],
+    ['in a pipe', {}, false, false],
+    ['at a dumb terminal', { TERM: 'dumb' }, true, false],
+    ['with --json', {}, true, true],
   ] as const)
     it(`is not drawn ${what}`, () => assert.equal(drawn(env, isTTY, quiet), ''))
 })
@@ -315,7 +318,7 @@ describe('with a daemon and the account server in it', () => {
     assert.equal((await terminal(stateDir)(['export', 'delete'])).err, 'Deleted 1 export.\n')
   })
 
-  it('without a daemon it is built, and said how to fetch it', async (t) => {
+  it('without a daemon the export is built, and the message explains how to download it', async (t) => {
     const stateDir = freshFolder(t)
     const output = join(freshFolder(t), 'mine.zip')
     const env = { SVC_ACCOUNT_PORT: '1' }

@@ -43,7 +43,7 @@ async function two(t: Parameters<typeof newTown>[0]) {
   return [await person('ada'), await person('bob')] as const
 }
 
-test('made at one terminal, typed at the other, confirmed at both', async (t) => {
+test('four words are made at one terminal, typed at the other, and confirm both', async (t) => {
   const [ada, bob] = await two(t)
   const create = ['connection', 'create', '--name', 'Bank', '--invite', bob.email, '--words']
   const pattern = /^((?:[a-z]+ ){3}[a-z]+) {2}for bob@example\.org$/m
@@ -70,7 +70,7 @@ test('made at one terminal, typed at the other, confirmed at both', async (t) =>
   }
 })
 
-test('words are for people who are invited, and never an argument', async (t) => {
+test('four words need an invitation, and cannot be an argument', async (t) => {
   const [ada] = await two(t)
   const nobody = await ada.on(['connection', 'create', '--name', 'Bank', '--words'])
   assert.equal(nobody.code, EXIT.usage)
@@ -83,7 +83,7 @@ test('words are for people who are invited, and never an argument', async (t) =>
   assert.match(silent.err, /Nothing was approved: the four words/)
 })
 
-test('four words are refused by verify, by their number', async (t) => {
+test('verify rejects four words because of their number', async (t) => {
   const [ada] = await two(t)
   const { code, err } = await ada.on(['verify', 'acid', 'acid', 'acid', 'acid'])
   assert.equal(code, EXIT.failed)

@@ -23,7 +23,7 @@ const bytesOf = (dir: string) => DATABASES.map((name) => readFileSync(join(dir, 
 
 describe('a state folder of protocol 1', () => {
   for (const command of ['serve', 'status', 'connection list', 'sync'])
-    it(`${command}: refused by name, with its own exit code, and left as it is`, async (t) => {
+    it(`${command}: rejected as protocol 1, with its own exit code, and the folder stays unchanged`, async (t) => {
       const dir = firstState(t)
       const { code, stderr } = await countersignd(command.split(' '), dir)
       assert.equal(code, EXIT.stateOlder, stderr)

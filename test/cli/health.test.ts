@@ -14,7 +14,7 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 import { daemonHere, terminal } from './terminal.ts'
 
 describe('health', () => {
-  it('is 0 for a daemon that proves itself, and 9 after it', async (t) => {
+  it('is 0 for a daemon that proves itself, and 9 after it stopped', async (t) => {
     const dir = freshFolder(t)
     const daemon = await daemonHere(dir)
     const said = await terminal(dir)(['health'])
@@ -34,7 +34,7 @@ describe('health', () => {
     )
   })
 
-  it('says so in JSON, too, where nobody answers', async (t) => {
+  it('reports in JSON, too, that no daemon answers', async (t) => {
     const { code, out, err } = await terminal(freshFolder(t))(['health', '--json'])
     assert.deepEqual(
       [code, JSON.parse(out), err],
@@ -42,7 +42,7 @@ describe('health', () => {
     )
   })
 
-  it('is 9 for whoever else has the port', async (t) => {
+  it('is 9 if another program has the port', async (t) => {
     const dir = freshFolder(t)
     const asked: (string | undefined)[] = []
     const squatter = createServer((req, res) => {
@@ -59,7 +59,7 @@ describe('health', () => {
     assert.deepEqual(asked, [undefined])
   })
 
-  it('waits for a daemon that is only starting', async (t) => {
+  it('waits for a daemon that is starting', async (t) => {
     const dir = freshFolder(t)
     const waiting = terminal(dir)(['health', '--wait', '60'])
     const daemon = await daemonHere(dir)
@@ -67,14 +67,14 @@ describe('health', () => {
     assert.equal((await waiting).code, EXIT.ok)
   })
 
-  it('waits no longer than the process that is to become it', async (t) => {
+  it('stops waiting when the starting process has ended', async (t) => {
     const child = spawn(process.execPath, ['-e', ''], { stdio: 'ignore' })
     await once(child, 'exit')
     const args = ['health', '--wait', '3600', '--pid', String(child.pid)]
     assert.equal((await terminal(freshFolder(t))(args)).code, EXIT.daemonSilent)
   })
 
-  it('names a wrong configuration once the process has ended of it', async (t) => {
+  it('reports an invalid configuration after the process has ended', async (t) => {
     const child = spawn(process.execPath, ['-e', 'process.stdin.resume()'], {
       stdio: ['pipe', 'ignore', 'ignore'],
     })

@@ -32,8 +32,8 @@ async function leftBehind(t: TestContext, dir: string) {
   return server
 }
 
-describe('a folder that another command holds', () => {
-  it('is had as soon as that command is done', async (t) => {
+describe('a folder that another command has locked', () => {
+  it('is available as soon as that command ends', async (t) => {
     const { dir, lock } = held(t)
     const status = terminal(dir)(['status'])
     lock.release()
@@ -41,7 +41,7 @@ describe('a folder that another command holds', () => {
     assert.equal(code, EXIT.ok, err)
   })
 
-  it('keeps the daemon from starting only until that command is done', async (t) => {
+  it('delays the start of the daemon until that command ends', async (t) => {
     const { dir, lock } = held(t)
     const asked = once(await leftBehind(t, dir), 'connection')
     const starting = startDaemon(dir)
@@ -53,14 +53,14 @@ describe('a folder that another command holds', () => {
     assert.equal(await daemon.end('SIGTERM'), 0, daemon.log())
   })
 
-  it('and never gives back: no daemon starts', async (t) => {
+  it('and never releases: no daemon starts', async (t) => {
     const { dir } = held(t)
     const { code, stdout, stderr } = await countersignd(['serve'], dir)
     assert.deepEqual([code, stdout], [EXIT.stateInUse, ''])
     assert.match(stderr, /in use by another countersignd\. Stop it/)
   })
 
-  it('may get a daemon meanwhile, which is then asked', async (t) => {
+  it('may get a daemon meanwhile, which the command then uses', async (t) => {
     const { dir, lock } = held(t)
     const asked = once(await leftBehind(t, dir), 'connection')
     const status = terminal(dir)(['status'])
@@ -75,7 +75,7 @@ describe('a folder that another command holds', () => {
   })
 })
 
-it('the lock that was taken is not given back in between', async (t) => {
+it('a lock stays acquired until it is released', async (t) => {
   const dir = freshFolder(t)
   const holder = await holderOf(dir, null)
   assert('lock' in holder)
@@ -83,7 +83,7 @@ it('the lock that was taken is not given back in between', async (t) => {
   holder.lock.release()
 })
 
-it('a daemon on port 80 is reached, and answers to its name without the port', async (t) => {
+it('a daemon on port 80 is reached, and accepts its name without the port', async (t) => {
   const dir = freshFolder(t)
   const env = { SVC_HTTP_BIND: '127.80.80.80', SVC_HTTP_PORT: '80' }
   let daemon

@@ -6,7 +6,7 @@ import { AppError, EXIT } from '../../src/errors.ts'
 import { call } from './calling.ts'
 import { newTown } from './town.ts'
 
-test('an address, an account, and an address without one yet: listed, approved, declined, withdrawn', async (t) => {
+test('an address, an account, and an address without an account: listed, approved, declined, withdrawn', async (t) => {
   const town = await newTown(t)
   const [ada, bob] = [await town.person('ada'), await town.person('bob')]
   const { id } = await ada.json('connection', 'create', '--name', 'Bank')
@@ -76,7 +76,7 @@ test('an address, an account, and an address without one yet: listed, approved, 
   assert(asked.some((one: { connection_id: string }) => one.connection_id === both.id))
 })
 
-describe('an invitation that takes no answer any more', () => {
+describe('an invitation that can no longer be answered', () => {
   const id = `inv_${'0'.repeat(26)}`
   const cases: [command: string, state: string, says: RegExp][] = [
     ['approve', 'expired', /expired: have an owner of the connection invite you again/],
@@ -100,7 +100,7 @@ describe('an invitation that takes no answer any more', () => {
     })
 
   for (const unknown of ['Bank', `con_${'0'.repeat(26)}`, '..'])
-    it(`none at all: ${unknown}`, async () => {
+    it(`an unknown invitation: ${unknown}`, async () => {
       const { code, err } = await call({} as Api, ['invite approve', unknown])
       assert.equal(code, EXIT.failed)
       assert.match(err, /There is no invitation with this id. "countersignd invite list" shows/)

@@ -26,7 +26,7 @@ async function asks({ mailDir }: Town, url: string, email: string, message = '')
   }
 }
 
-test('a link from its making to its end', async (t) => {
+test('a link is made, used and deleted', async (t) => {
   const town = await newTown(t)
   const [ada, bob] = [await town.person('ada'), await town.person('bob')]
   const proposed = await ada.json('link', 'suggest')
@@ -83,7 +83,7 @@ test('a link from its making to its end', async (t) => {
   assert.deepEqual(await ada.json('link', 'requests'), { items: [] })
 })
 
-describe('what cannot be done is said in words of the command line', () => {
+describe('errors name commands of the command line', () => {
   const id = `req_${'0'.repeat(26)}`
   const cases: [command: string, state: string, says: RegExp][] = [
     ['approve', 'self', /your own mailbox: decline it/],
@@ -101,7 +101,7 @@ describe('what cannot be done is said in words of the command line', () => {
       assert.match(err, says)
     })
 
-  it('names that would move a terminal’s cursor are shown without it', async () => {
+  it('names are printed without terminal controls', async () => {
     const requester = { display_name: 'a\u001b[2Jb\u202e', email: 'a@example.org' }
     const item = { id, state: 'pending', requester, message: '\u001b]0;x\u0007', created_at: '' }
     const api = {

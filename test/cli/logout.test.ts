@@ -6,7 +6,7 @@ import { testServer } from '../device/session/sign-in-server.ts'
 import { newLaptop } from '../device/session/signing-in.ts'
 import { apiOf, call } from './calling.ts'
 
-it('logout of a device that the server knows no more: told, kept, and forgotten with --forget', async (t) => {
+it('logout of a device that the server does not know: an error, and --forget signs it out', async (t) => {
   const server = testServer()
   const laptop = newLaptop(t, server, 'desk')
   await laptop.signIn()

@@ -39,7 +39,7 @@ async function desk(t: TestContext) {
 
 const failing = (code: ErrorCode) => new AppError(code, 'It failed.')
 
-describe('the answer to machine create is lost', () => {
+describe('machine create with a lost answer', () => {
   const codes: readonly ErrorCode[] = [
     'backend_timeout',
     'backend_error',
@@ -51,11 +51,11 @@ describe('the answer to machine create is lost', () => {
   ]
   const faults: [what: string, error: Error][] = [
     ...codes.map((code): [string, Error] => [code, failing(code)]),
-    ['a daemon that died', new Error('socket hang up')],
-    ['a daemon that fell silent', new StartError('daemonSilent', 'It does not answer.')],
+    ['from a daemon that died', new Error('socket hang up')],
+    ['from a daemon that stopped answering', new StartError('daemonSilent', 'It does not answer.')],
   ]
   for (const [what, error] of faults)
-    it(`${what}: the same command finishes, and there is one account`, async (t) => {
+    it(`${what}: the same command finishes, and makes one account`, async (t) => {
       const { account, path, run, key } = await desk(t)
       let made = ''
       const lost = await run(async (input) => {
@@ -82,7 +82,7 @@ describe('the answer to machine create is lost', () => {
       assert.deepEqual(key(), whole)
     })
 
-  it('names the machine as the owner typed it, whatever the account server answers', async (t) => {
+  it('prints the name that the owner typed, also if the account server returns another', async (t) => {
     const { account, run, key } = await desk(t)
     const done = await run(async (of) => ({
       ...(await account.machines.create(of)),
@@ -92,7 +92,7 @@ describe('the answer to machine create is lost', () => {
     assert.equal(key()['name'], 'bot')
   })
 
-  it('or the request was: the same command makes the account', async (t) => {
+  it('with a lost request: the same command makes the account', async (t) => {
     const { run, key } = await desk(t)
     await run(() => Promise.reject(failing('backend_timeout')))
     const { d } = key()
@@ -102,7 +102,7 @@ describe('the answer to machine create is lost', () => {
     assert.match(key()['machine'] ?? '', /^mch_/)
   })
 
-  it('a key that may be an account’s outlives a refusal', async (t) => {
+  it('a key that may belong to an account is kept after an error', async (t) => {
     const { account, run, key } = await desk(t)
     await run(async (input) => {
       await account.machines.create(input)
@@ -119,16 +119,16 @@ describe('the answer to machine create is lost', () => {
   })
 })
 
-describe('machine create is refused', () => {
+describe('machine create is rejected', () => {
   for (const code of ['validation_failed', 'forbidden', 'not_found', 'insufficient_scope'] as const)
-    it(`${code}: no key is left`, async (t) => {
+    it(`${code}: leaves no key file`, async (t) => {
       const { path, run } = await desk(t)
       const { err } = await run(() => Promise.reject(failing(code)))
       assert.equal(err, 'It failed.\n')
       assert(!existsSync(path))
     })
 
-  it('two organisations of one name: both ids are said, and either is taken', async (t) => {
+  it('two organisations with one name: the error lists both ids, and either works', async (t) => {
     const { account, org, path, run } = await desk(t)
     const second = await account.organisations.create({ body: { name: 'Acme' } })
     const { code, err } = await run()
@@ -143,7 +143,7 @@ describe('machine create is refused', () => {
     assert.deepEqual([done.code, asked], [EXIT.ok, second.id])
   })
 
-  it('an organisation that is not there: the own ones are said', async (t) => {
+  it('an unknown organisation: the error lists the own ones', async (t) => {
     const { org, path, run } = await desk(t)
     for (const named of ['Nowhere', `org_${'0'.repeat(26)}`]) {
       const { err } = await run(undefined, named)
@@ -152,7 +152,7 @@ describe('machine create is refused', () => {
     }
   })
 
-  it('a file that cannot be: said before anybody is asked', async (t) => {
+  it('an impossible file: rejected before any request', async (t) => {
     const dir = freshFolder(t)
     mkdirSync(join(dir, 'folder'))
     writeFileSync(join(dir, 'text'), 'my notes', { mode: 0o600 })
@@ -191,7 +191,7 @@ describe('machine token', () => {
     [502, 'a proxy', /not ready \(502\)/],
     [400, { error: 'invalid_scope', error_description: 'No such.' }, /No token \(invalid_scope\)/],
   ] as const)
-    it(`${status}: told as what it is`, async (t) => {
+    it(`${status}: the error matches the cause`, async (t) => {
       const server = await scripted(t, (res) => {
         res.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
       })

@@ -20,7 +20,7 @@ const heapOf = (least: number) => {
   return { heap, look: newLook(by) }
 }
 
-test('a program at rest collects once after its start, and again when it has grown', async () => {
+test('an idle process collects garbage once after its start, and again when the heap has grown', async () => {
   const { heap, look } = heapOf(60)
   const steps: [name: string, change: Partial<typeof heap>, collections: number][] = [
     ['it still starts', { mib: 80, share: 0.9 }, 0],
@@ -31,7 +31,7 @@ test('a program at rest collects once after its start, and again when it has gro
     ['after the burst', { share: 0.05 }, 2],
     ['nothing happens again', { share: 0 }, 2],
     ['a burst that leaves something to keep', { mib: 300, least: 90 }, 3],
-    ['what is kept is no growth', {}, 3],
+    ['the kept objects are no growth', {}, 3],
     ['the next burst', { mib: 120 }, 4],
   ]
   for (const [name, change, collections] of steps) {
@@ -41,7 +41,7 @@ test('a program at rest collects once after its start, and again when it has gro
   }
 })
 
-test('a collection of this process throws away what nobody holds, more than once', async () => {
+test('a garbage collection frees unreferenced objects, more than once', async () => {
   const heap = ownHeap()
   for (let time = 0; time < 2; time++) {
     const gone = new WeakRef({ of: 'nobody' })

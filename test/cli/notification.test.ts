@@ -11,7 +11,7 @@ import { newTown } from './town.ts'
 
 const minuteNow = () => Math.floor(Date.now() / 60_000)
 
-test('what happened is listed, marked as read and deleted', async (t) => {
+test('notifications are listed, marked as read and deleted', async (t) => {
   const town = await newTown(t)
   const [ada, bob] = [await town.person('ada'), await town.person('bob')]
   assert.equal((await bob.good(['notification', 'list'])).out, 'ID  TIME    WHAT\n')
@@ -58,7 +58,7 @@ test('what happened is listed, marked as read and deleted', async (t) => {
   assert.deepEqual(await bob.json('notification', 'list'), { items: [] })
 })
 
-test('somebody without an account: kept, given a guest code that is mailed, deleted with it', async (t) => {
+test('an external member: created, sent a guest code by mail, deleted with the code', async (t) => {
   const town = await newTown(t)
   const ada = await town.person('ada')
   const given = [
@@ -126,8 +126,8 @@ test('somebody without an account: kept, given a guest code that is mailed, dele
   )
 })
 
-describe('what a terminal would obey', () => {
-  it('is shown as what it is not', async () => {
+describe('text with terminal controls', () => {
+  it('is printed without them', async () => {
     const item = {
       id: 'ntf_1',
       kind: 'x',
@@ -144,7 +144,7 @@ describe('what a terminal would obey', () => {
     assert.match(out, /a�\[31mb\n {2}c�\[2Jd\n$/)
   })
 
-  it('other faults of sending are told as they are', async () => {
+  it('other errors of sending are printed unchanged', async () => {
     const error = new AppError('rate_limited', 'Too many.')
     const api = { guestCodes: { send: () => Promise.reject(error) } } as unknown as Partial<Api>
     const { code, err } = await call(api, ['guest send', `gst_${'0'.repeat(26)}`])

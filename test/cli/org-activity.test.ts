@@ -6,7 +6,7 @@ import { EXIT } from '../../src/errors.ts'
 import { call } from './calling.ts'
 import { newTown } from './town.ts'
 
-test('activity, summary, dashboard and trends of what a person did there', async (t) => {
+test('activity, summary, dashboard and trends show a person’s actions', async (t) => {
   const town = await newTown(t)
   const ada = await town.person('ada')
   assert.match(await ada.refused('org', 'activity'), /No organisation is active/)
@@ -47,7 +47,7 @@ test('activity, summary, dashboard and trends of what a person did there', async
     assert.match(await ada.refused('org', ...args), says)
 })
 
-describe('wrong usage asks nobody', () => {
+describe('wrong usage sends no request', () => {
   for (const [words, says] of [
     [['org activity', '--limit', '0'], /--limit takes/],
     [['org activity', '--limit', '-1'], /--limit takes|ambiguous/],
@@ -63,7 +63,7 @@ describe('wrong usage asks nobody', () => {
     })
 })
 
-test('as many pages as it takes, and what others wrote obeys no terminal', async () => {
+test('reads all pages, and prints texts of others without terminal controls', async () => {
   const asked: unknown[] = []
   const item = (i: number) => ({
     id: `act_${i}`,

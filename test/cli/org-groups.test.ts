@@ -10,7 +10,7 @@ const GROUP = `grp_${'0'.repeat(26)}`
 const ALERT = `alr_${'0'.repeat(26)}`
 const ACCOUNT = `acc_${'0'.repeat(26)}`
 
-test('groups: made, changed, given members, deleted', async (t) => {
+test('groups are made, changed, filled and deleted', async (t) => {
   const town = await newTown(t)
   const ada = await town.person('ada')
   assert.match(await ada.refused('org', 'group', 'list'), /No organisation is active/)
@@ -62,7 +62,7 @@ test('groups: made, changed, given members, deleted', async (t) => {
   assert.deepEqual(await ada.json('org', 'group', 'list'), { items: [] })
 })
 
-test('alerts: made, fired, changed, deleted', async (t) => {
+test('alerts are made, fired, changed and deleted', async (t) => {
   const town = await newTown(t)
   const ada = await town.person('ada')
   await ada.good(['org', 'create', 'Acme'])
@@ -114,7 +114,7 @@ test('alerts: made, fired, changed, deleted', async (t) => {
   )
 })
 
-describe('wrong usage asks nobody', () => {
+describe('wrong usage sends no request', () => {
   const whole = ['--name', 'x', '--event', 'stamp', '--threshold', '1', '--window', '10m']
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
     [['org group create'], /--name is missing/],
@@ -149,7 +149,7 @@ describe('wrong usage asks nobody', () => {
     })
 })
 
-it('names are shown without what a terminal obeys', async () => {
+it('names are printed without terminal controls', async () => {
   const name = 'Bob\u001b[2J\u202e'
   const group = { id: GROUP, name, description: name, member_count: 1, created_at: '' }
   const rule = { event: 'stamp', threshold: 1, window_minutes: 1, enabled: true, notify: [] }

@@ -14,7 +14,7 @@ const MEMBER = `mem_${'0'.repeat(26)}`
 const ACCOUNT = `acc_${'0'.repeat(26)}`
 const ALERT = `alr_${'0'.repeat(26)}`
 
-test('invited, listed, activated, suspended', async (t) => {
+test('members are invited, listed, activated and suspended', async (t) => {
   const town = await newTown(t)
   const [ada, bob] = [await town.person('ada'), await town.person('bob')]
   assert.match(await ada.refused('org', 'members'), /No organisation is active/)
@@ -59,7 +59,7 @@ test('invited, listed, activated, suspended', async (t) => {
   assert.match(await ada.refused('org', 'suspend', ACCOUNT), /no member with this id .*org members/)
 })
 
-test('an invitation held back, an organisation handed over and left', async (t) => {
+test('an invitation is suspended, and an organisation handed over and left', async (t) => {
   const town = await newTown(t)
   const [ada, bob] = [await town.person('ada'), await town.person('bob')]
   await ada.good(['org', 'create', 'Acme'])
@@ -84,7 +84,7 @@ test('an invitation held back, an organisation handed over and left', async (t) 
   assert.match((await bob.good(['org', 'members'])).out, / owner +suspended /)
 })
 
-test('who has proven the mailbox is a member by the next command, where no daemon runs', async (t) => {
+test('an invited mailbox is a member in the next command, without a daemon', async (t) => {
   const town = await newTown(t)
   const [ada, bob] = [await town.person('ada'), await town.person('bob')]
   await ada.good(['org', 'create', 'Acme'])
@@ -100,7 +100,7 @@ test('who has proven the mailbox is a member by the next command, where no daemo
   assert.notEqual(left.id, invited.id)
 })
 
-test('who is in which group', async (t) => {
+test('the list of members shows their groups', async (t) => {
   const town = await newTown(t)
   const ada = await town.person('ada')
   await ada.good(['org', 'create', 'Acme'])
@@ -154,10 +154,10 @@ function taking(failing = Infinity) {
   return { asked, api: { orgMembers } as unknown as Api }
 }
 
-describe('many addresses', () => {
+describe('org invite with many addresses', () => {
   const many = Array.from({ length: 1201 }, (_, i) => `p${i}@example.org`)
 
-  it('from a file, and from a pipe: 500 a request, blank lines left out', async (t) => {
+  it('reads them from a file or a pipe, 500 a request, without blank lines', async (t) => {
     const file = join(freshFolder(t), 'staff.txt')
     const text = `\n${many.join('\r\n')}\n  \n`
     writeFileSync(file, text)
@@ -180,7 +180,7 @@ describe('many addresses', () => {
     }
   })
 
-  it('where a later request fails: what was done before is told', async () => {
+  it('after a failed request, reports the earlier ones', async () => {
     const { api } = taking(1)
     const { code, out, err } = await call(api, ['org invite', ...many])
     assert.equal(code, EXIT.failed)
@@ -189,7 +189,7 @@ describe('many addresses', () => {
   })
 })
 
-describe('the exit code of an invitation says whether an address was refused', () => {
+describe('the exit code of an invitation shows whether an address was rejected', () => {
   const cases: [reasons: string[], code: number][] = [
     [[], EXIT.ok],
     [['repeated', 'already_member', 'already_invited'], EXIT.ok],
@@ -200,7 +200,7 @@ describe('the exit code of an invitation says whether an address was refused', (
   ]
   for (const [reasons, code] of cases)
     for (const json of [[], ['--json']])
-      it([...reasons, ...json].join(', ') || 'nobody', async () => {
+      it([...reasons, ...json].join(', ') || 'no reason', async () => {
         const skipped = reasons.map((reason) => ({ email: 'ada@example.org', reason }))
         const bulkInvite = async () => ({ invited: [], skipped })
         const api = { orgMembers: { bulkInvite } } as unknown as Api
@@ -221,7 +221,7 @@ describe('the exit code of an invitation says whether an address was refused', (
   })
 })
 
-describe('wrong usage asks nobody', () => {
+describe('wrong usage sends no request', () => {
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
     [['org invite'], /Give an address, or a --file/],
     [['org invite', '--file', '-'], /Give an address, or a --file/],
@@ -238,7 +238,7 @@ describe('wrong usage asks nobody', () => {
     })
 })
 
-it('what others are called is no command for the terminal', async () => {
+it('names of others are printed without terminal controls', async () => {
   const member = {
     id: MEMBER,
     display_name: '\u001b[2Jada\u202e',

@@ -18,7 +18,7 @@ const PASSPHRASE = 'five words of a passphrase'
 const { DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR } = process.env
 const env = { SVC_KEYCHAIN: 'os', DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR }
 
-test('secrets go into a backup, into the keychain of a restore, and out of it with the rest', async (t) => {
+test('secrets are backed up, restored into the system keychain, and purged from it', async (t) => {
   const place = freshFolder(t)
   const [stateDir, target] = [join(place, 'state'), join(place, 'restored')]
   const [file, passphrase] = [join(place, 'backup'), join(place, 'passphrase')]
@@ -62,7 +62,7 @@ test('secrets go into a backup, into the keychain of a restore, and out of it wi
   }
 })
 
-test('a restore that is refused leaves nothing in the keychain', async (t) => {
+test('a rejected restore leaves nothing in the keychain', async (t) => {
   const place = freshFolder(t)
   const [stateDir, target] = [join(place, 'state'), join(place, 'restored')]
   const [file, passphrase] = [join(place, 'backup'), join(place, 'passphrase')]
@@ -110,14 +110,14 @@ function cutOff(stateDir: string): void {
   renameSync(join(stateDir, 'keychain.json'), join(staging, 'keychain.json'))
 }
 
-test('the secrets of a restore that was cut off go with a purge', async (t) => {
+test('a purge deletes the secrets of a restore that was cut off', async (t) => {
   const { stateDir, left } = await kept(t)
   cutOff(stateDir)
   await purge({ stateDir })
   assert.deepEqual([left(), existsSync(stateDir)], [[], false])
 })
 
-test('and with the next restore', async (t) => {
+test('the next restore deletes the secrets of a restore that was cut off', async (t) => {
   const { stateDir, left, restore } = await kept(t)
   cutOff(stateDir)
   await restore()
@@ -125,7 +125,7 @@ test('and with the next restore', async (t) => {
   await purge({ stateDir })
 })
 
-test('of a database that is damaged, all secrets go but those of tokens', async (t) => {
+test('a purge with a damaged database deletes all secrets except those of tokens', async (t) => {
   const { stateDir, left } = await kept(t)
   writeFileSync(join(stateDir, 'state.db'), 'no database'.repeat(1000))
   await purge({ stateDir })

@@ -11,17 +11,17 @@ import { streams, terminal } from './terminal.ts'
 const HOSTILE = 'a\u001b[2J\u001b]0;x\u0007b\u009bK\u202ec\u0000'
 const COLOURS = { stream: { isTTY: true }, env: {} }
 
-describe('text on its way to a terminal', () => {
+describe('text for a terminal', () => {
   const cases: [name: string, given: string, written: string][] = [
     ['plain', 'Ann\t1\nBob\n', 'Ann\t1\nBob\n'],
-    ['letters of all scripts, and signs', 'Zoë 好 עברית 🎉\n', 'Zoë 好 עברית 🎉\n'],
-    ['what a terminal obeys', HOSTILE, 'a�[2J�]0;x�b�K�c�'],
-    ['lines that are overwritten', 'good\rbad\r\n', 'good�bad\n'],
+    ['letters of all scripts, and symbols', 'Zoë 好 עברית 🎉\n', 'Zoë 好 עברית 🎉\n'],
+    ['terminal controls', HOSTILE, 'a�[2J�]0;x�b�K�c�'],
+    ['overwritten lines', 'good\rbad\r\n', 'good�bad\n'],
     ['the progress bar', '\r[##--]', '\r[##--]'],
-    ['the colours of the program', coloured('green', 'ok', COLOURS), '\u001b[32mok\u001b[39m'],
-    ['colours in text from elsewhere', '\u001b[32mok\u001b[39m', '�[32mok�[39m'],
+    ['colours of the program', coloured('green', 'ok', COLOURS), '\u001b[32mok\u001b[39m'],
+    ['colours in text of others', '\u001b[32mok\u001b[39m', '�[32mok�[39m'],
     [
-      'the same inside a colour',
+      'colours in text of others inside a colour',
       coloured('red', '\u001b[32mok', COLOURS),
       '\u001b[31m�[32mok\u001b[39m',
     ],
@@ -50,13 +50,13 @@ describe('text on its way to a terminal', () => {
     ])
   })
 
-  it('as JSON: the same value, and nothing that a terminal obeys', () => {
+  it('as JSON: the same value, without terminal controls', () => {
     const text = jsonText({ [HOSTILE]: HOSTILE })
     assert.deepEqual(JSON.parse(text), { [HOSTILE]: HOSTILE })
     assert.doesNotMatch(text, /[^\n\P{Cc}]|\u202e/u)
   })
 
-  it('in an error of a command, by every way out', async (t) => {
+  it('in an error of a command, in every way of printing it', async (t) => {
     const cli = terminal(freshFolder(t))
     const name = HOSTILE.replace('\u0000', '')
     for (const args of [[name], ['stamp', 'verify', name, name]]) {

@@ -32,7 +32,7 @@ const linux = { skip: process.platform !== 'linux' && 'Linux only' }
 const SPINNING = "process.stdout.write('spins\\n'); for (;;);"
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
-  it(`ends by ${signal} while its loop does not turn`, linux, async (t) => {
+  it(`a process with a blocked event loop ends by ${signal}`, linux, async (t) => {
     const { child, line, exit } = program({ later: SPINNING })
     t.after(() => child.kill('SIGKILL'))
     await line()
@@ -40,7 +40,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const)
     assert.deepEqual(await exit, [null, 'SIGKILL'])
   })
 
-it('ends where its loop stops turning after it was asked', async (t) => {
+it('a process ends even if its event loop blocks after the signal', async (t) => {
   const { child, line, exit } = program({ later: "console.log('runs')", close: 'for (;;);' })
   t.after(() => child.kill('SIGKILL'))
   await line()
@@ -48,7 +48,7 @@ it('ends where its loop stops turning after it was asked', async (t) => {
   assert.deepEqual(await exit, [null, 'SIGKILL'])
 })
 
-it('is left alone while it is only slow, and hears other signals afterwards', linux, async (t) => {
+it('a slow process is not killed, and receives other signals afterwards', linux, async (t) => {
   const slow = `process.on('SIGUSR2', () => console.log('heard'))
     process.stdout.write('spins\\n')
     const end = performance.now() + ${20 * TIMES.patienceMs}

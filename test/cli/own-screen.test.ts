@@ -24,9 +24,9 @@ const skip =
     ? 'needs python3'
     : false
 
-describe('a screen for a secret', { skip }, () => {
+describe('the alternate screen for a secret', { skip }, () => {
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'] as const)
-    it(`is left where ${signal} ends the program`, async () => {
+    it(`is left when ${signal} ends the process`, async () => {
       const bridge = spawn('python3', ['-c', BRIDGE, process.execPath, CHILD], {
         env: { ...process.env, TERM: 'xterm' },
         stdio: ['pipe', 'pipe', 'inherit'],
@@ -47,7 +47,7 @@ describe('a screen for a secret', { skip }, () => {
       assert.equal(code, 256 - constants.signals[signal])
     })
 
-  it('is refused where standard error is a file, and nothing is written there', async (t) => {
+  it('is refused if standard error is a file, which stays empty', async (t) => {
     const file = join(freshFolder(t), 'errors')
     const shell = `exec "$0" "$1" 2>"$2"`
     const bridge = spawn(

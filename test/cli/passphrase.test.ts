@@ -13,12 +13,12 @@ const SECRET = 'five secret words to know\r'
 const cases: [string, string[], number, RegExp][] = [
   ['twice', [SECRET, SECRET], EXIT.ok, /again:.*Wrote \d+/s],
   [
-    'with a slip that is taken back',
+    'with a typing error that is deleted',
     ['five secret words to knowx\x7f\r', SECRET],
     EXIT.ok,
     /Wrote/,
   ],
-  ['and given up with Ctrl-C', ['five words\x03'], EXIT.failed, /No passphrase was given/],
+  ['and aborted with Ctrl-C', ['five words\x03'], EXIT.failed, /No passphrase was given/],
 ]
 for (const [what, typed, exit, says] of cases)
   it(`a passphrase typed ${what}`, { skip: noRealTerminal }, async (t) => {

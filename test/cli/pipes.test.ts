@@ -82,7 +82,7 @@ describe('every command with --json', () => {
     const call = CALLS[name] ?? []
     const skip = typeof call === 'string' && call
     const args = typeof call === 'string' ? [] : call
-    it(`${name}: one document, or words beside it`, { skip }, async () => {
+    it(`${name}: prints one JSON document, or an error on standard error`, { skip }, async () => {
       const { code, out, err } = await cli([...name.split(' '), ...args, '--json'])
       if (out === '') {
         assert.notEqual(code, EXIT.ok, 'nothing was said of what went well')
@@ -94,7 +94,7 @@ describe('every command with --json', () => {
       if (code === EXIT.ok) assert.equal(err, '')
     })
 
-    it(`${name} with an option that is none: wrong usage, and nothing else`, async () => {
+    it(`${name} with an unknown option: wrong usage, and no other output`, async () => {
       const { code, out, err } = await cli([...name.split(' '), '--no-such-option', '--json'])
       assert.deepEqual([code, out], [EXIT.usage, ''])
       assert.match(err, /^countersignd: .+--help.+\n$/)
@@ -104,10 +104,10 @@ describe('every command with --json', () => {
 
 describe('--version', () => {
   const say = terminal('/')
-  it('is the version alone, where the commit is not known', async () => {
+  it('prints the version alone, if the commit is unknown', async () => {
     assert.deepEqual(await say(['--version']), { code: EXIT.ok, out: `${VERSION}\n`, err: '' })
   })
-  it('with --json says what it runs on, too', async () => {
+  it('with --json prints the platform, too', async () => {
     const { code, out } = await say(['--version', '--json'])
     assert.equal(code, EXIT.ok)
     const { version, commit, node, platform } = JSON.parse(out) as Record<string, string | null>
@@ -139,12 +139,12 @@ describe('a pipe', () => {
     return { code, out, err }
   }
 
-  it('that takes the first line alone ends the command quietly', async () => {
+  it('that reads the first line alone ends the command quietly', async () => {
     const { code, out, err } = await said('countersignd completion zsh | head -1')
     assert.deepEqual([code, out, err], [0, '#compdef countersignd\n', ''])
   })
 
-  it('that takes nothing ends it quietly, too', async () => {
+  it('that reads nothing ends the command quietly, too', async () => {
     const { code, out, err } = await said('countersignd --help | true')
     assert.deepEqual([code, out, err], [0, '', ''])
   })
@@ -160,7 +160,7 @@ describe('a pipe', () => {
   })
 
   it(
-    'that takes nothing more is told of in a line',
+    'that cannot be written is reported in one line',
     { skip: !existsSync('/dev/full') },
     async () => {
       const { code, err } = await said('countersignd --help > /dev/full')
@@ -169,7 +169,7 @@ describe('a pipe', () => {
     },
   )
 
-  it('for errors that nobody reads leaves the exit code', async () => {
+  it('for errors without a reader keeps the exit code', async () => {
     const args = [join(ROOT, 'src/main.ts'), 'nonsense']
     const child = spawn(process.execPath, args, { env: environment('/nowhere') })
     child.stderr.destroy()
@@ -183,14 +183,14 @@ describe('colours', () => {
     ['a terminal', true, {}, true],
     ['no terminal', false, {}, false],
     ['NO_COLOR', true, { NO_COLOR: '1' }, false],
-    ['NO_COLOR that is empty', true, { NO_COLOR: '' }, true],
+    ['an empty NO_COLOR', true, { NO_COLOR: '' }, true],
     ['a dumb terminal', true, { TERM: 'dumb' }, false],
-    ['FORCE_COLOR, into a pager', false, { FORCE_COLOR: '1' }, true],
+    ['FORCE_COLOR with a pager', false, { FORCE_COLOR: '1' }, true],
     ['FORCE_COLOR=0', true, { FORCE_COLOR: '0' }, false],
     ['both', false, { FORCE_COLOR: '1', NO_COLOR: '1' }, true],
   ]
   for (const [what, isTTY, env, colour] of cases)
-    it(`${what}: ${colour ? 'there' : 'none'}`, () => {
+    it(`${what}: ${colour ? 'colours' : 'no colours'}`, () => {
       const { io, said } = streams()
       const text = coloured('red', 'text', { stream: { isTTY }, env })
       harmlessIo({ ...io, env }).stdout.write(text)
@@ -198,7 +198,7 @@ describe('colours', () => {
     })
 
   for (const isTTY of [true, false])
-    it(`of an error ${isTTY ? 'at a terminal' : 'in a script'}`, async () => {
+    it(`colours of an error ${isTTY ? 'at a terminal' : 'in a script'}`, async () => {
       const { said, io } = streams()
       const stderr = { ...io.stderr, isTTY }
       await run(['nonsense'], { ...io, stderr, env: {} })
@@ -213,7 +213,7 @@ describe('colours', () => {
     [true, true],
     [false, false],
   ] as const)
-    it(`of what was verified${isTTY ? ' at a terminal' : ''}${json ? ' with --json' : ''}`, async () => {
+    it(`colours of a verification${isTTY ? ' at a terminal' : ''}${json ? ' with --json' : ''}`, async () => {
       const { said, io } = streams()
       const stdout = { ...io.stdout, isTTY }
       const args = ['verify', 'matador', 'carload', 'recede', ...(json ? ['--json'] : [])]

@@ -8,7 +8,7 @@ import { newTown } from './town.ts'
 
 const PRESET = `pre_${'0'.repeat(26)}`
 
-test('made, made the default, taken by new connections, changed, deleted', async (t) => {
+test('presets are made, set as default, used by new connections, changed and deleted', async (t) => {
   const town = await newTown(t)
   const [ada, bob] = [await town.person('ada'), await town.person('bob')]
   const { id: tag } = await ada.json('tag', 'create', '--name', 'Work')
@@ -76,7 +76,7 @@ test('made, made the default, taken by new connections, changed, deleted', async
   assert.deepEqual(await ada.json('preset', 'list'), { items: [] })
 })
 
-describe('wrong usage asks nobody', () => {
+describe('wrong usage sends no request', () => {
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
     [['preset create', '--favorite'], /--name is missing/],
     [['preset create', '--name', 'x', '--expires-in', 'soon'], /--expires-in takes a duration/],
@@ -103,7 +103,7 @@ describe('wrong usage asks nobody', () => {
     })
 })
 
-it('what was written is shown in one line, without what a terminal obeys', async () => {
+it('texts are printed in one line, without terminal controls', async () => {
   const preset = {
     id: PRESET,
     name: 'Bob\u001b[2J',

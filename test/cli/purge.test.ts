@@ -71,17 +71,17 @@ async function assertRefusedWhileHeld(stateDir: string): Promise<void> {
 }
 
 describe('a purge', () => {
-  it('removes the folder with all that is in it', async (t) => {
+  it('removes the folder with its content', async (t) => {
     const stateDir = await used(t)
     assert.deepEqual(await purged(stateDir), [])
     assert(!existsSync(stateDir))
   })
 
-  it('of nothing is done', async (t) => {
+  it('of a missing folder does nothing', async (t) => {
     assert.deepEqual(await purged(join(freshFolder(t), 'nowhere')), [])
   })
 
-  it('leaves what is somebody else’s, names it, and follows no link', async (t) => {
+  it('keeps and names foreign files, and follows no link', async (t) => {
     const stateDir = await used(t)
     const elsewhere = freshFolder(t)
     writeFileSync(join(elsewhere, 'state.db-wal'), 'of somebody')
@@ -103,12 +103,12 @@ describe('a purge', () => {
     assert.deepEqual(readdirSync(join(stateDir, 'keychain')), ['notes.txt'])
   })
 
-  it('is refused while somebody holds the folder, and removes nothing then', async (t) => {
+  it('is rejected while another process has the lock, and removes nothing then', async (t) => {
     const stateDir = await used(t)
     await assertRefusedWhileHeld(stateDir)
   })
 
-  it('is refused of a link', async (t) => {
+  it('of a link is rejected', async (t) => {
     const stateDir = await used(t)
     const link = join(freshFolder(t), 'link')
     symlinkSync(stateDir, link)
@@ -117,7 +117,7 @@ describe('a purge', () => {
   })
 
   it(
-    'is refused while the keychain is out of reach that has the secrets',
+    'is rejected if the keychain with the secrets is unavailable',
     { skip: notHere },
     async (t) => {
       const stateDir = await used(t)
@@ -137,7 +137,7 @@ describe('a purge', () => {
       ['closed to that user', 0o700],
       ['open', 0o711],
     ] as const)
-      it(`takes what a user of a service has left, where the way to it is ${way}`, async (t) => {
+      it(`removes the state of a service user, with a parent folder that is ${way}`, async (t) => {
         const stateDir = await strange(t)
         chmodSync(dirname(stateDir), mode)
         assert.deepEqual(await purged(stateDir), [])
@@ -154,7 +154,7 @@ describe('a purge', () => {
       assert.deepEqual(readdirSync(mail), letters)
     })
 
-    it('says that secrets in the keychain of that user stay, and asks none for them', async (t) => {
+    it('reports that secrets in the keychain of that user stay, and does not access it', async (t) => {
       const stateDir = await strange(t)
       const record = { backend: 'os', store: '00'.repeat(16) }
       writeFileSync(join(stateDir, 'keychain.json'), JSON.stringify(record))
@@ -164,7 +164,7 @@ describe('a purge', () => {
       assert(!existsSync(stateDir))
     })
 
-    it('names what stays, without what a terminal would obey', async (t) => {
+    it('names remaining files, without terminal controls', async (t) => {
       const stateDir = await strange(t)
       writeFileSync(join(stateDir, 'notes\u001b[2J'), 'mine')
       const said = await purged(stateDir)
@@ -174,13 +174,13 @@ describe('a purge', () => {
     })
 
     for (const mode of [0o700, 0o711])
-      it(`is refused while somebody holds it (way ${mode.toString(8)})`, async (t) => {
+      it(`is rejected while another process has the lock (mode ${mode.toString(8)})`, async (t) => {
         const stateDir = await strange(t)
         chmodSync(dirname(stateDir), mode)
         await assertRefusedWhileHeld(stateDir)
       })
 
-    it('loads no library there', async (t) => {
+    it('loads no library from there', async (t) => {
       const stateDir = freshFolder(t)
       chownSync(stateDir, 65_534, 65_534)
       await assert.rejects(loadKeyring(stateDir), { exit: EXIT.stateUnsafe })
@@ -188,7 +188,7 @@ describe('a purge', () => {
   })
 })
 
-it('where the Secret Service has the secrets, they go too', { skip: noSession }, (t) => {
+it('secrets in the Secret Service are removed, too', { skip: noSession }, (t) => {
   const script = join(import.meta.dirname, 'os-keychain.session.ts')
   const [program, ...words] = unlocked(process.execPath, '--test-reporter=tap', script)
   const env = bareEnvironment(freshFolder(t))

@@ -72,7 +72,7 @@ async function back({ server, mailDir }: Town, t: TestContext, person: Person) {
 const keyOf = async (person: Person) => (await person.json('whoami')).recovery_key.since
 
 describe('recovery create', () => {
-  it('at a terminal: shown, read back in rows, then in force', async (t) => {
+  it('at a terminal: shows the words, asks for them in rows, then puts the key in force', async (t) => {
     const town = await newTown(t)
     const ada = await town.person('ada')
     assert.match((await ada.good(['whoami'])).out, /^recovery +no key on paper/m)
@@ -86,7 +86,7 @@ describe('recovery create', () => {
     assert.match((await ada.on(['doctor'])).out, /recovery +a recovery key is in force/)
   })
 
-  it('a word that is read back wrong is named and asked for again', async (t) => {
+  it('asks again for a word that is typed wrongly, by its number', async (t) => {
     const town = await newTown(t)
     const ada = await town.person('ada')
     const slip = (words: readonly string[]) => [
@@ -107,7 +107,7 @@ describe('recovery create', () => {
     assert.equal(err.split('Write down all 24 words').length, 3)
   })
 
-  it('nothing is in force where the words are not read back', async (t) => {
+  it('puts no key in force if the words are not confirmed', async (t) => {
     const town = await newTown(t)
     const ada = await town.person('ada')
     for (const person of [() => null, writer(() => []), writer((words) => words.slice(0, 23))]) {
@@ -118,7 +118,7 @@ describe('recovery create', () => {
     assert.equal(await keyOf(ada), null)
   })
 
-  it('in a script: a wrong word is refused by its place, and not quoted', async (t) => {
+  it('in a script: rejects a wrong word by its number, without quoting it', async (t) => {
     const town = await newTown(t)
     const ada = await town.person('ada')
     const { code, out, err } = await ada.on(['recovery', 'create'], { input: 'xylophony able\n' })
@@ -129,7 +129,7 @@ describe('recovery create', () => {
     assert.equal((await ada.on(['recovery', 'create', '--json'], { input: '' })).code, EXIT.usage)
   })
 
-  it('a page to print: of mode 0600, whole, without scripts; gone where it is not read back', async (t) => {
+  it('a page to print: complete, of mode 0600, without scripts; deleted if the words are not confirmed', async (t) => {
     const town = await newTown(t)
     const ada = await town.person('ada')
     const page = join(freshFolder(t), 'paper.html')
@@ -157,7 +157,7 @@ describe('recovery create', () => {
     assert.match((await ada.on(create, { input: '' })).err, /is there already/)
   })
 
-  it('replaces a key by its words alone, and then that paper is dead', async (t) => {
+  it('replaces a key only with its words, which then no longer work', async (t) => {
     const town = await newTown(t)
     const ada = await town.person('ada')
     const first = await paperOf(ada)
@@ -188,7 +188,7 @@ describe('recovery create', () => {
 })
 
 describe('reset --recovery-key', () => {
-  it('undoes the reset of a thief, between two people: words work again', async (t) => {
+  it('undoes the reset of a thief, between two people: words verify again', async (t) => {
     const town = await newTown(t)
     const [ada, bob] = [await town.person('ada'), await town.person('bob')]
     const { id } = await ada.json('connection', 'create', '--name', 'B')
@@ -228,7 +228,7 @@ describe('reset --recovery-key', () => {
     assert.equal((await thief.anew.on(['code', id])).code, EXIT.failed)
   })
 
-  it('words that do not fit together: names the place, asks again at a terminal, posts nothing', async (t) => {
+  it('words with a wrong checksum: names the place, asks again at a terminal, posts nothing', async (t) => {
     const town = await newTown(t)
     const ada = await town.person('ada')
     const words = (await paperOf(ada)).split(' ')
@@ -252,7 +252,7 @@ describe('reset --recovery-key', () => {
     assert.match(asked.err, /A code was mailed/)
   })
 
-  it('without the paper, where there is one: asked at a terminal', async (t) => {
+  it('without the words of an existing key: asks at a terminal', async (t) => {
     const town = await newTown(t)
     const ada = await town.person('ada')
     await paperOf(ada)
@@ -299,7 +299,7 @@ describe('reset --recovery-key', () => {
 })
 
 it(
-  'at a real terminal the words are on a screen of their own, and what is typed is not shown',
+  'at a real terminal the words are on the alternate screen, and typed words are not shown',
   { skip: noRealTerminal },
   async (t) => {
     let words: readonly string[] = []

@@ -66,7 +66,7 @@ describe('the databases of a backup', () => {
     assert.equal(code, EXIT.ok, err)
   })
 
-  it('are refused where protocol 1 wrote them', async (t) => {
+  it('are rejected if protocol 1 wrote them', async (t) => {
     const backup = withLine(
       bytes,
       PASSPHRASE,
@@ -98,7 +98,7 @@ describe('the databases of a backup', () => {
       'index verifications_unpushed',
     ],
     [
-      'with a constraint that its rows break',
+      'with a constraint that its rows violate',
       'state.db',
       rewritten('meta', 'value text not null', 'value text not null check (value = 1)'),
       'table meta',
@@ -128,7 +128,7 @@ describe('the databases of a backup', () => {
       'table devices',
     ],
     [
-      'with an index that is not unique any more',
+      'with an index that is no longer unique',
       'account.db',
       `drop index emails_by_id; create index emails_by_id on emails (id)`,
       'index emails_by_id',
@@ -142,14 +142,14 @@ describe('the databases of a backup', () => {
     ['with a view', 'account.db', 'create view v as select 1', 'view v'],
     ['with statistics', 'account.db', 'analyze', 'table sqlite_stat1'],
     [
-      'with a text in a name that a terminal obeys',
+      'with terminal controls in a name',
       'state.db',
       'create table "a\u001b[2J\u202eb" (c)',
       String.raw`table a\u001b[2J\u202eb`,
     ],
   ]
   for (const [what, name, statements, object] of changes)
-    it(`are refused ${what}`, async (t) => {
+    it(`are rejected ${what}`, async (t) => {
       const backup = withDatabase(name, (db) => db.exec(statements))
       const { code, out, err, target } = await restored(t, backup)
       assert.deepEqual([code, out], [EXIT.failed, ''], err)
@@ -175,7 +175,7 @@ describe('the sealed secrets of a backup', () => {
     }
   }
 
-  it('are named where none is damaged', async (t) => {
+  it('are counted if all are intact', async (t) => {
     const { code, out, err } = await restored(t, bytes, '--json')
     assert.equal(code, EXIT.ok, err)
     assert.doesNotMatch(err, /Warning/)
@@ -183,7 +183,7 @@ describe('the sealed secrets of a backup', () => {
     assert.deepEqual([count, lost], [sealed, []])
   })
 
-  it('are restored without that of a guest code, which is damaged', async (t) => {
+  it('are restored without a damaged one of a guest code', async (t) => {
     const { code, out, err, target } = await restored(t, damage(guest), '--json')
     assert.equal(code, EXIT.ok, err)
     assert.match(
@@ -210,7 +210,7 @@ describe('the sealed secrets of a backup', () => {
     await call('POST /api/v1/guest-codes', { label: 'A friend' })
   })
 
-  it('are restored without that of a connection, which a sync fetches', async (t) => {
+  it('are restored without a damaged one of a connection, which a sync fetches', async (t) => {
     const { code, err, target } = await restored(t, damage(connection))
     assert.equal(code, EXIT.ok, err)
     assert.match(
@@ -227,13 +227,13 @@ describe('the sealed secrets of a backup', () => {
     assert.deepEqual(opened(secrets), opened(original.secrets))
   })
 
-  it('are named by the kind of each where several are damaged', async (t) => {
+  it('are counted by kind if several are damaged', async (t) => {
     const { code, err } = await restored(t, damage(connection, guest))
     assert.equal(code, EXIT.ok, err)
     assert.match(err, /Warning: 2 of 3 sealed secrets do not open .*: 1 connection, 1 guest code\./)
   })
 
-  it('are no text for the terminal where their names are hostile', async (t) => {
+  it('are printed without terminal controls if their names contain some', async (t) => {
     const backup = withDatabase('state.db', (db) =>
       db.exec(`insert into secrets values ('\u001b[2J\u202egst_', 1, zeroblob(60))`),
     )
@@ -244,7 +244,7 @@ describe('the sealed secrets of a backup', () => {
     assert.equal((JSON.parse(out) as Json).lost_secrets[0].kind, 'unknown')
   })
 
-  it('are refused where none opens', async (t) => {
+  it('are rejected if none opens', async (t) => {
     const ids = records(join(dir.path, 'state'))
     assert.equal(ids.length, sealed)
     const { code, err, target } = await restored(t, damage(...ids))

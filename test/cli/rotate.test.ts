@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { newTown, takenIn } from './town.ts'
 
-test('rotate: words of the old secret prove nothing from then on, those of the new one do after a sync', async (t) => {
+test('rotate: words of the old secret no longer verify, and those of the new one do after a sync', async (t) => {
   const town = await newTown(t)
   const [ada, bob] = [await town.person('ada'), await town.person('bob')]
   const { id } = await ada.json('connection', 'create', '--name', 'Bank')

@@ -45,8 +45,8 @@ function endSession(server: TestServer, { identity }: Laptop) {
   row.session = null
 }
 
-describe('login of a device whose session ended', () => {
-  it('at a terminal: said so, and the code signs the same device in', async (t) => {
+describe('login of a device with an ended session', () => {
+  it('at a terminal: reports it, and the code signs the same device in', async (t) => {
     const { server, laptop, api } = await signedIn(t)
     const { device } = laptop.identity()
     endSession(server, laptop)
@@ -70,7 +70,7 @@ describe('login of a device whose session ended', () => {
     assert.equal(server.code(), sent)
   })
 
-  it('one that was revoked: told to forget', async (t) => {
+  it('after a revocation: asks for logout --forget', async (t) => {
     const { server, api } = await signedIn(t)
     await newLaptop(t, server, 'other').signIn({ reset: true })
     await call(api, LOGIN)
@@ -79,7 +79,7 @@ describe('login of a device whose session ended', () => {
     assert.match(err, /was revoked.*countersignd logout --forget/)
   })
 
-  it('one that was turned away: told so, and the code lets it ask again', async (t) => {
+  it('after a rejection: reports it, and the code lets the device ask again', async (t) => {
     const { server } = await signedIn(t)
     const fresh = newLaptop(t, server, 'laptop 2')
     await fresh.signIn()
@@ -93,7 +93,7 @@ describe('login of a device whose session ended', () => {
     assert(server.devices.has(device))
   })
 
-  it('reset there: refused before a mail is sent', async (t) => {
+  it('with reset: rejected before a mail is sent', async (t) => {
     const { server, laptop, api } = await signedIn(t)
     endSession(server, laptop)
     const sent = server.code()
@@ -117,7 +117,7 @@ describe('codes', () => {
   }
 
   for (const command of ['login', 'reset'] as const)
-    it(`${command} in a script, too many sent: said so, and the code that came serves`, async (t) => {
+    it(`${command} in a script, over the mail limit: reports it, and an earlier code works`, async (t) => {
       const { server, api } = await limited(t)
       if (command === 'reset') {
         await newLaptop(t, server, 'lost').signIn()
@@ -131,7 +131,7 @@ describe('codes', () => {
     })
 
   for (const earlier of [null, 'bob@example.org'])
-    it(`nothing is sent to anybody just now, ${earlier ?? 'nobody'} waits for a code: told, and none is asked for`, async (t) => {
+    it(`no mail can be sent, ${earlier ?? 'no address'} waits for a code: reported, and no code is requested`, async (t) => {
       const server = testServer()
       const laptop = newLaptop(t, server, 'desk')
       if (earlier !== null) await laptop.flow.begin(earlier)
@@ -143,7 +143,7 @@ describe('codes', () => {
       assert.deepEqual([err.split('Later.').length - 1, err.includes('Code from')], [1, false])
     })
 
-  it('at a terminal, too many sent: asked all the same, also after Enter', async (t) => {
+  it('at a terminal, over the mail limit: asks for the code all the same, also after Enter', async (t) => {
     const { server, api } = await limited(t)
     const { code, err } = await call(api, LOGIN, { person: types('', () => server.code()) })
     assert.equal(code, EXIT.ok, err)
@@ -153,7 +153,7 @@ describe('codes', () => {
   })
 
   for (const command of ['login', 'reset'] as const)
-    it(`${command} --new-code: another one is sent`, async (t) => {
+    it(`${command} --new-code: sends another one`, async (t) => {
       const server = testServer()
       if (command === 'reset') await newLaptop(t, server, 'lost').signIn()
       const api = apiOf(newLaptop(t, server), server)
@@ -169,13 +169,13 @@ describe('codes', () => {
       assert.equal(code, EXIT.ok, err)
     })
 
-  it('--new-code goes with --email', async () => {
+  it('--new-code needs --email', async () => {
     const { err } = await call({}, ['login', '--machine', '--new-code'])
     assert.match(err, /leave --new-code out/)
   })
 
   for (const minutes of [-20, 20])
-    it(`a clock that is ${minutes} minutes off: the code is asked for, and signs in`, async (t) => {
+    it(`with a clock that is ${minutes} minutes off: asks for the code, and signs in`, async (t) => {
       const server = testServer()
       const now = () => server.clock.ms + minutes * 60_000
       const api = apiOf(newLaptop(t, server, 'desk', { now }), server)
@@ -184,7 +184,7 @@ describe('codes', () => {
       assert.match(out, /^Signed in to/)
     })
 
-  it('nobody is here at the end: said so, and no words are asked for', async (t) => {
+  it('without an account at the end: reports it, and asks for no words', async (t) => {
     const { api } = await signedIn(t)
     const { read } = api.signIn as Api['signIn']
     const code = async () => ({ ...(await read({})), state: 'signed_out' as const })
@@ -197,7 +197,7 @@ describe('codes', () => {
   })
 })
 
-it('login --machine of a second device says what it means', async (t) => {
+it('login --machine of a second device explains the consequences', async (t) => {
   const server = testServer()
   const { sign } = newDeviceKeys()
   const machine = server.machine(sign.jwk)
@@ -224,9 +224,9 @@ describe('whoami without the account server', () => {
   for (const [name, error] of [
     ['away', new AppError('backend_unavailable', 'The account server cannot be reached.')],
     ['silent', new AppError('backend_timeout', 'The account server did not answer in time.')],
-    ['that takes the session no more', new AppError('not_signed_in', 'Run "countersignd login".')],
+    ['with a rejected session', new AppError('not_signed_in', 'Run "countersignd login".')],
   ] as const)
-    it(`${name}: what this device knows, and why there is no more`, async (t) => {
+    it(`${name}: prints cached data, and the reason why the rest is missing`, async (t) => {
       const { laptop, api } = await signedIn(t)
       const { account, device } = laptop.identity()
       const context = { ...api.context!, read: async () => Promise.reject(error) }
@@ -246,7 +246,7 @@ describe('whoami without the account server', () => {
       assert(json.err.includes(error.message))
     })
 
-  it('another failure is told as it is', async (t) => {
+  it('other errors are printed unchanged', async (t) => {
     const { api } = await signedIn(t)
     const context = {
       ...api.context!,

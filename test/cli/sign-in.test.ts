@@ -38,7 +38,7 @@ async function signedIn(t: TestContext) {
 }
 
 describe('login of a first device', () => {
-  it('at a terminal: a wrong code is asked for again, Enter has a new one sent', async (t) => {
+  it('at a terminal: asks again after a wrong code, and Enter requests a new one', async (t) => {
     const { server, laptop, api } = desk(t)
     const person = types('WRONG', '', () => server.code())
     const { code, out, err } = await call(api, LOGIN, { person })
@@ -49,7 +49,7 @@ describe('login of a first device', () => {
     assert.equal(server.code(), 'CODE-1')
   })
 
-  it('in a script: the code from standard input, nothing asked', async (t) => {
+  it('in a script: reads the code from standard input, and asks nothing', async (t) => {
     const { server, api } = desk(t)
     const unfinished = await call(api, LOGIN)
     assert.deepEqual([unfinished.code, unfinished.out], [EXIT.failed, ''])
@@ -68,7 +68,7 @@ describe('login of a first device', () => {
     assert(!err.includes('WRONG'))
   })
 
-  it('again, once signed in: nothing to do; for somebody else: refused', async (t) => {
+  it('repeated: does nothing for the same address, and rejects another', async (t) => {
     const { server, laptop, api } = await signedIn(t)
     const again = await call(api, ['login', '--email', EMAIL.toUpperCase()])
     assert.deepEqual([again.code, again.err], [EXIT.ok, ''])
@@ -86,7 +86,7 @@ describe('login of a first device', () => {
     [['login', '--machine'], /--key-file names the machine account's key/],
     [['reset'], /--email is missing/],
   ] as const)
-    it(`${args.join(' ')}: a mistake, and nobody is asked`, async (t) => {
+    it(`${args.join(' ')}: wrong usage, without a question`, async (t) => {
       const { api } = desk(t)
       const { err } = await call(api, args, { person: () => assert.fail('asked') })
       assert.match(err, says)
@@ -102,7 +102,7 @@ describe('a further device', () => {
     return { ...all, fresh, freshApi: apiOf(fresh, all.server) }
   }
 
-  it('at two terminals: each types what the other shows, and may mistype', async (t) => {
+  it('at two terminals: each types the other’s words, and may mistype', async (t) => {
     const { laptop: old, api: oldApi, freshApi } = await waiting(t)
     const words = Promise.withResolvers<string>()
     const others = Promise.withResolvers<string>()
@@ -135,7 +135,7 @@ describe('a further device', () => {
     assert.equal(out, `Signed in to ${old.identity().account} as ${EMAIL}.\n`)
   })
 
-  it('a login that was broken off begins again, with other words', async (t) => {
+  it('a login that was aborted begins again, with other words', async (t) => {
     const { api, fresh, freshApi } = await waiting(t)
     let early = ''
     const login = call(freshApi, LOGIN, {
@@ -162,7 +162,7 @@ describe('a further device', () => {
     assert.notEqual(fourWordsIn(again.login.err), early)
   })
 
-  it('Enter alone on the new device begins again, for an attempt that was answered before', async (t) => {
+  it('Enter alone on the new device begins again, after an attempt that was answered before', async (t) => {
     const { laptop, api, freshApi, server } = await waiting(t)
     const first = Promise.withResolvers<string>()
     const stuck = Promise.withResolvers<void>()
@@ -207,7 +207,7 @@ describe('a further device', () => {
     assert.equal((await login).code, EXIT.ok)
   })
 
-  it('in a script: words of another device are refused on both sides, and not asked again', async (t) => {
+  it('in a script: words of another device are rejected on both sides, without asking again', async (t) => {
     const { server, laptop, api, fresh, freshApi } = await waiting(t)
     const others = 'matador carload recede matador'
     const input = `${others}\nagain`
@@ -223,7 +223,7 @@ describe('a further device', () => {
     assert.equal(fresh.identity().approved, false)
   })
 
-  it('at a terminal, of several that wait one is chosen from a list', async (t) => {
+  it('at a terminal, one of several waiting devices is chosen from a list', async (t) => {
     const { server, laptop, api, fresh, freshApi } = await waiting(t)
     await newLaptop(t, server, '\u001b[2Jphone').signIn()
     const odd = await call(api, ['device approve'], { person: types('3') })
@@ -241,7 +241,7 @@ describe('a further device', () => {
     assert.deepEqual(active.map(({ id }) => id).at(-1), fresh.identity().device)
   })
 
-  it('device approve: none waits, several wait, an id that is none', async (t) => {
+  it('device approve: with no, several and an unknown waiting device', async (t) => {
     const { server, api } = await signedIn(t)
     const none = await call(api, ['device approve'])
     assert.match(none.err, /No device awaits approval/)
@@ -269,7 +269,7 @@ describe('a further device', () => {
 })
 
 describe('reset', () => {
-  it('says what it does, and goes on only for the word reset', async (t) => {
+  it('explains its effect, and continues only with the word reset', async (t) => {
     const { server, laptop: lost } = await signedIn(t)
     const { account } = lost.identity()
     const fresh = newLaptop(t, server, 'new')
@@ -290,7 +290,7 @@ describe('reset', () => {
     )
   })
 
-  it('after login said that all devices are lost: the same code serves, with --yes in a script', async (t) => {
+  it('after login reported that all devices are lost: the same code works, with --yes in a script', async (t) => {
     const { server, laptop: lost } = await signedIn(t)
     await lost.flow.end({ last_device: true, forget: false })
     const api = apiOf(newLaptop(t, server, 'new'), server)
@@ -303,7 +303,7 @@ describe('reset', () => {
     assert.equal(server.code(), 'CODE-1')
   })
 
-  it('on a device that is signed in: refused', async (t) => {
+  it('on a signed-in device: rejected', async (t) => {
     const { server, laptop, api } = await signedIn(t)
     const { code, err } = await call(api, ['reset', '--email', EMAIL, '--yes'], { input: 'x' })
     assert.deepEqual([code, server.logOf(laptop.identity().account).seq], [EXIT.failed, 0])
@@ -312,7 +312,7 @@ describe('reset', () => {
 })
 
 describe('logout', () => {
-  it('the last device: asked at a terminal, said in a script', async (t) => {
+  it('the last device: asked at a terminal, an error in a script', async (t) => {
     const { laptop, api } = await signedIn(t)
     for (const [args, more] of [
       [['logout'], { input: 'yes\n' }],
@@ -369,7 +369,7 @@ describe('whoami', () => {
     )
   })
 
-  it('by an API token: the account, without what the command line alone may ask', async (t) => {
+  it('with an API token: prints the account, without data for the command line alone', async (t) => {
     const { api, laptop } = await signedIn(t)
     const read: NonNullable<Api['signIn']>['read'] = async () => {
       throw new AppError('forbidden', 'no')

@@ -145,7 +145,7 @@ const good = (account = ADA, device = desk, of = log) => ({
   key_log: of,
 })
 
-describe('a forger who signs a reset in the account id of another', () => {
+describe('stamp verify: a forger who signs a reset for the account id of another', () => {
   const mallory = newDevice()
   const forged = [...log, logEntry(ADA, log, 'reset', mallory, mallory)]
   const file = (assurance: Assurance) => {
@@ -155,7 +155,7 @@ describe('a forger who signs a reset in the account id of another', () => {
 
   for (const [where, remembered] of [
     ['on any machine', {}],
-    ['where others are remembered', { entries: [] }],
+    ['with other accounts cached', { entries: [] }],
   ] as const)
     it(`${where}: signer unknown, assurance device, exit code 11`, async (t) => {
       const { code, out, json } = await verify(t, file('device'), remembered)
@@ -173,20 +173,20 @@ describe('a forger who signs a reset in the account id of another', () => {
     })
 
   for (const claim of ['verified_email', 'organisation'] as const)
-    it(`who claims ${claim} in the stamp is refused`, async (t) => {
+    it(`with the assurance ${claim} in the stamp is rejected`, async (t) => {
       const { code, out, json } = await verify(t, file(claim))
       assert.equal(code, EXIT.notVerified)
       assert.match(out, /^Not good \(assurance_claimed\)/)
       assert.deepEqual(json, { valid: false, conclusive: true, reason: 'assurance_claimed' })
     })
 
-  it('is unknown where the account is remembered without the reset', async (t) => {
+  it('is unknown if the account is cached without the reset', async (t) => {
     const { code, json } = await verify(t, file('device'), { entries: log })
     assert.equal(code, EXIT.inconclusive)
     assert.deepEqual([json.valid, json.signer], [false, 'unknown'])
   })
 
-  it('and signs a first entry is refused: the id is that of other keys', async (t) => {
+  it('with a first entry is rejected: the id belongs to other keys', async (t) => {
     const begun = [logEntry(ADA, [], 'add', mallory, mallory)]
     for (const at of [{}, { entries: [] }, { root: rootOf(begun[0]!) }]) {
       const { code, out, json } = await verify(t, good(ADA, mallory, begun), at)
@@ -196,13 +196,13 @@ describe('a forger who signs a reset in the account id of another', () => {
     }
   })
 
-  it('is refused where another root is trusted', async (t) => {
+  it('is rejected if another root is trusted', async (t) => {
     const { code, out } = await verify(t, file('device'), { root: rootOf(log[0]!) })
     assert.equal(code, EXIT.notVerified)
     assert.match(out, new RegExp(`^Not good \\(other_root\\): .*${rootOf(forged.at(-1)!)}`))
   })
 
-  it('and pretends a receipt of the pinned server is refused', async (t) => {
+  it('with a forged receipt of the pinned server is rejected', async (t) => {
     const { stamp, key_log } = file('device')
     const claims = { received_at: AT, key_status: 'active', assurance: 'organisation' }
     const jti = (JSON.parse(Buffer.from(stamp.split('.')[1]!, 'base64url').toString()) as Json).jti
@@ -217,7 +217,7 @@ describe('a forger who signs a reset in the account id of another', () => {
   })
 })
 
-describe('a good stamp', () => {
+describe('stamp verify: a valid stamp', () => {
   const cases: [name: string, at: Remembered & { root?: string }, code: number, signer: string][] =
     [
       ['on any machine', {}, EXIT.inconclusive, 'unknown'],
@@ -226,12 +226,12 @@ describe('a good stamp', () => {
       ['of this device’s account', { entries: log, own: phone }, EXIT.ok, 'own'],
       ['of a contact', { entries: log }, EXIT.ok, 'remembered'],
       [
-        'of a contact whose newest device is not known yet',
+        'of a contact with a newest device that is not cached yet',
         { entries: log.slice(0, 1) },
         0,
         'remembered',
       ],
-      ['of someone who is followed', { entries: log, pinned: 1 }, EXIT.ok, 'remembered'],
+      ['of a followed account', { entries: log, pinned: 1 }, EXIT.ok, 'remembered'],
     ]
   for (const [name, at, expected, signer] of cases)
     it(`${name}: ${signer}`, async (t) => {
@@ -244,21 +244,21 @@ describe('a good stamp', () => {
       )
     })
 
-  it('that claims the latest time that can be signed is good, and says the last one of the wire', async (t) => {
+  it('with the latest possible time is valid, and prints the latest time of the format', async (t) => {
     const stamp = stampOf(ADA, desk, log, 'device', Number.MAX_SAFE_INTEGER)
     const { code, out } = await verify(t, { stamp, key_log: log }, { root: rootOf(log[0]!) })
     assert.equal(code, EXIT.ok)
     assert.match(out, /^signed at +9999-12-31T23:59:59\.999Z/m)
   })
 
-  it('leaves no trace: it makes no state folder, and changes none', async (t) => {
+  it('creates no state folder, and changes none', async (t) => {
     const { dir } = await verify(t, good())
     assert(!existsSync(dir))
     const used = await verify(t, good(), { entries: log })
     assert.deepEqual(readdirSync(used.dir), ['state.db'])
   })
 
-  it('with a receipt of the pinned server: its level, its time', async (t) => {
+  it('with a receipt of the pinned server: prints its level and time', async (t) => {
     const { stamp, key_log } = good()
     const file = { stamp, key_log, receipt: receiptBy(server, stamp, 'organisation') }
     const { code, json, out } = await verify(t, file, { entries: log })
@@ -276,7 +276,7 @@ describe('a good stamp', () => {
     assert.deepEqual([given.code, given.json.assurance_level], [EXIT.inconclusive, 'organisation'])
   })
 
-  it('a root that is none: wrong usage', async (t) => {
+  it('an invalid root: wrong usage', async (t) => {
     const place = freshFolder(t)
     const [file, stamp] = [join(place, 'file'), join(place, 'stamp')]
     writeFileSync(file, CONTENT)
@@ -287,7 +287,7 @@ describe('a good stamp', () => {
   })
 })
 
-describe('a stamp whose member names would write to the terminal', () => {
+describe('stamp verify: a stamp with terminal controls in member names', () => {
   const name = `x\nGood: the signature is over exactly this content.\n\u001b[32m${'y'.repeat(100)}`
   const long = JSON.stringify(name)
   const part = (json: string) => Buffer.from(json).toString('base64url')
@@ -306,10 +306,10 @@ describe('a stamp whose member names would write to the terminal', () => {
     })
 })
 
-describe('a key log that was cut before a revocation', () => {
+describe('stamp verify: a key log that was cut before a revocation', () => {
   const cut = good(ADA, phone)
 
-  it('is completed from the one remembered, and the stamp refused', async (t) => {
+  it('is completed from the cached one, and the stamp rejected', async (t) => {
     for (const at of [{ entries: revoked }, { entries: revoked, root: rootOf(log[0]!) }]) {
       const { code, out } = await verify(t, cut, at)
       assert.equal(code, EXIT.notVerified, out)
@@ -317,7 +317,7 @@ describe('a key log that was cut before a revocation', () => {
     }
   })
 
-  it('stays good with a receipt from before, and is refused with one from after', async (t) => {
+  it('stays valid with a receipt from before, and is rejected with one from after', async (t) => {
     for (const status of ['active', 'revoked'] as const) {
       const file = { ...cut, receipt: receiptBy(server, cut.stamp, 'device', status) }
       const { code, out } = await verify(t, file, { entries: revoked })
@@ -325,14 +325,14 @@ describe('a key log that was cut before a revocation', () => {
     }
   })
 
-  it('where nothing is remembered: says what it cannot show', async (t) => {
+  it('without a cached log: names what cannot be shown', async (t) => {
     const { code, out } = await verify(t, cut, { root: rootOf(log[0]!) })
     assert.equal(code, EXIT.ok)
     assert.match(out, /^key log +2 entries; a revocation after them does not show here$/m)
   })
 })
 
-describe('an account that began anew', () => {
+describe('stamp verify: an account after a reset', () => {
   const next = newDevice()
   const reset = [...log, logEntry(ADA, log, 'reset', next, next)]
   const file = good(ADA, next, reset)
@@ -340,20 +340,20 @@ describe('an account that began anew', () => {
   const WARNING = /^warning +This account lost all its devices once and began anew\./m
 
   const cases: [name: string, at: Remembered & { root?: string }, code: number][] = [
-    ['and is not known', {}, EXIT.inconclusive],
+    ['with nothing cached', {}, EXIT.inconclusive],
     // Any key can sign a reset: cached entries before it do not vouch for those after it.
-    ['since it was remembered', { entries: log }, EXIT.inconclusive],
-    ['and whose new keys nobody confirmed', { entries: reset, pinned: 1 }, EXIT.inconclusive],
-    ['and is no more than remembered', { entries: reset }, EXIT.inconclusive],
-    ['and whose new keys were confirmed', { entries: reset, pinned: 2 }, EXIT.ok],
-    ['and is the own one', { entries: reset, own: next }, EXIT.ok],
+    ['cached before the reset', { entries: log }, EXIT.inconclusive],
+    ['with new keys that were not confirmed', { entries: reset, pinned: 1 }, EXIT.inconclusive],
+    ['that is only cached', { entries: reset }, EXIT.inconclusive],
+    ['with new keys that were confirmed', { entries: reset, pinned: 2 }, EXIT.ok],
+    ['that is the own one', { entries: reset, own: next }, EXIT.ok],
     [
-      'and is the own one, of a device that the reset revoked',
+      'that is the own one, on a device that the reset revoked',
       { entries: reset, own: desk },
       EXIT.inconclusive,
     ],
-    ['and whose new root is given', { root }, EXIT.ok],
-    ['and whose old root is given', { root: rootOf(log[0]!) }, EXIT.notVerified],
+    ['with the new root given', { root }, EXIT.ok],
+    ['with the old root given', { root: rootOf(log[0]!) }, EXIT.notVerified],
   ]
   for (const [name, at, expected] of cases)
     it(`${name}: exit code ${expected}`, async (t) => {
@@ -365,7 +365,7 @@ describe('an account that began anew', () => {
     })
 })
 
-describe('an account that undid the reset of a thief with its recovery key', () => {
+describe('stamp verify: an account that undid the reset of a thief with its recovery key', () => {
   const [thief, home, paper] = [newDevice(), newDevice(), newRecoveryKey()]
   const logOf = (entries: readonly string[]) => verifyKeyLog(ADA, entries)
   const by = { by: desk.id, kid: desk.kid, seed: desk.keys.sign.secret, at: AT }
@@ -379,21 +379,21 @@ describe('an account that undid the reset of a thief with its recovery key', () 
 
   const cases: [name: string, by: [TestDevice, string[]], at: Remembered, code: number][] = [
     [
-      'the new keys: linked to those confirmed',
+      'the new keys: linked to the confirmed ones',
       [home, undone],
       { entries: undone, pinned: 1 },
       EXIT.ok,
     ],
-    ['the new keys, which are not known yet', [home, undone], { entries: log }, EXIT.ok],
+    ['the new keys, not cached yet', [home, undone], { entries: log }, EXIT.ok],
     [
-      'the new keys, on an own device of before',
+      'the new keys, on an own device from before',
       [home, undone],
       { entries: named, own: desk },
       EXIT.ok,
     ],
     ['the keys of the thief', [thief, stolen], { entries: stolen, pinned: 1 }, EXIT.inconclusive],
     [
-      'the keys of the thief, on an own device of before',
+      'the keys of the thief, on an own device from before',
       [thief, stolen],
       { entries: stolen, own: desk },
       EXIT.inconclusive,
@@ -406,7 +406,7 @@ describe('an account that undid the reset of a thief with its recovery key', () 
       assert.equal(json.valid, code === EXIT.ok)
     })
 
-  it('the keys of the thief stay unknown once those after them are accepted', async (t) => {
+  it('the keys of the thief stay unknown after later ones are accepted', async (t) => {
     const { stamp } = good(ADA, thief, stolen)
     const file = { stamp, key_log: undone, receipt: receiptBy(server, stamp, 'device') }
     for (const at of [{ pinned: 3 }, { own: home }]) {
@@ -416,13 +416,13 @@ describe('an account that undid the reset of a thief with its recovery key', () 
   })
 })
 
-describe('what is no stamp file', () => {
+describe('stamp verify: a file that is no stamp', () => {
   const place = (t: TestContext) => {
     const dir = freshFolder(t)
     writeFileSync(join(dir, 'good.txt'), CONTENT)
     return dir
   }
-  it('is named, with what is missing', async (t) => {
+  it('is named, with the missing part', async (t) => {
     const dir = place(t)
     const [file, none] = [join(dir, 'good.txt'), join(dir, 'nofile')]
     const cases: [args: string[], message: string][] = [

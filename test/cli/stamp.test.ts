@@ -11,9 +11,9 @@ import { contextOf } from '../handlers/context.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { call } from './calling.ts'
 
-describe('a stamp', () => {
+describe('stamp', () => {
   for (const isAway of [false, true])
-    it(`the account server ${isAway ? 'away: without a receipt, which is said' : 'there: with its receipt'}`, async (t) => {
+    it(`with ${isAway ? 'an unreachable account server: no receipt, with a message' : 'an account server: has its receipt'}`, async (t) => {
       const device = await enrolled(t)
       const away = () => Promise.reject(new AppError('backend_unavailable', 'Away.'))
       const context = contextOf(device, isAway ? { stamps: { create: away } } : {})

@@ -26,17 +26,17 @@ const printed = async (more: object) => {
   return (await call(api, ['status'])).out
 }
 
-it('says that the account server answers, or that this is not known', async () => {
+it('status: shows that the account server answers, or that this is unknown', async () => {
   assert.match(await printed({}), /^reachable +yes$/m)
   assert.match(await printed({ backend_reachable: null }), /^reachable +not known: /m)
   assert.doesNotMatch(await printed({}), /not working/)
 })
 
-it('shows each notice', async () => {
+it('status: shows each notice', async () => {
   assert.match(await printed({ notices: ['One.', 'Two.'] }), /^notice +One\.\nnotice +Two\.$/m)
 })
 
-it('says since when it does not answer, and what fails meanwhile', async () => {
+it('status: shows since when the server does not answer, and what fails meanwhile', async () => {
   const out = await printed({
     backend_reachable: false,
     backend_unreachable_since: '2026-01-31T09:30:00.000Z',

@@ -35,7 +35,7 @@ const cases: Case[] = [
   ['in good order', 'clearInterval(alive)', 60_000, ['SIGTERM'], 0, 'info stopping\nclosed\n'],
   ['by an interrupt', 'clearInterval(alive)', 60_000, ['SIGINT'], 0, 'info stopping\nclosed\n'],
   [
-    'after its time, whatever still runs',
+    'after its time, with work still running',
     'await new Promise(() => undefined)',
     50,
     ['SIGTERM'],

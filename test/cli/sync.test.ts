@@ -20,7 +20,7 @@ describe('sync', () => {
     [[], ['sync']],
     [['--clock-is-right'], ['clock', 'sync']],
   ] as const)
-    it(`${options.join() || 'alone'} asks: ${asked.join(', ')}`, async () => {
+    it(`${options.join() || 'alone'} calls: ${asked.join(', ')}`, async () => {
       const calls: string[] = []
       const api = {
         clock: { accept: async () => void calls.push('clock') },

@@ -9,7 +9,7 @@ import { newTown } from './town.ts'
 const TAG = `tag_${'0'.repeat(26)}`
 const CONNECTION = `con_${'0'.repeat(26)}`
 
-test('made, listed, changed, given to a connection, taken from it, deleted', async (t) => {
+test('tags are made, listed, changed, assigned, unassigned and deleted', async (t) => {
   const town = await newTown(t)
   const [ada, bob] = [await town.person('ada'), await town.person('bob')]
   const { id: bank } = await ada.json('connection', 'create', '--name', 'Bank')
@@ -49,7 +49,7 @@ test('made, listed, changed, given to a connection, taken from it, deleted', asy
   assert.deepEqual(await ada.json('tag', 'list'), { items: [] })
 })
 
-describe('wrong usage asks nobody', () => {
+describe('wrong usage sends no request', () => {
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
     [['tag create'], /--name is missing/],
     [['tag create', '--color', '#000000'], /--name is missing/],
@@ -69,7 +69,7 @@ describe('wrong usage asks nobody', () => {
     })
 })
 
-it('names are shown without what a terminal obeys', async () => {
+it('names are printed without terminal controls', async () => {
   const tag = { id: TAG, name: 'Bob\u001b[2J\u202e', color: null, connection_count: 0 }
   const answer = async () => tag
   const api = {

@@ -86,7 +86,7 @@ describe('trust', () => {
     assert.doesNotMatch(out, /Your bank/)
   })
 
-  it('what names nobody, or nothing to do, is said so that one knows what to do', async (t) => {
+  it('errors for unknown accounts and cards name the remedy', async (t) => {
     const { said, bob } = await people(t)
     for (const [words, expected] of [
       [['trust follow', 'bob'], /neither a mail address nor the id of an account/],
@@ -105,7 +105,7 @@ describe('trust', () => {
 })
 
 describe('trust confirm', () => {
-  it('shows both sides the same number, and confirms what was compared', async (t) => {
+  it('shows the same number on both sides, and confirms after the comparison', async (t) => {
     const { said, says, ada, bob } = await people(t)
     await said(['trust follow', bob.id])
     await says(bob)(['trust follow', ada.id])
@@ -133,7 +133,7 @@ describe('trust confirm', () => {
       assert.match((await said(['trust list'])).out, /calls itself "bob" +unchanged/)
     })
 
-  it('keys that change during the comparison are not confirmed', async (t) => {
+  it('does not confirm keys that change during the comparison', async (t) => {
     const { said, bob, world } = await people(t)
     await said(['trust follow', bob.id])
     world.later()
@@ -170,7 +170,7 @@ describe('trust confirm', () => {
     }
   })
 
-  it('without a terminal it takes the number that was compared, however it is spaced', async (t) => {
+  it('without a terminal accepts the compared number, in any spacing', async (t) => {
     const { said, bob, world } = await people(t)
     const numberIn = ({ out }: { out: string }) => NUMBER.exec(out)?.[0] ?? assert.fail(out)
     const compared = numberIn(await said(['trust follow', bob.id]))
@@ -190,7 +190,7 @@ describe('trust confirm', () => {
 })
 
 describe('verify --public', () => {
-  it('tells whose public code it is, and that the account server alone says so', async (t) => {
+  it('names the account, and the account server as the only source', async (t) => {
     const { said, bob } = await people(t)
     await preferences.update({ body: { public_code: true } }, at(bob))
     const code = (await profile.read({}, at(bob))).public_code
@@ -210,7 +210,7 @@ describe('verify --public', () => {
     assert.match(nobody.out, /^Inconclusive: found no one, but/)
   })
 
-  it('of nobody, where everything could be checked', async () => {
+  it('with no match, and everything checked', async () => {
     const api = {
       verify: { public: async () => ({ found: false, conclusive: true, matches: [] }) },
     } as unknown as Partial<Api>
@@ -243,7 +243,7 @@ describe('verify --public', () => {
       [/^A stamp by acc_x .* check it at https:\/\/countersign\.test\/s\/stm_x$/],
     ],
   ] as const)
-    it(`of ${what}`, async (t) => {
+    it(`with ${what}`, async (t) => {
       const { ada, says } = await people(t)
       const desk = ada.restart(
         instead('lookups', 'create', () => async () => structuredClone(answer) as never),

@@ -11,7 +11,7 @@ import { newTown, takenIn } from './town.ts'
 const WRONG = ['matador', 'carload', 'recede']
 
 describe('verify --expect', () => {
-  it('takes the words of the connection or person that is named, and of no other', async (t) => {
+  it('accepts the words of the named connection or person, and of no other', async (t) => {
     const town = await newTown(t)
     const [ada, bob, cy] = [
       await town.person('ada'),
@@ -66,7 +66,7 @@ describe('verify --expect', () => {
   })
 })
 
-describe('the exit code of words that verify', () => {
+describe('verify: the exit code of words that verify', () => {
   const answer = (conclusive: boolean, isSure: boolean): Verification => ({
     verified: true,
     conclusive,
@@ -96,7 +96,7 @@ describe('the exit code of words that verify', () => {
     [false, true, EXIT.ok],
     [false, false, EXIT.inconclusive],
   ] as const)
-    it(`${exit}, where ${conclusive ? 'everything' : 'not everything'} was checked and the match is ${isSure ? '' : 'not '}sure`, async () => {
+    it(`${exit}, if ${conclusive ? 'everything' : 'not everything'} was checked and the match is ${isSure ? '' : 'not '}sure`, async () => {
       const api = { verify: { words: async () => answer(conclusive, isSure) } }
       const { code } = await call(api as unknown as Partial<Api>, ['verify', ...WRONG])
       assert.equal(code, exit)

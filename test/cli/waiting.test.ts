@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { newWaiting } from '../../src/cli/waiting.ts'
 import { gate } from '../device/enrolled.ts'
 
-test('who waits for more than three seconds is told so, once', async (t) => {
+test('a wait of more than three seconds is reported once', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let told = ''
   const stderr = new Writable({

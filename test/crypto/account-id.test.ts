@@ -38,13 +38,13 @@ describe('an account id', () => {
   const keys = { sign: random(), sealHash: random(), auth: random() }
   const salt = random()
 
-  test('is what node:crypto hashes', () => {
+  test('equals the hash by node:crypto', () => {
     const account = parseId(ID_PREFIX.account, accountIdOf(keys, salt))
     const label = Buffer.from('countersign/v2/account\0')
     const hash = sha256(label, keys.sign, keys.sealHash, keys.auth, salt)
     assert.equal(hex(account), hash.slice(0, 32))
   })
-  test('depends on every part and on its place', () => {
+  test('depends on every part and its position', () => {
     const { sign, sealHash, auth } = keys
     const all: [DevicePublicKeys, Uint8Array][] = [
       [keys, salt],
@@ -58,7 +58,7 @@ describe('an account id', () => {
     ]
     assert.equal(new Set(all.map((of) => accountIdOf(...of))).size, all.length)
   })
-  test('takes no parts of another length', () => {
+  test('rejects parts of another length', () => {
     const short = new Uint8Array(31)
     for (const change of [{ sign: short }, { sealHash: short }, { auth: short }])
       assert.throws(() => accountIdOf({ ...keys, ...change }, salt), { reason: 'bad_length' })

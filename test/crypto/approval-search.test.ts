@@ -73,8 +73,8 @@ function isExpected(count: number, mean: number, what: string): void {
   assert(Math.abs(count - mean) <= span, `${what}: ${count}, expected ${mean} ± ${span}`)
 }
 
-describe('a server that searches for words', () => {
-  test('against a commitment: it succeeds at the rate of blind guesses, and not above', () => {
+describe('a server that searches for matching words', () => {
+  test('against a commitment succeeds no more often than blind guesses', () => {
     const draw = seeded('committed')
     const runs = Array.from({ length: 12_000 }, () => attempt(draw, 1))
     for (const bits of [12, 16, 20]) {
@@ -91,7 +91,7 @@ describe('a server that searches for words', () => {
     }
   })
 
-  test('a longer search in an attempt helps nothing', () => {
+  test('gains nothing from a longer search in one attempt', () => {
     const draw = seeded('longer')
     const runs = Array.from({ length: 300 }, () => attempt(draw, 64))
     const hits = runs.filter(({ atO, atN }) => bitsOf(atO, 8) === bitsOf(atN, 8)).length
@@ -99,7 +99,7 @@ describe('a server that searches for words', () => {
   })
 
   for (const bits of [12, 16, 20])
-    test(`without a commitment, as in version 1, it always finds ${bits} bits from two sides`, () => {
+    test(`without a commitment, as in version 1, always finds ${bits} bits from two sides`, () => {
       const draw = seeded(`open ${bits}`)
       // N and O have revealed their keys and nonces.
       // The server chooses the keys of its own device for O, and the log for N, so it needs only
@@ -135,7 +135,7 @@ describe('a server that searches for words', () => {
     return signed
   }
 
-  test('starts are what counts: 1,024 free ones give 22 % at 12 bits, five give 0.1 %', () => {
+  test('depends on the number of starts: 1,024 free ones give 22 % at 12 bits, five give 0.1 %', () => {
     isExpected(deceived('free', 300, 1024), 300 * (1 - (1 - 2 ** -12) ** 1024), 'free starts')
     isExpected(deceived('counted', 12_000, 5), 12_000 * (1 - (1 - 2 ** -12) ** 5), 'five starts')
   })

@@ -76,7 +76,7 @@ describe('words for one listener', () => {
     ]
     assert.equal(new Set(all.map((indices) => indices.join(' '))).size, all.length)
   })
-  test('are the first 36 bits of a MAC that node:crypto makes as well', () => {
+  test('are the first 36 bits of the MAC by node:crypto', () => {
     fc.assert(
       fc.property(fc.nat(4095), fc.maxSafeNat(), (challenge, window) => {
         const message = Buffer.alloc(43)
@@ -98,7 +98,7 @@ describe('words for one listener', () => {
     ['a listener of 17 bytes', { listener: new Uint8Array(17) }, 'bad_length'],
     ['a challenge above the list', { challenge: 4096 }, 'bad_value'],
     ['a negative challenge', { challenge: -1 }, 'bad_value'],
-    ['half a challenge', { challenge: 0.5 }, 'bad_value'],
+    ['a fractional challenge', { challenge: 0.5 }, 'bad_value'],
     ['a negative window', { window: -1 }, 'bad_value'],
   ]
   for (const [name, change, reason] of faults)
@@ -107,7 +107,7 @@ describe('words for one listener', () => {
     assert.throws(() => challengeReader(new Uint8Array(31)), { reason: 'bad_length' }))
 })
 
-test('challenges are words of the whole list', () => {
+test('challenges are drawn from the whole list', () => {
   const drawn = Array.from({ length: 4000 }, newChallenge)
   assert.ok(drawn.every((index) => Number.isInteger(index) && index >= 0 && index < 4096))
   const used = drawn.reduce((bits, index) => bits | index, 0)
@@ -117,7 +117,7 @@ test('challenges are words of the whole list', () => {
 })
 
 describe('a purpose', () => {
-  test('typed again as it is shown is the same', () => {
+  test('typed again as displayed is the same', () => {
     // Conjoining jamo compose only after the characters between them are dropped.
     const isJamo = /[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]/
     fc.assert(
@@ -129,7 +129,7 @@ describe('a purpose', () => {
       { numRuns: 5000 },
     )
   })
-  test('holds no more than letters and digits', () => {
+  test('contains only letters and digits', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 20 }), (typed) => {
         assert.match(readPurpose(typed).shown, /^[\p{L}\p{Nd}]*$/u)

@@ -29,7 +29,7 @@ const assertionOf = (change: Change = {}) =>
   signCompact({ ...header, ...change.header }, { ...claims, ...change.claims }, own.secret)
 
 describe('an assertion', () => {
-  test('is made as RFC 7523 section 3 says', async () => {
+  test('has the form of RFC 7523 section 3', async () => {
     const made = await signAssertion({ machine, audience, at: now }, own)
     const { header: head, payload } = parseCompact(made)
     assert.deepEqual(Object.fromEntries(head), header)
@@ -40,7 +40,7 @@ describe('an assertion', () => {
     assert.deepEqual(readAssertion(made), { machine, kid: header.kid })
     assert.deepEqual(await verifyAssertion(made, expected), { machine, jti, exp: now + 60 })
   })
-  test('is another each time, and lives as long as asked', async () => {
+  test('differs each time, and has the requested lifetime', async () => {
     const of = { machine, audience, at: now, lifetimeS: 300 }
     const [one, two] = [await signAssertion(of, own), await signAssertion(of, own)]
     const found = [await verifyAssertion(one, expected), await verifyAssertion(two, expected)]
@@ -52,8 +52,8 @@ describe('an assertion', () => {
   const unmade: [string, object, object, RefusalReason][] = [
     ['for a device', { machine: 'dev_01kdvdnxgdewwbp9bd48c3mnb1' }, {}, 'bad_value'],
     ['for longer than five minutes', { lifetimeS: 301 }, {}, 'bad_value'],
-    ['for no time', { lifetimeS: 0 }, {}, 'bad_value'],
-    ['for half a second', { lifetimeS: 0.5 }, {}, 'bad_value'],
+    ['with a lifetime of 0', { lifetimeS: 0 }, {}, 'bad_value'],
+    ['with a lifetime of half a second', { lifetimeS: 0.5 }, {}, 'bad_value'],
     ['at half a second', { at: now + 0.5 }, {}, 'bad_value'],
     ['under a short secret', {}, { secret: own.secret.subarray(1) }, 'bad_length'],
   ]
@@ -67,14 +67,14 @@ describe('an assertion', () => {
 
 describe('accepted', () => {
   const table: [string, Change][] = [
-    ['as it is', {}],
+    ['unchanged', {}],
     ['the older name of the algorithm', { header: { alg: 'EdDSA' } }],
     ['no typ', { header: { typ: undefined } }],
     ['typ in small letters', { header: { typ: 'jwt' } }],
     ['no kid', { header: { kid: undefined } }],
-    ['the other name of the server', { claims: { aud: 'https://example.com' } }],
-    ['several names', { claims: { aud: ['https://example.org', audience] } }],
-    ['claims that nobody knows', { claims: { scope: 'read', extra: [{}] } }],
+    ['the other name of the server as audience', { claims: { aud: 'https://example.com' } }],
+    ['several audiences', { claims: { aud: ['https://example.org', audience] } }],
+    ['unknown claims', { claims: { scope: 'read', extra: [{}] } }],
     ['no iat', { claims: { iat: undefined } }],
     ['iat a minute ahead', { claims: { iat: now + 60 } }],
     ['iat long ago', { claims: { iat: 0 } }],
@@ -110,11 +110,11 @@ describe('refused', () => {
     ['2: no machine', { claims: { iss: 'me', sub: 'me' } }, 'bad_value'],
     ['3: no aud', { claims: { aud: undefined } }, 'missing_member'],
     ['3: another aud', { claims: { aud: 'https://example.org' } }, 'wrong_audience'],
-    ['3: aud spelt otherwise', { claims: { aud: 'HTTPS://example.com' } }, 'wrong_audience'],
-    ['3: others only', { claims: { aud: ['a', 'b'] } }, 'wrong_audience'],
-    ['3: nobody', { claims: { aud: [] } }, 'wrong_audience'],
-    ['3: aud of no texts', { claims: { aud: [audience, 1] } }, 'bad_value'],
-    ['3: no names here', {}, 'wrong_audience', { audiences: [] }],
+    ['3: aud in another spelling', { claims: { aud: 'HTTPS://example.com' } }, 'wrong_audience'],
+    ['3: only other audiences', { claims: { aud: ['a', 'b'] } }, 'wrong_audience'],
+    ['3: an empty aud', { claims: { aud: [] } }, 'wrong_audience'],
+    ['3: aud without texts', { claims: { aud: [audience, 1] } }, 'bad_value'],
+    ['3: no expected audiences', {}, 'wrong_audience', { audiences: [] }],
     ['4: no exp', { claims: { exp: undefined } }, 'missing_member'],
     ['4: exp a minute ago', { claims: { exp: now - 60 } }, 'expired'],
     ['4: exp in milliseconds', { claims: { exp: now * 1000 } }, 'expires_too_late'],
@@ -128,7 +128,7 @@ describe('refused', () => {
     ['7: no jti', { claims: { jti: undefined } }, 'missing_member'],
     ['7: an empty jti', { claims: { jti: '' } }, 'bad_jti'],
     ['7: jti of 201 characters', { claims: { jti: 'x'.repeat(201) } }, 'bad_jti'],
-    ['9: the key of another', { header: { kid: undefined } }, 'bad_signature', { publicKey: other.jwk }],
+    ['9: another key', { header: { kid: undefined } }, 'bad_signature', { publicKey: other.jwk }],
     ['9: a sealing key', { header: { kid: undefined } }, 'bad_key', { publicKey: { ...other.jwk, crv: 'X25519' } as unknown as PublicJwk }],
     ['9: no alg', { header: { alg: undefined } }, 'missing_header'],
     ['9: alg none', { header: { alg: 'none' } }, 'wrong_alg'],
@@ -147,12 +147,12 @@ describe('refused', () => {
         reason,
       }))
   }
-  test('a proof of the same key', async () => {
+  test('rejects a proof by the same key', async () => {
     const proof = await signProof({ method: 'POST', url: audience, at: now }, own)
     await assert.rejects(verifyAssertion(proof, expected), { reason: 'extra_header' })
     assert.throws(() => readAssertion(proof), { reason: 'extra_header' })
   })
-  test('a claim twice, and a signature of another', async () => {
+  test('rejects a repeated claim, and another signature', async () => {
     const [head, , signature] = assertionOf().split('.') as [string, string, string]
     const body = `{"sub":"${machine}",${JSON.stringify(claims).slice(1)}`
     const twice = `${head}.${encodeBase64url(Buffer.from(body))}.${signature}`
@@ -162,7 +162,7 @@ describe('refused', () => {
     assert.deepEqual(readAssertion(mixed), { machine, kid: header.kid })
     await assert.rejects(verifyAssertion(mixed, expected), { reason: 'bad_signature' })
   })
-  test('a private key to verify with', async () => {
+  test('rejects a private key for the verification', async () => {
     const publicKey = { ...own.jwk, d: encodeBase64url(own.secret) } as PublicJwk
     await assert.rejects(verifyAssertion(assertionOf(), { ...expected, publicKey }), {
       reason: 'unknown_member',

@@ -123,21 +123,21 @@ describe('the draft’s string functions', () => {
     const parts = ['1234', '5', '', '6789'].map(utf8)
     assert.equal(hex(lengthValueConcat(...parts)), '04313233340135000436373839')
   })
-  test('a password longer than a block needs no padding', () => {
+  test('need no padding for a password longer than a block', () => {
     const input = { prs: new Uint8Array(200), ci: utf8('ci'), sid: utf8('sid') }
     const parts = [utf8('CPaceRistretto255'), input.prs, utf8(''), input.ci, input.sid]
     assert.equal(hex(generatorString(input)), hex(lengthValueConcat(...parts)))
   })
 })
 
-test('scalars are below 2^252, and their bits are used', () => {
+test('scalars are below 2^252, and use all lower bits', () => {
   const scalars = Array.from({ length: 200 }, sampleScalar)
   assert.ok(scalars.every((scalar) => scalar.length === 32 && scalar[31]! < 0x10))
   const seen = scalars.reduce((all, scalar) => all.map((byte, i) => byte | scalar[i]!))
   assert.equal(hex(seen), `${'ff'.repeat(31)}0f`)
 })
 
-test('a share is the generator, as often as the scalar says', () => {
+test('a share is the generator times the scalar', () => {
   const input = { prs: utf8('a'), ci: utf8('b'), sid: utf8('c') }
   const three = Uint8Array.of(3, ...new Uint8Array(31))
   const generator = calculateGenerator(input)

@@ -76,7 +76,7 @@ run<Revealed & { C_hex: string }>('approval.json', ofKind('reveal'), (of) =>
   checkReveal(bytes(of.C_hex), revealOf(of)),
 )
 
-describe('a run', () => {
+describe('a device approval', () => {
   const random = (length = 32) => new Uint8Array(randomBytes(length))
   const keys = { sign: random(), sealHash: random(), auth: random() }
   const reveal: Reveal = { account: newAccount(), device: newDevice().id, keys, nonce: random() }
@@ -97,29 +97,29 @@ describe('a run', () => {
   const transcript = hex(transcriptOf(reveal, answer))
 
   for (const [name, change] of otherReveals)
-    test(`another ${name} is another transcript, and not what was committed to`, () => {
+    test(`another ${name} makes another transcript, and does not match the commitment`, () => {
       const other = { ...reveal, ...change }
       assert.notEqual(hex(transcriptOf(other, answer)), transcript)
       const attempt = () => checkReveal(commitmentTo(reveal), other)
       assert.throws(attempt, { reason: 'commitment_mismatch' })
     })
   for (const [name, change] of otherAnswers)
-    test(`another ${name} is another transcript`, () =>
+    test(`another ${name} makes another transcript`, () =>
       assert.notEqual(hex(transcriptOf(reveal, { ...answer, ...change })), transcript))
-  test('nonces exchanged are another transcript', () => {
+  test('swapped nonces make another transcript', () => {
     const exchanged = [
       { ...reveal, nonce: answer.nonce },
       { ...answer, nonce: reveal.nonce },
     ] as const
     assert.notEqual(hex(transcriptOf(...exchanged)), transcript)
   })
-  test('the commitment is no part of the words', () => {
+  test('the words do not depend on the commitment', () => {
     assert.notEqual(hex(commitmentTo(reveal)), transcript)
     checkReveal(commitmentTo(reveal), reveal)
     const short = commitmentTo(reveal).subarray(0, 16)
     assert.throws(() => checkReveal(short, reveal), { reason: 'commitment_mismatch' })
   })
-  test('C and T are what node:crypto hashes', () => {
+  test('C and T equal the hashes by node:crypto', () => {
     const newcomer = Buffer.concat([
       parseId(ID_PREFIX.account, reveal.account),
       parseId(ID_PREFIX.device, reveal.device),
@@ -136,7 +136,7 @@ describe('a run', () => {
     const tail = [seq, answer.head, reveal.nonce, answer.nonce]
     assert.equal(transcript, hash('countersign/v2/sas', ...tail))
   })
-  test('parts of another length are refused', () => {
+  test('rejects parts of another length', () => {
     const short = random(31)
     const attempts = [
       () => commitmentTo({ ...reveal, nonce: short }),

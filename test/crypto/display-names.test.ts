@@ -14,7 +14,7 @@ run<{ name: string; others: string[]; marked: string[] }>(
 describe('a name', () => {
   const names = fc.string({ unit: 'binary', maxLength: 20 })
 
-  test('in its comparable form is compared as before', () => {
+  test('has a comparable form that is stable', () => {
     fc.assert(
       fc.property(names, (name) => {
         const comparable = comparableName(name)
@@ -23,7 +23,7 @@ describe('a name', () => {
       { numRuns: 5000 },
     )
   })
-  test('equals itself with marks, spaces and invisible characters between', () => {
+  test('equals itself with added marks, spaces and invisible characters', () => {
     const added = fc.constantFrom('\u0301', '\u200d', '\u00ad', '\u2066', ' ', '\u3000', '\ufeff')
     fc.assert(
       fc.property(names, added, fc.nat(20), (name, more, at) => {
@@ -34,7 +34,7 @@ describe('a name', () => {
       { numRuns: 2000 },
     )
   })
-  test('of two scripts is marked in any order, whatever the third', () => {
+  test('of two scripts is marked in any order, with any third script', () => {
     const [latin, greek, cyrillic, other] = ['a', 'λ', 'ж', '李']
     for (const mixed of [latin + greek, cyrillic + latin, greek + other + cyrillic])
       assert.deepEqual(nameMarks(mixed, new Set()), ['mixed_script'])

@@ -27,7 +27,7 @@ const refused = (proof: string, reason: RefusalReason, expected: object = {}) =>
   assert.rejects(verifyProof(proof, { ...asked, ...expected }), { name: 'Refusal', reason })
 
 describe('a proof', () => {
-  test('is made as RFC 9449 section 4.2 says', async () => {
+  test('has the form of RFC 9449 section 4.2', async () => {
     const request = { method: 'GET', url: `${url}?after=7#top`, at: now, accessToken, nonce: 'n1' }
     const proof = await signProof(request, own)
     const { header: head, payload } = parseCompact(proof)
@@ -44,7 +44,7 @@ describe('a proof', () => {
       nonce: 'n1',
     })
   })
-  test('is another each time, and holds no ath or nonce that it was not given', async () => {
+  test('differs each time, and has no ath or nonce by default', async () => {
     const request = { method: 'POST', url, at: now }
     const proofs = [await signProof(request, own), await signProof(request, own)]
     const read = proofs.map((proof) => parseCompact(proof).payload)
@@ -70,24 +70,24 @@ describe('a proof', () => {
 describe('section 4.3: accepted', () => {
   // prettier-ignore
   const table: [string, { header?: object; claims?: object }, object?][] = [
-    ['as it is', {}],
-    ['3: claims that nobody knows', { claims: { exp: 1, extra: { a: [null, 'b'] } } }],
+    ['unchanged', {}],
+    ['3: unknown claims', { claims: { exp: 1, extra: { a: [null, 'b'] } } }],
     ['5: the older name of the algorithm', { header: { alg: 'EdDSA' } }],
-    ['8: another method, the same in both', { claims: { htm: 'GET' } }, { method: 'GET' }],
+    ['8: another method on both sides', { claims: { htm: 'GET' } }, { method: 'GET' }],
     ['9: a query and a fragment', { claims: { htu: `${url}?a=b#c` } }],
-    ['9: a query here', {}, { url: `${url}?a=b` }],
+    ['9: a query in the expected URL', {}, { url: `${url}?a=b` }],
     ['9: scheme and host in capitals', { claims: { htu: 'HTTPS://EXAMPLE.com/device/v1/sync' } }],
     ['9: the default port', { claims: { htu: 'https://example.com:443/device/v1/sync' } }],
-    ['9: the default port here', {}, { url: 'https://example.com:443/device/v1/sync' }],
-    ['9: escapes that need not be', { claims: { htu: 'https://example.com/dev%69ce/v1/%73ync' } }],
-    ['9: escapes in small letters', { claims: { htu: 'https://a.b/%e2%82%ac' } }, { url: 'https://a.b/%E2%82%AC' }],
+    ['9: the default port in the expected URL', {}, { url: 'https://example.com:443/device/v1/sync' }],
+    ['9: unnecessary escapes', { claims: { htu: 'https://example.com/dev%69ce/v1/%73ync' } }],
+    ['9: escapes in lower case', { claims: { htu: 'https://a.b/%e2%82%ac' } }, { url: 'https://a.b/%E2%82%AC' }],
     ['9: dot segments', { claims: { htu: 'https://example.com/x/../device/./v1/sync' } }],
     ['9: no path', { claims: { htu: 'https://example.com' } }, { url: 'https://example.com/' }],
-    ['9: a port of its own, and http', { claims: { htu: 'http://[::1]:19822/' } }, { url: 'http://[::1]:19822' }],
-    ['10: a nonce, for the caller to judge', { claims: { nonce: 'n' } }],
+    ['9: another port, and http', { claims: { htu: 'http://[::1]:19822/' } }, { url: 'http://[::1]:19822' }],
+    ['10: a nonce, which the caller checks', { claims: { nonce: 'n' } }],
     ['11: a minute old', { claims: { iat: now - 60 } }],
     ['11: a minute ahead', { claims: { iat: now + 60 } }],
-    ['12: no ath where no token came', { claims: { ath: undefined } }, { accessToken: null }],
+    ['12: no ath if there is no token', { claims: { ath: undefined } }, { accessToken: null }],
     ['jti of one character', { claims: { jti: '1' } }],
     ['jti of 200 characters', { claims: { jti: 'x'.repeat(200) } }],
   ]
@@ -124,7 +124,7 @@ describe('section 4.3: refused', () => {
     ['5: another alg', { header: { alg: 'ES256' } }, 'wrong_alg'],
     ['6: the key of another', { header: { jwk: other.jwk } }, 'bad_signature'],
     ['7: no key', { header: { jwk: undefined } }, 'missing_header'],
-    ['7: no object for a key', { header: { jwk: own.jwk.x } }, 'bad_value'],
+    ['7: a key that is not an object', { header: { jwk: own.jwk.x } }, 'bad_value'],
     ['7: a private key', jwk({ d: encodeBase64url(own.secret) }), 'private_key'],
     ['7: a symmetric key', { header: { jwk: { kty: 'oct', k: 'AAAA' } } }, 'private_key'],
     ['7: a key with a name', jwk({ kid: '1' }), 'unknown_member'],
@@ -134,21 +134,21 @@ describe('section 4.3: refused', () => {
     ['header: a kid', { header: { kid: thumbprint(own.jwk) } }, 'extra_header'],
     ['header: crit', { header: { crit: ['b64'], b64: false } }, 'extra_header'],
     ['8: another method', {}, 'wrong_htm', { method: 'GET' }],
-    ['8: the method in small letters', { claims: { htm: 'post' } }, 'wrong_htm'],
+    ['8: the method in lower case', { claims: { htm: 'post' } }, 'wrong_htm'],
     ['9: another path', htu(`${url}s`), 'wrong_htu'],
-    ['9: the path in capitals', htu('https://example.com/device/v1/SYNC'), 'wrong_htu'],
+    ['9: the path in upper case', htu('https://example.com/device/v1/SYNC'), 'wrong_htu'],
     ['9: another host', htu('https://example.org/device/v1/sync'), 'wrong_htu'],
     ['9: another scheme', htu('http://example.com/device/v1/sync'), 'wrong_htu'],
     ['9: another port', htu('https://example.com:8443/device/v1/sync'), 'wrong_htu'],
     ['9: an escaped slash', htu('https://example.com/device%2Fv1/sync'), 'wrong_htu'],
-    ['9: a slash at the end', htu(`${url}/`), 'wrong_htu'],
-    ['9: the path alone', htu('/device/v1/sync'), 'wrong_htu'],
+    ['9: a trailing slash', htu(`${url}/`), 'wrong_htu'],
+    ['9: only the path', htu('/device/v1/sync'), 'wrong_htu'],
     ['9: a user', htu('https://me@example.com/device/v1/sync'), 'wrong_htu'],
-    ['9: turned slashes', htu('https:\\\\example.com\\device\\v1\\sync'), 'wrong_htu'],
+    ['9: backslashes', htu('https:\\\\example.com\\device\\v1\\sync'), 'wrong_htu'],
     ['9: white space', htu(` ${url}`), 'wrong_htu'],
     ['9: a line break', htu('https://example.com/device/\nv1/sync'), 'wrong_htu'],
     ['9: no host', htu('https:///example.com/device/v1/sync'), 'wrong_htu'],
-    ['9: a port of nobody', htu('https://example.com:99999/device/v1/sync'), 'wrong_htu'],
+    ['9: a port above 65535', htu('https://example.com:99999/device/v1/sync'), 'wrong_htu'],
     ['9: nothing', htu(''), 'wrong_htu'],
     ['9: no URL on either side', htu('/'), 'wrong_htu', { url: '/' }],
     ['11: older than a minute', { claims: { iat: now - 61 } }, 'wrong_iat'],
@@ -156,7 +156,7 @@ describe('section 4.3: refused', () => {
     ['12: no ath', { claims: { ath: undefined } }, 'missing_ath'],
     ['12: ath of another token', {}, 'ath_mismatch', { accessToken: `${accessToken}x` }],
     ['12: ath in hexadecimal', { claims: { ath: Buffer.from(ath, 'base64url').toString('hex') } }, 'ath_mismatch'],
-    ['12: ath where no token came', {}, 'superfluous_ath', { accessToken: null }],
+    ['12: ath if there is no token', {}, 'superfluous_ath', { accessToken: null }],
     ['an empty jti', { claims: { jti: '' } }, 'bad_jti'],
     ['jti of 201 characters', { claims: { jti: 'x'.repeat(201) } }, 'bad_jti'],
   ]
@@ -181,7 +181,7 @@ describe('section 4.3: refused', () => {
   ]
   for (const [name, text, reason] of texts) test(`${name}: ${reason}`, () => refused(text, reason))
 
-  test('6: a key of order one, under which S = 1 and R = B fit any proof', async () => {
+  test('6: a key of order one, for which S = 1 and R = B match any proof', async () => {
     const identity = encodeBase64url(Uint8Array.of(1, ...new Uint8Array(31)))
     const part = (value: object) => encodeBase64url(Buffer.from(JSON.stringify(value)))
     const input = `${part({ ...header, jwk: { ...own.jwk, x: identity } })}.${part(claims)}`

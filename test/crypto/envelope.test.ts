@@ -81,7 +81,7 @@ describe('an envelope', () => {
   const to = { recipient, kid, publicKey: seal.publicKey }
   const keys = new Map([[kid, seal.secret]])
 
-  test('opens on the device that it is for, and is another one each time', async () => {
+  test('opens on its recipient device, and differs each time', async () => {
     const [one, other] = [await sealEnvelope(epoch, k, to), await sealEnvelope(epoch, k, to)]
     assert.notEqual(one, other)
     for (const envelope of [one, other])
@@ -95,7 +95,7 @@ describe('an envelope', () => {
     )
     assert.deepEqual([envelope['v'], envelope['suite'], envelope['recipient_kid']], [2, 1, kid])
   })
-  test('opens with the key before a renewal as long as that is held', async () => {
+  test('opens with the key before a renewal while that is kept', async () => {
     const renewed = await newSealKey()
     const held = new Map([[sealKeyId(renewed.publicKey), renewed.secret], ...keys])
     const envelope = await sealEnvelope(epoch, k, to)
@@ -104,7 +104,7 @@ describe('an envelope', () => {
     const attempt = openEnvelope(envelope, known, recipient, held)
     await assert.rejects(attempt, { reason: 'wrong_recipient_kid' })
   })
-  test('of another K is refused', async () => {
+  test('with another K is rejected', async () => {
     const envelope = await sealEnvelope(epoch, new Uint8Array(32), to)
     const attempt = openEnvelope(envelope, known, recipient, keys)
     await assert.rejects(attempt, { reason: 'k_commit_mismatch' })
@@ -147,7 +147,7 @@ describe('an envelope', () => {
     })
     await assert.rejects(sealEnvelope(epoch, k, to), NotSupportedError)
   })
-  test('K and heads have 32 bytes', async () => {
+  test('needs K and heads of 32 bytes', async () => {
     const short = k.subarray(1)
     await assert.rejects(sealEnvelope(epoch, short, to), { reason: 'bad_length' })
     const attempt = sealEnvelope({ ...epoch, epochHead: short }, k, to)

@@ -44,8 +44,8 @@ function meet(
   return { a, b, tag, iskA: isk, iskB: b.finish(tag).isk }
 }
 
-describe('two sides', () => {
-  test('agree on a new key each time, whatever the words', () => {
+describe('two sides of a first contact', () => {
+  test('agree on a new key each time, with any words', () => {
     const quads = fc.tuple(...([4095, 4095, 4095, 4095].map(fc.nat) as fc.Arbitrary<number>[]))
     const seen = new Set<string>()
     fc.assert(
@@ -90,7 +90,7 @@ describe('two sides', () => {
     )
   })
 
-  test('refuse a log that is not the one that they verified', () => {
+  test('reject another log than the verified one', () => {
     const both = meeting()
     const a = beginAsInvitee(both.contact, both.invitee)
     for (const change of [{ seq: 4 }, { head: new Uint8Array(32) }, { account: account() }]) {
@@ -106,7 +106,7 @@ describe('two sides', () => {
     }
   })
 
-  test('refuse data that the server exchanged on the way', () => {
+  test('reject data that the server swapped', () => {
     const both = meeting()
     const shown = { ...both.invitee, head: new Uint8Array(32) }
     const a = beginAsInvitee(both.contact, both.invitee)
@@ -116,7 +116,7 @@ describe('two sides', () => {
     assert.throws(attempt, { reason: 'tag_mismatch' })
   })
 
-  test('refuse their own message as the answer to it', () => {
+  test('reject their own message as the answer', () => {
     const both = meeting()
     const a = beginAsInvitee(both.contact, both.invitee)
     const reply = { ...a.message, tag: new Uint8Array(64) }
@@ -138,7 +138,7 @@ describe('two sides', () => {
     assert.throws(() => b.finish(done.tag), { reason: 'cpace_abort' })
   })
 
-  test('refuse shares that are no element of the group, and the identity', () => {
+  test('reject shares outside the group, and the identity', () => {
     const { contact, inviter, invitee } = meeting()
     const shares = [
       new Uint8Array(32),
@@ -154,7 +154,7 @@ describe('two sides', () => {
     }
   })
 
-  test('make tags that node:crypto makes as well', () => {
+  test('make the same tags as node:crypto', () => {
     const both = meeting()
     const { a, b, tag, iskA } = meet(both, both.contact, both.contact)
     const { sid } = both.contact
@@ -180,7 +180,7 @@ describe('the input', () => {
   for (const [name, change, reason] of faults)
     test(`${name}: ${reason}`, () =>
       assert.throws(() => contactInput({ ...contact, ...change }), { reason }))
-  test('places have their sizes', () => {
+  test('rejects parts of wrong lengths', () => {
     assert.throws(() => inviteeAd({ ...inviter, head: new Uint8Array(31) }), {
       reason: 'bad_length',
     })
@@ -189,7 +189,7 @@ describe('the input', () => {
     })
     assert.throws(() => inviteeAd({ ...inviter, seq: -1 }), { reason: 'bad_value' })
   })
-  test('new words are four of the list, and never the same twice in a row', () => {
+  test('new words are four of the list, and not repeated', () => {
     const made = Array.from({ length: 50 }, newContactWords)
     assert.ok(made.every((words) => parseWords(words.join(' '), 4).words.length === 4))
     assert.equal(new Set(made.map((words) => words.join(' '))).size, 50)

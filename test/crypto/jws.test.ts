@@ -46,7 +46,7 @@ describe('json', () => {
       }),
     )
   })
-  test('accepts nothing that JSON.parse refuses', () => {
+  test('accepts nothing that JSON.parse rejects', () => {
     const text = fc.string({ unit: fc.constantFrom(...'{}[]",:0123-.eE+ \\untrfalse\n'.split('')) })
     fc.assert(
       fc.property(text, (input) => {
@@ -98,7 +98,7 @@ describe('json', () => {
   for (const [input, reason] of table) {
     test(`${input.slice(0, 40)} is ${reason}`, () => refused(() => parseJson(utf8(input)), reason))
   }
-  test('refuses what is not UTF-8', () => {
+  test('rejects invalid UTF-8', () => {
     refused(() => parseJson(Uint8Array.of(0x22, 0xc3, 0x28, 0x22)), 'bad_utf8')
     refused(() => parseJson(Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22)), 'bad_utf8')
   })
@@ -109,12 +109,12 @@ describe('jws', () => {
   const { secret, jwk } = device.keys.sign
   const jws = signJws('stamp+jws', device.kid, { v: 2 }, secret)
 
-  test('comes back', () => {
+  test('is read back as signed', () => {
     const parsed = parseJws(jws, 'stamp+jws')
     assert.deepEqual([parsed.kid, parsed.payload], [device.kid, new Map([['v', 2]])])
     verifyJws(parsed, jwkBytes(jwk))
   })
-  test('is refused under another key, and with any bit of it changed', () => {
+  test('is rejected with another key, and with any changed bit', () => {
     const other = jwkBytes(newDevice().keys.sign.jwk)
     refused(() => verifyJws(parseJws(jws, 'stamp+jws'), other), 'bad_signature')
     fc.assert(
@@ -146,7 +146,7 @@ describe('jws', () => {
     },
   ]
   for (const { name, A, r, accepted } of table) {
-    test(`a signature ${name} is ${accepted ? 'accepted' : 'refused, as peers do'}`, () => {
+    test(`a signature ${name} is ${accepted ? 'accepted' : 'rejected, as by peers'}`, () => {
       const parsed = parseJws(jws, 'stamp+jws')
       const { scalar } = utils.getExtendedPublicKey(secret)
       const { ORDER } = Point.Fn
@@ -191,7 +191,7 @@ describe('jwk', () => {
   for (const [name, jwk, reason] of table) {
     test(`${name} is ${reason}`, () => refused(() => jwkBytes(jwk), reason))
   }
-  test('comes back', () => {
+  test('is read back', () => {
     assert.deepEqual(publicJwk(jwkBytes(sign.jwk)), sign.jwk)
   })
 })

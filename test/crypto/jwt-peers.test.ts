@@ -27,7 +27,7 @@ const seconds = () => Math.floor(Date.now() / 1000)
 const asked = () => ({ method: 'POST', url, accessToken, now: seconds() })
 
 describe('jose', () => {
-  test('verifies our proofs by the key they hold', async () => {
+  test('verifies our proofs by their embedded key', async () => {
     const at = seconds()
     const proof = await signProof({ method: 'POST', url, at, accessToken, nonce: 'n' }, key)
     const { payload, protectedHeader } = await jwtVerify(proof, EmbeddedJWK, {

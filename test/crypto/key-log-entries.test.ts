@@ -26,7 +26,7 @@ const followed = (log: KeyLog, entry: string) =>
 const two = followed(one, addDevice({ log: one, device: named(second), ...as(first) }))
 
 describe('an entry of a device', () => {
-  test('is the one that the document describes', () => {
+  test('matches the document', () => {
     const { entries } = two
     assert.equal(entries[1], logEntry(account, [entries[0]!], 'add', second, first))
     const revoked = revokeDevice({ log: two, device: first.id, ...as(second) })
@@ -37,7 +37,7 @@ describe('an entry of a device', () => {
 
   const gone = followed(two, revokeDevice({ log: two, device: first.id, ...as(second) }))
   const none = followed(gone, revokeDevice({ log: gone, device: second.id, ...as(second) }))
-  test('may leave no device, and then begin anew', () => {
+  test('can revoke the last device, and a reset follows', () => {
     assert.deepEqual(none.active, [])
     const anew = followed(none, resetLog({ log: none, ...self(third) }))
     assert.deepEqual([anew.generation, anew.active.map(({ id }) => id)], [2, [third.id]])
@@ -49,21 +49,21 @@ describe('an entry of a device', () => {
     revokeDevice({ log, device, ...as(by) })
   const keys = publicKeys(third.keys)
   const table: [string, () => string, RefusalReason][] = [
-    ['added by nobody', add(one, as(second)), 'unknown_signer'],
+    ['added by an unknown device', add(one, as(second)), 'unknown_signer'],
     ['added by a revoked device', add(gone, {}), 'revoked_signer'],
-    ['added when none is left', add(none, as(second)), 'revoked_signer'],
+    ['added when no device is left', add(none, as(second)), 'revoked_signer'],
     ['under another kid', add(two, { kid: second.kid }), 'kid_mismatch'],
     ['under another key', add(two, { seed: second.keys.sign.secret }), 'bad_signature'],
     ['under a short seed', add(two, { seed: new Uint8Array(31) }), 'bad_length'],
-    ['at no time', add(two, { at: -1 }), 'bad_value'],
-    ['an id again', add(two, { device: { id: second.id, keys } }), 'duplicate_device'],
+    ['at a negative time', add(two, { at: -1 }), 'bad_value'],
+    ['a repeated id', add(two, { device: { id: second.id, keys } }), 'duplicate_device'],
     [
       'the id of a revoked device',
       add(gone, { device: { id: first.id, keys }, ...as(second) }),
       'duplicate_device',
     ],
     [
-      'a key again',
+      'a repeated key',
       add(two, { device: { id: third.id, keys: { ...keys, auth: publicKeys(first.keys).sign } } }),
       'duplicate_key',
     ],
@@ -72,8 +72,8 @@ describe('an entry of a device', () => {
       add(two, { device: { id: third.id, keys: { ...keys, sign: { ...keys.sign, d: 'AA' } } } }),
       'unknown_member',
     ],
-    ['revoked, a device of nobody', revoke(two, third.id, first), 'unknown_device'],
-    ['revoked again', revoke(gone, first.id, second), 'already_revoked'],
+    ['revoking an unknown device', revoke(two, third.id, first), 'unknown_device'],
+    ['revoking a revoked device', revoke(gone, first.id, second), 'already_revoked'],
     ['revoked by a revoked device', revoke(gone, second.id, first), 'revoked_signer'],
     ['reset to a known device', () => resetLog({ log: two, ...self(first) }), 'duplicate_device'],
   ]
@@ -82,7 +82,7 @@ describe('an entry of a device', () => {
   }
 })
 
-test('any history of a log is one that its reader accepts, and says what was done', () => {
+test('any history of a log is accepted by its reader, which reports each step', () => {
   const step = fc.record({
     op: fc.constantFrom('add', 'add', 'revoke', 'reset'),
     by: fc.nat(99),

@@ -26,7 +26,7 @@ describe('key log', () => {
       },
     ])
   })
-  test('addFirst refuses what its reader refuses', () => {
+  test('addFirst rejects what the reader rejects', () => {
     const keys = { ...first.keys, auth: first.keys.sign }
     const salt = newSalt()
     refused(() => addFirst({ salt, device: first.id, keys, at }), 'duplicate_key')
@@ -35,7 +35,7 @@ describe('key log', () => {
     const short = salt.subarray(1)
     refused(() => addFirst({ salt: short, device: first.id, keys: first.keys, at }), 'bad_length')
   })
-  test('answers who could sign at each entry', () => {
+  test('returns the valid signers at each entry', () => {
     const entries = [...two, logEntry(account, two, 'revoke', first, second)]
     entries.push(logEntry(account, entries, 'reset', third, third))
     const log = verifyKeyLog(account, entries)
@@ -107,7 +107,7 @@ describe('key log', () => {
       'duplicate_key',
     ],
     [
-      'nothing after the last is revoked',
+      'nothing after the revocation of the last device',
       [
         begin,
         logEntry(account, [begin], 'revoke', first, first),

@@ -7,7 +7,7 @@ import { keyCommitment } from '../../src/crypto/key-commitment.ts'
 import { verifyRoster } from '../../src/crypto/logs/roster.ts'
 import { newConnection, newDevice, newPerson, opening, rosterEntry } from './builders.ts'
 
-test('what was good is not looked at again, what was bad is', () => {
+test('a good result is stored, and a bad one is computed again', () => {
   const looked: string[] = []
   const good = memo(2)
   const look = (name: string) => good(name, () => looked.push(name) > 0 && name !== 'bad')
@@ -16,14 +16,14 @@ test('what was good is not looked at again, what was bad is', () => {
   assert.deepEqual(looked, ['a', 'bad', 'bad', 'b'])
 })
 
-test('the oldest is forgotten for one too many', () => {
+test('the oldest result is deleted beyond the limit', () => {
   const looked: string[] = []
   const good = memo(2)
   for (const name of ['a', 'b', 'c', 'c', 'b', 'a', 'b', 'c']) good(name, () => !!looked.push(name))
   assert.deepEqual(looked, ['a', 'b', 'c', 'a', 'b', 'c'])
 })
 
-test('a roster is verified again in a fraction of the time', () => {
+test('verifying a roster again takes a fraction of the time', () => {
   const device = newDevice()
   const person = newPerson(device)
   const keyLogs = new Map([[person.account, person.log]])

@@ -26,7 +26,7 @@ import {
   two,
 } from './opened.ts'
 
-describe('a roster that is opened', () => {
+describe('opening a roster', () => {
   const payload = {
     v: 2,
     connection,
@@ -65,7 +65,7 @@ describe('a roster that is opened', () => {
   const early = { actor_log: { seq: 0, head: encodeBase64url(log.heads[0]!) } }
   const table: [string, string[], RefusalReason][] = [
     ['no entry', [], 'empty'],
-    ['an op of nobody', [made({ op: 'close' })], 'bad_op'],
+    ['an unknown op', [made({ op: 'close' })], 'bad_op'],
     ['two openings', [open, made({ at: 1 })], 'roster_forked'],
     [
       'opened again',
@@ -81,18 +81,18 @@ describe('a roster that is opened', () => {
     ['a role', [made({ role: 'owner' })], 'superfluous_member'],
     ['a member', [made({ member: account })], 'superfluous_member'],
     ['another connection', [made({ connection: newConnection() })], 'wrong_connection'],
-    ['a log that nobody gave', [made({ actor: newAccount() })], 'actor_log_mismatch'],
+    ['an unknown key log', [made({ actor: newAccount() })], 'actor_log_mismatch'],
     [
       'another head',
       [made({ actor_log: { seq: 0, head: payload.actor_log.head } })],
       'actor_log_mismatch',
     ],
     [
-      'a seq to come',
+      'a later seq than the log has',
       [made({ actor_log: { seq: 9, head: payload.actor_log.head } })],
       'actor_log_mismatch',
     ],
-    ['a device of nobody', [made({ device: third.id }, third)], 'unknown_signer'],
+    ['an unknown device', [made({ device: third.id }, third)], 'unknown_signer'],
     ['a device not yet added', [made({ ...early, device: second.id }, second)], 'unknown_signer'],
     ['another device', [made({}, second)], 'kid_mismatch'],
     ['the wrong typ', [sign('keylog+jws', first, payload)], 'wrong_typ'],
@@ -109,7 +109,7 @@ describe('a roster that is opened', () => {
     // The device is not revoked at its own actor_log, so the older entry stays valid.
     assert.equal(verifyRoster(connection, [open], logs).epoch, 1)
   })
-  test('what was seen must be there', () => {
+  test('cached entries must be in the list', () => {
     const seen = { seq: 0, head: new Uint8Array(32) }
     refused(() => verifyRoster(connection, [open], keyLogs, seen), 'roster_forked')
     refused(() => verifyRoster(connection, [open], keyLogs, { ...seen, seq: 1 }), 'rollback')

@@ -12,7 +12,7 @@ const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: 
 const ALNUM = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 describe('base64url', () => {
-  test('agrees with Buffer and comes back', () => {
+  test('agrees with Buffer and decodes to the same bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (data) => {
         const text = encodeBase64url(data)
@@ -21,7 +21,7 @@ describe('base64url', () => {
       }),
     )
   })
-  test('what decodes re-encodes to the same characters', () => {
+  test('decoded text encodes to the same characters', () => {
     const near = fc.string({
       unit: fc.constantFrom(...ALNUM.split(''), '-', '_', '+', '/', '=', '\n'),
       maxLength: 12,
@@ -38,7 +38,7 @@ describe('base64url', () => {
 })
 
 describe('ids', () => {
-  test('come back, and sort as their bytes do', () => {
+  test('are read back, and sort by their bytes', () => {
     fc.assert(
       fc.property(bytes(16), bytes(16), (a, b) => {
         const [x, y] = [formatId(ID_PREFIX.device, a), formatId(ID_PREFIX.device, b)]
@@ -62,7 +62,7 @@ describe('ids', () => {
       }),
     )
   })
-  test('new ones rise, also within a millisecond and when the clock steps back', () => {
+  test('new ones increase, also within a millisecond and when the clock steps back', () => {
     const start = 2 ** 45
     const times = Array.from(
       { length: 10_000 },
@@ -84,7 +84,7 @@ describe('ids', () => {
 
 describe('tokens', () => {
   const derived = fc.uint8Array({ minLength: 32, maxLength: 64 })
-  test('of any secret are valid, the same each time, and bound to their prefix', () => {
+  test('of any secret are valid, stable, and bound to their prefix', () => {
     fc.assert(
       fc.property(derived, (secret) => {
         const token = tokenFrom('csd_', secret)
@@ -95,7 +95,7 @@ describe('tokens', () => {
       }),
     )
   })
-  test('with one character changed are refused', () => {
+  test('with one changed character are rejected', () => {
     fc.assert(
       fc.property(
         derived,
@@ -147,7 +147,7 @@ describe('words', () => {
     (word) => word.charAt(0).toUpperCase() + word.slice(1),
     (word) => word.replace(/./g, (c) => String.fromCharCode(c.charCodeAt(0) + 0xfee0)),
   )
-  test('come back however they are written', () => {
+  test('are read back in any spelling', () => {
     const any = fc.tuple(
       fc.tuple(index, index, index),
       fc.array(fc.oneof(separator, fc.constant('')), { minLength: 4, maxLength: 4 }),
@@ -193,11 +193,11 @@ describe('words', () => {
     )
   })
   const typos: [string, string, string[]][] = [
-    ['two in one run', 'matdorcarlodrecede', ['matador']],
-    ['one in a run, that spells another word first', 'pathscarloadrecede', ['path']],
-    ['neighbours exchanged', 'recdee matador zoom', ['recede']],
-    ['stopped in the middle', 'zoom zoom matad', ['matador']],
-    ['nothing like it', 'zoom zoom bitcoin', []],
+    ['two errors in one run', 'matdorcarlodrecede', ['matador']],
+    ['one error in a run that begins with another word', 'pathscarloadrecede', ['path']],
+    ['swapped neighbours', 'recdee matador zoom', ['recede']],
+    ['an incomplete word', 'zoom zoom matad', ['matador']],
+    ['no similar word', 'zoom zoom bitcoin', []],
     ['far too long', 'b'.repeat(65), []],
   ]
   for (const [name, input, near] of typos) {
@@ -211,11 +211,11 @@ describe('words', () => {
       )
     })
   }
-  test('refuse indices that no word has', () => {
+  test('rejects indices without a word', () => {
     for (const bad of [-1, 4096, 0.5, NaN])
       assert.throws(() => wordsAt([bad]), { reason: 'bad_value' })
   })
-  test('stay bounded on 10 kB of anything', () => {
+  test('stays bounded on 10 kB of any input', () => {
     const hostile = {
       words: 'path'.repeat(2500),
       letters: 'z'.repeat(10_000),

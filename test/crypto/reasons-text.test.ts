@@ -12,7 +12,7 @@ const source = readFileSync(join(ROOT, 'src/crypto/refusal.ts'), 'utf8')
 /** The reasons for a wrong argument of a call in this program, never for received data. */
 const INTERNAL: readonly RefusalReason[] = ['bad_length']
 
-test('the protocol names every reason for which input is refused', () => {
+test('the protocol names every reason of a rejection', () => {
   const list = source.slice(source.indexOf('REASONS = ['), source.indexOf('] as const'))
   const reasons = [...list.matchAll(/^ {2}'(\w+)',$/gm)].map(
     ([, reason]) => reason as RefusalReason,

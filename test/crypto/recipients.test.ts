@@ -117,7 +117,7 @@ describe('K is sealed to', () => {
     assert.deepEqual(to(), [o1.id, o2.id, m3.id])
     assert.deepEqual(unconfirmed(), [])
   })
-  test('no device of an account while a row of the epoch names a place not known here', () => {
+  test('no device of an account if a row of the epoch names an unknown place', () => {
     const { o1, o2, m1, m2, owner, member, next, now, to } = pair()
     const before = logsOf(owner, { ...member })
     revoke(member, m2, m1)
@@ -136,7 +136,7 @@ describe('K is sealed to', () => {
   })
 })
 
-describe('a connection is held', () => {
+describe('a connection is suspended', () => {
   test('after a member left, until a rotation', () => {
     const { m1, o1, owner, member, next, due, now } = pair()
     next(leave, {}, [member, m1])
@@ -146,7 +146,7 @@ describe('a connection is held', () => {
     assert.deepEqual(due(), [null, null])
     assert.equal(isHeld(now().roster, now().keyLogs), false)
   })
-  test('after a revocation, until any member rotates and names the place', () => {
+  test('after a revocation, until any member rotates and names its place', () => {
     const { o1, m1, m2, owner, member, next, due, held, rowsOf } = pair()
     assert.deepEqual([due(), held()], [[null, null], []])
     revoke(member, m1, m2)
@@ -163,7 +163,7 @@ describe('a connection is held', () => {
     next(rotate, { k }, [member, m2])
     assert.deepEqual([held(), rowsOf()], [[], null])
   })
-  test('also after the account signed what opens no epoch, for the revoked device has K', () => {
+  test('also after the account signed an entry without a new epoch, as the revoked device has K', () => {
     const { o1, o2, owner, member, next, held } = pair()
     revoke(owner, o1, o2)
     next(changeRole, { member: member.account, role: 'owner' as const }, [owner, o2])
@@ -171,7 +171,7 @@ describe('a connection is held', () => {
     next(rotate, { k }, [owner, o2])
     assert.deepEqual(held(), [])
   })
-  test('not by a revocation before the place at which a member was added', () => {
+  test('not by a revocation before the member was added', () => {
     const { o1, m1, m2, owner, member, next, taken, held } = pair()
     revoke(member, m1, m2)
     next(removeMember, { member: member.account, k }, [owner, o1])
@@ -199,7 +199,7 @@ describe('a connection is held', () => {
     reset(member, newDevice())
     assert.deepEqual(held(), [member.account])
   })
-  test('when an owner removed itself, for it chose the secret', () => {
+  test('when an owner removed itself, as it chose the secret', () => {
     const keyLogs = logsOf(A, B, C)
     const of = { roster: three, keyLogs, member: B.account, role: 'owner' as const }
     const before = withEntry(three, changeRole({ ...of, ...signer(A, devices.a2) }))

@@ -39,8 +39,8 @@ run<PaperCase>(
 
 const seeds = fc.uint8Array({ minLength: 32, maxLength: 32 })
 
-describe('a paper', () => {
-  test('comes back, however it is typed', () => {
+describe('a recovery key on paper', () => {
+  test('is read back in any spelling', () => {
     const write = fc.constantFrom<(words: string[]) => string>(
       (words) => words.join(' '),
       (words) => words.join('').toUpperCase(),
@@ -53,11 +53,11 @@ describe('a paper', () => {
       { numRuns: 300 },
     )
   })
-  test('of a new seed is another one each time', () => {
+  test('of a new seed differs each time', () => {
     const made = Array.from({ length: 50 }, () => paperWords(newRecoverySeed()).join(' '))
     assert.equal(new Set(made).size, 50)
   })
-  test('with one other word is refused', () => {
+  test('with one other word is rejected', () => {
     fc.assert(
       fc.property(seeds, fc.nat(PAPER_WORDS - 1), fc.nat(4095), (seed, at, index) => {
         const words = paperWords(seed)
@@ -69,7 +69,7 @@ describe('a paper', () => {
       { numRuns: 1000 },
     )
   })
-  test('with two words exchanged is refused', () => {
+  test('with two swapped words is rejected', () => {
     const place = fc.nat(PAPER_WORDS - 1)
     fc.assert(
       fc.property(seeds, place, place, (seed, a, b) => {
@@ -94,7 +94,7 @@ describe('a paper', () => {
     })
     assert.deepEqual(accepted, words.slice(-1))
   })
-  test('names a word that is not on the list, with those near it', () => {
+  test('the error names a word that is not on the list, with similar ones', () => {
     const words = paperWords(new Uint8Array(32)).with(3, 'abacsu').join(' ')
     assert.throws(
       () => parsePaper(words),
@@ -105,13 +105,13 @@ describe('a paper', () => {
         error.details.suggestions!.includes('abacus'),
     )
   })
-  test('counts what was typed', () => {
+  test('the error has the number of typed words', () => {
     const words = paperWords(newRecoverySeed())
     const short = () => parsePaper(words.slice(1).join(' '))
     assert.throws(short, { reason: 'word_count', details: { found: 23 } })
     assert.throws(() => parsePaper(''), { reason: 'word_count', details: { found: 0 } })
   })
-  test('is made of 32 bytes', () => {
+  test('needs 32 bytes', () => {
     for (const length of [0, 31, 33]) {
       assert.throws(() => paperWords(new Uint8Array(length)), { reason: 'bad_length' })
       assert.throws(() => recoveryKeySeed(new Uint8Array(length)), { reason: 'bad_length' })
@@ -119,7 +119,7 @@ describe('a paper', () => {
   })
 })
 
-test('the checksum is the beginning of what node:crypto hashes', () => {
+test('the checksum is the beginning of the hash by node:crypto', () => {
   const seed = newRecoverySeed()
   const hash = createHash('sha256').update('countersign/v2/recovery\0').update(seed).digest('hex')
   const paper = parseWords(paperWords(seed).join(' '), PAPER_WORDS)
@@ -141,7 +141,7 @@ test('node:crypto derives the same recovery key, and verifies what it signs', ()
   assert.ok(verify(null, message, createPublicKey(key), ed25519.sign(message, keySeed)))
 })
 
-test('indices and bytes are one another', () => {
+test('indices and bytes convert both ways', () => {
   const even = fc.array(fc.tuple(fc.nat(4095), fc.nat(4095)), { maxLength: 20 })
   fc.assert(
     fc.property(even, (pairs) => {

@@ -16,7 +16,7 @@ const named = ({ raw, root }: { raw: Uint8Array; root: Uint8Array }) => ({
   root,
 })
 
-test('is the same on both sides, and the one of the document', () => {
+test('is the same on both sides, and equals the document’s', () => {
   fc.assert(
     fc.property(side, side, (one, other) => {
       const number = safetyNumber(named(one), named(other))
@@ -39,7 +39,7 @@ test('is the same on both sides, and the one of the document', () => {
   )
 })
 
-test('changes with each root, and takes no other lengths', () => {
+test('changes with each root, and rejects other lengths', () => {
   const [a, b] = [1, 2].map((byte) => ({
     account: formatId(ID_PREFIX.account, new Uint8Array(16).fill(byte)),
     root: new Uint8Array(32).fill(byte),

@@ -118,7 +118,7 @@ test(`section 2: ${ROUNDS} random words for one listener and purpose`, () => {
   }
 })
 
-test('one reader answers in any order', () => {
+test('one reader works in any order', () => {
   const { bytes, number } = generator('order')
   const kc = bytes(32)
   const reader = codeReader(kc)
@@ -142,7 +142,7 @@ describe('section 3: peers', () => {
     assert.deepEqual({ ...found.protectedHeader }, header)
     assert.deepEqual(JSON.parse(Buffer.from(found.payload).toString()), payload)
   })
-  test('jose refuses it changed', async () => {
+  test('jose rejects a changed one', async () => {
     const [, , signature] = jws.split('.')
     const other = signJws('stamp+jws', kid, { ...payload, at: 0 }, sign.secret).split('.')
     const mixed = [other[0], other[1], signature].join('.')
@@ -163,7 +163,7 @@ describe('section 3: peers', () => {
     // Ed25519 is deterministic, so equal headers and payloads are equal characters.
     assert.equal(theirs, jws)
   })
-  test('thumbprint and hash as jose and node have them', async () => {
+  test('thumbprint and hash equal those of jose and node', async () => {
     const { calculateJwkThumbprint } = await import('jose')
     assert.equal(kid, await calculateJwkThumbprint(sign.jwk))
     const hash = node.createHash('sha256').update(jws, 'ascii').digest('hex')

@@ -40,7 +40,7 @@ for (const [typed, meant] of [
   })
 }
 
-test('a question offers every similar word, and none is asked without words', () => {
+test('the question offers every similar word, and is empty without words', () => {
   assert.equal(didYouMean(['able', 'cable'], 'Did you hear'), ' Did you hear able, or cable?')
   assert.equal(didYouMean(['able']), ' Did you mean able?')
   assert.equal(didYouMean([]), '')

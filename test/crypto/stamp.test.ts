@@ -57,7 +57,7 @@ describe('stamp', () => {
     })
     assert.deepEqual(parseWords(stampWords(stamp).join('-'), 3).words, facts.words)
   })
-  test('a receipt counts only under the pinned key', () => {
+  test('counts a receipt only by the pinned key', () => {
     const file = { stamp, key_log: log, receipt }
     const unchecked = verifyStamp(file)
     assert.deepEqual([unchecked.receipt, unchecked.assurance], [null, 'device'])
@@ -69,7 +69,7 @@ describe('stamp', () => {
     assert.equal(verifyStamp(old, { serverKey }).receipt?.key_status, 'active')
     assert.throws(() => verifyStamp(old), { reason: 'revoked_key' })
   })
-  test('a key log is held against the one remembered', () => {
+  test('compares its key log with the cached one', () => {
     const file = { stamp, key_log: log }
     const against = (entries: readonly string[]) => verifyStamp(file, { remembered: () => entries })
     for (const entries of [[], log.slice(0, 1), log]) assert.equal(against(entries).keyLog.seq, 1)
@@ -81,7 +81,7 @@ describe('stamp', () => {
     const broken = { stamp, key_log: log.toReversed() }
     assert.throws(() => verifyStamp(broken, { remembered: () => log }), { reason: 'gap' })
   })
-  test('its root is the first entry of the generation that signed', () => {
+  test('has the root of the generation that signed', () => {
     const [next, third] = [newDevice(), newDevice()]
     const anew = [...log, logEntry(account, log, 'reset', next, next)]
     anew.push(logEntry(account, anew, 'add', third, next))
@@ -93,7 +93,7 @@ describe('stamp', () => {
     const { root: first } = verifyStamp({ stamp, key_log: log })
     assert.deepEqual(first, { seq: 0, hash: entryHash(log[0]!) })
   })
-  test('a claim of more than device is refused, whatever its receipt says', () => {
+  test('with a claim above device is rejected, with any receipt', () => {
     for (const assurance of ['verified_email', 'organisation'] as const) {
       const claims = signStamp({ ...payload, assurance }, device.kid, device.keys.sign.secret)
       const receipt = signReceipt(claims, seen, server.kid, server.keys.sign.secret)
@@ -101,13 +101,13 @@ describe('stamp', () => {
       assert.throws(check, { reason: 'assurance_claimed' })
     }
   })
-  test('a receipt that saw the key revoked outweighs a log cut short', () => {
+  test('a receipt from after the revocation outweighs a log cut short', () => {
     const late = { ...seen, key_status: 'revoked' as const }
     const receipt = signReceipt(stamp, late, server.kid, server.keys.sign.secret)
     const check = () => verifyStamp({ stamp, key_log: log, receipt }, { serverKey })
     assert.throws(check, { reason: 'revoked_key' })
   })
-  test('neither a stamp nor a receipt of protocol 1 is read', () => {
+  test('of protocol 1 is rejected, and so is its receipt', () => {
     const old = sign('stamp+jws', device, { ...payload, v: 1 })
     assert.throws(() => verifyStamp({ stamp: old, key_log: log }), { reason: 'wrong_version' })
     const { jti } = payload
@@ -116,7 +116,7 @@ describe('stamp', () => {
     const check = () => verifyStamp({ stamp, key_log: log, receipt }, { serverKey })
     assert.throws(check, { reason: 'wrong_version' })
   })
-  test('is bound to the head that it names: another log of the account does not fit', () => {
+  test('is bound to its head: another log of the account does not match', () => {
     const other = [log[0]!, logEntry(account, [log[0]!], 'add', newDevice(), device)]
     const check = () => verifyStamp({ stamp, key_log: other })
     assert.throws(check, { reason: 'key_log_mismatch' })
@@ -131,7 +131,7 @@ describe('stamp', () => {
     const check = () => verifyStamp({ stamp, key_log: log, receipt }, { serverKey })
     assert.throws(check, { reason: 'receipt_mismatch' })
   })
-  test('is not signed when its reader would refuse it', () => {
+  test('is not signed if its reader would reject it', () => {
     const attempt = (change: object) =>
       signStamp({ ...payload, ...change }, device.kid, device.keys.sign.secret)
     const refused = [
@@ -154,7 +154,7 @@ describe('stamp', () => {
       },
     )
   })
-  test('signed anew under another jti has other words', () => {
+  test('signed again with another jti has other words', () => {
     const jti = newId(ID_PREFIX.stamp, Date.now())
     const again = signStamp({ ...payload, jti }, device.kid, device.keys.sign.secret)
     assert.notDeepEqual(stampWords(again), stampWords(stamp))

@@ -91,7 +91,7 @@ run('tokens.json', read<TokenCase>('tokens.json').cases, (of) => {
   assert.equal(checkToken(of.token), of.kind)
 })
 
-test('the cases not followed are cases of the kit', () => {
+test('the exceptions are cases of the kit', () => {
   for (const { file, id } of NOT_FOLLOWED) {
     assert.ok(
       read(file).cases.some((of) => of.id === id),

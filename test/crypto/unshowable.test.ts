@@ -27,7 +27,7 @@ test('the class has exactly these characters', () => {
 for (const character of HIDDEN) {
   const title = `U+${character.codePointAt(0)?.toString(16).padStart(4, '0')}`
   const given = `a${character}b`
-  test(`${title} is in no cell of a table, quotation, name or message`, () => {
+  test(`${title} is removed from cells of tables, quotations, names and messages`, () => {
     assert.equal(shown(given), 'a�b')
     if (!LINES.includes(character)) assert.equal(shownText(given), 'a�b')
     for (const json of [inMessage(given), printableJson(given), printableJson([given], 2)]) {

@@ -32,8 +32,8 @@ const verified = [begin, unsigned]
 const at = (entries: readonly string[]) => lastPlace(entries)!
 const next = logEntry(account, verified, 'revoke', second, first)
 
-describe('a key log, verified before up to an entry', () => {
-  test('verifies no signature up to that entry, and accepts what follows', () => {
+describe('a key log, verified earlier up to an entry', () => {
+  test('verifies no signature up to that entry, and accepts later ones', () => {
     refused(() => verifyKeyLog(account, verified), 'bad_signature')
     assert.equal(verifyKeyLog(account, verified, at(verified)).seq, 1)
     assert.equal(verifyKeyLog(account, [...verified, next], at(verified)).seq, 2)
@@ -93,7 +93,7 @@ const verdict = (entries: readonly string[], known?: KnownPlace) => {
   }
 }
 
-describe('a list that is not the one verified before is refused for the first rule that it breaks', () => {
+describe('another list than the verified one is rejected for the first broken rule', () => {
   for (const [name, entries] of Object.entries(changes))
     test(name, () => {
       const without = verdict(entries)
@@ -109,7 +109,7 @@ describe('a list that is not the one verified before is refused for the first ru
   })
 })
 
-describe('a roster, verified before up to an entry', () => {
+describe('a roster, verified earlier up to an entry', () => {
   const { a1, a2, b1 } = devices
   const [opening, adding] = roster.entries as [string, string]
   const seen = [opening, forged(adding)]
@@ -120,7 +120,7 @@ describe('a roster, verified before up to an entry', () => {
     assert.equal(verifyRoster(connection, seen, keyLogs, at(seen)).members.length, 2)
   })
 
-  test('nor that of a consent in it', () => {
+  test('nor the signature of a consent in it', () => {
     const consent = forged(consentOf({ connection, head: entryHash(opening) }, B))
     const { seq, head } = memberLog(B)
     const member_log = { seq, head: encodeBase64url(head) }

@@ -64,7 +64,7 @@ const flipped = (text: string) => {
 }
 
 describe('the recovery key of a reset', () => {
-  test('that is known is taken without a signature check', () => {
+  test('that is cached is used without a signature check', () => {
     // No key made this signature, so the result can come only from the known log.
     const { account, entries, jws, keys } = withReset((sign) => flipped(sign(0)))
     for (const key of keys) {
@@ -75,14 +75,14 @@ describe('the recovery key of a reset', () => {
     }
   })
 
-  test('that is known, but in force nowhere, is found anew', () => {
+  test('that is cached, but not in force, is searched again', () => {
     const { account, entries, jws, keys } = withReset((sign) => sign(1))
     const vouchers = new Map([[nameOf(jws), newRecoveryKey().jwk.x]])
     const known = { ...lastPlace(entries)!, vouchers }
     assert.equal(verifyKeyLog(account, entries, known).recovery, keys[1])
   })
 
-  test('that is known of a reset that was not verified counts for nothing', () => {
+  test('that is cached for an unverified reset does not count', () => {
     const bad = withReset((sign) => flipped(sign(1)))
     const vouchers = new Map([[nameOf(bad.jws), bad.keys[1]!]])
     const known = { ...lastPlace(bad.before.entries)!, vouchers }
@@ -93,7 +93,7 @@ describe('the recovery key of a reset', () => {
     assert.equal(verifyKeyLog(good.account, good.entries, place).recovery, good.keys[1])
   })
 
-  test('comes with the verified log', () => {
+  test('is returned with the verified log', () => {
     const { account, entries, jws, keys } = withReset((sign) => sign(1))
     const log = verifyKeyLog(account, entries)
     assert.deepEqual([...log.vouchers], [[nameOf(jws), keys[1]]])
@@ -102,7 +102,7 @@ describe('the recovery key of a reset', () => {
     assert.equal(again.turns, entries.length)
   })
 
-  test('that only its place among the keys shows is searched once', () => {
+  test('that is identified only by its position is searched once', () => {
     const { account, entries, keys } = withReset((sign) => sign(0))
     const known = lastPlace(entries)!
     const first = followed(account, entries, known)

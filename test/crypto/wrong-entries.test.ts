@@ -69,13 +69,13 @@ describe('a wrong entry', () => {
     ['add of a member', two, A, a2, adding(B), 'already_member'],
     ['add of oneself', two, A, a2, adding(A), 'already_member'],
     ['add while a rotation is pending', left, A, a2, adding(E), 'rotation_pending'],
-    ['add of the one who left', left, A, a2, adding(C), 'rotation_pending'],
+    ['add of a former member', left, A, a2, adding(C), 'rotation_pending'],
     ['add without a role', two, A, a2, adding(C, { role: undefined }), 'missing_member'],
     ['add without a log', two, A, a2, adding(C, { member_log: undefined }), 'missing_member'],
     ['add with K', two, A, a2, { ...adding(C), ...opening(two, k(2)) }, 'superfluous_k_commit'],
     ['add in a new epoch', two, A, a2, adding(C, { epoch: 2 }), 'epoch_skip'],
     [
-      'add naming the log of another',
+      'add naming another account’s log',
       two,
       A,
       a2,
@@ -83,7 +83,7 @@ describe('a wrong entry', () => {
       'member_log_mismatch',
     ],
     [
-      'add naming no place',
+      'add without a place',
       two,
       A,
       a2,
@@ -145,11 +145,11 @@ describe('a wrong entry', () => {
     ['leave twice', left, C, c1, leaving, 'not_member'],
     ['leave of the last owner', two, A, a2, leaving, 'last_owner'],
     ['leave of the only member', alone, A, a2, leaving, 'last_owner'],
-    ['leave of another', two, B, b1, { ...leaving, member: b }, 'superfluous_member'],
+    ['leave in the name of another', two, B, b1, { ...leaving, member: b }, 'superfluous_member'],
     ['leave with K', two, B, b1, { ...leaving, ...opening(two, k(2)) }, 'superfluous_k_commit'],
     ['end by a member', two, B, b1, ending, 'not_owner'],
     ['end by an account that is no member', two, E, e1, ending, 'not_member'],
-    ['end of another', two, A, a2, { ...ending, member: b }, 'superfluous_member'],
+    ['end in the name of another', two, A, a2, { ...ending, member: b }, 'superfluous_member'],
     ['end with K', two, A, a2, { ...ending, ...opening(two, k(2)) }, 'superfluous_k_commit'],
     ['end in a new epoch', two, A, a2, { ...ending, epoch: 2 }, 'epoch_skip'],
     ['end after the end', over, A, a2, ending, 'ended'],
@@ -159,8 +159,8 @@ describe('a wrong entry', () => {
     ['leave after the end', over, B, b1, leaving, 'ended'],
     ['rotate after the end', over, B, b1, rotating(over), 'ended'],
     ['rotate by an account that is no member', two, E, e1, rotating(two), 'not_member'],
-    ['rotate by the one who left', left, C, c1, rotating(left), 'not_member'],
-    ['rotate over an epoch', two, A, a2, rotating(two, { epoch: 3 }), 'epoch_skip'],
+    ['rotate by a former member', left, C, c1, rotating(left), 'not_member'],
+    ['rotate skipping an epoch', two, A, a2, rotating(two, { epoch: 3 }), 'epoch_skip'],
     ['rotate without K', two, A, a2, rotating(two, { k_commit: undefined }), 'missing_k_commit'],
     [
       'rotate with K of 31 bytes',
@@ -178,7 +178,7 @@ describe('a wrong entry', () => {
     ['a device of another', two, B, e1, rotating(two), 'unknown_signer'],
     ['a device in the name of another', two, A, b1, rotating(two), 'unknown_signer'],
     [
-      'another device than it says',
+      'another device than the named one',
       two,
       A,
       a2,
@@ -186,7 +186,7 @@ describe('a wrong entry', () => {
       'kid_mismatch',
     ],
     [
-      'a log that goes on elsewhere',
+      'a log with another continuation',
       two,
       A,
       a2,
@@ -194,14 +194,14 @@ describe('a wrong entry', () => {
       'actor_log_mismatch',
     ],
     [
-      'the place of another log',
+      'a place of another log',
       two,
       B,
       b1,
       rotating(two, { actor_log: place(E) }),
       'actor_log_mismatch',
     ],
-    ['a seq left out', two, A, a2, rotating(two, { seq: 3 }), 'gap'],
+    ['a skipped seq', two, A, a2, rotating(two, { seq: 3 }), 'gap'],
     ['no prev', two, A, a2, rotating(two, { prev: nowhere }), 'prev_mismatch'],
     [
       'another connection',
@@ -220,7 +220,7 @@ describe('a wrong entry', () => {
     })
   }
 
-  test('first, but not open: bad_op', () => {
+  test('a first entry without open: bad_op', () => {
     const nothing = { connection, seq: -1, head: new Uint8Array(32), epoch: 1 }
     refused(() => after([rosterEntry(nothing, A, a2, adding(B))]), 'bad_op', 0)
   })

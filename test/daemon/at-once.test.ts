@@ -61,7 +61,7 @@ const approve = async (daemon: TestDaemon) => {
   await asOwner(daemon, 'POST', `/api/v1/invitations/${received[0]?.id}/approve`)
 }
 
-it('an invitation that is approved becomes words on both sides', async (t) => {
+it('an approved invitation leads to words on both sides at once', async (t) => {
   const { seat } = await place(t)
   const [ada, bob] = [await seat('ada'), await seat('bob')]
   const { id } = await asOwner<{ id: string }>(ada, 'POST', '/api/v1/connections', {
@@ -72,7 +72,7 @@ it('an invitation that is approved becomes words on both sides', async (t) => {
   await assertConnected(ada, bob, id)
 })
 
-it('a member invited later, too', async (t) => {
+it('a member invited later gets words at once, too', async (t) => {
   const { seat } = await place(t)
   const [ada, bob] = [await seat('ada'), await seat('bob')]
   const { id } = await asOwner<{ id: string }>(ada, 'POST', '/api/v1/connections', { name: 'A' })
@@ -82,7 +82,7 @@ it('a member invited later, too', async (t) => {
   await assertConnected(ada, bob, id)
 })
 
-it('a further device gets the words of its account’s connections', async (t) => {
+it('a further device gets the words of its account’s connections at once', async (t) => {
   const { seat } = await place(t)
   const desk = await seat('ada')
   const { id } = await asOwner<{ id: string }>(desk, 'POST', '/api/v1/connections', { name: 'A' })

@@ -64,7 +64,7 @@ const TOKEN = 'csd_0000000000000000000000000000000000000'
 const asked: [name: string, method: string, path: string, Question | (() => Question), Line[]][] = [
   ['health', 'GET', '/health', {}, []],
   ['the document', 'GET', '/api/v1/openapi.json', {}, []],
-  ['nobody', 'GET', '/api/v1/tags', {}, [line(null, 'GET /api/v1/tags', 401, 'unauthorized')]],
+  ['no token', 'GET', '/api/v1/tags', {}, [line(null, 'GET /api/v1/tags', 401, 'unauthorized')]],
   [
     'a wrong token',
     'GET',
@@ -72,7 +72,7 @@ const asked: [name: string, method: string, path: string, Question | (() => Ques
     { token: TOKEN },
     [line(null, 'GET /api/v1/tags', 401, 'invalid_token')],
   ],
-  ['no such route', 'GET', `/${TOKEN}`, {}, [line(null, null, 401, 'unauthorized')]],
+  ['an unknown route', 'GET', `/${TOKEN}`, {}, [line(null, null, 401, 'unauthorized')]],
   [
     'another host',
     'GET',
@@ -81,14 +81,14 @@ const asked: [name: string, method: string, path: string, Question | (() => Ques
     [line(null, null, 403, 'host_not_allowed')],
   ],
   [
-    'a browser that would make a token',
+    'a browser that tries to make a token',
     'POST',
     '/api/v1/token',
     { body: { name: 'n', scope: 'full' }, headers: { Origin: 'https://evil.example' } },
     [line(null, null, 403, 'origin_not_allowed')],
   ],
   [
-    'a token that is not made',
+    'a rejected new token',
     'POST',
     '/api/v1/token',
     { body: { name: 'n', scope: 'all' } },
@@ -101,7 +101,7 @@ for (const [name, method, path, question, expected] of asked)
     assert.deepEqual(await linesOf(() => daemon.request(method, path, given)), expected)
   })
 
-test('a token that is made: its id, and who asked', async () => {
+test('a new token: its id, and the requester', async () => {
   let made = ''
   const lines = await linesOf(async () => {
     const body = { name: 'n', scope: 'read' }
@@ -111,7 +111,7 @@ test('a token that is made: its id, and who asked', async () => {
   assert.deepEqual(lines, [{ ...line(null, 'POST /api/v1/token', 201), created: made }])
 })
 
-test('what a token does, and what it may not, each by its id', async () => {
+test('allowed and rejected requests of a token are recorded with its id', async () => {
   const { id, token } = read
   const lines = await linesOf(async () => {
     await daemon.request('GET', '/api/v1/connections/con_x/code', { token })
@@ -129,7 +129,7 @@ test('what a token does, and what it may not, each by its id', async () => {
   ])
 })
 
-test('a tool is a line for its route and one for the call, under one request id', async () => {
+test('a tool is a line for its route and one for the call, with one request id', async () => {
   const { id, token } = read
   const before = linesIn(daemon.stateDir).length
   const { headers } = await daemon.request('POST', '/tools/tags_list', { token, body: {} })
@@ -149,7 +149,7 @@ test('a tool is a line for its route and one for the call, under one request id'
   assert.deepEqual([lines[0]?.['request_id'], lines[1]?.['request_id']], [known, known])
 })
 
-test('health has no line; what is no question to it has one, with who asked, on a connection of its own', async () => {
+test('health has no line; an invalid request to it has one, with the requester', async () => {
   const asking = (path: string) => () =>
     exchange(daemon.address, [
       `GET ${path} HTTP/1.1`,
@@ -183,7 +183,7 @@ test('each request of a pipeline has its line', async () => {
   ])
 })
 
-test('the daemon’s own start and end, and the command line with and without it', async (t) => {
+test('the log has the daemon’s start and end, and the command line with and without it', async (t) => {
   const dir = freshFolder(t)
   const one = await startDaemon({ SVC_STATE_DIR: dir })
   await one.close()
@@ -200,7 +200,7 @@ test('the daemon’s own start and end, and the command line with and without it
   assert.equal(verifyAudit(dir).fault, null)
 })
 
-test('nothing that was sent is in it, and it is a chain', () => {
+test('the log contains no sent data, and is a chain', () => {
   const text = readFileSync(join(daemon.stateDir, 'audit.jsonl'), 'utf8')
   for (const sent of ['csd_', 'evil.example', read.token, 'con_x', 'nothing/here', 'limit=5'])
     assert(!text.includes(sent), sent)

@@ -55,7 +55,7 @@ async function nobodyAt(port: string) {
   }
 }
 
-it('stamps and checks go on while it is away', async (t) => {
+it('stamps and checks continue without the account server', async (t) => {
   const dir = freshFolder(t)
   const running: TestDaemon[] = []
   const started = async (env: Record<string, string>) => {
@@ -145,7 +145,7 @@ it('stamps and checks go on while it is away', async (t) => {
   assert.equal((await daemon.request('GET', '/api/v1/status', { token: csm })).status, 200)
 })
 
-it('the status answers while the account server accepts connections and says nothing', async (t) => {
+it('the status answers while the account server accepts connections and stays silent', async (t) => {
   const server = await startDaemon()
   t.after(() => server.close())
   const { port } = new URL(server.accountAddress)

@@ -36,7 +36,7 @@ const misconfigured = (says: RegExp) => (error: unknown) => {
 }
 
 describe('a state folder', () => {
-  it('of the embedded account is not taken to an account server', async (t) => {
+  it('of the embedded account cannot be used with an account server', async (t) => {
     const dir = freshFolder(t)
     await (await opening(dir)).close()
     await assert.rejects(
@@ -46,7 +46,7 @@ describe('a state folder', () => {
     await (await opening(dir)).close()
   })
 
-  it('of an account server’s account is not taken to the embedded one', async (t) => {
+  it('of an account server’s account cannot be used as an embedded one', async (t) => {
     const dir = freshFolder(t)
     const daemon = await remote({ SVC_STATE_DIR: dir })
     assert.equal((await signIn(daemon, server, 'bea@example.org')).state, 'signed_in')
@@ -70,7 +70,7 @@ describe('a state folder', () => {
     assert.deepEqual([state, email], ['signed_in', 'bea@example.org'])
   })
 
-  it('of one account server’s account is not shown to another', async (t) => {
+  it('of one account server’s account cannot be used with another', async (t) => {
     const dir = freshFolder(t)
     const daemon = await remote({ SVC_STATE_DIR: dir })
     await signIn(daemon, server, 'cid@example.org')
@@ -88,7 +88,7 @@ describe('a state folder', () => {
     await (await opening(dir, { SVC_BACKEND_URL: `HTTP://127.0.0.1:${port}/` })).close()
   })
 
-  it('without an account serves either, and a remote daemon serves nobody else', async (t) => {
+  it('without an account works for both, and a remote daemon has no account server', async (t) => {
     const dir = freshFolder(t)
     const daemon = await remote({ SVC_STATE_DIR: dir })
     assert.deepEqual([daemon.accountAddress, existsSync(join(dir, 'account.db'))], ['', false])
@@ -96,7 +96,7 @@ describe('a state folder', () => {
     await (await opening(dir)).close()
   })
 
-  it('with an authority that cannot be read: which, and why', async (t) => {
+  it('with an unreadable authority: the error names the file and the cause', async (t) => {
     const dir = freshFolder(t)
     const env = { SVC_BACKEND_URL: 'https://accounts.example', SVC_CA_FILE: join(dir, 'none.pem') }
     await assert.rejects(opening(dir, env), misconfigured(/SVC_CA_FILE names .*none\.pem.*ENOENT/))
@@ -104,7 +104,7 @@ describe('a state folder', () => {
 })
 
 describe('the session of the embedded account', () => {
-  it('is marked as one that proves nothing; without it the token of the caller is as good as before', async (t) => {
+  it('is marked as one without proofs; without the mark the caller’s token still works', async (t) => {
     const daemon = await startDaemon()
     t.after(() => daemon.close())
     const database = new DatabaseSync(join(daemon.stateDir, 'account.db'), { timeout: 5_000 })
@@ -124,7 +124,7 @@ describe('the session of the embedded account', () => {
 describe('the key of a machine account from the service manager', () => {
   const NAME = 'countersign-machine-key'
 
-  it('signs the daemon in at its start, and in again when the session was ended', async (t) => {
+  it('signs the daemon in at its start, and again when the session was ended', async (t) => {
     const machine = await newMachine(server)
     const credentials = freshFolder(t)
     writeFileSync(join(credentials, NAME), JSON.stringify(machine.file), { mode: 0o400 })
@@ -143,7 +143,7 @@ describe('the key of a machine account from the service manager', () => {
     assert(!daemon.log.join('').includes((machine.file as { d: string }).d))
   })
 
-  it('that the server does not take: logged, and the daemon runs', async (t) => {
+  it('rejected by the server: logged, and the daemon runs', async (t) => {
     const { file } = await newMachine(server)
     const credentials = freshFolder(t)
     const other = { ...file, machine: 'mch_01k9zq3v5w8x2y4z6a8b0c2d4e' }
@@ -155,7 +155,7 @@ describe('the key of a machine account from the service manager', () => {
     assert(!daemon.log.join('').includes((file as { d: string }).d))
   })
 
-  it('is not there, or no key', (t) => {
+  it('missing or invalid', (t) => {
     const credentials = freshFolder(t)
     assert.deepEqual([machineKeyIn(null), machineKeyIn(credentials)], [null, null])
     for (const text of ['', '{}', '{"kty":"OKP","d":"SECRET"}']) {

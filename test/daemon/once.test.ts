@@ -29,10 +29,10 @@ const create = (daemon: TestDaemon, key: string, name: string, token = daemon.ow
 
 for (const [place, of] of [
   ['its own process', () => server],
-  ['another', () => remote],
+  ['another process', () => remote],
 ] as const)
-  describe(`with an account server in ${place}`, () => {
-    it('a repetition gets the first answer, and nothing is done twice', async () => {
+  describe(`an Idempotency-Key with an account server in ${place}`, () => {
+    it('a repetition gets the first answer, and nothing runs twice', async () => {
       const first = await create(of(), 'one', 'Bank')
       const again = await create(of(), 'one', 'Bank')
       assert.deepEqual([first.status, again.status, again.json], [201, 201, first.json])
@@ -45,7 +45,7 @@ for (const [place, of] of [
       assert.equal((other.json as { error: string }).error, 'idempotency_mismatch')
     })
 
-    it('a key is its token’s own', async () => {
+    it('a key belongs to one token', async () => {
       const tokens = [await of().token('write'), await of().token('write')]
       for (const token of tokens)
         assert.equal((await create(of(), 'two', 'Shop', token)).status, 201)
@@ -53,7 +53,7 @@ for (const [place, of] of [
       assert.equal(shops.length, 2)
     })
 
-    it('a stamp is the same stamp', async () => {
+    it('a repeated stamp is the same stamp', async () => {
       const stamp = () =>
         of().request('POST', '/api/v1/stamp', {
           token: of().owner(),
@@ -66,7 +66,7 @@ for (const [place, of] of [
     })
   })
 
-it('who signs in next does not get the answers of who was there before', async () => {
+it('the next account does not get stored answers of the previous one', async () => {
   const daemon = await startDaemon({ SVC_BACKEND_URL: server.accountAddress })
   try {
     await signIn(daemon, server, 'dora@example.org')
@@ -85,7 +85,7 @@ it('who signs in next does not get the answers of who was there before', async (
   }
 })
 
-it('of a machine account’s caller does not meet those of the owner', async () => {
+it('keys of a machine token are separate from the owner’s', async () => {
   const machine = await newMachine(server)
   const csm = await machine.token('full')
   await create(server, 'shared', 'Owned')
@@ -93,7 +93,7 @@ it('of a machine account’s caller does not meet those of the owner', async () 
   assert.equal((json as { error: string }).error, 'no_device')
 })
 
-describe('asked for again under its key when every answer of the server was lost', () => {
+describe('repeated with its key after every answer of the server was lost', () => {
   /** Starts a daemon that has to ask twice: the first response on this path is lost. */
   async function twice(t: TestContext, muted: string, path: string, body: object) {
     const line = await lossyLine(t)
@@ -129,7 +129,7 @@ describe('asked for again under its key when every answer of the server was lost
     await asOwner(daemon, 'GET', `/api/v1/connections/${id}/code`)
   })
 
-  it('a stamp is the same one, good without its receipt, which the next sync brings', async (t) => {
+  it('a stamp is the same one, valid without its receipt, which the next sync fetches', async (t) => {
     const { daemon, unheard, heard } = await twice(t, '/device/v1/stamps', '/api/v1/stamp', {
       content: 'x',
     })

@@ -5,7 +5,7 @@ import { newSyncSchedule, pauseAfter } from '../../src/daemon/schedule.ts'
 
 const MINUTE = 60_000
 
-describe('the pause', () => {
+describe('the pause between runs', () => {
   for (const [failures, minutes] of [
     [0, 15],
     [1, 1],
@@ -30,8 +30,8 @@ describe('the pause', () => {
     })
 })
 
-describe('the pause after an act that another device answers', () => {
-  it('doubles from two seconds to a quarter of an hour, unless the last turn failed', () => {
+describe('the pause after an operation that another device answers', () => {
+  it('doubles from two seconds to a quarter of an hour, unless the last run failed', () => {
     const seconds = (failures: number, followed: number) =>
       Math.round(pauseAfter({ failures, followed }, 0.5) / 1000)
     assert.deepEqual(
@@ -74,7 +74,7 @@ function bench() {
 }
 
 describe('the schedule', () => {
-  it('begins soon, goes on every quarter of an hour, and sooner after a failure', async () => {
+  it('begins soon, repeats every quarter of an hour, and sooner after a failure', async () => {
     const { schedule, waiting, turns, come, end } = bench()
     assert.deepEqual(waiting, [])
     schedule.start()
@@ -94,7 +94,7 @@ describe('the schedule', () => {
     )
   })
 
-  it('does not wait for the next turn when somebody signs in, also not while one runs', async () => {
+  it('does not wait for the next run when a user signs in, also during a run', async () => {
     const { schedule, waiting, come, end } = bench()
     schedule.start()
     come()
@@ -109,7 +109,7 @@ describe('the schedule', () => {
     assert.deepEqual(await end(true), [100])
   })
 
-  it('after an act it looks again for the answer, less and less often', async () => {
+  it('after an operation it looks for the answer less and less often', async () => {
     const { schedule, turns, come, end } = bench()
     schedule.start()
     come()
@@ -130,7 +130,7 @@ describe('the schedule', () => {
     )
   })
 
-  it('many acts at once are one turn, which none of them puts off', async () => {
+  it('many operations at once cause one run, which none of them delays', async () => {
     const { schedule, waiting, turns, come, end } = bench()
     schedule.start()
     come()
@@ -146,7 +146,7 @@ describe('the schedule', () => {
     assert.equal(turns.length, 3)
   })
 
-  it('keeps the wait after failures, unless the person acts', async () => {
+  it('keeps the pause after failures, unless the user acts', async () => {
     const { schedule, waiting, turns, come, end } = bench()
     schedule.start()
     come()

@@ -54,8 +54,8 @@ function headless(t: TestContext, comes: Came[]) {
   return { turn: () => turn('timer'), seen, sit, logout }
 }
 
-describe('a daemon that was given the key of a machine account', () => {
-  it('signs in at its start, after failures again until it is in, and then syncs', async (t) => {
+describe('a daemon with the key of a machine account', () => {
+  it('signs in at its start, retries until it succeeds, and then syncs', async (t) => {
     const { turn, seen } = headless(t, ['refused', 'refused', 'signed_in'])
     assert.deepEqual(
       [await turn(), await turn(), await turn(), await turn()],
@@ -69,7 +69,7 @@ describe('a daemon that was given the key of a machine account', () => {
     )
   })
 
-  it('stays out when somebody signed it out, also one who was signed in before it', async (t) => {
+  it('stays signed out after a user signed it out, also one who was signed in before it', async (t) => {
     const own = headless(t, ['signed_in', 'signed_in'])
     const other = headless(t, ['signed_in'])
     other.sit('signed_in')
@@ -82,7 +82,7 @@ describe('a daemon that was given the key of a machine account', () => {
     }
   })
 
-  it('awaits approval: each turn says so, and none signs in again', async (t) => {
+  it('awaiting approval: each run logs that, and none signs in again', async (t) => {
     const { turn, seen, sit } = headless(t, ['awaiting_approval', 'awaiting_approval'])
     assert.deepEqual([await turn(), await turn()], [false, false])
     assert.equal(seen.signIns, 1)
@@ -93,7 +93,7 @@ describe('a daemon that was given the key of a machine account', () => {
   })
 })
 
-it('a daemon without a key and without anybody has nothing to do', async () => {
+it('a daemon without a key and an account does nothing in a run', async () => {
   const turn = newTurn({
     credentialsDir: null,
     seat: { identity: () => null, device: () => null },

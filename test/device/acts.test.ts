@@ -20,8 +20,8 @@ import { type Enrolled, actAt, enrolled } from './enrolled.ts'
 
 const BANK = { name: 'Bank', invite: [] }
 
-describe('ids of an act', () => {
-  it('are the same again, and others for other things and acts', () => {
+describe('ids of an operation', () => {
+  it('are the same for a repetition, and differ for other kinds, parts and operations', () => {
     const act = actAt(T0)
     assert.equal(operationId('con_', act), operationId('con_', { ...act }))
     const others = [
@@ -34,14 +34,14 @@ describe('ids of an act', () => {
     assert(isId('con_', operationId('con_', act)))
   })
 
-  it('sort by the time of the act', () => {
+  it('sort by the time of the operation', () => {
     const ids = [0, 1, 1000, 10 ** 9].map((ms) => operationId('con_', actAt(T0 + ms)))
     assert.deepEqual(ids.toSorted(), ids)
   })
 })
 
-describe('an act that was cut off', () => {
-  it('a connection whose answer was lost: the same one, with the same secret', async (t) => {
+describe('an operation that was cut off', () => {
+  it('an opened connection with a lost answer: the retry returns the same one, with the same secret', async (t) => {
     const device = await enrolled(t)
     const act = actAt(T0)
     const deaf = device.reopen({
@@ -65,7 +65,7 @@ describe('an act that was cut off', () => {
     assert.equal(fresh.codes.own(id, device.clock.ms)?.words, words)
   })
 
-  it('a connection whose answer was lost, and that a sync brought since: nothing of the asking is kept', async (t) => {
+  it('an opened connection with a lost answer, fetched by a sync since: the retry deletes the pending opening', async (t) => {
     const device = await enrolled(t)
     const act = actAt(T0)
     const deaf = device.reopen({
@@ -88,7 +88,7 @@ describe('an act that was cut off', () => {
     assert.equal(readOpening(device.state, id), null)
   })
 
-  it('a connection whose answer was lost, before the key log grew: the same, by the same entry', async (t) => {
+  it('an opened connection with a lost answer, before the key log grew: the retry returns it, by the same entry', async (t) => {
     const device = await enrolled(t)
     const { identity, server } = device
     const acting = () => actingAccount(server, { ...identity, token: null }).acting(act)
@@ -121,7 +121,7 @@ describe('an act that was cut off', () => {
     assert.equal(readOpening(device.state, id), null)
   })
 
-  it('a stamp that the server has, whose answer was lost: the same stamp and its receipt', async (t) => {
+  it('a stored stamp with a lost answer: the retry returns the same stamp and its receipt', async (t) => {
     const device = await enrolled(t)
     const act = actAt(T0)
     const again = (of: Enrolled) =>
@@ -146,7 +146,7 @@ describe('an act that was cut off', () => {
     assert.deepEqual(await again(noting), second)
   })
 
-  it('a stamp that the account refuses is not kept', async (t) => {
+  it('a stamp that the account server rejects is not stored', async (t) => {
     const device = await enrolled(t)
     const refused = device.reopen({
       stamps: { create: () => Promise.reject(new AppError('not_signed_in', 'no')) },

@@ -46,7 +46,7 @@ describe('two people', () => {
     assert.deepEqual(ada.device().vault.get(id), bob.device().vault.get(id))
   })
 
-  it('an address that has no account yet is taken in once somebody proves it', async (t) => {
+  it('an invited address without an account is added once an account confirms it', async (t) => {
     const world = await newWorld(t)
     const ada = await world.person('ada')
     const id = await ada.connect()
@@ -60,7 +60,7 @@ describe('two people', () => {
     assert(await verifies(bob, ada, id))
   })
 
-  it('before the invitation was approved, and before it was taken in, there is nothing', async (t) => {
+  it('before the approval, and before the inviter’s sync, the invitee has no words', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const id = await ada.connect()
@@ -74,7 +74,7 @@ describe('two people', () => {
     assert.equal((await bob.account().connections.list({})).items.length, 0)
   })
 
-  it('the inviter keeps the name under which they were accepted', async (t) => {
+  it('the device keeps the name under which a connection was joined', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const id = await connected(ada, bob)
@@ -103,7 +103,7 @@ describe('two people', () => {
 })
 
 describe('three people', () => {
-  it('one is removed: the others verify in the new epoch, and the words of the third no more', async (t) => {
+  it('after one is removed, the others verify in the new epoch, and the words of the third do not', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     for (const [by, of] of [
       [ada, cy],
@@ -126,7 +126,7 @@ describe('three people', () => {
     assert.equal((await ada.account().rosters.read({ connection: id })).entries.length, 4)
   })
 
-  it('one is removed, and told so by the roster alone: it signs nothing', async (t) => {
+  it('a removed member who learns of it only from the roster signs nothing', async (t) => {
     const { ada, cy, id } = await three(t)
     await remove(ada.device(), ada.account(), id, cy.id)
     const shown = cy.restart(
@@ -135,7 +135,7 @@ describe('three people', () => {
     await assert.rejects(rotateNow(shown.device(), shown.account(), id), refusedWith('not_found'))
   })
 
-  it('one leaves: nothing verifies until somebody who stays rotated', async (t) => {
+  it('after one leaves, no words verify until a remaining member rotated', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     const lastWords = cy.words(id)
     assert.equal(await leaveOrEnd(cy.device(), cy.account(), id), 'left')
@@ -163,7 +163,7 @@ describe('three people', () => {
     assert.equal((await bob.hears(lastWords)).verified, false)
   })
 
-  it('roles: only owners invite, remove and give roles; the last owner stays', async (t) => {
+  it('only owners invite, remove and change roles; the last owner stays', async (t) => {
     const { ada, bob, cy, id } = await three(t)
     await assert.rejects(remove(bob.device(), bob.account(), id, cy.id), refusedWith('forbidden'))
     await assert.rejects(bob.invite(id, { user_id: ada.id }), refusedWith('forbidden'))
@@ -185,7 +185,7 @@ describe('three people', () => {
     assert.equal((await bob.account().connections.list({})).items.length, 0)
   })
 
-  it('a secret that is given anew by hand: old words are worth nothing', async (t) => {
+  it('after a manual rotation old words do not verify', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     const before = bob.words(id)
     const { epoch } = await rotateNow(cy.device(), cy.account(), id)
@@ -197,7 +197,7 @@ describe('three people', () => {
     assert(await verifies(ada, bob, id))
   })
 
-  it('whoever was removed is taken in again only by a new invitation', async (t) => {
+  it('a removed member is added again only by a new invitation', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     await remove(ada.device(), ada.account(), id, cy.id)
     for (const desk of [ada, bob, cy, ada]) await desk.sync()
@@ -211,7 +211,7 @@ describe('three people', () => {
 })
 
 describe('several devices', () => {
-  it('a second laptop has no secret before, and one after a sync of any holder', async (t) => {
+  it('a second laptop has no secret at first, and gets one after a sync of any other device', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const id = await connected(ada, bob)
@@ -228,7 +228,7 @@ describe('several devices', () => {
     assert.equal((await ada.sync()).pushed.envelopes, 0, 'nothing is left to do')
   })
 
-  it('a revoked device knows no later words, in whichever connection', async (t) => {
+  it('a revoked device has no later words, in any connection', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const laptop = await world.further(ada, 'stolen')
@@ -246,7 +246,7 @@ describe('several devices', () => {
     }
   })
 
-  it('until the rotation after a revocation has come, whoever heard of that verifies nothing', async (t) => {
+  it('after a revocation, nothing verifies on the devices that synced it until the rotation', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const laptop = await world.further(ada, 'stolen')
@@ -268,7 +268,7 @@ describe('several devices', () => {
     assert(await verifies(bob, back, id))
   })
 
-  it('keys that the account server adds after a confirmation get nothing', async (t) => {
+  it('keys that the account server adds after a confirmation get no secret', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const id = await connected(ada, bob)
@@ -290,7 +290,7 @@ describe('several devices', () => {
     assert.equal(thief.words(id), null)
   })
 
-  it('an account that was reset says nothing until an owner has confirmed its new keys', async (t) => {
+  it('an account that was reset has no words until an owner confirms its new keys', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const id = await connected(ada, bob)
@@ -314,7 +314,7 @@ describe('several devices', () => {
 })
 
 describe('at the same moment', () => {
-  it('two members rotate: one wins, both know the same secret', async (t) => {
+  it('two members rotate: one succeeds, and both have the same secret', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const id = await connected(ada, bob)

@@ -38,7 +38,7 @@ async function approved(t: TestContext) {
 const remembered = ({ state }: Desk) => state.consents.connections()
 
 describe('a consent', () => {
-  it('is used up when the account is taken in', async (t) => {
+  it('is deleted when the account was added', async (t) => {
     const { ada, bob, id, takesIn } = await approved(t)
     assert.deepEqual(remembered(bob), [id])
     await takesIn()
@@ -47,7 +47,7 @@ describe('a consent', () => {
     assert(await verifies(ada, bob, id))
   })
 
-  it('that is older than 30 days makes the device leave', async (t) => {
+  it('older than 30 days makes the device leave', async (t) => {
     const { world, bob, id, takesIn } = await approved(t)
     const lied = await takesIn()
     world.later(30 * DAY_MINUTES + 1)
@@ -57,7 +57,7 @@ describe('a consent', () => {
     assert.deepEqual([isIn(lied, id, bob), remembered(bob)], [false, []])
   })
 
-  it('that was withdrawn makes the device leave, even if the account server ignores that', async (t) => {
+  it('that was withdrawn makes the device leave, even if the account server ignores the withdrawal', async (t) => {
     const { bob, id, takesIn } = await approved(t)
     const { received } = await bob.account().invitations.list({})
     const deaf = bob.restart(
@@ -71,7 +71,7 @@ describe('a consent', () => {
     assert.equal(isIn(lied, id, bob), false)
   })
 
-  it('that was declined on another device, as the server says: the person is asked, once', async (t) => {
+  it('declined on another device, according to the server: the user is asked, once', async (t) => {
     const { world, bob, id, takesIn } = await approved(t)
     const phone = await world.further(bob, 'phone')
     const { received } = await phone.account().invitations.list({})
@@ -97,7 +97,7 @@ describe('a consent', () => {
     assert(await verifies(lied, told, id))
   })
 
-  it('is not withdrawn by a server that says falsely that it was declined', async (t) => {
+  it('is not withdrawn on a false report of the server that it was declined', async (t) => {
     const { ada, bob, id } = await approved(t)
     const { received } = await bob.account().invitations.list({})
     await ada.sync()
@@ -116,7 +116,7 @@ describe('a consent', () => {
     assert(await verifies(ada, lying, id))
   })
 
-  it('takes back of what the person gave up the connection that it is for, and no other', async (t) => {
+  it('restores only the connection that it is for among those that the user deleted', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     const given = await connected(ada, bob)
     dismiss(bob.state, given)

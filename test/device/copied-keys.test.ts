@@ -48,8 +48,8 @@ const renew = (desk: Desk) => renewNow(desk.device(), desk.account())
 const errorOf = async (desk: Desk) => (await desk.device().sync.run('request')).error ?? ''
 const renewals = async (desk: Desk) => (await loggedOf(desk)).renewals.length
 
-describe('a renewal that this device did not make', () => {
-  it('is reported by each sync from then on, also after a restart, and answered with no other', async (t) => {
+describe('a renewal by another copy of the keys', () => {
+  it('is reported by each sync from then on, also after a restart, and not answered by another renewal', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     await connected(ada, bob)
     const thief = restoredFrom(t, ada)
@@ -65,7 +65,7 @@ describe('a renewal that this device did not make', () => {
     assert.equal(await renewals(ada), 2, 'it renewed by itself')
   })
 
-  it('is reported at once by a renewal on demand, which is refused from then on', async (t) => {
+  it('is reported at once by a renewal on demand, and further renewals are rejected', async (t) => {
     const { ada } = await worldOf(t, 'ada')
     const thief = copyOf(t, ada)
     await renew(thief)
@@ -76,7 +76,7 @@ describe('a renewal that this device did not make', () => {
     assert.equal(await renewals(ada), before)
   })
 
-  it('is found where it came between the sync of the log and the own renewal', async (t) => {
+  it('is detected if it came between the sync of the log and the own renewal', async (t) => {
     const { world, ada } = await worldOf(t, 'ada')
     await ada.sync()
     const thief = copyOf(t, ada)
@@ -92,7 +92,7 @@ describe('a renewal that this device did not make', () => {
     assert.match(await errorOf(racing), AT_WORK)
   })
 
-  it('is found by every copy: a full clone that finds the renewal of the original says so', async (t) => {
+  it('is detected by every copy: a full clone reports the renewal of the original', async (t) => {
     const { ada } = await worldOf(t, 'ada')
     const clone = copyOf(t, ada)
     await renew(ada)
@@ -100,7 +100,7 @@ describe('a renewal that this device did not make', () => {
     assert.equal(await renewals(ada), 1)
   })
 
-  it('is forgotten with the keys of the device', async (t) => {
+  it('is no longer reported after the keys of the device are deleted', async (t) => {
     const { world, ada } = await worldOf(t, 'ada')
     const laptop = await world.further(ada, 'laptop')
     await renew(copyOf(t, laptop))
@@ -113,7 +113,7 @@ describe('a renewal that this device did not make', () => {
 })
 
 describe('a device that was restored from a backup', () => {
-  it('made before a renewal renews once and says so; then its words verify', async (t) => {
+  it('made before a renewal renews once and reports that; then its words verify', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const restored = restoredFrom(t, ada)
@@ -128,7 +128,7 @@ describe('a device that was restored from a backup', () => {
     assert.match(await errorOf(restored), AT_WORK)
   })
 
-  it('made after the last renewal: the first sync ends the excuse', async (t) => {
+  it('made after the last renewal: the first sync ends the exception', async (t) => {
     const { ada } = await worldOf(t, 'ada')
     await ada.sync()
     const restored = restoredFrom(t, ada)
@@ -137,7 +137,7 @@ describe('a device that was restored from a backup', () => {
     assert.match(await errorOf(restored), AT_WORK)
   })
 
-  it('goes on with its renewal where the answer to it was lost', async (t) => {
+  it('continues its renewal if the answer to it was lost', async (t) => {
     const { ada } = await worldOf(t, 'ada')
     const restored = restoredFrom(t, ada)
     await renew(ada)

@@ -86,7 +86,7 @@ describe('an account with 1,600 devices', () => {
     return { server, seat, id }
   }
 
-  it('gets 1,500 envelopes with the entry, the signing device first, and the rest after it', async (t) => {
+  it('gets 1,500 envelopes with the entry, the signing device first, and the others after it', async (t) => {
     const { server, seat, id } = await crowd(t)
     const requests: string[][] = []
     const noting = instead('rosters', 'append', (append) => (of) => {
@@ -164,7 +164,7 @@ describe('sealing to many devices', () => {
 })
 
 describe('a device that renewed its sealing key', () => {
-  it('gets envelopes to the new one from devices that knew the old one', async (t) => {
+  it('gets envelopes to the new key from devices that had the old one', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     let late = 0
@@ -186,7 +186,7 @@ describe('a device that renewed its sealing key', () => {
     assert(await verifies(ada, bob, id))
   })
 
-  it('gets them too where another device of its account opens a connection meanwhile', async (t) => {
+  it('gets them also if another device of its account opens a connection meanwhile', async (t) => {
     const { world, ada } = await worldOf(t, 'ada')
     const laptop = await world.further(ada, 'laptop')
     // Now this device has the old key and has sealed to it.
@@ -198,7 +198,7 @@ describe('a device that renewed its sealing key', () => {
     assert.equal(laptop.device().vault.has(id), true)
   })
 
-  it('gets them where it is one of several that lack one', async (t) => {
+  it('gets them if it is one of several that lack one', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const laptop = await world.further(bob, 'laptop')

@@ -14,8 +14,8 @@ const remove = (desk: Desk, id: string) => connections.delete({ id }, at(desk))
 const listed = async (desk: Desk) =>
   (await connections.list({ limit: 50 }, at(desk))).items.map(({ id, state }) => [id, state])
 
-describe('the only owner deletes a connection with others in it', () => {
-  it('it is gone for the owner, and ended for the others, who delete it too', async (t) => {
+describe('the only owner deletes a connection with other members', () => {
+  it('the connection is deleted for the owner, and ended for the others, who can delete it too', async (t) => {
     const { ada, bob, cy, id } = await three(t)
     await remove(ada, id)
     assert.deepEqual(await listed(ada), [])
@@ -37,7 +37,7 @@ describe('the only owner deletes a connection with others in it', () => {
     await assert.rejects(remove(bob, id), refusedWith('not_found'))
   })
 
-  it('whoever has not heard of it says right words: they are no proof, with the reason', async (t) => {
+  it('right words of a member who did not sync the end do not verify, with that reason', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     await remove(ada, id)
     await bob.sync()
@@ -60,7 +60,7 @@ describe('the only owner deletes a connection with others in it', () => {
     assert.deepEqual((await bob.hears(cy.words(id))).matches, [])
   })
 
-  it('the others are told who ended it, and those who were invited are not taken in', async (t) => {
+  it('the others are notified of who ended it, and invitees are not added', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     const dora = await world.person('dora')
     await ada.invite(id, { user_id: dora.id })
@@ -80,7 +80,7 @@ describe('the only owner deletes a connection with others in it', () => {
     assert.deepEqual(await listed(dora), [])
   })
 
-  it('nothing is added to it any more, by any member', async (t) => {
+  it('no member can add an entry after the end', async (t) => {
     const { ada, bob, cy, id } = await three(t)
     await remove(ada, id)
     const ended = refusedWith('invalid_state', /ended/, 'ended')
@@ -93,7 +93,7 @@ describe('the only owner deletes a connection with others in it', () => {
     assert.equal((await bob.account().rosters.read({ connection: id })).entries.length, 4)
   })
 
-  it('a new device of a member sees it ended, and lacks nothing', async (t) => {
+  it('a new device of a member sees it ended, and lacks no secret', async (t) => {
     const { world, ada, bob, id } = await three(t)
     await remove(ada, id)
     const laptop = await world.further(bob, 'bob on the road')
@@ -109,8 +109,8 @@ describe('the only owner deletes a connection with others in it', () => {
   })
 })
 
-describe('what is not the end for everybody', () => {
-  it('with another owner in it, deleting is leaving', async (t) => {
+describe('a deletion or departure that does not end the connection', () => {
+  it('with another owner, deleting means leaving', async (t) => {
     const { ada, bob, cy, id } = await three(t)
     await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
     await remove(ada, id)
@@ -128,7 +128,7 @@ describe('what is not the end for everybody', () => {
     assert(await verifies(ada, bob, id))
   })
 
-  it('the only owner cannot leave by the members', async (t) => {
+  it('the only owner cannot leave by removing themselves', async (t) => {
     const { ada, id } = await three(t)
     await assert.rejects(
       members.remove({ id, mid: ada.id }, at(ada)),
@@ -147,7 +147,7 @@ const callingDeleted = (...gone: readonly Desk[]) =>
   })
 
 describe('a server that fails or lies', () => {
-  it('it calls the other owner deleted: to delete is to leave, as the roster has it', async (t) => {
+  it('reports the other owner as deleted: deleting means leaving, as the roster has it', async (t) => {
     const { ada, bob, cy, id } = await three(t)
     await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
     for (const desk of [bob, cy]) await desk.sync()
@@ -163,7 +163,7 @@ describe('a server that fails or lies', () => {
     assert(await verifies(cy, bob, id))
   })
 
-  it('it calls all others deleted: what is signed tells them, and no older roster is believed later', async (t) => {
+  it('reports all other members as deleted: the signed entry ends the connection, and an older roster is rejected later', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     const { items } = await ada.account().connections.list({})
     const roster = await ada.account().rosters.read({ connection: id })
@@ -185,7 +185,7 @@ describe('a server that fails or lies', () => {
     assert.equal(await verifies(shown, cy, id), false)
   })
 
-  it('it takes the entry and its answer is lost: asked again, it is gone', async (t) => {
+  it('accepts the entry and its answer is lost: a retry succeeds', async (t) => {
     const { ada, bob, id } = await three(t)
     const deaf = ada.restart(
       instead('rosters', 'append', (honest) => async (input) => {
@@ -203,7 +203,7 @@ describe('a server that fails or lies', () => {
     assert.deepEqual(await listed(bob), [[id, 'ended']])
   })
 
-  it('it does not take the entry: nothing has changed', async (t) => {
+  it('rejects the entry: nothing changes', async (t) => {
     const { ada, bob, id } = await three(t)
     const away = () => () => Promise.reject(new AppError('backend_unavailable', 'Away.'))
     const far = ada.restart(instead('rosters', 'append', away))
@@ -216,7 +216,7 @@ describe('a server that fails or lies', () => {
     )
   })
 
-  it('it calls a connection ended that no owner ended: devices go by the roster', async (t) => {
+  it('reports a connection as ended that no owner ended: devices rely on the roster', async (t) => {
     const { world, ada, bob, id } = await three(t)
     const lying = bob.restart((account) => ({
       ...account,
@@ -234,7 +234,7 @@ describe('a server that fails or lies', () => {
     assert(await verifies(lying, ada, id))
   })
 
-  it('it shows the owner the roster without the end: refused, as of any roster that goes back', async (t) => {
+  it('returns the roster without the end to the owner: rejected as a rollback', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const id = await ada.connect()

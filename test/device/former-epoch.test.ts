@@ -38,7 +38,7 @@ const OLD = { verified: false, replayed: false, old_epoch: true, isHint: true }
 const WRONG = { verified: false, replayed: false, old_epoch: false, isHint: false }
 
 describe('words of the epoch before a routine rotation', () => {
-  it('are recognised by the device that rotated, and prove nothing', async (t) => {
+  it('are recognised by the device that rotated, and do not verify', async (t) => {
     const { world, ada, bob, id } = await rotated(t)
     const found = await ada.hears(bob.words(id))
     assert.equal(found.changed_at, new Date(world.clock.ms).toISOString())
@@ -58,13 +58,13 @@ describe('words of the epoch before a routine rotation', () => {
     assert.equal((await ada.hears(bob.words(id))).verified, true)
   })
 
-  it('are recognised by a device that fetched the new secret, after another start', async (t) => {
+  it('are recognised by a device that fetched the new secret, after a restart', async (t) => {
     const { bob, cy, id } = await rotated(t)
     await bob.sync()
     assert.deepEqual(await answer(bob.restart(), cy, id), OLD)
   })
 
-  it('count as wrong words, and end no row of them', async (t) => {
+  it('count as wrong words, and do not end a row of them', async (t) => {
     const { ada, bob, id } = await rotated(t)
     const row = () =>
       ada.state.wrongTries.get({ caller: 'command_line', expected: false })?.in_row ?? 0
@@ -74,7 +74,7 @@ describe('words of the epoch before a routine rotation', () => {
     assert.equal(row(), 2)
   })
 
-  it('are looked for where they are expected alone', async (t) => {
+  it('are searched only for the expected speaker', async (t) => {
     const { world, ada, bob, cy, id } = await rotated(t)
     const expecting = async (user_id: string) => {
       const of = { words: bob.words(id)!, expect: { user_id } }
@@ -86,7 +86,7 @@ describe('words of the epoch before a routine rotation', () => {
     assert.equal(await expecting(bob.id), true)
   })
 
-  it('are sent nowhere by a public look-up', async (t) => {
+  it('are not sent to the server by a public look-up', async (t) => {
     const { ada, bob, id } = await rotated(t)
     const deaf = ada.restart(
       instead('lookups', 'create', () => () => Promise.reject(new Error('the words were sent'))),
@@ -95,7 +95,7 @@ describe('words of the epoch before a routine rotation', () => {
     assert.deepEqual([found, old_epoch], [false, true])
   })
 
-  it('are nothing any more after 7 days, and their key is deleted', async (t) => {
+  it('are not recognised after 7 days, and their key is deleted', async (t) => {
     const { world, ada, bob, id } = await rotated(t)
     assert.deepEqual(isKept(ada, id), [true, true])
     world.later(7 * DAY_MINUTES - 1)
@@ -106,7 +106,7 @@ describe('words of the epoch before a routine rotation', () => {
     assert.deepEqual(isKept(ada, id), [false, false])
   })
 
-  it('are nothing any more once the clock was set back', async (t) => {
+  it('are not recognised after the clock was set back', async (t) => {
     const { world, ada, id } = await rotated(t)
     const keeping = { state: ada.state, vault: ada.device().vault }
     world.later(3 * DAY_MINUTES)
@@ -128,7 +128,7 @@ describe('words of the epoch before a routine rotation', () => {
     assert.deepEqual(await answer(ada, bob, id), WRONG)
   })
 
-  it('of a device that was at rest for two rotations are wrong words', async (t) => {
+  it('on a device that missed two rotations are wrong words', async (t) => {
     const { world, ada, bob, cy, id } = await rotated(t)
     await rotateNow(ada.device(), ada.account(), id)
     await bob.sync()
@@ -137,7 +137,7 @@ describe('words of the epoch before a routine rotation', () => {
     assert.deepEqual(isKept(bob, id), [false, false])
   })
 
-  it('are nothing where the person deleted the connection', async (t) => {
+  it('are not recognised after the user deleted the connection', async (t) => {
     const { bob, id } = await rotated(t)
     await bob.sync()
     assert.deepEqual(isKept(bob, id), [true, true])
@@ -146,7 +146,7 @@ describe('words of the epoch before a routine rotation', () => {
   })
 })
 
-describe('no code key is kept', () => {
+describe('the device keeps no code key', () => {
   it('of an epoch that a removal ended', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     await remove(ada.device(), ada.account(), id, cy.id)
@@ -181,7 +181,7 @@ describe('no code key is kept', () => {
 })
 
 describe('a device that was revoked after a routine rotation', () => {
-  it('has no words of the former epoch that are recognised', async (t) => {
+  it('has no words of the earlier epoch that are recognised', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const phone = await world.further(bob, 'phone')
@@ -202,8 +202,8 @@ describe('a device that was revoked after a routine rotation', () => {
   })
 })
 
-describe('a member who came after a routine rotation', () => {
-  it('has no words in the former epoch', async (t) => {
+describe('a member who joined after a routine rotation', () => {
+  it('has no words in the earlier epoch', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await connected(ada, bob)
     await rotateNow(ada.device(), ada.account(), id)

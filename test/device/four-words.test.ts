@@ -16,7 +16,7 @@ import {
 import { isIn, newWorld, verifies } from './people.ts'
 
 describe('two devices', () => {
-  it('confirm each other, and the invitation is approved by it', async (t) => {
+  it('confirm each other, and the invitation is approved by that', async (t) => {
     const { world, ada, bob, connection, invitation, words } = await invited(t)
     assert.equal(words.split(' ').length, 4)
     const approved = await typed(bob, invitation.id, words.toUpperCase(), ada)
@@ -44,14 +44,14 @@ describe('two devices', () => {
     assert(await verifies(ada, bob, connection))
   })
 
-  it('nothing of it stays at the account server', async (t) => {
+  it('leave no message at the account server', async (t) => {
     const { ada, bob, invitation, words } = await invited(t)
     await typed(bob, invitation.id, words, ada)
     const read = bob.account().deviceFirstContacts.read({ invitation: invitation.id })
     await assert.rejects(read, { code: 'not_found' })
   })
 
-  it('a mailbox without an account yet signs up while the words are good', async (t) => {
+  it('can be used by a mailbox without an account, which signs up while the words are valid', async (t) => {
     const world = await newWorld(t)
     const ada = await world.person('ada')
     const connection = await ada.connect()
@@ -66,8 +66,8 @@ describe('two devices', () => {
   })
 })
 
-describe('words that are not right', () => {
-  it('end the run on both sides, approve nothing, and are used', async (t) => {
+describe('wrong words', () => {
+  it('end the run on both sides, approve nothing, and are used up', async (t) => {
     const { ada, bob, invitation, words } = await invited(t)
     const wrong = typed(bob, invitation.id, otherThan(words), ada)
     await assert.rejects(wrong, refusedAs('wrong_words'))
@@ -78,7 +78,7 @@ describe('words that are not right', () => {
     await assert.rejects(typed(bob, invitation.id, words, ada), refusedAs('words_used'))
   })
 
-  it('three in 15 minutes are the most, across restarts and new words', async (t) => {
+  it('are limited to three in 15 minutes, across restarts and new words', async (t) => {
     const { world, ada, bob, invitation, words: first } = await invited(t)
     let words = first
     let desk = bob
@@ -97,7 +97,7 @@ describe('words that are not right', () => {
     assert.equal(trusts(desk, ada), 'confirmed')
   })
 
-  it('a slip of the finger counts no try', async (t) => {
+  it('with a typing error do not count as a try', async (t) => {
     const { bob, ada, invitation, words } = await invited(t)
     const tried = (text: string) =>
       approveByWords(bob.device(), bob.account(), { id: invitation.id, words: text })
@@ -111,7 +111,7 @@ describe('words that are not right', () => {
 })
 
 describe('15 minutes', () => {
-  it('end the inviter’s words, also for a server that still delivers', async (t) => {
+  it('end the inviter’s words, also if a server still delivers messages', async (t) => {
     const { world, ada, bob, invitation, words } = await invited(t)
     const delivering = ada.restart((account) => ({
       ...account,
@@ -137,7 +137,7 @@ describe('15 minutes', () => {
     await assert.rejects(approving, refusedAs('words_expired'))
   })
 
-  it('passed before anything was typed', async (t) => {
+  it('are rejected at once if the inviter’s words have expired', async (t) => {
     const { world, bob, invitation, words } = await invited(t)
     world.later(15)
     await assert.rejects(typed(bob, invitation.id, words), refusedAs('no_words'))
@@ -145,7 +145,7 @@ describe('15 minutes', () => {
 })
 
 describe('a restart', () => {
-  it('of the inviter before it answers, and after', async (t) => {
+  it('of the inviter, before and after the answer', async (t) => {
     const { ada, bob, invitation, words } = await invited(t)
     const approving = approveByWords(bob.device(), bob.account(), { id: invitation.id, words })
     await began(bob, invitation.id)
@@ -157,7 +157,7 @@ describe('a restart', () => {
     assert.deepEqual([trusts(ada, bob), trusts(bob, ada)], ['confirmed', 'confirmed'])
   })
 
-  it('of the inviter between the disk and the reply: the reply is made again', async (t) => {
+  it('of the inviter between storing and sending the reply: the reply is made again', async (t) => {
     const { ada, bob, invitation, words } = await invited(t)
     const approving = approveByWords(bob.device(), bob.account(), { id: invitation.id, words })
     await began(bob, invitation.id)

@@ -27,7 +27,7 @@ const isFull = (remedy: RegExp) => (error: unknown) =>
   remedy.test(error.message)
 
 describe('a full log', () => {
-  it('a roster: the connection is to be made anew', async (t) => {
+  it('a roster: the error asks for a new connection', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const at = (known: KnownRoster) => ({ ...known, roster: { ...known.roster, seq: LAST } })
@@ -60,7 +60,7 @@ describe('a full log', () => {
     assert.match(error ?? '', /is full: .*"countersignd connection create"/)
   })
 
-  it('a key log: another account takes its place', async (t) => {
+  it('a key log: the error asks for another account', async (t) => {
     const { ada } = await worldOf(t, 'ada')
     const signing = continueKeyLog(ada.state, ada.account(), ada.id, () => {
       requirePlace(LAST + 1, false)
@@ -69,7 +69,7 @@ describe('a full log', () => {
     await assert.rejects(signing, isFull(/sign in with another mailbox/))
   })
 
-  it('a key log of 240 generations: the recovery key resets it once more', () => {
+  it('a key log of 240 generations: the recovery key can reset it once more', () => {
     const first = newDevice()
     const account = accountOf(first)
     const key_log = [logEntry(account, [], 'add', first, first)]

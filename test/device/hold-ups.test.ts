@@ -11,8 +11,8 @@ import { away } from './session/signing-in.ts'
 
 const HOUR_MS = 3_600_000
 
-describe('a member who holds a connection up', () => {
-  it('is named after the fourth revocation within 24 hours, and no longer than they last', () => {
+describe('a member who suspends a connection repeatedly', () => {
+  it('is named after the fourth revocation within 24 hours, and not longer', () => {
     const { meta } = newMeta()
     const named = (hours: number) => frequentHolders({ meta }, 'con_a', hours * HOUR_MS)
     for (const hours of [0, 1, 2, 3]) {
@@ -36,7 +36,7 @@ describe('a member who holds a connection up', () => {
     assert.deepEqual(frequentHolders({ meta }, 'con_a', 9), [])
   })
 
-  it('is forgotten with the connection', () => {
+  it('is deleted with the connection', () => {
     const { meta, rows } = newMeta()
     noteHoldUps({ meta }, 'con_a', [{ account: 'acc_b', cause: 'revocation 1' }], 0)
     dropHoldUps({ meta }, 'con_a')

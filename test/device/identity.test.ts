@@ -21,7 +21,7 @@ const crash = () => {
 }
 
 describe('enrolment', () => {
-  it('gives an identity whose log and keys hold, and that another start reads', async (t) => {
+  it('returns an identity with a valid log and keys, which a restart reads', async (t) => {
     const { identity, reopen, account } = await enrolled(t)
     const again = reopen().identity
     assert.deepEqual(
@@ -35,7 +35,7 @@ describe('enrolment', () => {
     assert.deepEqual(await again.keys(), await identity.keys())
   })
 
-  it('the keychain without the keys: keychain_locked, and nothing is made anew', async (t) => {
+  it('a keychain without the keys: keychain_locked, and no new keys are made', async (t) => {
     const { store: keychain, state } = await enrolled(t)
     keychain.delete('device')
     const identity = openIdentity(state, keychain)
@@ -46,7 +46,7 @@ describe('enrolment', () => {
     assert.equal(keychain.get('device'), null)
   })
 
-  it('the keychain without the key of the vault: keychain_locked, and no second key', async (t) => {
+  it('a keychain without the key of the vault: keychain_locked, and no second key is made', async (t) => {
     const device = await enrolled(t)
     const id = await device.connect()
     device.store.delete('vault')
@@ -67,7 +67,7 @@ describe('enrolment', () => {
     assert.equal(state.meta.get('enrolment'), null)
   })
 
-  it('a crash between the server’s enrolment and the own record: the same account', async (t) => {
+  it('a crash between the server’s enrolment and the local record: the same account', async (t) => {
     const { state, keychain, server, door, codeFor, clock } = await newGround(t)
     const full = {
       ...keychain,
@@ -85,7 +85,7 @@ describe('enrolment', () => {
     )
   })
 
-  it('a sign-in to another server that was not finished keeps its keys', async (t) => {
+  it('an unfinished sign-in to another server keeps its keys', async (t) => {
     const { state, keychain, door, codeFor, clock } = await newGround(t)
     const maker = { server: 'https://far.test', holder: 'ada@example.org' }
     const draft = await newDraft(state, keychain, maker, clock.ms)
@@ -98,7 +98,7 @@ describe('enrolment', () => {
     assert.equal(keychain.get('device'), keys)
   })
 
-  it('a server that enrols another account than was asked is refused', async (t) => {
+  it('an enrolment for another account than the requested one is rejected', async (t) => {
     const [{ state, keychain, door, codeFor, clock }, other] = [
       await newGround(t),
       await enrolled(t),
@@ -119,7 +119,7 @@ describe('enrolment', () => {
 })
 
 describe('the daemon after a crash in its first start', () => {
-  it('goes on as the account that the server enrolled', async (t) => {
+  it('continues as the account that the server enrolled', async (t) => {
     const dir = freshFolder(t)
     // The first start, up to the server’s answer.
     const state = openState(dir)

@@ -48,7 +48,7 @@ describe('the names of inviters who signed none', () => {
     assert.equal(asked.length, 12)
   })
 
-  it('are looked up once for requests at the same time, which all wait for them', async (t) => {
+  it('are looked up once for concurrent requests, which all wait', async (t) => {
     const { bob, inviters, asked } = await invited(t, 2)
     await inviters[0]!.sync()
     const lists = await Promise.all([list(bob), list(bob), invitations.pending({}, at(bob))])
@@ -63,7 +63,7 @@ describe('the names of inviters who signed none', () => {
       )
   })
 
-  it('are known after a sync brought them, without waiting for the next look-up', async (t) => {
+  it('are known after a sync fetched them, without another look-up', async (t) => {
     const { world, bob, inviters } = await invited(t, 1)
     const [ada] = inviters as [Desk]
     await list(bob)
@@ -75,7 +75,7 @@ describe('the names of inviters who signed none', () => {
     assert.equal(received[0]?.from.name_source, 'self')
   })
 
-  it('are looked up again where the account server did not answer', async (t) => {
+  it('are looked up again if the account server did not answer', async (t) => {
     const { bob, inviters, asked } = await invited(t, 1)
     await inviters[0]!.sync()
     let isAway = true

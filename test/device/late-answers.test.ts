@@ -56,9 +56,9 @@ function late<G extends 'keyLogs' | 'rosters'>(account: Account, group: G) {
   }
 }
 
-describe('an answer with an older key log that comes late', () => {
+describe('a late answer with an older key log', () => {
   for (const known of [0, 2])
-    it(`is no rollback, and the longer log stays; ${known} entries known before`, async (t) => {
+    it(`is no rollback, and the longer log stays; ${known} entries cached before`, async (t) => {
       const { ada } = await worldOf(t, 'ada')
       const { account, renewed } = newLog()
       const [device, state] = [ada.device(), ada.state]
@@ -78,7 +78,7 @@ describe('an answer with an older key log that comes late', () => {
       assert.deepEqual(rememberedLog(state, account)?.entries, long)
     })
 
-  it('is refused where it is of another history', async (t) => {
+  it('is rejected if it has another history', async (t) => {
     const { ada } = await worldOf(t, 'ada')
     const { account, renewed } = newLog()
     const device = ada.device()
@@ -99,7 +99,7 @@ describe('an answer with an older key log that comes late', () => {
     assert.deepEqual(rememberedLog(ada.state, account)?.entries, one)
   })
 
-  it('is a rollback where the longer log was known when it was asked for', async (t) => {
+  it('is a rollback if the longer log was cached before the request', async (t) => {
     const { ada } = await worldOf(t, 'ada')
     const { account, renewed } = newLog()
     const device = ada.device()
@@ -112,7 +112,7 @@ describe('an answer with an older key log that comes late', () => {
     assert.deepEqual(rememberedLog(ada.state, account)?.entries, long)
   })
 
-  it('or with none refuses no key log that was unknown when it was asked for', async (t) => {
+  it('or with none rejects no key log that was unknown at the request', async (t) => {
     const { ada } = await worldOf(t, 'ada')
     const { account, renewed } = newLog()
     const absent = instead('keyLogs', 'read', () => async () => {
@@ -131,7 +131,7 @@ describe('an answer with an older key log that comes late', () => {
   })
 })
 
-describe('a device that is revoked while a request is on its way', () => {
+describe('a device that is revoked while a request is running', () => {
   it('is not among the keys of the profile', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const phone = await world.further(ada, 'phone')
@@ -152,7 +152,7 @@ describe('a device that is revoked while a request is on its way', () => {
     assert(!ids.includes(thumbprint(keys.sign)) && !ids.includes(seal))
   })
 
-  it('gets no secret with the entry that takes its account in', async (t) => {
+  it('gets no secret with the entry that adds its account', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const phone = await world.further(bob, 'phone')
     const id = await ada.connect()
@@ -194,7 +194,7 @@ describe('a device that is revoked while a request is on its way', () => {
   })
 })
 
-describe('an answer with an older roster that comes late', () => {
+describe('a late answer with an older roster', () => {
   it('is no rollback, and the longer roster stays', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)

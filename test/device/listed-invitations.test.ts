@@ -79,7 +79,7 @@ const isOther = (error: unknown) => {
 
 describe('an invitation that was listed', () => {
   for (const member of ['inviter', 'connection', 'both'] as const)
-    it(`is not approved for another one (${member}), after a restart either`, async (t) => {
+    it(`is not approved for another one (${member}), also after a restart`, async (t) => {
       const { ada, bob, id, invitation, trap } = await invited(t)
       await list(bob)
       const change = member === 'both' ? trap : { [member]: trap[member] }
@@ -94,13 +94,13 @@ describe('an invitation that was listed', () => {
       assert(isIn(ada, id, bob))
     })
 
-  it('is not approved where only those that wait for an answer were listed', async (t) => {
+  it('is not approved if only invitations that await an answer were listed', async (t) => {
     const { bob, invitation, trap } = await invited(t)
     await invitations.pending({}, at(bob))
     await assert.rejects(approve(bob.restart(wanting(trap)), invitation), isOther)
   })
 
-  it('is not approved once another list named others, in whatever order', async (t) => {
+  it('is not approved after another list named others, in either order', async (t) => {
     const { bob, invitation, trap } = await invited(t)
     const trapped = (all: readonly Invitation[]) => all.map((one) => asTrap(one, trap))
     // No user may have read the first list.
@@ -111,7 +111,7 @@ describe('an invitation that was listed', () => {
     assert.deepEqual(consents(bob), [])
   })
 
-  it('is not approved where it was listed without an inviter', async (t) => {
+  it('is not approved if it was listed without an inviter', async (t) => {
     const { bob, invitation, trap } = await invited(t)
     const unnamed = (all: readonly Invitation[]) =>
       all.map((one) => ({ ...one, from: { ...one.from, user_id: null } }))
@@ -121,7 +121,7 @@ describe('an invitation that was listed', () => {
     assert.deepEqual(consents(lied), [])
   })
 
-  it('is not approved for another one where the list came while it was approved', async (t) => {
+  it('is not approved for another one if the list arrived during the approval', async (t) => {
     const { bob, invitation, trap } = await invited(t)
     const asked = Promise.withResolvers<void>()
     const listed = Promise.withResolvers<void>()
@@ -140,7 +140,7 @@ describe('an invitation that was listed', () => {
     assert.deepEqual(consents(slow), [])
   })
 
-  it('is not approved where one list has it twice', async (t) => {
+  it('is not approved if one list has it twice', async (t) => {
     const { bob, invitation, trap } = await invited(t)
     const twice = listing((all) => [...all.map((one) => asTrap(one, trap)), ...all], trap)
     const lied = bob.restart(twice)
@@ -148,7 +148,7 @@ describe('an invitation that was listed', () => {
     await assert.rejects(approve(lied, invitation), isOther)
   })
 
-  it('is remembered as long as it is listed as open, and a month after', async (t) => {
+  it('is stored as long as it is listed as open, and a month after', async (t) => {
     const { world, bob, invitation } = await invited(t)
     const listed = (desk: Desk) => desk.state.listedInvitations.get(invitation) !== null
     const open = bob.restart(listing((all) => all.map((one) => ({ ...one, state: 'pending' }))))
@@ -166,7 +166,7 @@ describe('an invitation that was listed', () => {
   })
 })
 
-describe('an invitation of more than a device remembers', () => {
+describe('an invitation beyond the number that a device stores', () => {
   const MANY = 10_000
   const honest = (account: Account) => account
   const isReadAgain = (error: unknown) => {
@@ -177,7 +177,7 @@ describe('an invitation of more than a device remembers', () => {
   const approveByAnother = (desk: Desk, id: string) =>
     invitations.approve({ id, body: {} }, byAnother(desk))
 
-  it('is not approved for another one once it was forgotten', async (t) => {
+  it('is not approved for another one after its record was deleted', async (t) => {
     const { bob, invitation, trap } = await invited(t)
     await list(bob)
     await invitations.list({}, byAnother(bob.restart(flooding(trap, MANY))))
@@ -186,7 +186,7 @@ describe('an invitation of more than a device remembers', () => {
     assert.deepEqual(consents(lied), [])
   })
 
-  it('is approved at the second try, after a refusal that names connection and inviter', async (t) => {
+  it('is approved at the second attempt, after an error that names connection and inviter', async (t) => {
     const { ada, bob, id, invitation, trap } = await invited(t)
     await list(bob)
     await list(bob.restart(flooding(trap, MANY)))
@@ -200,7 +200,7 @@ describe('an invitation of more than a device remembers', () => {
     assert.equal((await approve(back, invitation)).from.user_id, ada.id)
   })
 
-  it('is approved at the second try after it was listed again, and stays among many others of that day', async (t) => {
+  it('is approved at the second attempt after it was listed again, and stays among many others of that day', async (t) => {
     const { world, ada, bob, invitation, trap } = await invited(t)
     await list(bob)
     await list(bob.restart(flooding(trap, MANY)))
@@ -214,7 +214,7 @@ describe('an invitation of more than a device remembers', () => {
     assert.equal(from.user_id, ada.id)
   })
 
-  it('is not forgotten by a list that has it', async (t) => {
+  it('is not deleted by a list that has it', async (t) => {
     const { ada, bob, invitation, trap } = await invited(t)
     await list(bob)
     await list(bob.restart(flooding(trap, MANY - 1)))
@@ -239,7 +239,7 @@ describe('an invitation of more than a device remembers', () => {
     assert.equal(from.user_id, ada.id)
   })
 
-  it('is not approved unread where a list for another program named others since', async (t) => {
+  it('is not approved unread if a list for another program named others since', async (t) => {
     const { bob, invitation, trap } = await invited(t)
     await list(bob)
     await list(bob.restart(flooding(trap, MANY)))
@@ -250,7 +250,7 @@ describe('an invitation of more than a device remembers', () => {
     assert.deepEqual(consents(lied), [])
   })
 
-  it('is approved at the second try while a program lists again and again', async (t) => {
+  it('is approved at the second attempt while a program lists repeatedly', async (t) => {
     const { ada, bob, invitation, trap } = await invited(t)
     await list(bob.restart(flooding(trap, MANY + 1)))
     const back = bob.restart(honest)
@@ -261,7 +261,7 @@ describe('an invitation of more than a device remembers', () => {
     assert.equal((await approve(back, invitation)).from.user_id, ada.id)
   })
 
-  it('is not approved unread where a program with the rights of the command line listed others', async (t) => {
+  it('is not approved unread if a program with the rights of the command line listed others', async (t) => {
     const { bob, invitation, trap } = await invited(t)
     await list(bob)
     await list(bob.restart(flooding(trap, MANY)))
@@ -271,7 +271,7 @@ describe('an invitation of more than a device remembers', () => {
     assert.deepEqual(consents(lied), [])
   })
 
-  it('that was read by another program is approved at the second try', async (t) => {
+  it('that another program read is approved at the second attempt', async (t) => {
     const { ada, bob, invitation, trap } = await invited(t)
     await list(bob)
     await list(bob.restart(flooding(trap, MANY)))
@@ -281,7 +281,7 @@ describe('an invitation of more than a device remembers', () => {
     assert.equal((await approveByAnother(back, invitation)).from.user_id, ada.id)
   })
 
-  it('is approved as before after as long as an invitation can wait', async (t) => {
+  it('is approved at once after the longest lifetime of an invitation', async (t) => {
     const { world, ada, bob, trap } = await invited(t)
     await list(bob.restart(flooding(trap, MANY + 1)))
     world.later(33 * DAY_MINUTES)
@@ -292,7 +292,7 @@ describe('an invitation of more than a device remembers', () => {
 })
 
 describe('an invitation that was not listed', () => {
-  it('is approved for what the account server names, and the answer says for whom', async (t) => {
+  it('is approved for the connection and inviter that the server names, and the answer contains both', async (t) => {
     const { ada, bob, id, invitation } = await invited(t)
     await ada.sync()
     const { connection_id, from } = await approve(bob, invitation)
@@ -302,14 +302,14 @@ describe('an invitation that was not listed', () => {
     )
   })
 
-  it('is approved again for the same only', async (t) => {
+  it('is approved again only for the same connection and inviter', async (t) => {
     const { bob, invitation, trap } = await invited(t)
     await approve(bob, invitation)
     await assert.rejects(approve(bob.restart(wanting(trap)), invitation), isOther)
     assert.equal((await approve(bob, invitation)).state, 'approved')
   })
 
-  it('is withdrawn where the answer to the consent names another inviter', async (t) => {
+  it('is withdrawn if the answer to the consent names another inviter', async (t) => {
     const { ada, bob, id, invitation, trap } = await invited(t)
     const lied = bob.restart(
       instead('consents', 'give', (honest) => async (of) => asTrap(await honest(of), trap)),

@@ -60,7 +60,7 @@ const inSmallPages = (account: Account): Account => ({
 })
 
 describe('two histories', () => {
-  it('of a key log, read at the same time: one is kept, the other one is a fork', async (t) => {
+  it('of a key log, read at the same time: one is stored, the other one is a fork', async (t) => {
     const { ada } = await worldOf(t, 'ada')
     const { account, logs } = twoLogs()
     const pulls = logs.map((log) => pullKeyLog(ada.device(), showingTo(ada, log), account))
@@ -73,7 +73,7 @@ describe('two histories', () => {
     assert(logs.some((log) => JSON.stringify(log) === JSON.stringify(kept)))
   })
 
-  it('of a roster: pages leave the branch as it was when the fork was seen', async (t) => {
+  it('of a roster: pages leave the branch as at the detection of the fork', async (t) => {
     const { ada, cy, id, seq, entry } = await forked(t)
     const seen = await shown(cy, id, seq, entry)
     const before = rememberedRoster(seen.state, id)!.roster.entries

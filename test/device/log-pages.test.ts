@@ -48,7 +48,7 @@ function watching(of: string) {
 }
 
 describe('logs of several pages', () => {
-  it('a contact reads three pages, the last of them full, and then one entry', async (t) => {
+  it('a device reads three pages of a contact’s log, the last of them full, and then one entry', async (t) => {
     const { world, ada, bob, id } = await two(t)
     await renews(bob, 5)
     const { pages, between } = watching(bob.id)
@@ -68,7 +68,7 @@ describe('logs of several pages', () => {
     assert.deepEqual(pages, [[5, 2]])
   })
 
-  it('a read that fails after two pages goes on from there', async (t) => {
+  it('a read that fails after two pages continues there', async (t) => {
     const { ada, bob } = await two(t)
     await renews(bob, 6)
     let reads = 0
@@ -102,7 +102,7 @@ describe('logs of several pages', () => {
     assert(await verifies(phone, ada, id))
   })
 
-  it('devices are approved and revoked, and the account is reset with its paper', async (t) => {
+  it('devices are approved and revoked, and the account is reset with its recovery key', async (t) => {
     const { world, ada, bob, id } = await two(t)
     await renews(bob, 4)
     const paper = await newPaper(bob)
@@ -140,7 +140,7 @@ const LIES: readonly [
 ][] = [
   ['an empty page before the end', (_, from) => ({ entries: [], seq: from + 5 }), 'empty', 1],
   [
-    'nothing after the known entry, though there is more',
+    'nothing after the known entry, although there is more',
     (entries, from) => ({ entries: entries.slice(from, 1), seq: 6 }),
     'gap',
     1,
@@ -152,7 +152,7 @@ const LIES: readonly [
     1,
   ],
   [
-    'the same page for ever',
+    'the same page forever',
     (entries) => ({ entries: entries.slice(0, 2), seq: 99_999 }),
     'duplicate_entry',
     2,
@@ -165,9 +165,9 @@ const LIES: readonly [
   ],
 ]
 
-describe('a server that pages dishonestly', () => {
+describe('a server with dishonest pages', () => {
   for (const [lie, shown, reason, kept] of LIES)
-    it(`${lie}: ${reason}, and nothing of that page is kept`, async (t) => {
+    it(`${lie}: ${reason}, and nothing of that page is stored`, async (t) => {
       const { world, ada, bob, id } = await two(t)
       await renews(bob, 6)
       const entries = logHere(bob, bob.id)
@@ -213,7 +213,7 @@ describe('a server that pages dishonestly', () => {
     assert.deepEqual(logHere(there, bob.id), entries.slice(0, 2))
   })
 
-  it('a log that shrank: rollback', async (t) => {
+  it('a shorter log than before: rollback', async (t) => {
     const { ada, bob, id } = await two(t)
     await renews(bob, 4)
     await ada.sync()
@@ -236,7 +236,7 @@ describe('a server that pages dishonestly', () => {
   })
 })
 
-describe('a log above the limit of what is remembered', () => {
+describe('a log above the limit of the cache', () => {
   /**
    * Returns the device after a restart with a limit, in characters, of its cache of other logs.
    */
@@ -245,7 +245,7 @@ describe('a log above the limit of what is remembered', () => {
     return desk.restart(restless, { state: { ...desk.state, logs } })
   }
 
-  it('of a contact: too_large, which costs its connection alone', async (t) => {
+  it('of a contact: too_large, which affects its connections alone', async (t) => {
     const { world, ada, bob, id } = await two(t)
     const cy = await world.person('cy')
     const other = await connected(ada, cy)
@@ -260,7 +260,7 @@ describe('a log above the limit of what is remembered', () => {
     assert(await verifies(there, bob, id), 'what was known still verifies')
   })
 
-  it('of the own account: it is read whole, takes a revocation, and a reset', async (t) => {
+  it('of the own account: the device reads it whole, and can revoke and reset', async (t) => {
     const { world, bob } = await two(t)
     await renews(bob, 6)
     const phone = await world.further(bob, 'phone')

@@ -49,7 +49,7 @@ async function act(
 }
 
 it(
-  'any two acts of two owners, in any order of their requests',
+  'any two operations of two owners, in any order of their requests',
   { timeout: 120_000 },
   async (t: TestContext) => {
     await fc.assert(

@@ -9,8 +9,8 @@ import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
 import { called, confirm, connected, give, rename } from './named.ts'
 import { type Desk, worldOf } from './people.ts'
 
-describe('the name that leads', () => {
-  it('is that of the time when the keys were confirmed, until they are confirmed again', async (t) => {
+describe('the main name of a contact', () => {
+  it('is the name at the confirmation of the keys, until they are confirmed again', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     await confirm(ada, bob)
@@ -24,7 +24,7 @@ describe('the name that leads', () => {
     assert.equal((await ada.hears(bob.words(id))).summary, 'Verified: the words of bob ("Bank").')
   })
 
-  it('is only theirs again where their keys changed since', async (t) => {
+  it('is the contact’s own again after the keys changed', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     await connected(ada, bob)
     await confirm(ada, bob)
@@ -34,7 +34,7 @@ describe('the name that leads', () => {
     assert.deepEqual(called(ada, bob), ['bob', 'self'])
   })
 
-  it('is the first that confirmed keys sign, not one of the keys before', async (t) => {
+  it('is the first name that confirmed keys sign, not one of earlier keys', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     await connected(ada, bob)
     await confirm(ada, bob)
@@ -48,7 +48,7 @@ describe('the name that leads', () => {
     assert.deepEqual(called(ada, anew), ['Robert', 'confirmed'])
   })
 
-  it('is the first that they sign, where their keys were confirmed before', async (t) => {
+  it('is the first signed name, if the keys were confirmed before', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     await confirm(ada, bob)
     assert.deepEqual(called(ada, bob), ['bob', 'server'])
@@ -58,7 +58,7 @@ describe('the name that leads', () => {
     assert.deepEqual(called(ada, bob), ['bob', 'confirmed'])
   })
 
-  it('is the one that the person gave, in every answer, until it is taken back', async (t) => {
+  it('is the name that the user gave, in every answer, until it is removed', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     await confirm(ada, bob)
@@ -76,7 +76,7 @@ describe('the name that leads', () => {
     assert.deepEqual(called(ada, bob), ['bob', 'confirmed'])
   })
 
-  it('of an account that is not followed cannot be given, and no account server receives one', async (t) => {
+  it('cannot be given without following, and is never sent to the account server', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     await assert.rejects(give(ada, bob, 'Mum'), (error: unknown) => {
       assert(error instanceof AppError)
@@ -114,7 +114,7 @@ describe('the name of the listener of own words', () => {
     return [display_name, name_source, name_marks]
   }
 
-  it('has the source and the marks that a match with their words has', async (t) => {
+  it('has the same source and marks as in a match with their words', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await connected(ada, bob)
     assert.deepEqual(await named(ada, id), ['bob', 'self', []])
@@ -129,7 +129,7 @@ describe('the name of the listener of own words', () => {
     assert.deepEqual(await matched(ada, bob, id), await named(ada, id))
   })
 
-  it('is not in the words for everyone', async (t) => {
+  it('is missing from the words for everyone', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const code = await connections.code({ id }, at(ada))
@@ -138,7 +138,7 @@ describe('the name of the listener of own words', () => {
 })
 
 describe('a name in a sentence', () => {
-  it('cannot end its quotation, whatever quotation marks it has', async (t) => {
+  it('cannot end its quotation, with any quotation marks in it', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const forged = 'x" ("y"), Mum (“Mum”), ❞ ʺ ״ 〃 🙷 guest "z'
@@ -151,12 +151,12 @@ describe('a name in a sentence', () => {
   })
 })
 
-describe('a name that may be taken for another', () => {
+describe('a confusable name', () => {
   const UNSEEN = ['\u115f', '\u1160', '\u3164', '\uffa0', '\u2800', '\u2065', '\u{e0002}', '\ufff0']
   const SPELT = ['anna', 'ANNA', 'anna\u200b', 'a\u0301nna', '\uff21nna', ' an na']
   const TWINS = [...SPELT, ...UNSEEN.map((unseen) => `an${unseen}na`)]
 
-  it('is marked on both, in every spelling that looks the same', async (t) => {
+  it('is marked on both contacts, in every spelling that looks the same', async (t) => {
     const { ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await connected(ada, bob)
     await connected(ada, cy, 'Club')
@@ -218,7 +218,7 @@ describe('a name that may be taken for another', () => {
     }
   })
 
-  it('is compared with contacts alone: one who is gone counts no more', async (t) => {
+  it('is compared with contacts alone, and not with former ones', async (t) => {
     const { ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await connected(ada, bob)
     await connected(ada, cy, 'Club')

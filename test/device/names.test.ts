@@ -13,7 +13,7 @@ import { called, connected, profileBy, rename, saying } from './named.ts'
 import { newWorld, restless, worldOf } from './people.ts'
 
 describe('the own name', () => {
-  it('is signed at the first sync, reaches contacts, and each change again', async (t) => {
+  it('is signed at the first sync, reaches contacts, and is signed again at each change', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     await connected(ada, bob)
     assert.deepEqual(called(ada, bob), ['bob', 'self'])
@@ -25,7 +25,7 @@ describe('the own name', () => {
     assert.equal(bob.state.profiles.get(bob.id)?.n, 2)
   })
 
-  it('is the one that the person set, not that of the account server', async (t) => {
+  it('is the one that the user set, not that of the account server', async (t) => {
     const { bob } = await worldOf(t, 'bob')
     await rename(bob, 'Robert')
     const dishonest = bob.restart(
@@ -37,7 +37,7 @@ describe('the own name', () => {
     assert.equal((await profile.read({}, at(dishonest))).display_name, 'Robert')
   })
 
-  it('that the person set last is in force, on whichever device', async (t) => {
+  it('that was set last is in force, on every device', async (t) => {
     const world = await newWorld(t)
     const first = await world.person('bob')
     await first.sync()
@@ -52,7 +52,7 @@ describe('the own name', () => {
     assert.equal(first.state.profiles.get(first.id)?.name, 'Robert')
   })
 
-  it('that the person sets while the first sync signs another is the one in force', async (t) => {
+  it('that is set while the first sync signs another is in force', async (t) => {
     const { bob } = await worldOf(t, 'bob')
     const order: (() => Promise<unknown>)[] = [
       () => bob.device().sync.run('timer'),
@@ -64,7 +64,7 @@ describe('the own name', () => {
     assert.equal((await bob.account().profile.read({})).display_name, 'Robert')
   })
 
-  it('is handed over again to a server that shows an older one', async (t) => {
+  it('is sent again to a server that returns an older one', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     await connected(ada, bob)
     const old = bob.state.profiles.get(bob.id)!.jws
@@ -78,7 +78,7 @@ describe('the own name', () => {
     assert.equal(given, bob.state.profiles.get(bob.id)?.jws)
   })
 
-  it('is never signed on the word of the account server', async (t) => {
+  it('is never taken from the account server for a signature', async (t) => {
     const { bob } = await worldOf(t, 'bob')
     const dishonest = bob.restart((account) => ({
       ...account,
@@ -98,7 +98,7 @@ describe('the own name', () => {
     assert.equal(bob.state.profiles.get(bob.id)?.name, 'bob')
   })
 
-  it('is signed anew where the device that signed it was revoked', async (t) => {
+  it('is signed again if the signing device was revoked', async (t) => {
     const world = await newWorld(t)
     const [ada, first] = [await world.person('ada'), await world.person('bob')]
     await connected(ada, first)
@@ -113,7 +113,7 @@ describe('the own name', () => {
     assert.deepEqual(called(ada, second), ['Robert', 'self'])
   })
 
-  it('comes back to that of the remaining device where a thief set another, as far as n goes', async (t) => {
+  it('returns to that of the remaining device after a thief’s change, as far as n allows', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     await connected(ada, bob)
@@ -137,7 +137,7 @@ describe('the own name', () => {
     assert.deepEqual(called(ada, bob), ['Bert', 'self'])
   })
 
-  it('is not signed after all devices were replaced, until the person signs it', async (t) => {
+  it('is not signed after all devices were replaced, until the user signs it', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     await connected(ada, bob)
@@ -173,7 +173,7 @@ describe('the own name', () => {
     assert.deepEqual(noticeTexts(other.state), [])
   })
 
-  it('that another device signs after a reset settles it here, too', async (t) => {
+  it('that another device signs after a reset is in force here, too', async (t) => {
     const world = await newWorld(t)
     const bob = await world.person('bob')
     await bob.sync()
@@ -190,7 +190,7 @@ describe('the own name', () => {
 })
 
 describe('a dishonest account server', () => {
-  it('rewrites names: nothing of what was signed changes', async (t) => {
+  it('changes names: signed names stay unchanged', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const lying = ada.restart((account) =>
@@ -227,7 +227,7 @@ describe('a dishonest account server', () => {
       )
   })
 
-  it('plays an older name again, or withholds it: the newer one stays', async (t) => {
+  it('returns an older name again, or withholds it: the newer one stays', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     await connected(ada, bob)
     const old = bob.state.profiles.get(bob.id)!.jws
@@ -239,7 +239,7 @@ describe('a dishonest account server', () => {
     }
   })
 
-  it('shows a name of another account, of a stranger, or one that cannot be read: none counts', async (t) => {
+  it('returns a name of another account, of a stranger, or an unreadable one: none counts', async (t) => {
     const { ada, bob, eve } = await worldOf(t, 'ada', 'bob', 'eve')
     await connected(ada, bob)
     const forged = [
@@ -253,7 +253,7 @@ describe('a dishonest account server', () => {
     }
   })
 
-  it('gives two names of one n: every device takes the same, in either order', async (t) => {
+  it('returns two names with one n: every device uses the same, in either order', async (t) => {
     const { ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     await connected(ada, bob)
     await connected(cy, bob)
@@ -263,7 +263,7 @@ describe('a dishonest account server', () => {
     assert.deepEqual(called(ada, bob), called(cy, bob))
   })
 
-  it('is asked for the name of an inviter before the person approves', async (t) => {
+  it('is asked for the name of an inviter before the user approves', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     await ada.sync()
     await ada.invite(await ada.connect(), { user_id: bob.id })
@@ -274,7 +274,7 @@ describe('a dishonest account server', () => {
     assert.equal(approved.from.name_source, 'self')
   })
 
-  it('has a name that is not signed: its source is the server', async (t) => {
+  it('returns a name that is not signed: its source is the server', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     await ada.invite(await ada.connect(), { user_id: bob.id })
     const { received } = await invitations.list({}, at(bob))

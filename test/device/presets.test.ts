@@ -26,7 +26,7 @@ async function patient(t: TestContext) {
   return { world, ada, bob, preset_id }
 }
 
-describe('an invitation that is good for a month takes the member in at its end', () => {
+describe('an invitation with a lifetime of a month adds the member at its end', () => {
   const CASES: [how: string, (ada: Desk, bob: Desk, preset_id: string) => Promise<string>][] = [
     [
       'made with the connection',
@@ -63,9 +63,9 @@ describe('an invitation that is good for a month takes the member in at its end'
     })
 })
 
-describe('a connection that is made again after its answer was lost', () => {
+describe('a connection that is opened again after its answer was lost', () => {
   for (const reached of [true, false])
-    it(`asks the same, where the account server ${reached ? 'heard' : 'did not hear'}`, async (t) => {
+    it(`sends the same request, if the account server ${reached ? 'received' : 'did not receive'} the first`, async (t) => {
       const { world, ada } = await worldOf(t, 'ada')
       const { presets } = ada.account()
       const chosen = await presets.create({ body: { name: 'Chosen', favorite: true } })
@@ -89,7 +89,7 @@ describe('a connection that is made again after its answer was lost', () => {
     })
 })
 
-it('a preset that is not there makes no connection, and nothing of it stays here', async (t) => {
+it('an unknown preset opens no connection, and this device stores nothing', async (t) => {
   const { ada, bob } = await worldOf(t, 'ada', 'bob')
   const { id: preset_id } = await bob.account().presets.create({ body: { name: 'Mine' } })
   const body = { name: 'Bank', invite: [{ user_id: bob.id }], preset_id }
@@ -98,7 +98,7 @@ it('a preset that is not there makes no connection, and nothing of it stays here
   assert.deepEqual((await bob.account().invitations.list({})).received, [])
 })
 
-it('tags stand in every answer of this device, also after a sync, and it says that it has the secret', async (t) => {
+it('every answer contains the tags, also after a sync, and that the device has the secret', async (t) => {
   const { ada } = await worldOf(t, 'ada')
   const { id: tag } = await ada.account().tags.create({ body: { name: 'Work' } })
   const cid = await ada.connect()

@@ -71,7 +71,7 @@ async function late(t: TestContext) {
 }
 
 describe('late stamps', () => {
-  it('all of them in one sync', async (t) => {
+  it('are all sent in one sync', async (t) => {
     const { ids, sync, without } = await late(t)
     const { report, asked } = await sync()
     assert.deepEqual([report.ok, report.error, asked], [true, null, ids])
@@ -80,7 +80,7 @@ describe('late stamps', () => {
   })
 
   for (const code of ['validation_failed', 'conflict'] as const)
-    it(`${code} in the middle: told, kept, never asked again, and in nobody's way`, async (t) => {
+    it(`with ${code} for one: it is reported, kept, and not sent again; the others are sent`, async (t) => {
       const { ids, refusals, sync, without, stamp } = await late(t)
       const bad = ids[600] as string
       refusals.set(bad, code)
@@ -93,7 +93,7 @@ describe('late stamps', () => {
       assert.deepEqual([next.report.ok, next.report.error, next.asked], [true, null, []])
     })
 
-  it('more refused than fit a page: all others get through, and the number is told', async (t) => {
+  it('of which more are rejected than fit a page: all others are sent, and the number is reported', async (t) => {
     const { ids, refusals, sync, without } = await late(t)
     for (const id of ids.slice(0, 700)) refusals.set(id, 'conflict')
     const { report, asked } = await sync()
@@ -104,7 +104,7 @@ describe('late stamps', () => {
   })
 
   for (const code of ['backend_unavailable', 'backend_timeout', 'rate_limited'] as const)
-    it(`${code} in the middle: the sync stops there, and the next goes on`, async (t) => {
+    it(`with ${code} in the middle: the sync stops there, and the next continues`, async (t) => {
       const { ids, refusals, sync, without } = await late(t)
       const [bad, away] = [ids[100] as string, ids[700] as string]
       refusals.set(bad, 'validation_failed').set(away, code)
@@ -120,8 +120,8 @@ describe('late stamps', () => {
     })
 })
 
-describe('a part of a sync that the account server refuses', () => {
-  it('keeps neither stamps nor pending work waiting, and is reported', async (t) => {
+describe('a part of a sync that the account server rejects', () => {
+  it('delays neither stamps nor pending work, and is reported', async (t) => {
     const device = await enrolled(t)
     changeFacts(device.state, { receiptKey: sign.jwk })
     const id = IDS[0] as string
@@ -146,7 +146,7 @@ describe('a part of a sync that the account server refuses', () => {
     assert.deepEqual([device.state.stamps.withoutReceipt(-1), reads], [[], 1])
   })
 
-  it('ends the sync where the account server is away', async (t) => {
+  it('ends the sync if the account server is unreachable', async (t) => {
     const device = await enrolled(t)
     await device.connect()
     await device.verifier.verify('matador carload recede', null)
@@ -165,20 +165,20 @@ describe('a part of a sync that the account server refuses', () => {
   })
 })
 
-describe('a receipt that cannot be right', () => {
+describe('an invalid receipt', () => {
   const other = newDeviceKeys().sign
   const lies: [what: string, lie: (jti: string, stamp: string) => string][] = [
     ['text', () => 'receipt'],
     ['another key', (jti, of) => receiptFor(jti, of, { ...other, kid: thumbprint(other.jwk) })],
     [
-      'another key under the pinned one’s name',
+      'another key with the name of the pinned one',
       (jti, of) => receiptFor(jti, of, { ...other, kid }),
     ],
     ['another stamp', (jti) => receiptFor(jti, 'another')],
     ['another id', (_, of) => receiptFor(newId('stm_', T0), of)],
   ]
   for (const [what, lie] of lies)
-    it(`${what}: the stamp holds without it, the report says so, and a right one is taken later`, async (t) => {
+    it(`${what}: the stamp is stored without it, the sync reports it, and a valid one is accepted later`, async (t) => {
       const { open, state } = await pinned(t)
       const lying = open(lie)
       const made = await stamp.create({ body: { content: 'x' } }, contextOf(lying))
@@ -210,8 +210,8 @@ describe('a receipt that cannot be right', () => {
   }
 })
 
-describe('a server that has lost the key log which stamps name', () => {
-  it('is asked for receipts again when it has it back', async (t) => {
+describe('a server that has lost the key log of stamps', () => {
+  it('is asked for receipts again after it has the log back', async (t) => {
     const device = await enrolled(t)
     const away = device.reopen({
       stamps: { create: () => Promise.reject(new AppError('backend_unavailable', 'Away.')) },

@@ -33,8 +33,8 @@ const afterAppend =
     }
   }
 
-describe('a removed member verifies no more', () => {
-  it('though another owner removed them between what this device added and what it read', async (t) => {
+describe('words of a removed member do not verify', () => {
+  it('although another owner removed them between the device’s entry and its read', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
     await bob.sync()
@@ -50,7 +50,7 @@ describe('a removed member verifies no more', () => {
     assert.equal((await busy.hears(cy.words(id))).verified, false)
   })
 
-  it('though the answer to an earlier removal came after theirs', async (t) => {
+  it('although the answer to an earlier removal came after theirs', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     const dee = await world.person('dee')
     await takenIn(ada, id, [dee])
@@ -75,7 +75,7 @@ describe('a removed member verifies no more', () => {
     assert(await verifies(slow, dee, id))
   })
 
-  it('though a sync that had their envelope in hand ended later', async (t) => {
+  it('although a sync with their envelope ended later', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     const laptop = await world.further(ada, 'laptop')
     await bob.sync()
@@ -101,7 +101,7 @@ describe('a removed member verifies no more', () => {
     assert.equal((await slow.hears(cy.words(id))).verified, false)
   })
 
-  it('though the read after the removal failed, also after another start', async (t) => {
+  it('although the read after the removal failed, also after a restart', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     const cut = ada.restart((account) => ({
       ...account,
@@ -120,14 +120,14 @@ describe('a removed member verifies no more', () => {
   })
 })
 
-describe('whoever was removed comes back by a new invitation only', () => {
+describe('a removed member returns only by a new invitation', () => {
   const isOut = async (desk: Desk, id: string) => {
     await desk.device().sync.run('request')
     assert.equal(desk.device().vault.has(id), false)
     assert.equal(desk.words(id), null)
   }
 
-  it('not by another one that was there before', async (t) => {
+  it('not by another, earlier invitation', async (t) => {
     const world = await newWorld(t)
     const [ada, cy] = [await world.person('ada'), await world.person('cy')]
     const id = await ada.connect()
@@ -174,7 +174,7 @@ describe('whoever was removed comes back by a new invitation only', () => {
   })
 })
 
-describe('an invitation that is over takes nobody in, whom the account server names', () => {
+describe('an ended invitation adds no account that the account server names', () => {
   for (const [how, email] of [
     ['refused', 'ada@example.org'],
     ['declined', 'zoe@example.org'],
@@ -211,8 +211,8 @@ describe('an invitation that is over takes nobody in, whom the account server na
     })
 })
 
-describe('keys that grow meanwhile', () => {
-  it('of the own account, while others are fetched: it is signed by the log that was checked', async (t) => {
+describe('keys that change meanwhile', () => {
+  it('of the own account, during other fetches: the device signs by the log that it checked', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const id = await connected(ada, bob)

@@ -20,7 +20,7 @@ function bench(ready: () => Promise<unknown> = () => Promise.reject(new Error('a
   return { ...watched, clock, found }
 }
 
-it('goes by the last call, and does not ask itself while that is fresh', async () => {
+it('is derived from the last call, without a request of its own while that is recent', async () => {
   const { note, read, found, clock } = bench()
   note(null)
   assert.deepEqual(await read(), { reachable: true, since: null })
@@ -34,7 +34,7 @@ it('goes by the last call, and does not ask itself while that is fresh', async (
   assert.equal(found.asked, 0)
 })
 
-it('neither a bug here nor an answer of another form says anything', async () => {
+it('is not affected by internal errors and unexpected answers', async () => {
   const { note, read } = bench()
   note(null)
   note(new TypeError('a bug'))
@@ -45,7 +45,7 @@ it('neither a bug here nor an answer of another form says anything', async () =>
   assert.equal((await read()).reachable, false)
 })
 
-it('asks the health route once the last call is old', async () => {
+it('is asked from the health route once the last call is old', async () => {
   let up = false
   const { note, read, found, clock } = bench(() =>
     up ? Promise.resolve() : Promise.reject(failure('backend_error')),
@@ -62,7 +62,7 @@ it('asks the health route once the last call is old', async () => {
   assert.equal(found.asked, 2)
 })
 
-it('of a health route that never answers nothing is known, and one question waits for it', async () => {
+it('is unknown if the health route never answers, and one request waits for it', async () => {
   const { note, read, found } = bench(() => new Promise(() => undefined))
   const unknown = { reachable: null, since: null }
   assert.deepEqual(await Promise.all([read(), read()]), [unknown, unknown])

@@ -28,8 +28,8 @@ const dismiss = (desk: Desk) => local.recovery.dismiss({}, at(desk))
 
 const noticed = async (desk: Desk) => (await status.read({}, at(desk))).notices
 
-describe('a recovery key that a device sets', () => {
-  it('is noticed on each other device until it is dismissed there', async (t) => {
+describe('a recovery key that another device sets', () => {
+  it('is reported on each other device until it is dismissed there', async (t) => {
     const { world, bob, phone } = await twoDevices(t)
     const desk = await world.further(bob, 'desk')
     await desk.sync()
@@ -52,7 +52,7 @@ describe('a recovery key that a device sets', () => {
     assert.deepEqual([(await noticed(bob)).length, (await noticed(desk)).length], [0, 1])
   })
 
-  it('in the place of one that was dismissed is noticed again', async (t) => {
+  it('in place of a dismissed one is reported again', async (t) => {
     const { world, bob, phone } = await twoDevices(t)
     const paper = await newPaper(phone)
     await bob.sync()
@@ -65,7 +65,7 @@ describe('a recovery key that a device sets', () => {
     assert.match((await noticed(bob))[0] ?? '', /set a recovery key on 2026-01-04/)
   })
 
-  it('is none of another device once this one set another, or the account was reset', async (t) => {
+  it('is no longer reported after this device set another, or the account was reset', async (t) => {
     const { world, bob, phone } = await twoDevices(t)
     const paper = await newPaper(phone)
     await bob.sync()
@@ -77,7 +77,7 @@ describe('a recovery key that a device sets', () => {
     assert.doesNotMatch((await noticed(anew)).join(), /recovery key/)
   })
 
-  it('is dated after the last good sync, whatever its entry claims', async (t) => {
+  it('is dated after the last good sync, regardless of the time in its entry', async (t) => {
     const { world, bob, phone } = await twoDevices(t)
     world.later(40 * 24 * 60)
     await bob.sync()
@@ -103,7 +103,7 @@ describe('revoking the device that set the recovery key in force', () => {
     }
   })
 
-  it('leaves contacts to accept a reset with it, but for those who confirmed a reset without', async (t) => {
+  it('keeps a reset with that key accepted by contacts, except by those who confirmed a reset without it', async (t) => {
     const { world, ada, cy, bob } = await worldOf(t, 'ada', 'cy', 'bob')
     const phone = await world.further(bob, 'phone')
     const paper = await newPaper(phone)

@@ -55,14 +55,14 @@ async function wordsWork(world: { later(): void }, ada: Desk, bob: Desk, id: str
 }
 
 describe('a reset with the recovery key', () => {
-  it('keeps the keys confirmed: words work again without a confirmation', async (t) => {
+  it('keeps the keys confirmed: words verify again without a confirmation', async (t) => {
     const { world, ada, id, paper } = await two(t)
     const anew = await world.reset('bob', paper)
     await wordsWork(world, ada, anew, id)
     assert.equal((await cardAt(ada)).key_status, 'confirmed')
   })
 
-  it('is shown on the card until it is dismissed, and is no warning', async (t) => {
+  it('is shown on the card until it is dismissed, without a warning', async (t) => {
     const { world, ada, bobId, paper } = await two(t)
     assert.equal((await cardAt(ada)).recovered_at, null)
     await world.reset('bob', paper)
@@ -76,7 +76,7 @@ describe('a reset with the recovery key', () => {
     assert.equal((await cardAt(ada)).recovered_at, null)
   })
 
-  it('is dated between the last check and this one, not by the entry', async (t) => {
+  it('is dated between the last check and this one, not by its entry', async (t) => {
     const { world, ada, bobId, paper } = await two(t)
     const looked = ada.state.trust.get(bobId)?.checked_at ?? assert.fail('never looked at')
     const { entries } = await ada.account().keyLogs.read({ account: bobId })
@@ -102,7 +102,7 @@ describe('a reset with the recovery key', () => {
     assert.equal(card?.key_status, 'confirmed')
   })
 
-  it('in a group with another owner, too, the new device makes the new secret itself', async (t) => {
+  it('in a group with another owner: the new device rotates itself', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await ada.connect()
     await takenIn(ada, id, [bob, cy])
@@ -137,7 +137,7 @@ describe('a reset without the recovery key', () => {
     assert.deepEqual([after.key_status, after.recovery_key_unused], ['confirmed', false])
   })
 
-  it('warns who sees the account for the first time after it, also once the log has grown', async (t) => {
+  it('warns accounts that first see the account after it, also once the log has grown', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const paper = await newPaper(bob)
     const thief = await world.reset('bob')
@@ -159,7 +159,7 @@ describe('a reset without the recovery key', () => {
     assert.equal((await cardAt(cy)).recovery_key_unused, false)
   })
 
-  it('does not warn of a key that there never was', async (t) => {
+  it('does not warn of a key that never existed', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     await follow(ada, bob)
     world.later()
@@ -170,8 +170,8 @@ describe('a reset without the recovery key', () => {
   })
 })
 
-describe('a thief who resets the account without the paper', () => {
-  it('cannot delete it, and leaves no connection in trying', async (t) => {
+describe('a thief who resets the account without the recovery key', () => {
+  it('cannot delete it, and does not leave connections in the attempt', async (t) => {
     const { world, ada, id, paper, bobId } = await two(t)
     const thief = await world.reset('bob')
     await assert.rejects(thief.flow.deleteAccount(), refusal('reset_without_recovery_key'))
@@ -184,7 +184,7 @@ describe('a thief who resets the account without the paper', () => {
     assert.equal((await owner.flow.read()).state, 'signed_out')
   })
 
-  it('is undone by a reset with it: followers and connections go on', async (t) => {
+  it('is undone by a reset with the key: followers and connections continue', async (t) => {
     const { world, ada, id, paper } = await two(t)
     const thief = await world.reset('bob')
     await ada.sync()
@@ -206,7 +206,7 @@ describe('a thief who resets the account without the paper', () => {
     await wordsWork(world, ada, owner, id)
   })
 
-  it('is undone also where both resets come in one sync', async (t) => {
+  it('is undone also if both resets come in one sync', async (t) => {
     const { world, ada, id, paper } = await two(t)
     await world.reset('bob')
     const owner = await world.reset('bob', paper)
@@ -214,7 +214,7 @@ describe('a thief who resets the account without the paper', () => {
     assert.equal((await cardAt(ada)).key_status, 'confirmed')
   })
 
-  it('with keys that a member confirmed: those members confirm the owner again', async (t) => {
+  it('with keys that a member confirmed: that member confirms the owner again', async (t) => {
     const { world, ada, id, paper, bobId } = await two(t)
     await world.reset('bob')
     await ada.sync()
@@ -231,8 +231,8 @@ describe('a thief who resets the account without the paper', () => {
   })
 })
 
-describe('a paper', () => {
-  it('that was replaced is refused before anything is posted, and links nothing', async (t) => {
+describe('a recovery key on paper', () => {
+  it('that was replaced is rejected before anything is posted', async (t) => {
     const { world, ada, bob, bobId, paper } = await two(t)
     const newer = await newPaper(bob, paper)
     const before = (await ada.account().keyLogs.read({ account: bobId })).entries
@@ -243,7 +243,7 @@ describe('a paper', () => {
     assert.equal((await cardAt(ada)).key_status, 'confirmed')
   })
 
-  it('of a generation that another paper of it was used to end is good for nothing', async (t) => {
+  it('of a generation that another key ended is useless', async (t) => {
     const { world, bob, paper } = await two(t)
     const newer = await newPaper(bob, paper)
     const anew = await world.reset('bob', newer)
@@ -252,17 +252,17 @@ describe('a paper', () => {
     await world.reset('bob', third)
   })
 
-  it('of another account is refused', async (t) => {
+  it('of another account is rejected', async (t) => {
     const { world } = await two(t)
     await assert.rejects(world.reset('bob', otherPaper()), refusal('other_recovery_key'))
   })
 
-  it('for an account without a recovery key is refused', async (t) => {
+  it('for an account without a recovery key is rejected', async (t) => {
     const { world } = await worldOf(t, 'bob')
     await assert.rejects(world.reset('bob', otherPaper()), refusal('no_recovery_key'))
   })
 
-  it('stays in force after the reset that it made, and can be used again', async (t) => {
+  it('stays in force after its reset, and can be used again', async (t) => {
     const { world, ada, id, paper } = await two(t)
     const anew = await world.reset('bob', paper)
     const { key } = await readRecoveryKey(anew.device(), anew.account())
@@ -286,7 +286,7 @@ describe('putting a recovery key in force', () => {
     assert.deepEqual(await put(bob, { key, seq: next.seq }), first)
   })
 
-  it('is refused without the old one, with a wrong one, and for another place', async (t) => {
+  it('is rejected without the old one, with a wrong one, and for another seq', async (t) => {
     const { bob, paper } = await two(t)
     const { next } = await readRecoveryKey(bob.device(), bob.account())
     const { jwk: key } = otherPaper()
@@ -300,7 +300,7 @@ describe('putting a recovery key in force', () => {
     assert.equal(inForce?.x, key.x)
   })
 
-  it('with a key that the log named before is refused', async (t) => {
+  it('with an earlier key of the log is rejected', async (t) => {
     const { bob, paper } = await two(t)
     await newPaper(bob, paper)
     const { next } = await readRecoveryKey(bob.device(), bob.account())
@@ -308,7 +308,7 @@ describe('putting a recovery key in force', () => {
     await assert.rejects(put(bob, { key: paper.jwk, ...seq }), conflict)
   })
 
-  it('between the plan of a reset and the reset: nothing is reset, and planned anew it succeeds', async (t) => {
+  it('between the plan of a reset and the reset: the reset fails, and succeeds when planned again', async (t) => {
     const { world, bob, paper, bobId } = await two(t)
     const meanwhile = () => world.further(bob, 'bob 2')
     await assert.rejects(world.reset('bob', paper, meanwhile), conflict)

@@ -17,7 +17,7 @@ function opened(t: TestContext, dir = freshFolder(t)) {
 }
 
 describe('a key log in the state database', () => {
-  it('names the recovery key of each reset, also after a restart', (t) => {
+  it('returns the recovery key of each reset, also after a restart', (t) => {
     const first = newDevice()
     const person = newPerson(first)
     const keys = [newRecoveryKey(), newRecoveryKey()]
@@ -38,7 +38,7 @@ describe('a key log in the state database', () => {
     assert.deepEqual(rememberedLog(again, person.account), person.log)
   })
 
-  it('is kept again, and continued, without being read whole', (t) => {
+  it('is stored again, and continued, without being read whole', (t) => {
     const device = newDevice()
     const person = newPerson(device)
     add(person, newDevice(), device)
@@ -52,7 +52,7 @@ describe('a key log in the state database', () => {
     assert.deepEqual(state.logs.read('keylog', person.account), person.log.entries)
   })
 
-  it('takes no other history, shorter or longer', (t) => {
+  it('rejects other histories, shorter or longer', (t) => {
     const device = newDevice()
     const person = newPerson(device)
     add(person, newDevice(), device)

@@ -52,7 +52,7 @@ describe('a connection that forked', () => {
     )
   })
 
-  it('gives an owner the role back once: who is removed and invited again is a member', async (t) => {
+  it('gives an owner the role back once: an owner removed and invited again is a member', async (t) => {
     const { ada, bob, id, seq, entry } = await forked(t)
     const first = await shown(ada, id, seq, entry)
     await synced(bob)
@@ -67,7 +67,7 @@ describe('a connection that forked', () => {
     assert.equal(await roleOfBob(), 'member')
   })
 
-  it('is replaced by the first of its owners that saw the fork; the second joins', async (t) => {
+  it('is replaced by the first owner that saw the fork; the second joins', async (t) => {
     const { ada, bob, id, seq, entry } = await forked(t)
     await bob.account().connections.update({ id, body: { name: 'My bank' } })
     const first = await shown(ada, id, seq, entry)
@@ -85,7 +85,7 @@ describe('a connection that forked', () => {
     assert.equal(replaced_by, anew)
   })
 
-  it('leaves no doubt about other words once all its members are in the new one', async (t) => {
+  it('does not affect other verifications once all its members joined the new one', async (t) => {
     const { world, ada, bob, cy, id, seq, entry } = await forked(t)
     const first = await shown(ada, id, seq, entry)
     for (const desk of [bob, cy]) await synced(desk)
@@ -96,7 +96,7 @@ describe('a connection that forked', () => {
     assert.deepEqual([conclusive, reasons], [true, []])
   })
 
-  it('is replaced once where two owners opened at the same time', async (t) => {
+  it('is replaced once if two owners open at the same time', async (t) => {
     const { world, ada, bob, cy, id, seq, entry } = await forked(t)
     // The account server hides replacements from Bob until he has opened one.
     const deaf = bob.restart(
@@ -141,7 +141,7 @@ describe('a connection that forked', () => {
     assert.equal((await others(again, id))[0]?.id, inPlaceOf(again, id))
   })
 
-  it('is not replaced once the person gave it up', async (t) => {
+  it('is not replaced after the user deleted it', async (t) => {
     const { world, bob, id } = await forked(t)
     await synced(bob)
     await connections.delete({ id }, at(bob))
@@ -151,7 +151,7 @@ describe('a connection that forked', () => {
   })
 })
 
-describe('a device follows to no replacement', () => {
+describe('a device does not follow a replacement', () => {
   /** Opens a replacement as this account, with an invitation for another. */
   async function opened(by: Desk, id: string, invited: Desk) {
     const { openConnection } = await import('../../src/device/connections/connections.ts')
@@ -174,7 +174,7 @@ describe('a device follows to no replacement', () => {
     assert.notEqual(cy.words(id), null)
   })
 
-  it('that was opened by a member without rights', async (t) => {
+  it('opened by a member without rights', async (t) => {
     const { ada, bob, cy, id, seq, entry } = await forked(t)
     const seen = await shown(ada, id, seq, entry)
     await opened(cy, id, bob)
@@ -186,7 +186,7 @@ describe('a device follows to no replacement', () => {
     assert.notEqual(inPlaceOf(seen, id), null)
   })
 
-  it('that was opened by an owner who was removed in the branch that it keeps', async (t) => {
+  it('opened by an owner who was removed in the branch that the device keeps', async (t) => {
     const { ada, bob, cy, id } = await owned(t)
     const seq = bob.state.logs.head('roster', id)!.seq + 1
     // Bob removes Ada, and the account server hides that from all; Ada removes Bob.
@@ -223,7 +223,7 @@ describe('a device follows to no replacement', () => {
     assert(!isIn(first, inPlaceOf(first, id), other))
   })
 
-  it('where the account server names another connection or inviter at the last moment', async (t) => {
+  it('if the account server names another connection or inviter at the last moment', async (t) => {
     const { ada, cy, id, seq, entry } = await forked(t)
     const seen = await shown(ada, id, seq, entry)
     for (const change of [{ inviter: cy.id }, { connection: id }]) {
@@ -243,7 +243,7 @@ describe('a device follows to no replacement', () => {
 })
 
 describe('a fork by a former member', () => {
-  it('is replaced without them, also by who saw their history first', async (t) => {
+  it('is replaced without them, also by devices that saw their history first', async (t) => {
     const { world, ada, bob, cy, id } = await owned(t)
     const seq = bob.state.logs.head('roster', id)!.seq + 1
     // Cy has not synced the removal, and signs after the entry before it.
@@ -283,7 +283,7 @@ describe('a fork that the account server hides from all devices', () => {
 })
 
 describe('an account with all devices replaced', () => {
-  it('is not taken into the replacement before the new keys are confirmed', async (t) => {
+  it('is not added to the replacement before the new keys are confirmed', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const id = await ada.connect()

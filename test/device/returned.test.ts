@@ -64,7 +64,7 @@ describe('the owner who replaces a forked connection', () => {
     ['was removed', removes],
     ['left', ({ cy, id }: Scene) => leaveOrEnd(cy.device(), cy.account(), id)],
   ] as const)
-    it(`invites nobody who ${what} in the other history`, async (t) => {
+    it(`does not invite a member who ${what} in the other history`, async (t) => {
       const of = await scene(t)
       const { world, ada, bob, cy, dee, id } = of
       await goes(of)
@@ -83,7 +83,7 @@ describe('the owner who replaces a forked connection', () => {
       assert.equal(roleOf(bob, anew, cy), 'member')
     })
 
-  it('invites nobody who signed a history of their own upon the entry before their removal', async (t) => {
+  it('does not invite a former member who signed another entry after the one before their removal', async (t) => {
     const { world, ada, bob, cy, id } = await owned(t)
     await setRole(ada.device(), ada.account(), id, { member: cy.id, role: 'owner' })
     for (const desk of [bob, cy]) await desk.sync()
@@ -101,7 +101,7 @@ describe('the owner who replaces a forked connection', () => {
     assert.deepEqual([isIn(honest, anew, cy), await invited(former)], [false, 0])
   })
 
-  it('gives nobody a role that the other history took back', async (t) => {
+  it('gives no role that the other history took back', async (t) => {
     const of = await scene(t, 'owner')
     const { ada, bob, cy, dee, id } = of
     await setRole(ada.device(), ada.account(), id, { member: cy.id, role: 'member' })
@@ -110,7 +110,7 @@ describe('the owner who replaces a forked connection', () => {
     assert.deepEqual([roleOf(bob, anew, cy), roleOf(bob, anew, ada)], ['member', 'owner'])
   })
 
-  it('takes nobody in who was removed after the replacement was opened', async (t) => {
+  it('does not add a member who was removed after the replacement was opened', async (t) => {
     const of = await scene(t)
     const { ada, bob, cy } = of
     await rotates(of.id)(ada)
@@ -126,7 +126,7 @@ describe('the owner who replaces a forked connection', () => {
     assert.equal(roleOf(bob, anew, cy), 'member')
   })
 
-  it('opens nothing where each other member left one of the histories, and says what to do', async (t) => {
+  it('opens nothing if each other member left one of the histories, and reports what to do', async (t) => {
     const { world, ada, bob: before, cy, id } = await owned(t)
     const { desk: bob } = await lost(before, id, (desk) =>
       remove(desk.device(), desk.account(), id, ada.id),
@@ -141,7 +141,7 @@ describe('the owner who replaces a forked connection', () => {
     assert.match(message, /no member to invite\. .* make a new connection .* delete this one/)
   })
 
-  it('comes back as a member after another owner removed it there', async (t) => {
+  it('returns as a member after another owner removed it there', async (t) => {
     const of = await scene(t)
     const { ada, bob } = of
     await rotates(of.id)(ada)
@@ -172,7 +172,7 @@ describe('a device that follows to a replacement', () => {
     return { ...of, anew }
   }
 
-  it('holds it while it seats who was removed here, until an owner removes them there', async (t) => {
+  it('suspends it while it has a member who was removed here, until an owner removes them there', async (t) => {
     const { world, ada, bob, cy, dee, anew } = await returned(t)
     await settle(ada, dee, bob)
     world.later()
@@ -197,7 +197,7 @@ describe('a device that follows to a replacement', () => {
     assert(await verifies(ada, cy, anew))
   })
 
-  it('holds it while it seats whom they took in, too', async (t) => {
+  it('suspends it while it has members added by such a member, too', async (t) => {
     const { world, ada, bob, cy, dee, anew } = await returned(t, 'owner')
     const eve = await world.person('eve')
     await takenIn(cy, anew, [eve])
@@ -214,7 +214,7 @@ describe('a device that follows to a replacement', () => {
     assert(await verifies(dee, bob, anew))
   })
 
-  it('goes by what its person approves who left it', async (t) => {
+  it('uses the history that its user approves to decide who left', async (t) => {
     const { world, bob, cy, dee, id, anew } = await returned(t)
     await settle(dee, bob)
     assert.equal(dee.words(anew), null)
@@ -233,7 +233,7 @@ describe('a device that follows to a replacement', () => {
     assert.equal(dee.state.connections.get(id)?.hold, 'roster_forked')
   })
 
-  it('holds it while it seats as an owner who was made a member here', async (t) => {
+  it('suspends it while it has an owner who was made a member here', async (t) => {
     const of = await scene(t, 'owner')
     const { world, ada, bob, cy, dee, id } = of
     await rotates(id)(ada)
@@ -251,7 +251,7 @@ describe('a device that follows to a replacement', () => {
     assert(await verifies(dee, cy, anew))
   })
 
-  it('follows to none of a connection that an owner had ended', async (t) => {
+  it('follows no replacement of a connection that an owner had ended', async (t) => {
     const { ada, bob, cy, id } = await owned(t)
     const { entry } = await lost(bob, id, rotates(id))
     await remove(ada.device(), ada.account(), id, bob.id)

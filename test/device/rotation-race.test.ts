@@ -86,7 +86,7 @@ const nobodyIsDue = (of: Roster, logs: KeyLogs) =>
   )
 
 describe('a revocation that 200 members see', () => {
-  it('at once: any of their rotations ends it for all, and any two are a fork', () => {
+  it('at once: each of their rotations covers it for all, and any two are a fork', () => {
     const racing = all.map((member) => rotationBy(member, roster, victim))
     for (const at of [0, 1, 99, 198, 199]) {
       const next = verifyRoster(connection, [...entries, racing[at]!], after)
@@ -100,7 +100,7 @@ describe('a revocation that 200 members see', () => {
     )
   })
 
-  it('each after its wait: one entry is made, by the device with the shortest wait', () => {
+  it('each after its wait: the device with the shortest wait makes one entry', () => {
     let now = 0
     const waiting = all.slice(0, -1).map((member, at) => {
       const random = () => ((at * 7919 + 31) % 199) / 199
@@ -128,7 +128,7 @@ describe('a revocation that 200 members see', () => {
     nobodyIsDue(known, after)
   })
 
-  it('or not: the rotation counts for those too, who wait for the log that it names', () => {
+  it('at different times: the rotation covers also devices that wait for the named log', () => {
     const rotated = [...entries, rotationBy(all[3]!, roster, victim)]
     const [knowing, late] = [after, before].map((logs) => verifyRoster(connection, rotated, logs))
     assert.deepEqual(seen(late!), seen(knowing!))

@@ -36,7 +36,7 @@ describe('the wait before a rotation for another member', () => {
 })
 
 describe('a revoked device of another member', () => {
-  it('is shut out by a rotation that names the revocation, after at most ten minutes', async (t) => {
+  it('is excluded by a rotation that names the revocation, after ten minutes at most', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const id = await connected(ada, bob)

@@ -67,7 +67,7 @@ function mortal(desk: Desk, at: number) {
   return { desk: other, isDead }
 }
 
-describe('killed at any step', () => {
+describe('a process killed at any step', () => {
   /**
    * Renews and dies at call 1, then 2 and so on, until it survives.
    * Each time the log must name a key that the device has. After the next start and sync, the
@@ -106,7 +106,7 @@ describe('killed at any step', () => {
     }
   }
 
-  it('of a renewal by a sync: renewed once', async (t) => {
+  it('of a renewal by a sync: renews once', async (t) => {
     const steps = await everyDeath(
       t,
       (desk) => desk.device().sync.run('timer'),
@@ -115,7 +115,7 @@ describe('killed at any step', () => {
     assert(steps >= 15, `${steps} steps`)
   })
 
-  it('of a renewal on demand: renewed, once or twice as the 90 days are over too', async (t) => {
+  it('of a renewal on demand: renews once, or twice if the 90 days are over too', async (t) => {
     const steps = await everyDeath(
       t,
       (desk) => renewNow(desk.device(), desk.account()),

@@ -82,7 +82,7 @@ describe('the sealing key of a device', () => {
     assert.equal(await renewals(ada), 7)
   })
 
-  it('is renewed on top of an entry that another device adds at the same moment', async (t) => {
+  it('is renewed after an entry that another device adds at the same moment', async (t) => {
     const { ada, world } = await pair(t)
     const laptop = await world.further(ada, 'laptop')
     let isFirst = true
@@ -100,7 +100,7 @@ describe('the sealing key of a device', () => {
     assert.equal(halvesOf(ada).at(-1), (await loggedOf(ada)).seal)
   })
 
-  it('asked for twice at once: each request is served, and no key is lost', async (t) => {
+  it('is renewed for each of two concurrent requests, and no key is lost', async (t) => {
     const { ada } = await pair(t)
     await Promise.all([renew(ada), renew(ada)])
     assert.equal(halvesOf(ada).at(-1), (await loggedOf(ada)).seal)
@@ -113,7 +113,7 @@ describe('the sealing key of a device', () => {
     assert.equal(halvesOf(ada).at(-1), seal)
   })
 
-  it('does not keep a further device from signing in again', async (t) => {
+  it('does not prevent a further device from signing in again', async (t) => {
     const { ada, world } = await pair(t)
     const laptop = await world.further(ada, 'laptop')
     await renew(laptop)
@@ -124,7 +124,7 @@ describe('the sealing key of a device', () => {
   })
 })
 
-describe('an account server that is slow to answer', () => {
+describe('a lost answer of the account server', () => {
   /**
    * Returns a device that loses the answer to a renewal, after or before the server accepted it.
    */
@@ -137,7 +137,7 @@ describe('an account server that is slow to answer', () => {
     )
 
   for (const isTaken of [true, false])
-    it(`and ${isTaken ? 'took' : 'did not take'} the entry: the next sync goes on with the same key`, async (t) => {
+    it(`if it ${isTaken ? 'accepted' : 'did not accept'} the entry: the next sync continues with the same key`, async (t) => {
       const { world, ada, bob, id } = await pair(t)
       const cut = losing(ada, isTaken)
       await assert.rejects(renew(cut), refusedWith('backend_timeout'))
@@ -153,7 +153,7 @@ describe('an account server that is slow to answer', () => {
       assert(await verifies(back, bob, id))
     })
 
-  it('on demand again after that: the key that was made before is not the newest', async (t) => {
+  it('and another renewal on demand: the earlier key is not the newest', async (t) => {
     const { ada } = await pair(t)
     await assert.rejects(renew(losing(ada, false)))
     const [first, made] = halvesOf(ada)
@@ -165,8 +165,8 @@ describe('an account server that is slow to answer', () => {
   })
 })
 
-describe('the old private half', () => {
-  it('opens what was sealed to it for 7 days', async (t) => {
+describe('the old private key', () => {
+  it('opens envelopes sealed to it for 7 days', async (t) => {
     const { world, ada, bob, id } = await pair(t)
     const { seal: first } = await loggedOf(ada)
     await rotate(bob, id)
@@ -178,7 +178,7 @@ describe('the old private half', () => {
     assert(await verifies(ada, bob, id))
   })
 
-  it('is deleted after 7 days, once what is there was opened', async (t) => {
+  it('is deleted after 7 days, once the existing envelopes were opened', async (t) => {
     const { world, ada, bob, id } = await pair(t)
     const { seal: first } = await loggedOf(ada)
     await renew(ada)
@@ -204,7 +204,7 @@ describe('the old private half', () => {
     assert.deepEqual([...(await back.device().identity.keys()).seals.keys()], [second])
   })
 
-  it('is kept no longer where the clock was set back meanwhile', async (t) => {
+  it('is not kept longer if the clock was set back meanwhile', async (t) => {
     const { world, ada } = await pair(t)
     world.later(400 * DAY)
     await renew(ada)
@@ -228,7 +228,7 @@ describe('the old private half', () => {
     assert.equal(await renewals(ada), before + 1)
   })
 
-  it('and an envelope withheld for so long: another is sealed, to the new key', async (t) => {
+  it('with an envelope withheld for that time: another is sealed, to the new key', async (t) => {
     const { world, ada, bob, id } = await pair(t)
     await rotate(bob, id)
     await renew(ada)
@@ -249,8 +249,8 @@ describe('the old private half', () => {
   })
 })
 
-describe('to others', () => {
-  it('a renewal changes neither the safety number nor trust, and warns no contact', async (t) => {
+describe('contacts', () => {
+  it('see neither another safety number nor a warning after a renewal', async (t) => {
     const { world, ada, bob, id } = await pair(t)
     await trustCards.create({ body: { user_id: ada.id } }, at(bob))
     await trustCards.list({ limit: 50 }, at(bob))
@@ -269,7 +269,7 @@ describe('to others', () => {
     assert(await verifies(bob, ada, id))
   })
 
-  it('a key that nothing can be sealed to gets nothing, and holds nothing', async (t) => {
+  it('seal nothing to an unusable key, and are not suspended by it', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await ada.connect()
     await takenIn(ada, id, [bob, cy])

@@ -16,8 +16,8 @@ async function goodSync(desk: Desk): Promise<string> {
   return error ?? ''
 }
 
-describe('an approval that holds no more', () => {
-  it('since the phone that signed it was revoked: reported, and another approval adds the account', async (t) => {
+describe('an approval that is no longer valid', () => {
+  it('since the signing phone was revoked: reported, and another approval adds the account', async (t) => {
     const { world, ada, eve } = await worldOf(t, 'ada', 'eve')
     const id = await ada.connect()
     const phone = await world.further(eve, 'phone')
@@ -28,7 +28,7 @@ describe('an approval that holds no more', () => {
     assert(!isIn(ada, id, eve))
   })
 
-  it('that names an entry of no roster: the other connections stay certain', async (t) => {
+  it('for an unknown roster entry: other connections stay conclusive', async (t) => {
     const { world, ada, bob, eve } = await worldOf(t, 'ada', 'bob', 'eve')
     const other = await connected(ada, bob)
     const id = await ada.connect('Trap')
@@ -48,7 +48,7 @@ describe('an approval that holds no more', () => {
   })
 })
 
-it('a replacement by a lost device is not followed, and holds nothing', async (t) => {
+it('a replacement by a lost device is not followed, and suspends nothing', async (t) => {
   const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
   const id = await connected(bob, ada)
   const phone = await world.further(bob, 'phone')

@@ -43,7 +43,7 @@ describe('the clock', () => {
     ['more than that behind', -30_001, 0, 0, -30_001, false],
     ['ten minutes ahead', 600_000, 0, 0, 600_000, false],
     ['the same, over a slow line', 0, 2_000, 2_000, 0, true],
-    ['the same, the way back slow', 0, 0, 3_000, -1_500, true],
+    ['the same, with a slow answer', 0, 0, 3_000, -1_500, true],
   ] as const)
     it(`of the server is ${name}`, async (t) => {
       const device = await enrolled(t)
@@ -60,7 +60,7 @@ describe('the clock', () => {
       assert.deepEqual(payload.clock, { source: 'server', offset_ms: offset })
     })
 
-  it('that nobody has compared is uncertain, and a stamp says that it was compared with none', async (t) => {
+  it('that was never compared is uncertain, and a stamp records that', async (t) => {
     const device = await enrolled(t)
     await device.connect()
     const far = device.reopen({}, { read: away('backend_unavailable') })
@@ -72,7 +72,7 @@ describe('the clock', () => {
     assert.deepEqual(payload.clock, { source: 'local', offset_ms: 0 })
   })
 
-  it('a sync is made for words that nothing matches, where the last is older than an hour', async (t) => {
+  it('the device syncs for words that match nothing if the last sync is older than an hour', async (t) => {
     const device = await enrolled(t)
     await device.connect()
     const far = device.reopen({}, serverClock(device, 0))
@@ -91,9 +91,9 @@ describe('the clock', () => {
   })
 })
 
-describe('a server that is away and comes back', () => {
+describe('a server that is unreachable and returns', () => {
   for (const code of ['backend_unavailable', 'backend_timeout', 'backend_error'] as const)
-    it(`${code}: stamps and checks go on, and go up once`, async (t) => {
+    it(`${code}: stamps and checks continue, and are sent once`, async (t) => {
       const device = await enrolled(t)
       await device.connect()
       const gone = device.reopen({
@@ -149,7 +149,7 @@ describe('the own key log', () => {
     },
   })
 
-  it('grows: what another device added is known here from then on', async (t) => {
+  it('grows: the device adopts entries of another device', async (t) => {
     const device = await enrolled(t)
     const { added, other } = await entriesOf(device)
     const later = device.reopen(showing(device, added))
@@ -159,12 +159,12 @@ describe('the own key log', () => {
   })
 
   for (const [name, lie] of [
-    ['goes back', (own: string[]) => own.slice(0, 1)],
-    ['is forked', (own: string[], forked: string[]) => [...own.slice(0, 1), ...forked.slice(1)]],
-    ['is another account’s', (_: string[], __: string[], foreign: string[]) => foreign],
-    ['is empty', () => []],
+    ['rolled back', (own: string[]) => own.slice(0, 1)],
+    ['forked', (own: string[], forked: string[]) => [...own.slice(0, 1), ...forked.slice(1)]],
+    ['of another account', (_: string[], __: string[], foreign: string[]) => foreign],
+    ['empty', () => []],
   ] as [string, (own: string[], forked: string[], foreign: string[]) => string[]][])
-    it(`that ${name} is refused: reported, kept as it was, and the rest goes on`, async (t) => {
+    it(`that is ${name} is rejected: reported, the cached log stays, and the sync continues`, async (t) => {
       const device = await enrolled(t)
       const { added } = await entriesOf(device)
       const { added: forked } = await entriesOf(device)
@@ -184,7 +184,7 @@ describe('the own key log', () => {
       )
     })
 
-  it('a secret that is sealed to this device is accepted from any sender', async (t) => {
+  it('a secret sealed to this device is accepted from any sender', async (t) => {
     const device = await enrolled(t)
     const { identity, vault, state } = device
     const id = await device.connect()
@@ -206,7 +206,7 @@ describe('the own key log', () => {
     assert.deepEqual(later.vault.get(id), k)
   })
 
-  it('that revokes this device: told clearly, in the report and in the status', async (t) => {
+  it('that revokes this device: the sync report and the status name that', async (t) => {
     const device = await enrolled(t)
     const { revoked } = await entriesOf(device)
     const out = device.reopen(showing(device, revoked))
@@ -219,7 +219,7 @@ describe('the own key log', () => {
     }
   })
 
-  it('that revokes this device is known: each later sync says so again', async (t) => {
+  it('that revokes this device: each later sync reports it again', async (t) => {
     const device = await enrolled(t)
     const { revoked } = await entriesOf(device)
     const out = device.reopen(showing(device, revoked))
@@ -227,7 +227,7 @@ describe('the own key log', () => {
     assert.deepEqual((await out.sync.run('timer')).error, first.error)
   })
 
-  it('a session that the server takes no more: told clearly, until a sync goes well', async (t) => {
+  it('a session that the server rejects is reported until a sync succeeds', async (t) => {
     const device = await enrolled(t)
     let ended = true
     const out = device.reopen({

@@ -22,7 +22,7 @@ const unavailable = () =>
   Promise.reject(new AppError('backend_unavailable', 'The account is away.'))
 
 describe('sync', () => {
-  it('one run at a time: a request that comes while one runs joins it', async (t) => {
+  it('one run at a time: a request during a run joins it', async (t) => {
     const device = await enrolled(t)
     const { promise, resolve } = gate()
     let lists = 0
@@ -49,7 +49,7 @@ describe('sync', () => {
     assert.equal(lists, 2)
   })
 
-  it('a failure stands in the report, keeps what is here, and the next run makes it good', async (t) => {
+  it('a failure is in the report, local data stays, and the next run succeeds', async (t) => {
     const device = await enrolled(t)
     const id = await device.connect()
     const away = device.reopen({
@@ -66,7 +66,7 @@ describe('sync', () => {
     assert.deepEqual(device.reopen().sync.last(), good, 'the report outlives a start')
   })
 
-  it('nothing new: nothing pulled, nothing pushed', async (t) => {
+  it('without changes nothing is pulled or pushed', async (t) => {
     const device = await enrolled(t)
     await device.connect()
     await device.invite()
@@ -103,7 +103,7 @@ describe('sync', () => {
     }
   })
 
-  it('a connection and a guest code that vanished at the account are forgotten here', async (t) => {
+  it('a connection and a guest code that vanished at the account are deleted here', async (t) => {
     const device = await enrolled(t)
     const [kept, gone] = [await device.connect('kept'), await device.connect('gone')]
     const guest = await device.invite()
@@ -122,7 +122,7 @@ describe('sync', () => {
     }
   })
 
-  it('what is made while the account answers is not forgotten', async (t) => {
+  it('objects created during the account’s answer are not deleted', async (t) => {
     const device = await enrolled(t)
     const old = await device.connect('old')
     const made: string[] = []
@@ -141,7 +141,7 @@ describe('sync', () => {
     for (const id of [old, ...made]) assert(late.codes.has(id) && late.vault.has(id), id)
   })
 
-  it('a lost secret of an own connection comes back out of its envelope', async (t) => {
+  it('a lost secret of an own connection is restored from its envelope', async (t) => {
     const device = await enrolled(t)
     const id = await device.connect()
     const words = device.codes.own(id, device.clock.ms)?.words
@@ -155,7 +155,7 @@ describe('sync', () => {
     assert.equal((await without.verifier.verify(words ?? '', null)).echo, true)
   })
 
-  it('a device that lost all it knew but its identity learns its connections again', async (t) => {
+  it('a device that lost all data except its identity restores its connections', async (t) => {
     const device = await enrolled(t)
     const ids = [await device.connect('one'), await device.connect('two')]
     const words = ids.map((id) => device.codes.own(id, device.clock.ms)?.words)
@@ -176,7 +176,7 @@ describe('sync', () => {
     )
   })
 
-  it('the epoch is the roster’s, whatever the list says', async (t) => {
+  it('the epoch is the roster’s, even if the list has another', async (t) => {
     const device = await enrolled(t)
     const id = await device.connect()
     const words = device.codes.own(id, device.clock.ms)?.words
@@ -195,7 +195,7 @@ describe('sync', () => {
     assert.equal(lied.codes.own(id, device.clock.ms)?.words, words)
   })
 
-  it('an envelope that does not hold the committed secret is refused', async (t) => {
+  it('an envelope without the committed secret is rejected', async (t) => {
     const device = await enrolled(t)
     const [one, two] = [await device.connect('one'), await device.connect('two')]
     assert.notEqual(keyCommitment(one, 1, device.vault.get(one) as Uint8Array), '')
@@ -212,7 +212,7 @@ describe('sync', () => {
     assert.equal(lied.vault.has(one), false)
   })
 
-  it('the verification log goes up once, and again when the answer was not heard', async (t) => {
+  it('the verification log is sent once, and again if the answer was lost', async (t) => {
     const device = await enrolled(t)
     await device.connect()
     for (let i = 0; i < 3; i++) await device.verifier.verify('matador carload recede', null)
@@ -232,7 +232,7 @@ describe('sync', () => {
   })
 })
 
-describe('what the person does while a sync waits stands', () => {
+describe('changes by the user during a sync are kept', () => {
   /**
    * Returns the device, a restart of it, and the context of its handlers.
    * `meanwhile` runs once, inside the call that the sync awaits.
@@ -293,7 +293,7 @@ describe('what the person does while a sync waits stands', () => {
     ['envelopes', 'before', withoutSecret],
     ['envelopes', 'after', withoutSecret],
   ] as const)
-    it(`a connection deleted ${when} ${inside} answered does not come back`, async (t) => {
+    it(`a connection deleted ${when} ${inside} answered stays deleted`, async (t) => {
       const { late, id, report } = await waiting(t, inside, when, remove, make)
       assert.deepEqual([report.ok, report.error], [true, null])
       for (const { codes, vault, state } of [late, late.reopen()])
@@ -303,7 +303,7 @@ describe('what the person does while a sync waits stands', () => {
         )
     })
 
-  it('a guest revoked while the list was awaited stays revoked', async (t) => {
+  it('a guest revoked during the request for the list stays revoked', async (t) => {
     const revoke = (id: string, context: HandlerContext) => guestCodes.delete({ id }, context)
     const { late, id, report } = await waiting(t, 'guestCodes', 'after', revoke, (device) =>
       device.invite(),
@@ -315,7 +315,7 @@ describe('what the person does while a sync waits stands', () => {
     )
   })
 
-  it('and one that was made elsewhere is not taken for active', async (t) => {
+  it('a guest revoked here but made elsewhere does not become active', async (t) => {
     const revoke = (id: string, context: HandlerContext) => guestCodes.delete({ id }, context)
     const { late, id } = await waiting(t, 'guestCodes', 'after', revoke, async (device) => {
       const made = await device.invite()
@@ -328,7 +328,7 @@ describe('what the person does while a sync waits stands', () => {
     assert.deepEqual([late.state.guests.get(id)?.state, late.codes.has(id)], ['revoked', false])
   })
 
-  it('a connection that another device deleted is forgotten, and the sync goes on', async (t) => {
+  it('a connection that another device deleted is deleted here, and the sync continues', async (t) => {
     const { late, id, report } = await waiting(
       t,
       'rosters',
@@ -343,7 +343,7 @@ describe('what the person does while a sync waits stands', () => {
     )
   })
 
-  it('the secret of a connection that was set aside for the next sync is not taken for unused', async (t) => {
+  it('the secret of a connection postponed to the next sync does not count as unused', async (t) => {
     const rename = (id: string, context: HandlerContext) =>
       connections.update({ id, body: { name: 'new' } }, context)
     const { late, id, report } = await waiting(t, 'rosters', 'after', rename, async (device) => {
@@ -357,7 +357,7 @@ describe('what the person does while a sync waits stands', () => {
     assert.equal(late.state.connections.get(id)?.name, 'new')
   })
 
-  it('a new name is not written over, and the next sync fetches the rest', async (t) => {
+  it('a new name is not overwritten, and the next sync fetches the rest', async (t) => {
     const rename = (id: string, context: HandlerContext) =>
       connections.update({ id, body: { name: 'new' } }, context)
     const { late, id } = await waiting(t, 'rosters', 'after', rename, outOfDate)
@@ -368,8 +368,8 @@ describe('what the person does while a sync waits stands', () => {
   })
 })
 
-describe('what a server may not do', () => {
-  it('a guest code that ended does not begin again', async (t) => {
+describe('what a server cannot do', () => {
+  it('revive an expired guest code', async (t) => {
     const device = await enrolled(t)
     const id = await device.invite()
     const { items } = await device.account.guestCodes.list({})
@@ -385,7 +385,7 @@ describe('what a server may not do', () => {
     assert.deepEqual([stale.state.guests.get(id)?.state, stale.codes.has(id)], ['revoked', false])
   })
 
-  it('a connection that is refused stays as it was, and keeps none of the others away', async (t) => {
+  it('change a connection by an invalid roster, or block the others', async (t) => {
     const device = await enrolled(t)
     const ids = [await device.connect('a'), await device.connect('b'), await device.connect('c')]
     const bad = ids[1] as string
@@ -418,7 +418,7 @@ describe('what a server may not do', () => {
     assert(lying.vault.has(orphan), 'what seems unused may belong to what was refused')
   })
 
-  it('members are those of the roster, and keep the name they were accepted under', async (t) => {
+  it('change the members of the roster, or the names under which they joined', async (t) => {
     const device = await enrolled(t)
     const id = await device.connect()
     const row = device.state.connections.get(id)
@@ -452,7 +452,7 @@ describe('what a server may not do', () => {
 })
 
 describe('a sync that fails', () => {
-  it('tells what is safe to tell, and logs the cause', async (t) => {
+  it('reports no internals, and logs the cause', async (t) => {
     const cause = new Error('connect ECONNREFUSED 10.0.0.7:5432 for ada:hunter2')
     const device = await enrolled(t)
     const away = device.reopen({
@@ -463,7 +463,7 @@ describe('a sync that fails', () => {
     assert.deepEqual(away.logged, [{ event: 'sync failed', cause }])
   })
 
-  it('and cannot even keep its report: logged, not thrown', async (t) => {
+  it('and cannot store its report: logged, not thrown', async (t) => {
     const device = await enrolled(t)
     // The first sync signs the name of the account, and records the age of the sealing key.
     await device.sync.run('timer')
@@ -475,7 +475,7 @@ describe('a sync that fails', () => {
     assert.deepEqual(device.logged, [{ event: 'sync report not kept', cause: full }])
   })
 
-  it('does not hide when the last good one was', async (t) => {
+  it('keeps the time of the last good one', async (t) => {
     const device = await enrolled(t)
     assert.equal(device.sync.lastGoodAt(), null)
     const { finished_at } = await device.sync.run('timer')
@@ -489,8 +489,8 @@ describe('a sync that fails', () => {
   })
 })
 
-describe('secrets that nothing uses', () => {
-  it('go after a day and a good sync; younger and used ones stay', async (t) => {
+describe('unused secrets', () => {
+  it('are deleted after a day and a good sync; younger and used ones stay', async (t) => {
     const device = await enrolled(t)
     // Ids only grow within a process, so these must be later than those of all tests before.
     device.clock.ms += 30 * DAY
@@ -512,8 +512,8 @@ describe('secrets that nothing uses', () => {
   })
 })
 
-describe('stamps made while the server was away', () => {
-  it('get their receipt, and one whose words are taken does without', async (t) => {
+describe('stamps made while the server was unreachable', () => {
+  it('get their receipt, except one with words that are in use', async (t) => {
     const device = await enrolled(t)
     const away = device.reopen({ stamps: { create: unavailable } })
     const made = await Promise.all(

@@ -41,7 +41,7 @@ function counting(desk: Desk, more: (account: Account) => Account = (account) =>
 }
 
 describe('a sync', () => {
-  it('pins whom another device follows, and asks again after an hour', async (t) => {
+  it('pins accounts that another device follows, and fetches them again after an hour', async (t) => {
     const { world, ada, bob } = await people(t)
     // Not by this device.
     await ada.account().trustCards.create({ body: { user_id: bob.id } })
@@ -63,7 +63,7 @@ describe('a sync', () => {
     assert.deepEqual(asked(), [bob.id])
   })
 
-  it('asks at once where the account server hints at other keys', async (t) => {
+  it('fetches at once if the account server hints at other keys', async (t) => {
     const { world, ada, bob } = await people(t)
     await trustCards.create({ body: { user_id: bob.id } }, at(ada))
     const { far, asked } = counting(ada)
@@ -75,7 +75,7 @@ describe('a sync', () => {
     assert.deepEqual(asked(), [])
   })
 
-  it('notices within an hour what the account server does not hint at', async (t) => {
+  it('detects other keys within an hour without a hint of the account server', async (t) => {
     const { world, ada, bob } = await people(t)
     await trustCards.create({ body: { user_id: bob.id } }, at(ada))
     const silent = instead('trustCards', 'list', (honest) => async (input) => {
@@ -92,7 +92,7 @@ describe('a sync', () => {
     assert.equal(statusHere(far, bob.id), 'changed_unverified')
   })
 
-  it('goes by what other work fetched, and asks nobody for it', async (t) => {
+  it('uses logs that other work fetched, and requests none', async (t) => {
     const { world, ada, bob } = await people(t)
     await trustCards.create({ body: { user_id: bob.id } }, at(ada))
     world.later()
@@ -110,7 +110,7 @@ describe('a sync', () => {
     assert.deepEqual([asked(), statusHere(far, bob.id)], [[], 'changed_unverified'])
   })
 
-  it('tells whose key log was refused, and goes on with the others', async (t) => {
+  it('reports the owner of a rejected key log, and continues with the others', async (t) => {
     const { world, ada, bob } = await people(t)
     const eve = await world.person('eve')
     for (const { id } of [bob, eve])
@@ -138,7 +138,7 @@ describe('a sync', () => {
     assert.equal(statusHere(ada, eve.id), 'unchanged')
   })
 
-  it('an account server that is away is told as that, and what is known stays', async (t) => {
+  it('reports an unreachable account server, and keeps cached data', async (t) => {
     const { world, ada, bob } = await people(t)
     await trustCards.create({ body: { user_id: bob.id } }, at(ada))
     world.later(HOUR)

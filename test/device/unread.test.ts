@@ -15,7 +15,7 @@ function unread(): never {
 }
 
 describe('an answer that is too large', () => {
-  it('for one connection: the others go on, and it can be given up', async (t) => {
+  it('for one connection: the others continue, and it can be deleted', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const [good, bad] = [await connected(ada, bob), await connected(ada, cy)]
     for (const [desk, id] of [
@@ -39,7 +39,7 @@ describe('an answer that is too large', () => {
     assert.equal((await there.device().sync.run('request')).ok, true)
   })
 
-  it('for the own key log: connections are brought all the same', async (t) => {
+  it('for the own key log: connections are fetched all the same', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     await rotateNow(bob.device(), bob.account(), id)

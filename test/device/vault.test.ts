@@ -7,7 +7,7 @@ import { CONNECTION, GUEST, bench, keyOf, refusal } from './bench.ts'
 describe('the vault', () => {
   const cases: [name: string, spoil: (b: ReturnType<typeof bench>) => void][] = [
     [
-      'a record in the place of another',
+      'a record in place of another',
       ({ state }) => {
         const other = state.secrets.get(GUEST)
         assert(other !== null)
@@ -43,7 +43,7 @@ describe('the vault', () => {
     ],
   ]
   for (const [name, spoil] of cases)
-    it(`${name}: refused, and never used`, async (t) => {
+    it(`${name}: rejected, and never used`, async (t) => {
       const all = bench(t)
       all.connection()
       all.guest()
@@ -68,7 +68,7 @@ describe('the vault', () => {
       )
     })
 
-  it('gives back what it keeps, and nothing of it lies open', (t) => {
+  it('returns stored secrets, and stores none in plain text', (t) => {
     const { vault, state, connection } = bench(t)
     connection()
     const k = keyOf(`${CONNECTION} 1`)

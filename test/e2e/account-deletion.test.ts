@@ -98,8 +98,8 @@ async function deleted({ daemon, token, other, found, stateDir }: Furnished) {
 const statusOf = async (daemon: TestDaemon, token: string) =>
   (await daemon.request('GET', '/api/v1/status', { token })).status
 
-describe('an account is deleted', () => {
-  it('of the embedded account server: another, empty one begins at the next start', async (t) => {
+describe('deleting an account', () => {
+  it('of the embedded account server: the next start makes another, empty one', async (t) => {
     const home = await furnished(t, { SVC_STATE_DIR: freshFolder(t) })
     const between = await deleted(home)
     const daemon = await home.restart()
@@ -112,7 +112,7 @@ describe('an account is deleted', () => {
     assert.deepEqual((json as Json).items, [])
   })
 
-  it('of an account server far away: nobody is signed in, and somebody may sign in anew', async (t) => {
+  it('of a remote account server: the daemon has no account, and a user can sign in again', async (t) => {
     const mailDir = freshFolder(t)
     const server = await startAccountServer(t, { SVC_MAIL_DIR: mailDir })
     const stateDir = freshFolder(t)

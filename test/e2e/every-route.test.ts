@@ -58,7 +58,7 @@ async function remote(t: TestContext, env: Env): Promise<Opened> {
   return { home, server }
 }
 
-describe('every route is answered as the document says', () => {
+describe('every route is answered as the document describes', () => {
   const onPostgres = async (): Promise<Env> => ({ SVC_DATABASE_URL: await newDatabase() })
   const onSqlite = async (): Promise<Env> => ({})
   const accounts: [
@@ -68,11 +68,11 @@ describe('every route is answered as the document says', () => {
   ][] = [
     ['embedded, SQLite', embedded, onSqlite],
     ['embedded, PostgreSQL', embedded, onPostgres],
-    ['far away, SQLite', remote, onSqlite],
-    ['far away, PostgreSQL', remote, onPostgres],
+    ['remote, SQLite', remote, onSqlite],
+    ['remote, PostgreSQL', remote, onPostgres],
   ]
   for (const [name, open, env] of accounts)
-    it(`the account: ${name}`, async (t) => {
+    it(`account server: ${name}`, async (t) => {
       const since = Date.now()
       const { home, server } = await open(t, await env())
       const document = await documentOf(home)
@@ -96,7 +96,7 @@ describe('every route is answered as the document says', () => {
     })
 })
 
-describe('an error of any route has the one shape', () => {
+describe('errors of all routes have one format', () => {
   let seat: Seat
   let document: Documented
   before(async () => {
@@ -118,11 +118,11 @@ describe('an error of any route has the one shape', () => {
     status: number,
   ][] = [
     ['no token', ({ isPublic }) => !isPublic, { token: undefined }, 401],
-    ['a token of nobody', ({ isPublic }) => !isPublic, { token: 'csd_x' }, 401],
+    ['an unknown token', ({ isPublic }) => !isPublic, { token: 'csd_x' }, 401],
     ['an unknown parameter', (operation) => !isPage(operation), { query: '?nonsense=1' }, 422],
-    ['a body of nonsense', ({ method }) => method !== 'GET', { body: { nonsense: 1 } }, 422],
-    ['a body that is no JSON', ({ method }) => method !== 'GET', { body: '{' }, 400],
-    ['an id of nobody', ({ path, takesBody }) => path.includes('{') && !takesBody, {}, 404],
+    ['an invalid body', ({ method }) => method !== 'GET', { body: { nonsense: 1 } }, 422],
+    ['a body that is not JSON', ({ method }) => method !== 'GET', { body: '{' }, 400],
+    ['an unknown id', ({ path, takesBody }) => path.includes('{') && !takesBody, {}, 404],
   ]
   for (const [name, of, { query = '', ...question }, status] of mistakes)
     it(`${name}: ${status}`, async () => {
@@ -138,7 +138,7 @@ describe('an error of any route has the one shape', () => {
       }
     })
 
-  it('another method: 405', async () => {
+  it('an unknown method: 405', async () => {
     for (const { path } of document.operations) {
       const answer = await seat.daemon.request('PUT', someone(path), { token: seat.token })
       assert.equal(document.assertError(answer, path).error, 'method_not_allowed')

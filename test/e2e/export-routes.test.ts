@@ -96,7 +96,7 @@ const ROUTES = rowsOf(rest)
   .filter(isOfExport)
   .flatMap((route) => everyPath(route))
 
-it('every GET route is compared, or left out for a reason', () => {
+it('every GET route is compared, or excluded for a reason', () => {
   const left = Object.keys(EXCEPTIONS).filter((name) => name.startsWith('/'))
   assert.deepEqual([...Object.keys(COMPARED), ...left].toSorted(), ROUTES.toSorted())
 })
@@ -134,12 +134,12 @@ async function far(t: TestContext): Promise<Opened> {
   return { home, server }
 }
 
-describe('an export has what every route answers', () => {
+describe('an export contains the answers of all routes', () => {
   for (const [name, open] of [
     ['embedded', embedded],
     ['far away', far],
   ] as const)
-    it(`the account: ${name}`, async (t) => {
+    it(`account server: ${name}`, async (t) => {
       const { home, server } = await open(t)
       const token = await home.token('full')
       const ask = async (method: string, path: string, body?: unknown): Promise<Json> => {

@@ -65,7 +65,7 @@ async function answers(): Promise<Record<string, string>> {
   return found
 }
 
-it('an organisation is created, chosen, and then every route of organisations works', async () => {
+it('an organisation is created and chosen, and then every route of organisations works', async () => {
   assert.equal(SPECIFIED.length, 19)
   assert.deepEqual(new Set(Object.values(await answers())), new Set(['409 no_active_organisation']))
 
@@ -86,7 +86,7 @@ it('an organisation is created, chosen, and then every route of organisations wo
     assert.match(answer, route.includes('{id}') ? /^404 not_found$|^422 / : /^20[0-2]$/, route)
 })
 
-it('an organisation without a name, or with one too long, is refused', async () => {
+it('an organisation without a name, or with a long one, is rejected', async () => {
   for (const name of ['', 'x'.repeat(101)])
     assert.equal((await ask('POST', '/api/v1/org', { name })).status, 422)
 })

@@ -9,7 +9,7 @@ const WRONG = 'matador carload recede'
 /** The limit of a minute: a start resets this count, but not that of consecutive wrong words. */
 const MOST_OF_MINUTE = 20
 
-it('kill -9 after each twenty wrong words does not keep the pause away, and the command line has none', async (t) => {
+it('kill -9 after each twenty wrong words does not avoid the pause, and the command line is not affected', async (t) => {
   const dir = freshFolder(t)
   let token = ''
   for (let start = 0; start < 5; start++) {
@@ -38,7 +38,7 @@ it('kill -9 after each twenty wrong words does not keep the pause away, and the 
   assert.equal(code, 10)
 })
 
-it('kill -9 neither ends a challenge, nor gives it another try, nor gives more challenges', async (t) => {
+it('kill -9 neither ends a challenge, nor allows another try or more challenges', async (t) => {
   const dir = freshFolder(t)
   const first = await startDaemon(dir)
   const { token } = await newToken(first.address)

@@ -116,7 +116,7 @@ const params = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name])
 const filled = (path: string, of: Readonly<Record<string, string>>) =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => of[name] as string)
 
-describe('what is another’s is as if it were nobody’s', () => {
+describe('objects of another account get the answer of unknown objects', () => {
   const afters: (() => unknown)[] = []
   let ada: Neighbour
   let bob: Neighbour
@@ -180,10 +180,10 @@ describe('what is another’s is as if it were nobody’s', () => {
     ['chat', 'conversation', (id: string) => ({ message: 'x', conversation_id: id }), 404],
     ['chat/rate', 'turn', (id: string) => ({ turn_id: id, rating: 'up' }), 404],
   ] as const)
-    test(`POST /api/v1/${path} takes no ${kind} of another`, () =>
+    test(`POST /api/v1/${path} rejects a ${kind} of another account`, () =>
       refused('POST', `/api/v1/${path}`, bodyOf(hers[kind] as string), status))
 
-  test('notifications of another are neither read nor deleted', async () => {
+  test('notifications of another account can neither be read nor deleted', async () => {
     const { items } = await ada.good('GET', '/api/v1/notifications')
     assert.notEqual(items.length, 0, 'the request by the open link is one')
     const { id } = items[0]
@@ -193,7 +193,7 @@ describe('what is another’s is as if it were nobody’s', () => {
     assert.deepEqual((await ada.good('GET', '/api/v1/notifications')).items, items)
   })
 
-  test('an organisation one is not in cannot be made active', async () => {
+  test('an organisation without membership cannot be made active', async () => {
     const body = { organisation_id: 'org_00000000000000000000000000' }
     await refused('POST', '/api/v1/context/active-org', body)
   })
@@ -202,7 +202,7 @@ describe('what is another’s is as if it were nobody’s', () => {
     ({ route: { method, path }, name }) =>
       method === 'GET' && params(path).length === 0 && name === 'list',
   ))
-    test(`GET ${route.path} lists nothing of another, from whatever cursor`, async () => {
+    test(`GET ${route.path} lists nothing of another account, with any cursor`, async () => {
       const mine = await ada.good(
         'GET',
         `${route.path}${WITHOUT_PAGES.includes(group) ? '' : '?limit=1'}`,
@@ -215,7 +215,7 @@ describe('what is another’s is as if it were nobody’s', () => {
       assertSilent(text, '')
     })
 
-  test('nothing of hers changed', async () => {
+  test('the objects of the other account did not change', async () => {
     const { name, tag_ids, favorite } = await ada.good(
       'GET',
       `/api/v1/connections/${hers['connection']}`,

@@ -87,7 +87,7 @@ describe('three words on a call', { skip: noBrowser }, () => {
 
   // Words are valid in the minute before and after theirs, so none of these can expire during the
   // test.
-  it('are the same here, on the page, and by anybody’s own HMAC', async () => {
+  it('are the same in the daemon, on the page, and by an independent HMAC', async () => {
     const { id, k } = linkOf(guest.url)
     const [{ id: account }] = [(await call('GET /api/v1/context')).user]
     const [shown, said] = [await read(), await own()]
@@ -97,7 +97,7 @@ describe('three words on a call', { skip: noBrowser }, () => {
     assert.equal(page.url(), `${daemon.accountAddress}/g/${id}`, 'the fragment is gone')
   })
 
-  it('verify once, and a second time are replayed', async () => {
+  it('verify once, and are replayed the second time', async () => {
     const { words, window } = await read()
     const first = await verify(words)
     assert.equal(first.verified, true, JSON.stringify(first))
@@ -122,18 +122,18 @@ describe('three words on a call', { skip: noBrowser }, () => {
     )
   })
 
-  it('are an echo when they are one’s own', async () => {
+  it('are an echo if they are the own words', async () => {
     const { echo, verified, replayed, matches } = await verify((await own()).words)
     assert.deepEqual([echo, verified, replayed], [true, false, false])
     assert.equal(matches[0].speaker, 'self')
   })
 
-  it('are not verified when they are nobody’s', async () => {
+  it('do not verify if they match nothing', async () => {
     const { verified, conclusive, matches } = await verify(WRONG)
     assert.deepEqual([verified, conclusive, matches], [false, true, []])
   })
 
-  it('are checked on the page too', async () => {
+  it('are checked on the page, too', async () => {
     assert.equal(await check(WRONG), 'wrong')
     assert.equal(await check((await read()).words), 'own')
     const { words } = await own()
@@ -141,7 +141,7 @@ describe('three words on a call', { skip: noBrowser }, () => {
     assert.equal(await check(words), 'used')
   })
 
-  it('prove nothing once the code is revoked, and the page says so', async () => {
+  it('do not verify after the code was revoked, and the page shows that', async () => {
     const { words } = await read()
     const { last_opened_at } = (await listed(call, '/api/v1/guest-codes'))[0]
     assert(Date.parse(last_opened_at) >= Date.parse(guest.created_at))
@@ -268,15 +268,15 @@ describe('a stamp on a file of 5 MiB', () => {
     ['the page of the stamp', byPage, noBrowser],
   ] as const)
     for (const [what, path, stamp, good] of [
-      ['is good', file, stampFile, true],
-      ['is not of a file with a changed byte', changedFile, stampFile, false],
-      ['is not good with a changed byte itself', file, changedStamp, false],
+      ['is valid', file, stampFile, true],
+      ['is invalid for a file with a changed byte', changedFile, stampFile, false],
+      ['is invalid with a changed byte in the stamp', file, changedStamp, false],
     ] as const)
       it(`${name}: ${what}`, { skip }, async () => {
         assert.equal(await checks(path, stamp), good)
       })
 
-  it('is answered with what it says', () => {
+  it('is returned with the values of its payload', () => {
     const [, payload = ''] = (printed.stamp as string).split('.')
     const { jti, iat, assurance } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Json
     const digest = createHash('sha256').update(printed.stamp).digest()
@@ -295,7 +295,7 @@ describe('a stamp on a file of 5 MiB', () => {
   })
 })
 
-it('the token route takes no token, and nothing else goes without one', async () => {
+it('requests without a token, and with an unknown one, are rejected', async () => {
   assert.equal((await ask(daemon.address, null, 'GET /api/v1/status')).status, 401)
   assert.equal((await ask(daemon.address, 'csd_none', 'GET /api/v1/status')).status, 401)
 })

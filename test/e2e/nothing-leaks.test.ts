@@ -55,7 +55,7 @@ async function newPerson(
   return { email, account, stateDir, daemon, json, says, hears }
 }
 
-test('two people connect, verify, part: the account server, its database and the wire know no secret', async (t) => {
+test('two people connect, verify and part: the account server, its database and the wire contain no secret', async (t) => {
   const postgres = await startPostgres()
   t.after(() => postgres.stop())
   const recorder = await startRecorder(t)
@@ -155,7 +155,7 @@ test('two people connect, verify, part: the account server, its database and the
   }
 })
 
-describe('the search finds', () => {
+describe('the search for secrets finds', () => {
   const k = Buffer.from('00112233445566778899aabbccddeeff0f1e2d3c4b5a69788796a5b4c3d2e1f0', 'hex')
   const noise = Buffer.from('{"before":"nothing of that"}\n')
   const needles = [
@@ -173,18 +173,18 @@ describe('the search finds', () => {
   const nested: [what: string, haystack: Buffer][] = [
     ['a JWS', Buffer.from(`{"entry":"${jws({ k: k.toString('base64url') })}"}`)],
     ['a JWS in a JWS', Buffer.from(jws({ inner: jws({ k: k.toString('hex') }) }))],
-    ['base64 of more', Buffer.concat([noise.subarray(0, 1), k, noise])],
+    ['base64 of more data', Buffer.concat([noise.subarray(0, 1), k, noise])],
   ]
   for (const [what, haystack] of nested)
     it(`K in ${what}`, () => assert.notDeepEqual(found(encodings('K', k), [haystack], DEPTH), []))
 
-  it('K in base64 wherever it begins', () => {
+  it('in base64 with any offset', () => {
     for (const before of [0, 1, 2]) {
       const encoded = Buffer.concat([noise.subarray(0, before), k, noise]).toString('base64')
       assert.notDeepEqual(found(encodings('K', k), [Buffer.from(encoded)], 0), [])
     }
   })
 
-  it('nothing where there is nothing', () =>
+  it('nothing in other data', () =>
     assert.deepEqual(found(needles, [noise, Buffer.alloc(9)], DEPTH), []))
 })

@@ -80,7 +80,7 @@ const rows = rowsOf(rest)
   .filter(({ route }) => route.path.startsWith('/api/v1/org/'))
   .map(({ group, name, route }) => ({ row: `${group}.${name}`, route }))
 
-it('every route of organisations is asked', () => {
+it('the test covers every route of organisations', () => {
   assert.deepEqual(rows.map(({ row }) => row).toSorted(), Object.keys(ROWS).toSorted())
 })
 
@@ -221,7 +221,7 @@ describe('the roles of an organisation', () => {
     ['outsider', false],
   ]
   for (const [who, may] of choosing)
-    it(`${who} ${may ? 'may act' : 'finds no organisation to act'} in it`, async () => {
+    it(`${who} ${may ? 'can' : 'cannot'} act in it`, async () => {
       const body = { organisation_id: organisation }
       const { status, text } = await personOf(who).ask('POST', '/api/v1/context/active-org', body)
       assert.equal(status, may ? 200 : 404, text)
@@ -229,7 +229,7 @@ describe('the roles of an organisation', () => {
       assert.equal(organisations.length, may ? 1 : 0)
     })
 
-  it('an admin changes no owner, and makes none', async () => {
+  it('an admin cannot change or make an owner', async () => {
     const { ask, good } = personOf('admin')
     for (const act of ['activate', 'suspend']) {
       const path = `/api/v1/org/members/${personOf('owner').id}/${act}`
@@ -241,7 +241,7 @@ describe('the roles of an organisation', () => {
     assert.deepEqual([invited, skipped[0].reason], [[], 'role_not_allowed'])
   })
 
-  it('the last owner is not suspended', async () => {
+  it('the last owner cannot be suspended', async () => {
     const { ask, id } = personOf('owner')
     const { status, json } = await ask('POST', `/api/v1/org/members/${id}/suspend`)
     assert.deepEqual([status, (json as Json).state], [409, 'last_owner'])
@@ -256,7 +256,7 @@ describe('two organisations', () => {
   ]
   for (const [name, of] of sides) {
     for (const { row, route } of rows.filter((it) => it.route.path.includes('{id}')))
-      it(`${name}, ${route.method} ${route.path}: no id of the other’s is there`, async () => {
+      it(`${name}, ${route.method} ${route.path}: no id of the other organisation is found`, async () => {
         const { by, ids, own } = of()
         const before = await contents()
         for (const [kind, id] of Object.entries(ids)) {
@@ -267,7 +267,7 @@ describe('two organisations', () => {
         assert.deepEqual(await contents(), before, 'nothing changed')
       })
 
-    it(`${name} puts no member of the other’s into a group, nor in an alert`, async () => {
+    it(`${name} cannot put a member of the other organisation into a group or an alert`, async () => {
       const { by, ids, own } = of()
       const tries: [method: string, path: string, body: unknown][] = [
         ['POST', `/api/v1/org/groups/${own['group']}/members`, { member_ids: [ids['active']] }],
@@ -279,7 +279,7 @@ describe('two organisations', () => {
       }
     })
 
-    it(`${name} sees nothing of the other’s in any list or figure, from whatever cursor`, async () => {
+    it(`${name} sees nothing of the other organisation in any list or figure, with any cursor`, async () => {
       const { by, ids } = of()
       const other = by === rival ? personOf('owner') : rival
       for (const { row, route } of rows.filter((it) => it.route.method === 'GET')) {
@@ -300,8 +300,8 @@ describe('two organisations', () => {
   }
 })
 
-describe('a machine account that is suspended', () => {
-  it('can do nothing with any token, new ones too, until it is activated', async () => {
+describe('a suspended machine account', () => {
+  it('cannot use any token, new ones included, until it is activated', async () => {
     const { good, id } = personOf('machine')
     const { ask: asOwner } = personOf('owner')
     const set = async (act: string) =>

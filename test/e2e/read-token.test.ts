@@ -189,7 +189,7 @@ for (const [place, open] of Object.entries(PLACES))
         assert.deepEqual(found(needles, [Buffer.from(text)], DEPTH), [], name)
     })
 
-    it('gets no picture of a guest code: in no format, as no tool, by no protocol', async (t) => {
+    it('gets no QR image of a guest code: in no format, as no tool, by no protocol', async (t) => {
       const { daemon } = await open(t)
       const body = { label: 'Plumber' }
       const { id } = await asOwner<{ id: string }>(daemon, 'POST', '/api/v1/guest-codes', body)

@@ -105,7 +105,7 @@ function again(server: TestServer, { method, target, headers, body }: Overheard)
   })
 }
 
-describe('what passes between a daemon and its server', () => {
+describe('requests between a daemon and its server', () => {
   let daemon: TestDaemon
   let call: ReturnType<typeof caller>
   const proofOf = ({ headers }: Overheard) => headers['dpop'] as string | undefined
@@ -134,7 +134,7 @@ describe('what passes between a daemon and its server', () => {
     wire.to = portOf(one)
   })
 
-  test('each proof is good by the reading of an independent library', async () => {
+  test('have proofs that an independent library accepts', async () => {
     const given = new Set<unknown>(wire.heard.map(({ answered }) => answered['dpop-nonce']))
     const enrolment = wire.heard.find(({ target }) => target === '/device/v1/enrolments')!
     const { entry } = JSON.parse(enrolment.body) as { entry: string }
@@ -189,7 +189,7 @@ describe('what passes between a daemon and its server', () => {
     ['without a proof', REFUSED, async () => ({ Authorization: `DPoP ${stolen()}` })],
   ]
   for (const [name, expected, headers] of thieves)
-    test(`an access token that was stolen, ${name}, opens nothing at either replica`, async () => {
+    test(`a stolen access token, ${name}, is rejected by both replicas`, async () => {
       for (const server of both()) {
         const answer = await server.request('GET', CONTEXT, { headers: await headers() })
         assert.match(says(answer), expected)
@@ -198,7 +198,7 @@ describe('what passes between a daemon and its server', () => {
       assert.equal((await call(`GET ${CONTEXT}`)).user.email, 'ada@example.org')
     })
 
-  test('a refresh token that was stolen is renewed by nobody else', async () => {
+  test('a stolen refresh token is useless without its key', async () => {
     const renewal = last('POST', '/device/v1/session')
     const { refresh_token } = JSON.parse(renewal.body) as { refresh_token: string }
     for (const server of both()) {
@@ -213,7 +213,7 @@ describe('what passes between a daemon and its server', () => {
     assert.equal((await call(`GET ${CONTEXT}`)).user.email, 'ada@example.org')
   })
 
-  test('a request that passed is refused when it comes again, whichever replica took it', async () => {
+  test('a repeated request is rejected by both replicas', async () => {
     const writes = () =>
       wire.heard.filter(({ target, status }) => target === '/device/v1/rosters' && status === 201)
     assert.equal(writes().length, 2)
@@ -230,7 +230,7 @@ describe('what passes between a daemon and its server', () => {
   })
 })
 
-test('one proof at both replicas at the same moment: one takes it', async () => {
+test('of two concurrent uses of one proof at two replicas, one succeeds', async () => {
   const { held } = await device('eve@example.org')
   for (let round = 0; round < 5; round++) {
     const headers = await headersFor(held, 'GET', CONTEXT)
@@ -241,7 +241,7 @@ test('one proof at both replicas at the same moment: one takes it', async () => 
   }
 })
 
-test('proofs that oauth4webapi makes with the device’s key are taken, by both replicas', async () => {
+test('both replicas accept proofs that oauth4webapi makes with the device’s key', async () => {
   const { held } = await device('dan@example.org')
   const { secret, jwk } = held.key
   const d = encodeBase64url(secret)
@@ -268,7 +268,7 @@ test('proofs that oauth4webapi makes with the device’s key are taken, by both 
 
 const keyOf = (proof: string) => (decodeProtectedHeader(proof)['jwk'] as { x: string }).x
 
-test('a device that was revoked at one replica is refused at its next request, at the other', async () => {
+test('a device revoked at one replica is rejected at its next request by the other', async () => {
   const [laptop, second] = [await daemonOf(), await daemonOf()]
   await signIn(laptop, 'grace@example.org')
   const { state } = await signIn(second, 'grace@example.org')
@@ -302,7 +302,7 @@ test('a device that was revoked at one replica is refused at its next request, a
   wire.to = portOf(one)
 })
 
-describe('a machine account’s token at somebody’s daemon', () => {
+describe('a machine token at another account’s daemon', () => {
   let daemon: TestDaemon
   let machine: Machine
   let token: string
@@ -345,7 +345,7 @@ describe('a machine account’s token at somebody’s daemon', () => {
     log: (await listed(owner, '/api/v1/verification-log')).map(({ id }) => id),
   })
 
-  test('it is the machine’s, and sees nothing of the owner', async () => {
+  test('belongs to the machine, and sees nothing of the owner', async () => {
     const { json } = await asMachine(`GET ${CONTEXT}`)
     const { user } = json as Json
     assert.deepEqual([user.id, user.kind], [machine.account, 'machine'])
@@ -368,7 +368,7 @@ describe('a machine account’s token at somebody’s daemon', () => {
     assert.equal(tokens.length, 1, 'its own')
   })
 
-  test('it changes, makes and ends nothing of the owner', async () => {
+  test('cannot change, make or end anything of the owner', async () => {
     const before = await belongings()
     const tries: [request: string, expected: string, body?: object][] = [
       [`GET /api/v1/connections/${its.connection}`, '404 not_found'],
@@ -397,7 +397,7 @@ describe('a machine account’s token at somebody’s daemon', () => {
     assert.deepEqual(await belongings(), before)
   })
 
-  test('what it mints is the machine’s again', async () => {
+  test('mints tokens of the machine', async () => {
     const before = await belongings()
     const { status, json } = await asMachine('POST /api/v1/api-tokens', {
       name: 'x',
@@ -411,7 +411,7 @@ describe('a machine account’s token at somebody’s daemon', () => {
     assert.deepEqual(await belongings(), before)
   })
 
-  test('revoked at one replica, it is refused at its next request through the other', async () => {
+  test('revoked at one replica, is rejected at its next request through the other', async () => {
     const last = await machine.token('full')
     const { items } = (await asMachine('GET /api/v1/api-tokens', undefined, last)).json as Json
     wire.to = portOf(two)

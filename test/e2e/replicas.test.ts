@@ -47,7 +47,7 @@ interface Told {
   favorite: boolean
 }
 
-test('500 writes of two daemons through two replicas, of which one is killed and one is lost, while PostgreSQL restarts', async (t) => {
+test('500 writes of two daemons through two replicas are stored once, despite a killed replica, a lost one and a restart of PostgreSQL', async (t) => {
   const postgres = await startPostgres()
   t.after(() => postgres.stop())
   const [a, b] = [await freePort(), await freePort()]

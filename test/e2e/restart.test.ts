@@ -11,7 +11,7 @@ import { startDaemon } from './program.ts'
 const WRONG = 'matador carload recede'
 
 describe('SIGTERM and another start', () => {
-  it('keeps everything, and keeps the revoked revoked', async (t) => {
+  it('keeps everything, and keeps revoked objects revoked', async (t) => {
     const dir = freshFolder(t)
     const first = await startDaemon(dir)
     const made = await newToken(first.address)

@@ -30,10 +30,10 @@ function rowsOf(stateDir: string) {
 
 for (const [lost, path] of [
   ['that a code was sent', '/device/v1/sign-ins'],
-  ['whose account the code opens', '/device/v1/sign-ins/account'],
+  ['with the account of the code', '/device/v1/sign-ins/account'],
   ['that the device is enrolled', '/device/v1/enrolments'],
 ] as const)
-  test(`nobody hears ${lost}: the next login signs in, once`, async (t) => {
+  test(`after a lost answer (${lost}) the next login signs in, once`, async (t) => {
     const line = await lossyLine(t)
     const server = await startAccountServer(t, { SVC_PUBLIC_URL: line.address })
     line.target = server.address

@@ -201,20 +201,20 @@ const refusals: Case[] = [
     env: () => ({ SVC_BACKEND_URL: 'http://accounts.example' }),
   },
   {
-    name: 'SVC_HTTP_PROT, which is no setting',
+    name: 'SVC_HTTP_PROT, an unknown setting',
     exit: 'configuration',
     says: ['"SVC_HTTP_PROT" is not the name of a setting', 'Did you mean SVC_HTTP_PORT?'],
     env: () => ({ SVC_HTTP_PROT: '19900' }),
   },
   {
-    name: 'SVC_TOKEN_USERS names nobody',
+    name: 'SVC_TOKEN_USERS names an unknown user',
     exit: 'configuration',
     says: ['SVC_TOKEN_USERS names nobody-of-this-name'],
     env: () => ({ SVC_TOKEN_USERS: 'nobody-of-this-name' }),
   },
 ]
 
-describe('a refusal to start says why, has its own exit code, and touches nothing', () => {
+describe('a failed start gives the reason, has its own exit code, and changes nothing', () => {
   for (const { name, exit, says, env, fault } of refusals)
     it(`${name}: ${EXIT[exit]}`, async (t) => {
       const parent = freshFolder(t)
@@ -236,7 +236,7 @@ describe('a refusal to start says why, has its own exit code, and touches nothin
       assert.deepEqual(contents(stage.dir), files)
     })
 
-  it('and what is stored still serves', async (t) => {
+  it('the stored data still works', async (t) => {
     const daemon = await startDaemon(stored)
     t.after(() => daemon.end('SIGTERM'))
     const [item] = await listed(caller(daemon.address, token), '/api/v1/guest-codes')
@@ -244,7 +244,7 @@ describe('a refusal to start says why, has its own exit code, and touches nothin
   })
 })
 
-describe('beside a daemon that runs', () => {
+describe('beside a running daemon', () => {
   let daemon: Running
   const state = join(dir.path, 'running')
   before(async () => {
@@ -253,7 +253,7 @@ describe('beside a daemon that runs', () => {
   })
   after(() => daemon.end('SIGTERM'))
 
-  it('a second on the same state folder is refused, with the address of the first', async () => {
+  it('a second one on the same state folder is rejected, with the address of the first', async () => {
     const { code, stderr } = await countersignd(['serve'], state)
     assert.equal(code, EXIT.stateInUse)
     assert(stderr.includes(`in use by another countersignd at ${daemon.address}`), stderr)
@@ -261,7 +261,7 @@ describe('beside a daemon that runs', () => {
     assert(existsSync(join(state, 'runtime.json')), 'the refused one left it alone')
   })
 
-  it('a second on the same port is refused, and the first goes on', async (t) => {
+  it('a second one on the same port is rejected, and the first continues', async (t) => {
     const { port } = new URL(daemon.address)
     const { code, stderr } = await countersignd(['serve'], freshFolder(t), {
       env: { SVC_HTTP_PORT: port },
@@ -271,7 +271,7 @@ describe('beside a daemon that runs', () => {
   })
 })
 
-describe('a user whom no passwd entry names', () => {
+describe('a user without a passwd entry', () => {
   const setpriv = '/usr/bin/setpriv'
   const skip = process.getuid?.() === 0 && existsSync(setpriv) ? false : 'needs root and setpriv'
   const [program, uid] = [join(ROOT, 'src/main.ts'), 61_234]
@@ -285,13 +285,13 @@ describe('a user whom no passwd entry names', () => {
     return exec(setpriv, [...user, program, 'status'], { env })
   }
 
-  it('has a first start like anybody', { skip }, async (t) => {
+  it('can start for the first time', { skip }, async (t) => {
     const state = freshFolder(t)
     const { code, stderr } = await status(state, { SVC_STATE_DIR: state, USER: '' })
     assert.equal(code, EXIT.ok, stderr)
   })
 
-  it('is told to set SVC_STATE_DIR where there is no home either', { skip }, async (t) => {
+  it('without a home folder is asked to set SVC_STATE_DIR', { skip }, async (t) => {
     const { code, stderr } = await status(freshFolder(t), {})
     assert.equal(code, EXIT.configuration, stderr)
     assert.match(stderr, /^countersignd: .*no home folder.*set SVC_STATE_DIR/)
@@ -311,7 +311,7 @@ describe('behind a reverse proxy', () => {
     ['https://sign.example', 'sign.example'],
     ['https://sign.example:8443', 'sign.example:8443'],
   ] as const)
-    it(`the pages answer to the host of ${url}, and the interface does not`, async (t) => {
+    it(`the pages accept the host of ${url}, and the interface does not`, async (t) => {
       const daemon = await startDaemon(freshFolder(t), { SVC_PUBLIC_URL: url })
       t.after(() => daemon.end('SIGTERM'))
       const proxied = { Host: host, 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '192.0.2.1' }
@@ -329,7 +329,7 @@ describe('behind a reverse proxy', () => {
     })
 })
 
-describe('the end', () => {
+describe('stopping the daemon', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     it(`${signal}: exit code 0, no runtime.json, and no waiting for an idle connection`, async (t) => {
       const state = freshFolder(t)
@@ -352,8 +352,8 @@ describe('the end', () => {
     })
 })
 
-describe('for people', () => {
-  it('the three lines that serve prints work as they are', async (t) => {
+describe('the message at the start', () => {
+  it('has three commands that work when copied', async (t) => {
     const daemon = await start(['serve'], freshFolder(t), {}, 'into the third.\n')
     t.after(() => daemon.end('SIGTERM'))
     const lines = daemon.stdout.match(/(?<=^ {2}).*$/gm) ?? []
@@ -367,8 +367,8 @@ describe('for people', () => {
   })
 })
 
-describe('who reads what is printed', () => {
-  it('may have seen enough', async () => {
+describe('a reader of the output', () => {
+  it('may close the pipe early', async () => {
     const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), '--help'], {
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: 30_000,
@@ -386,7 +386,7 @@ describe('an old Node', async () => {
   const version = existsSync(old) ? (await exec(old, ['--version'])).stdout.trim() : 'none'
   const skip = /^v(1\d|2[0-3])\./.test(version) ? false : `${old} is ${version}`
 
-  it('is refused in one line that names the right one', { skip }, async (t) => {
+  it('is rejected with one line that names the right one', { skip }, async (t) => {
     await built()
     const program = join(ROOT, 'dist/countersignd.cjs')
     const { code, stdout, stderr } = await exec(old, [program, 'serve'], {

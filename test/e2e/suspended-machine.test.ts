@@ -37,7 +37,7 @@ async function machineDaemon() {
   return { daemon, environment, move }
 }
 
-test('every call says that it is suspended, and the same session is good again afterwards', async () => {
+test('every call of a suspended machine account gets that error, and its session works again afterwards', async () => {
   const { daemon, move } = await machineDaemon()
   const token = await daemon.token('full')
   const ask = (method: string, path: string, body?: object) =>
@@ -64,7 +64,7 @@ test('every call says that it is suspended, and the same session is good again a
   assert.equal((await ask('POST', '/api/v1/stamp', { content: 'x' })).status, 201)
 })
 
-test('an end of the account that the server never heard of does not take the key with it', async () => {
+test('a deletion of the account that never reached the server keeps the key', async () => {
   const { daemon, environment, move } = await machineDaemon()
   const { json } = await daemon.request('GET', '/api/v1/sessions', { token: daemon.owner() })
   const session = (json as { items: { id: string; current: boolean }[] }).items.find(

@@ -111,7 +111,7 @@ describe('the clients among the examples', () => {
         assert.doesNotMatch(stdout, /csd_/)
       })
 
-      it('lists every connection, whatever a page takes', async () => {
+      it('lists every connection, over several pages', async () => {
         const { code, stdout } = await run({})
         assert.equal(code, 0)
         const names = [...stdout.matchAll(/^con_\w+ {2}(.+) \(/gm)].map(([, name]) => name)
@@ -124,7 +124,7 @@ describe('the clients among the examples', () => {
       })
 
       for (const bind of ['127.0.0.2', '::1'])
-        it(`asks the address and port of SVC_HTTP_BIND=${bind} and SVC_HTTP_PORT`, async (t) => {
+        it(`uses the address and port of SVC_HTTP_BIND=${bind} and SVC_HTTP_PORT`, async (t) => {
           const moved = await startDaemon({ SVC_HTTP_BIND: bind })
           t.after(() => moved.close())
           const { port } = new URL(moved.address)
@@ -151,23 +151,23 @@ describe('the clients among the examples', () => {
           /No daemon answers at http:\/\/127\.0\.0\.1:1: .*countersignd serve/,
         ],
         [
-          'a token of nobody',
+          'an unknown token',
           async () => ({ COUNTERSIGN_TOKEN: 'csd_x' }),
           {},
           /wrong, expired or revoked/,
         ],
         [
-          'a token that is too narrow',
+          'a token of a narrower scope',
           async () => ({ COUNTERSIGN_TOKEN: await home.token('read') }),
           {},
           /scope is read; POST \/api\/v1\/stamp requires write or full/,
         ],
         ['two words', async () => ({}), { input: 'matador carload' }, /Three words are wanted/],
         ['no file', async () => ({}), { file: '' }, /Give a file to stamp/],
-        ['a file that is not there', async () => ({}), { file: '/nowhere' }, /\/nowhere/],
+        ['a missing file', async () => ({}), { file: '/nowhere' }, /\/nowhere/],
       ]
       for (const [name, env, given, told] of faults)
-        it(`${name}: says so, and ends with 1`, async (t) => {
+        it(`${name}: prints an error, and exits with 1`, async (t) => {
           const { code, stderr } = await run(await env(t), given)
           assert.equal(code, 1, stderr)
           assert.match(stderr, told)
@@ -177,7 +177,7 @@ describe('the clients among the examples', () => {
     })
   }
 
-  it('the shell one shows no token among the arguments of what it runs', async () => {
+  it('the shell client passes no token in arguments', async () => {
     const bin = await mkdtemp(join(folder, 'bin-'))
     const heard = join(bin, 'heard')
     for (const program of ['curl', 'jq']) {

@@ -104,7 +104,7 @@ test('two people sign in to one server, connect, verify each other, and part', a
 const BROKEN: readonly [name: string, file: string, text: string][] = [
   ['a login that fails', 'before.cjs', 'if (process.argv[2] === "login") process.exit(22)'],
   [
-    'a check that says yes to all words',
+    'a check that accepts all words',
     'before.cjs',
     `if (process.argv[2] === 'verify') {
        console.log('{"verified": true, "echo": false, "replayed": false, "summary": ""}')
@@ -112,7 +112,7 @@ const BROKEN: readonly [name: string, file: string, text: string][] = [
      }`,
   ],
   [
-    'a removal that does nothing',
+    'a removal without effect',
     'before.cjs',
     'if (process.argv[3] === "remove-member") process.exit(0)',
   ],

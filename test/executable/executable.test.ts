@@ -110,7 +110,7 @@ describe('the executable', { skip }, () => {
   it('does its main job alone in a folder, as a user without rights, without Node', async (t) =>
     mainJob(newStage(t, x64)))
 
-  it('is the account server too, to which a person signs in', async (t) => {
+  it('can be the account server that a person signs in to', async (t) => {
     const server = newStage(t, x64)
     const serving = await server.serve(['server'])
     const person = newStage(t, x64, { env: { SVC_BACKEND_URL: serving.accountAddress } })
@@ -120,7 +120,7 @@ describe('the executable', { skip }, () => {
 
   it('speaks the protocol of tools over its streams', async (t) => speaking(t, x64))
 
-  it('looks after itself: doctor finds nothing wrong', async (t) => {
+  it('checks itself: doctor finds nothing wrong', async (t) => {
     const stage = newStage(t, x64)
     const daemon = await stage.serve()
     const { code, out, err } = await stage.run(['doctor'])
@@ -129,18 +129,18 @@ describe('the executable', { skip }, () => {
   })
 
   it(
-    'keeps its secrets in the system’s keychain, and says so where that is gone',
+    'keeps its secrets in the system keychain, and reports if that is missing',
     { skip: noSession },
     (t) => inSession(t, x64),
   )
 
-  it('takes nothing from NODE_OPTIONS', async (t) => noOptions(t, x64))
+  it('ignores NODE_OPTIONS', async (t) => noOptions(t, x64))
   it('opens no debugger at a signal', async (t) => noDebugger(t, x64))
-  it('loads no module that lies beside it', async (t) => plantedModules(t, x64))
-  it('loads no addon that lies where others may write', async (t) => plantedAddon(t, x64))
+  it('loads no module beside it', async (t) => plantedModules(t, x64))
+  it('loads no addon from a world-writable folder', async (t) => plantedAddon(t, x64))
 
   it(
-    'does the same on an ARM processor',
+    'works the same on an ARM processor',
     {
       skip:
         isInstalled(EMULATOR[0]) && existsSync(EMULATOR[2]) ? false : `no ${EMULATOR.join(' ')}`,
@@ -149,7 +149,7 @@ describe('the executable', { skip }, () => {
   )
 
   for (const [name, is, addon] of FORMATS)
-    it(`${name} has the form of its platform and its own addon, and is of a bearable size`, async () => {
+    it(`${name} has the format of its platform, its own addon, and a limited size`, async () => {
       const bytes = readFileSync(built(name))
       assert(is(bytes))
       assert(bytes.length <= MOST_BYTES, `${bytes.length}`)
@@ -160,7 +160,7 @@ describe('the executable', { skip }, () => {
       )
     })
 
-  it('comes with its sums, its bill of materials and the licences of all that is in it', () => {
+  it('comes with checksums, a bill of materials and the licences of its parts', () => {
     const sums = readFileSync(built('SHA256SUMS'), 'utf8').trim().split('\n')
     const names = sums.map((line) => {
       const [sum, name = ''] = line.split('  ')
@@ -202,12 +202,12 @@ describe('the executable', { skip }, () => {
       assert(licences.includes(`${name} ${version}`), name)
   })
 
-  it('says of a Mac that a Mac has to build for it', () => {
+  it('reports that macOS executables need a Mac', () => {
     assert.match(said, /darwin-arm64: not built here, a Mac has to sign it/)
     assert(!readdirSync(join(place, 'dist')).some((name) => name.includes('darwin')))
   })
 
-  it('is made of a bundle that is the same, byte for byte, whenever it is built', async () => {
+  it('has a reproducible bundle, byte for byte', async () => {
     const PARTS = ['countersignd.cjs', 'program.cjs', 'handbook.json', 'lib', 'pages']
     const sums = () =>
       PARTS.flatMap((part) => {

@@ -10,7 +10,7 @@ import { newStage } from './stage.ts'
 
 const SESSION = ['DBUS_SESSION_BUS_ADDRESS', 'XDG_RUNTIME_DIR', 'XDG_DATA_HOME', 'HOME']
 
-test('tokens and keys outlive a start; without the bus it says so and takes no other place', async (t) => {
+test('tokens and keys survive a restart; without the bus the error names it and nothing is stored elsewhere', async (t) => {
   const session = Object.fromEntries(SESSION.map((name) => [name, process.env[name] as string]))
   const stage = newStage(t, process.env['EXECUTABLE'] as string, {
     env: { ...session, SVC_KEYCHAIN: 'auto' },

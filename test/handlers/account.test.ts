@@ -9,7 +9,7 @@ import { account } from '../../src/handlers/account.ts'
 import { enrolled } from '../device/enrolled.ts'
 import { contextOf } from './context.ts'
 
-it('by a machine account’s token it is the machine account alone', async (t) => {
+it('account delete with a machine token deletes the machine account alone', async (t) => {
   const device = await enrolled(t)
   const id = await device.connect()
   const asked: unknown[] = []
@@ -24,7 +24,7 @@ it('by a machine account’s token it is the machine account alone', async (t) =
   assert.notEqual(device.state.connections.get(id), null)
 })
 
-it('the owner’s forgets the tokens once the account is gone, and none before', async (t) => {
+it('account delete by the owner deletes the API tokens once the account is gone, and none before', async (t) => {
   const device = await enrolled(t)
   const context = contextOf(device)
   const { tokens } = context.home

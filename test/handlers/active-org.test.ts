@@ -30,7 +30,7 @@ const events = async ({ account }: Enrolled, organisation_id: string) => {
 }
 
 describe('the active organisation', () => {
-  it('what was checked in it counts there, although it is another when the log is pushed', async (t) => {
+  it('verifications made in it are recorded there, although another is active when the log is pushed', async (t) => {
     const { device, id } = await desk(t)
     await device.connect()
     await device.verifier.verify(WRONG, null)
@@ -43,7 +43,7 @@ describe('the active organisation', () => {
     assert.deepEqual(await events(device, id), ['verification_failed', 'connection_created'])
   })
 
-  it('what was checked before it was chosen does not, although it is active when the log is pushed', async (t) => {
+  it('verifications made before it was chosen are not recorded, although it is active when the log is pushed', async (t) => {
     const { device, id } = await desk(t)
     await use(device, null)
     await device.connect()
@@ -54,7 +54,7 @@ describe('the active organisation', () => {
     assert.deepEqual(await events(device, id), [])
   })
 
-  it('a log that is refused keeps nobody where they are', async (t) => {
+  it('a rejected log does not prevent a change of it', async (t) => {
     const { device } = await desk(t)
     const push = async () => {
       throw new AppError('internal', 'no')
@@ -69,7 +69,7 @@ describe('the active organisation', () => {
     )
   })
 
-  it('a machine account’s token hands over nothing of whose daemon it is', async (t) => {
+  it('a machine token does not push the verification log of the daemon’s account', async (t) => {
     const { device } = await desk(t)
     await device.verifier.verify(WRONG, null)
     const caller = { token: 'tok_2', scope: 'full', machine: device.account } as const

@@ -107,7 +107,7 @@ type Expected = number | string | object
 
 const routes = new Map(rowsOf(rest).map(({ group, name, route }) => [`${group}.${name}`, route]))
 
-it('every row that the daemon answers is in the table', () => {
+it('the table covers every row that the daemon answers', () => {
   const answered = [...routes].filter(([, { by }]) => by === 'daemon' || by === 'both')
   assert.deepEqual(
     answered.map(([row]) => row).filter((row) => !(row in ROWS)),
@@ -172,7 +172,7 @@ after(async () => {
   for (const daemon of servers.toReversed()) await daemon.close()
 })
 
-describe('a machine account’s token', () => {
+describe('a machine token', () => {
   const nothing = { items: [], next_cursor: null }
   const column: Readonly<Record<string, Expected>> = {
     'health.read': 200,
@@ -248,8 +248,8 @@ describe('a machine account’s token', () => {
     'profiles.read': { kind: 'person' },
   }
   const places: [name: string, of: () => TestDaemon][] = [
-    ['at the daemon of somebody with that account server inside', () => home],
-    ['at a daemon where nobody is signed in, its server far away', () => empty],
+    ['at the daemon of another account, with an embedded server', () => home],
+    ['at a daemon without an account, with a remote server', () => empty],
   ]
   for (const [place, of] of places)
     describe(place, () => {
@@ -262,7 +262,7 @@ describe('a machine account’s token', () => {
           meets(await ask(of(), row, token, owned), expected)
         })
 
-      it('is told of its own account and of its own tokens, and makes only such', async () => {
+      it('reads its own account and its own tokens, and creates only such tokens', async () => {
         const { json } = await of().request('GET', '/api/v1/context', { token })
         assert.equal((json as { user: { id: string } }).user.id, machine.account)
         const body = { name: 'made', scope: 'read' }
@@ -284,19 +284,19 @@ describe('a machine account’s token', () => {
         meets(after, 'invalid_token')
       })
 
-      it('of scope read: what changes something is refused', async () => {
+      it('of scope read cannot change anything', async () => {
         const read = await machine.token('read')
         for (const row of ['connections.update', 'stamp.create', 'apiTokens.list'])
           meets(await ask(of(), row, read, owned), 'insufficient_scope')
         meets(await ask(of(), 'connections.list', read, owned), nothing)
       })
 
-      it('nothing that only the command line may ask', async () => {
+      it('cannot call a route of the command line', async () => {
         for (const path of ['/local/v1/sign-out', '/local/v1/machines'])
           meets(await of().request('POST', path, { token, body: {} }), 'forbidden')
       })
 
-      it('wrong ones are refused, all in the same words', async () => {
+      it('is rejected if it is wrong, always with the same error', async () => {
         const wrong = token.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x'))
         const unknown = 'csm_0000000000000000000000000000003Jc9BO'
         const told = new Set<string>()
@@ -310,7 +310,7 @@ describe('a machine account’s token', () => {
       })
     })
 
-  it('nor may an API token of scope full ask what only the command line may', async () => {
+  it('an API token of scope full cannot call routes of the command line either', async () => {
     const token = await home.token('full')
     for (const [method, path] of [
       ['GET', '/local/v1/sign-in'],
@@ -321,7 +321,7 @@ describe('a machine account’s token', () => {
     assert.equal((await home.request('GET', '/local/v1/sign-in')).status, 401)
   })
 
-  it('what it did left nothing at the daemon', async () => {
+  it('calls with a machine token leave nothing at the daemon', async () => {
     const token = await machine.token('full')
     const log = async () => asOwner<object>(home, 'GET', '/api/v1/verification-log')
     const before = await log()
@@ -331,7 +331,7 @@ describe('a machine account’s token', () => {
   })
 })
 
-describe('the owner’s token while nobody is signed in', () => {
+describe('the owner’s token without a signed-in account', () => {
   const column: Readonly<Record<string, Expected>> = {
     'health.read': 200,
     'status.read': { authenticated: false, device_registered: false, cached_connections: 0 },
@@ -358,7 +358,7 @@ describe('the owner’s token while nobody is signed in', () => {
     assert.equal(backend, home.accountAddress)
   })
 
-  it('words that are none are told as ever', async () => {
+  it('malformed words get their usual error', async () => {
     const token = empty.owner()
     const verify = (words: string) =>
       empty.request('POST', '/api/v1/verify', { token, body: { words } })
@@ -431,7 +431,7 @@ describe('two devices of a person', () => {
     })
   }
 
-  it('approved, it is a device like the first, and the first may revoke it', async () => {
+  it('after its approval it works like the first device, which can revoke it', async () => {
     const pending = (await devices(first)).find(({ state }) => state === 'pending')
     assert(pending)
     assert.equal(await approveDevice(first, second), pending.id)
@@ -466,7 +466,7 @@ describe('two devices of a person', () => {
     assert.partialDeepStrictEqual(told, { authenticated: false, device_registered: false })
   })
 
-  it('one that waits may be turned away', async () => {
+  it('a pending device can be rejected', async () => {
     const third = await daemonOf({ SVC_BACKEND_URL: home.accountAddress })
     await signIn(third, home, email)
     const pending = (await devices(first)).find(({ state }) => state === 'pending')

@@ -8,7 +8,7 @@ import { startDaemon } from '../daemon.ts'
 import type { Json } from '../e2e/caller.ts'
 import { signIn } from './people.ts'
 
-test('made and typed over HTTP; the words are in no answer but one, and in no file', async (t) => {
+test('four words are made and typed over HTTP; one answer contains them, and no file', async (t) => {
   const server = await startAccountServer(t)
   const daemons = []
   for (const name of ['ada', 'bob']) {
@@ -82,7 +82,7 @@ test('made and typed over HTTP; the words are in no answer but one, and in no fi
     }
 })
 
-test('words need someone who is invited', async (t) => {
+test('four words need an invitee', async (t) => {
   const daemon = await startDaemon()
   t.after(() => daemon.close())
   const response = await fetch(`${daemon.address}/api/v1/connections`, {

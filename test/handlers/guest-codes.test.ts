@@ -59,7 +59,7 @@ async function lettersTo(device: Enrolled, address: string): Promise<Letter[]> {
 }
 
 describe('sending a guest code', () => {
-  it('mails the very link that was shown, to the external member or where told', async (t) => {
+  it('mails the displayed link, to the external member or to another address', async (t) => {
     const { device, context, newExternal, newGuest } = await desk(t)
     const { id: external } = await newExternal({ email: TO })
     const made = await newGuest(external)
@@ -76,7 +76,7 @@ describe('sending a guest code', () => {
     }
   })
 
-  it('not of one that ended, is not here, or is not; nor to nobody', async (t) => {
+  it('rejects ended and unknown codes, codes without a secret here, and a missing address', async (t) => {
     const { device, context, newGuest } = await desk(t)
     const [revoked, ended, expired, away] = [
       await newGuest(),
@@ -100,8 +100,8 @@ describe('sending a guest code', () => {
   })
 })
 
-describe('an external member that is deleted', () => {
-  it('is named by matches and the log until then; afterwards this device keeps their name no more', async (t) => {
+describe('deleting an external member', () => {
+  it('removes the name of the member from matches and the log', async (t) => {
     const { device, context, newExternal, newGuest } = await desk(t)
     const { id, display_name } = await newExternal({ display_name: 'Maria Muster' })
     const guest = await newGuest(id)
@@ -120,7 +120,7 @@ describe('an external member that is deleted', () => {
     assert.ok(!kept().includes(display_name))
   })
 
-  it('takes along the secrets of the guest codes that are for them, at once; others stay', async (t) => {
+  it('deletes the secrets of their guest codes at once, and no others', async (t) => {
     const { device, context, newExternal, newGuest } = await desk(t)
     const [gone, stays] = [await newExternal(), await newExternal()]
     const theirs = [await newGuest(gone.id), await newGuest(gone.id)]
@@ -153,7 +153,7 @@ describe('an external member that is deleted', () => {
     await fails('not_found', externalMembers.delete({ id: gone.id }, context))
   })
 
-  it('nothing is forgotten when it is nobody, or the account server refuses', async (t) => {
+  it('deletes nothing for an unknown member, or after an error of the account server', async (t) => {
     const { device, context, newExternal, newGuest } = await desk(t)
     const { id } = await newExternal()
     const guest = await newGuest(id)
@@ -170,7 +170,7 @@ describe('an external member that is deleted', () => {
     assert.deepEqual((await device.account.externalMembers.list({})).items.length, 1)
   })
 
-  it('when the answer was lost, the repetition forgets what the first has revoked', async (t) => {
+  it('after a lost answer, the retry deletes the secrets of the codes revoked by the first', async (t) => {
     const { device, newExternal, newGuest } = await desk(t)
     const { id } = await newExternal()
     const [guest, spared] = [await newGuest(id), await newGuest()]
@@ -186,7 +186,7 @@ describe('an external member that is deleted', () => {
     assert.ok(await isVerified(device, saidBy(spared, device)))
   })
 
-  it('somebody else’s, or one that is none, is not who a guest code is for: nothing is made', async (t) => {
+  it('a guest code for an unknown external member is rejected, and nothing is stored', async (t) => {
     const { device, newGuest } = await desk(t)
     await fails('not_found', newGuest(newId('ext_', 1)))
     assert.deepEqual([device.state.guests.all(), device.state.secrets.ids()], [[], []])

@@ -36,7 +36,7 @@ async function desk(t: TestContext) {
 }
 
 describe('connections', () => {
-  it('say whether their secret is here', async (t) => {
+  it('show whether the device has their secret', async (t) => {
     const { device, context } = await desk(t)
     const [here, away] = [await device.connect('here'), await device.connect('away')]
     device.vault.delete(away)
@@ -54,7 +54,7 @@ describe('connections', () => {
     assert.equal(Date.parse(valid_until) - Date.parse(valid_from), MINUTE)
   })
 
-  it('the code: what is not here is told from what is not', async (t) => {
+  it('code: a missing secret and an unknown connection are different errors', async (t) => {
     const { device, context } = await desk(t)
     const [id, guest] = [await device.connect(), await device.invite()]
     device.vault.delete(id)
@@ -64,7 +64,7 @@ describe('connections', () => {
       await fails('not_found', connections.code({ id: none }, context))
   })
 
-  it('a new name is in the next answer of verify', async (t) => {
+  it('verify uses a new name at once', async (t) => {
     const { device, context } = await desk(t)
     const id = await device.connect('Bank')
     await connections.update({ id, body: { name: 'The bank' } }, context)
@@ -74,7 +74,7 @@ describe('connections', () => {
       assert.equal((await verifier.verify(words, null)).matches[0]?.connection_name, 'The bank')
   })
 
-  it('stays where something else was not found while it was left, and goes where it is gone', async (t) => {
+  it('deleting keeps it if something else was not found, and deletes it if it is gone', async (t) => {
     const { device, context } = await desk(t)
     const id = await device.connect()
     const none = () => Promise.reject(new AppError('not_found', 'There is no such thing.'))
@@ -89,7 +89,7 @@ describe('connections', () => {
     assert.deepEqual([device.vault.has(id), device.state.connections.get(id)], [false, null])
   })
 
-  it('a deleted one is gone here too, and its words are nobody’s', async (t) => {
+  it('a deleted one is deleted here, too, and its words match nothing', async (t) => {
     const { device, context } = await desk(t)
     const id = await device.connect()
     const { words } = await connections.code({ id }, context)
@@ -103,7 +103,7 @@ describe('connections', () => {
 })
 
 describe('guest codes', () => {
-  it('tell the owner’s words while they are active', async (t) => {
+  it('show the owner’s words while they are active', async (t) => {
     const { device, context } = await desk(t)
     const made = await guestCodes.create({ body: { label: 'Ann', expires_in: 60 } }, context)
     const gone = await guestCodes.create({ body: { label: 'Ben', expires_in: 60 } }, context)
@@ -129,7 +129,7 @@ describe('guest codes', () => {
     ['svg', 'image/gif', 'image/svg+xml', '<svg'],
     ['gif', '', 'image/gif', 'GIF8'],
   ] as const)
-    it(`the QR image, format ${format ?? 'not given'}, Accept "${accept}": ${type}`, async (t) => {
+    it(`QR image, format ${format ?? 'not given'}, Accept "${accept}": ${type}`, async (t) => {
       const { device } = await desk(t)
       const context = contextOf(device, {}, { accept })
       const { id, url } = await guestCodes.create(
@@ -145,7 +145,7 @@ describe('guest codes', () => {
       assert.equal(start, begins)
     })
 
-  it('no QR image of one that ended, is not here, or is not', async (t) => {
+  it('QR image: rejected for an ended or unknown code, and for one without a secret here', async (t) => {
     const { device, context } = await desk(t)
     const [revoked, expired, away] = [
       await device.invite(),
@@ -164,7 +164,7 @@ describe('guest codes', () => {
 })
 
 describe('the verification log', () => {
-  it('is one list, newest first, of what the account has and what it was not told yet', async (t) => {
+  it('is one list, newest first, with pushed and unpushed entries', async (t) => {
     const { device, context } = await desk(t)
     await device.connect()
     const verify = async (times: number) => {
@@ -194,16 +194,16 @@ describe('the verification log', () => {
     }
   })
 
-  it('a cursor that no page gave: bad_request', async (t) => {
+  it('a foreign cursor: bad_request', async (t) => {
     const { context } = await desk(t)
     await fails('bad_request', verificationLog.list({ limit: 5, cursor: '***' }, context))
   })
 })
 
-describe('pages of what is kept here', () => {
+describe('pages of local lists', () => {
   const items = [5, 4, 3, 2, 1].map((n) => ({ id: `tok_${String(n).repeat(26)}` }))
   for (const limit of [1, 2, 4, 5, 6])
-    it(`of ${limit}`, () => {
+    it(`of ${limit} items`, () => {
       const seen: unknown[] = []
       let page = pageIn(items, { limit }, 'tok_')
       seen.push(...page.items)
@@ -228,10 +228,10 @@ describe('stamps', () => {
   for (const [name, body, content, len] of [
     ['text', { content: 'Grüße' }, 'Grüße', 7],
     ['base64', { content_base64: 'AAEC' }, Uint8Array.of(0, 1, 2), 3],
-    ['nothing at all, which is content too', { content: '' }, '', 0],
+    ['empty content', { content: '' }, '', 0],
     ['a digest', { sha256: digest('x') }, 'x', null],
   ] as const)
-    it(`of ${name}`, async (t) => {
+    it(`a stamp of ${name}`, async (t) => {
       const { context } = await desk(t)
       const made = await stamp.create({ body: { ...body, context: 'why' } }, context)
       assert.equal(made.sha256, digest(content))
@@ -244,14 +244,14 @@ describe('stamps', () => {
       assert.deepEqual(context.local.state.stamps.get(made.id)?.jws, made.stamp)
     })
 
-  it('more than 8 MiB: payload_too_large, that much is taken', async (t) => {
+  it('a stamp of 8 MiB succeeds, and of more gets payload_too_large', async (t) => {
     const { context } = await desk(t)
     const of = (size: number) => stamp.create({ body: { content: 'x'.repeat(size) } }, context)
     assert.equal((await of(8 * MIB)).sha256.length, 64)
     await fails('payload_too_large', of(8 * MIB + 1))
   })
 
-  it('words that are taken: signed again with another id, and not for ever', async (t) => {
+  it('a stamp with words in use: signed again with another id, a limited number of times', async (t) => {
     const { device } = await desk(t)
     const seen: string[] = []
     const stamps = (taken: number): Partial<Account> => ({
@@ -273,7 +273,7 @@ describe('stamps', () => {
 })
 
 describe('keys of a profile', () => {
-  it('are the account’s own, and none that its log does not vouch for', async (t) => {
+  it('are those in the account’s key log, and no others', async (t) => {
     const { device, context } = await desk(t)
     const id = device.identity.account
     const page = { id, limit: 50 }
@@ -287,7 +287,7 @@ describe('keys of a profile', () => {
     const other = await enrolled(t)
     const foreign = await other.account.profiles.keys({ ...page, id: other.identity.account })
     const lies: [name: string, items: typeof items][] = [
-      ['a key of somebody else', [sign, ...foreign.items]],
+      ['another account’s key', [sign, ...foreign.items]],
       ['a key under another id', [sign, { ...seal, id: sign.id }]],
     ]
     for (const [name, shown] of lies) {
@@ -309,7 +309,7 @@ describe('keys of a profile', () => {
     await fails('not_found', profiles.keys({ ...page, id: 'acc_none' }, context))
   })
 
-  it('are not those of a key log older than the one remembered', async (t) => {
+  it('do not come from a key log older than the cached one', async (t) => {
     const { device } = await desk(t)
     const id = device.identity.account
     await renewNow(device, device.account)
@@ -327,7 +327,7 @@ describe('keys of a profile', () => {
 })
 
 describe('status', () => {
-  it('counts, and names the last sync that went well', async (t) => {
+  it('counts connections, and has the time of the last successful sync', async (t) => {
     const { device, context } = await desk(t)
     const before = await status.read({}, context)
     assert.deepEqual([before.cached_connections, before.last_sync_at], [0, null])

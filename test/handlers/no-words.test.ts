@@ -31,7 +31,7 @@ const rotates = (id: string) =>
   new RegExp(`^rotation_pending: .*within ten minutes; "countersignd rotate ${id}" makes it now`)
 
 describe('after a member was reset', () => {
-  it('each side reads who has to confirm, and with that done there are words', async (t) => {
+  it('the error names the confirming member on each side, and after the confirmation there are words', async (t) => {
     const { world, ada, cy, id } = await three(t)
     const anew = await world.reset('bob')
     for (const desk of [anew, ada, cy]) await desk.sync()
@@ -45,7 +45,7 @@ describe('after a member was reset', () => {
     assert(await verifies(cy, anew, id))
   })
 
-  it('who follows them confirms them here, though an owner did', async (t) => {
+  it('followers confirm the keys on their own device, although an owner did', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     await trustCards.create({ body: { user_id: bob.id } }, at(cy))
     const anew = await world.reset('bob')
@@ -60,7 +60,7 @@ describe('after a member was reset', () => {
     )
   })
 
-  it('who was the only owner: no owner is left to confirm, and the others make a new secret', async (t) => {
+  it('who was the only owner: no owner can confirm, and the others can rotate', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const anew = await world.reset('ada')
@@ -71,7 +71,7 @@ describe('after a member was reset', () => {
 })
 
 describe('after a member signed out of the last device', () => {
-  it('the others make a new secret within ten minutes, or by hand', async (t) => {
+  it('the others rotate within ten minutes, or manually', async (t) => {
     const { ada, bob, cy, id } = await three(t)
     await bob.flow.end(signedOut)
     for (const desk of [ada, cy]) await desk.sync()
@@ -79,8 +79,8 @@ describe('after a member signed out of the last device', () => {
   })
 })
 
-describe('while a new secret is due', () => {
-  it('after a member left: a sync makes it', async (t) => {
+describe('while a rotation is due', () => {
+  it('after a member left: a sync rotates', async (t) => {
     const { ada, bob, cy, id } = await three(t)
     await connections.delete({ id }, at(cy))
     const cut = bob.restart(instead('rosters', 'append', () => away))
@@ -95,8 +95,8 @@ describe('while a new secret is due', () => {
   })
 })
 
-describe('a secret that is not here', () => {
-  it('is waited for from another device of this account, by its name', async (t) => {
+describe('a missing secret', () => {
+  it('can come from another device of this account, which the error names', async (t) => {
     const { world, ada } = await worldOf(t, 'ada')
     const id = await ada.connect()
     const laptop = await world.further(ada, 'laptop')
@@ -112,7 +112,7 @@ describe('a secret that is not here', () => {
     assert.notEqual(laptop.words(id), null)
   })
 
-  it('is waited for from the others where this is the only device', async (t) => {
+  it('can come from other members, if this is the only device', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     bob.device().vault.delete(id)
@@ -120,7 +120,7 @@ describe('a secret that is not here', () => {
     assert.match(await refused(fresh, id), /Waiting for a device of "ada" to hand over/)
   })
 
-  it('is nowhere where nobody else could have it', async (t) => {
+  it('is lost if no other device has it', async (t) => {
     const { ada } = await worldOf(t, 'ada')
     const id = await ada.connect()
     ada.device().vault.delete(id)

@@ -54,7 +54,7 @@ async function waiting(t: TestContext) {
   return { world, ada, bob, request: await asked(world, ada) }
 }
 
-test('makes a connection, and whoever asked comes into it', async (t) => {
+test('approving a request makes a connection, and the requester joins it', async (t) => {
   const { ada, bob, world, request } = await waiting(t)
   const approved = await approve(ada, request.id)
   const [connection, ...others] = await connectionsOf(ada)
@@ -73,7 +73,7 @@ test('makes a connection, and whoever asked comes into it', async (t) => {
   assert.equal((await ada.hears(bob.words(connection.id))).verified, true)
 })
 
-test('again is as once, on any device of the account', async (t) => {
+test('approving again returns the same, on any device of the account', async (t) => {
   const { ada, world, request } = await waiting(t)
   const second = await world.further(ada, 'phone')
   const approved = await approve(ada, request.id)
@@ -82,7 +82,7 @@ test('again is as once, on any device of the account', async (t) => {
   assert.equal((await ada.account().invitations.list({})).sent.length, 1)
 })
 
-test('two devices at the same moment: one connection, and both are told of it', async (t) => {
+test('two devices approve at the same moment: one connection, which both get', async (t) => {
   const { ada, world, request } = await waiting(t)
   const second = await world.further(ada, 'phone')
   const [one, other] = await Promise.all([approve(ada, request.id), approve(second, request.id)])
@@ -97,7 +97,7 @@ test('two devices at the same moment: one connection, and both are told of it', 
   }
 })
 
-test('an answer that was lost: asked again, it is as once', async (t) => {
+test('approving after a lost answer: the retry returns the same', async (t) => {
   const { ada, request } = await waiting(t)
   const act = { id: randomBytes(16), at: Date.now() }
   const deaf = instead('rosters', 'open', (honest) => async (input) => {
@@ -115,7 +115,7 @@ test('an answer that was lost: asked again, it is as once', async (t) => {
   assert.notEqual(ada.words(approved.connection_id!), null)
 })
 
-test('a request that did not arrive: asked again, there is one connection', async (t) => {
+test('approving after a lost request: the retry makes one connection', async (t) => {
   const { ada, request } = await waiting(t)
   const away = instead('rosters', 'open', () => async () => {
     throw new AppError('backend_unavailable', 'away')
@@ -126,7 +126,7 @@ test('a request that did not arrive: asked again, there is one connection', asyn
   assert.equal((await connectionsOf(ada)).length, 1)
 })
 
-test('declined, somebody else’s, none: nothing is made', async (t) => {
+test('declined, foreign and unknown requests: nothing is made', async (t) => {
   const { ada, bob, request } = await waiting(t)
   await fails('not_found', approve(bob, request.id))
   await fails('not_found', approve(ada, 'req_01k9zq3v5w8x2y4z6a8b0c2d4e'))
@@ -139,7 +139,7 @@ test('declined, somebody else’s, none: nothing is made', async (t) => {
   }
 })
 
-test('one’s own mailbox: refused, and it still waits', async (t) => {
+test('a request from the own mailbox: rejected, and it stays pending', async (t) => {
   const { world, ada } = await worldOf(t, 'ada')
   const request = await asked(world, ada, { email: 'ada@example.org' })
   await fails('invalid_state', approve(ada, request.id), 'self')
@@ -147,7 +147,7 @@ test('one’s own mailbox: refused, and it still waits', async (t) => {
   assert.equal((await ada.account().openLinkApprovals.read(request)).state, 'pending')
 })
 
-test('the preset of the link, else the default one', async (t) => {
+test('an approval uses the preset of the link, or else the default one', async (t) => {
   const { world, ada } = await worldOf(t, 'ada')
   const { presets } = ada.account()
   const preset = await presets.create({ body: { name: 'Customers', favorite: true } })
@@ -164,7 +164,7 @@ test('the preset of the link, else the default one', async (t) => {
   }
 })
 
-test('by the bearer of a machine account’s token, who has no keys: refused', async (t) => {
+test('an approval with a machine token, which has no keys: rejected', async (t) => {
   const { world, ada, request } = await waiting(t)
   const machine = world.server.as({ account: ada.id, device: null, session: null, token: 'mtk_1' })
   await fails('no_device', approve(ada, request.id, machine))

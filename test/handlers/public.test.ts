@@ -44,7 +44,7 @@ const logged = ({ state }: Desk) =>
   state.verifications.page(50, null).map(({ method, outcome }) => `${method} ${outcome}`)
 
 describe('the public code', () => {
-  it('is made on the device, and gone when it is switched off', async (t) => {
+  it('is created on the device, and deleted when it is switched off', async (t) => {
     const { world, ada } = await people(t)
     assert.deepEqual([await codeOf(ada), await isActive(ada)], [null, false])
     assert.equal((await switchTo(ada, true)).public_code, true)
@@ -79,7 +79,7 @@ describe('the public code', () => {
     assert.notEqual((await ada.account().publicCode.read({})).k, k)
   })
 
-  it('is the same on all devices of the account, whichever switches it', async (t) => {
+  it('is the same on all devices of the account, switched on any of them', async (t) => {
     const { world, ada } = await people(t)
     const second = await world.further(ada, 'ada 2')
     await switchTo(ada, true)
@@ -104,7 +104,7 @@ describe('the public code', () => {
     assert.equal((await ada.account().publicCode.read({})).k, null)
   })
 
-  it('an account server that fails half way leaves it off', async (t) => {
+  it('stays off if the account server fails halfway', async (t) => {
     const { ada } = await people(t)
     const away = () => () => Promise.reject(new AppError('backend_unavailable', 'Away.'))
     for (const between of [
@@ -119,7 +119,7 @@ describe('the public code', () => {
     assert.notEqual(await codeOf(ada), null)
   })
 
-  it('a secret that is none is not kept', async (t) => {
+  it('an invalid secret is not stored', async (t) => {
     const { ada } = await people(t)
     for (const k of ['', 'x', 'A'.repeat(44), '='.repeat(43)]) {
       const far = ada.restart(instead('publicCode', 'read', () => async () => ({ k })))
@@ -128,7 +128,7 @@ describe('the public code', () => {
     }
   })
 
-  it('a machine account may read the preference, and switches nothing on', async (t) => {
+  it('a machine account can read the preference, and cannot switch the code on', async (t) => {
     const { world, ada } = await people(t)
     const machine = world.server.as({ account: ada.id, device: null, session: null, token: 'x' })
     await fails('no_device', preferences.update({ body: { public_code: true } }, at(ada, machine)))
@@ -161,7 +161,7 @@ function connection(world: World, desk: Desk, bob: string): () => string {
   return () => wordsAt(read(windowOf(world.clock.ms), parseId('acc_', bob))).join(' ')
 }
 
-describe('words that are looked up', () => {
+describe('a public look-up of words', () => {
   /** Restarts Ada’s device; records what it sends to the account server. */
   function counted(ada: Desk) {
     const sent: unknown[] = []
@@ -175,7 +175,7 @@ describe('words that are looked up', () => {
   }
   const nothing = { found: false, ambiguous: false, matches: [] }
 
-  it('of somebody with a public code: found at the account server, from their minute on', async (t) => {
+  it('of an account with a public code: found at the account server, from the minute of switching on', async (t) => {
     const { world, ada, bob } = await people(t)
     await switchTo(bob, true)
     const { words } = (await codeOf(bob)) ?? assert.fail('no code')
@@ -203,7 +203,7 @@ describe('words that are looked up', () => {
     assert.equal(logged(desk)[0], 'public not_verified')
   })
 
-  it('of nobody, where this device could not check: inconclusive, not a "nobody"', async (t) => {
+  it('that match nothing, with incomplete local data: inconclusive', async (t) => {
     const { world, ada, bob } = await people(t)
     assert.partialDeepStrictEqual(await lookUp(ada, NOBODYS), { ...nothing, conclusive: false })
     assert.deepEqual(logged(ada), ['public inconclusive'])
@@ -221,7 +221,7 @@ describe('words that are looked up', () => {
     assert.deepEqual([inconclusive_30d, verifications_30d], [3, 4])
   })
 
-  it('wrong tries in a row are those that nobody knows, here or at the account server', async (t) => {
+  it('counts as a wrong try in a row only if no account here or at the server matches', async (t) => {
     const { world, ada, bob } = await people(t)
     await ada.sync()
     const says = connection(world, ada, bob.id)
@@ -243,7 +243,7 @@ describe('words that are looked up', () => {
     await tried(says(), 0)
   })
 
-  it('of a connection: nothing is sent, and they count once', async (t) => {
+  it('of a connection: sends nothing, and counts once', async (t) => {
     const { world, ada, bob } = await people(t)
     const { desk, sent } = counted(ada)
     await desk.sync()
@@ -271,7 +271,7 @@ describe('words that are looked up', () => {
     assert.deepEqual(sent, [])
   })
 
-  it('one’s own, repeated back: nothing is sent, and they are evidence of nobody', async (t) => {
+  it('of the own words: sends nothing, and matches no account', async (t) => {
     const { world, ada, bob } = await people(t)
     await switchTo(ada, true)
     const { desk, sent } = counted(ada)
@@ -289,7 +289,7 @@ describe('words that are looked up', () => {
     assert.equal((await lookUp(desk, NOBODYS)).conclusive, true)
   })
 
-  it('of a guest: nothing is sent; once that has ended they are nobody’s', async (t) => {
+  it('of a guest: sends nothing; after its end the words match nothing', async (t) => {
     const { world, ada } = await people(t)
     const { desk, sent } = counted(ada)
     const member = await desk.account().externalMembers.create({
@@ -318,7 +318,7 @@ describe('words that are looked up', () => {
     assert.equal(sent.length, 1)
   })
 
-  it('that are not on the list, or not three: refused as verify does, and nothing is sent', async (t) => {
+  it('that are not on the list, or not three: rejected like in verify, and nothing is sent', async (t) => {
     const { ada } = await people(t)
     const { desk, sent } = counted(ada)
     await fails('word_count', lookUp(desk, 'matador carload'))
@@ -326,7 +326,7 @@ describe('words that are looked up', () => {
     assert.deepEqual([sent, logged(desk)], [[], []])
   })
 
-  it('guesses are braked', async (t) => {
+  it('is rate-limited', async (t) => {
     const { ada } = await people(t)
     const { desk, sent } = counted(ada)
     for (let i = 0; i < 20; i++) await lookUp(desk, NOBODYS)
@@ -351,7 +351,7 @@ describe('words that are looked up', () => {
   for (const [what, accounts, stamps, kinds, outcome] of [
     ['an account', [account], [], ['account public_code'], 'verified'],
     [
-      'an account in two minutes',
+      'one account in two minutes',
       [account, { ...account, window: 2 }],
       [],
       ['account public_code'],
@@ -364,7 +364,13 @@ describe('words that are looked up', () => {
       ['account public_code', 'account public_code'],
       'inconclusive',
     ],
-    ['a stamp, of which they are but a hint', [], [stamp], ['stamp device'], 'inconclusive'],
+    [
+      'a stamp, for which three words are only a hint',
+      [],
+      [stamp],
+      ['stamp device'],
+      'inconclusive',
+    ],
     [
       'an account and a stamp',
       [account],
@@ -404,7 +410,7 @@ describe('words that are looked up', () => {
       )
     })
 
-  it('by a machine account: straight to the account server, with nothing of this device', async (t) => {
+  it('by a machine account: goes to the account server directly, without data of this device', async (t) => {
     const { world, ada, bob: other } = await people(t)
     const says = connection(world, ada, other.id)
     await switchTo(other, true)

@@ -12,7 +12,7 @@ import { at, instead } from './trust-desk.ts'
 
 const ended = () => Promise.reject(new AppError('not_signed_in', 'The session is no good.'))
 
-it('any request that finds the session ended shows in the status, until one is answered', async (t) => {
+it('an ended session found by any request shows in the status, until a request succeeds', async (t) => {
   let good = false
   const device = await enrolled(t)
   const { list } = device.account.connections
@@ -31,7 +31,7 @@ it('any request that finds the session ended shows in the status, until one is a
   assert.equal((await seen()).authenticated, true)
 })
 
-it('and a device that waits for approval says so too', async (t) => {
+it('the status of a device that awaits approval shows an ended session, too', async (t) => {
   const device = await enrolled(t)
   const { keys: _, keyLog: __, ...facts } = device.identity
   storeFacts(device.state, { ...facts, approved: false })
@@ -50,7 +50,7 @@ it('and a device that waits for approval says so too', async (t) => {
   assert.deepEqual([after.authenticated, after.summary], [false, 'The session is no good.'])
 })
 
-it('an account server that does not answer: since when, what fails and what works', async (t) => {
+it('the status of an unreachable account server: since when, what fails and what works', async (t) => {
   const device = await enrolled(t)
   const before = await status.read({}, contextOf(device))
   assert.deepEqual(
@@ -77,7 +77,7 @@ it('an account server that does not answer: since when, what fails and what work
 const registered = async (...of: Parameters<typeof at>) =>
   (await status.read({}, at(...of))).device_registered
 
-it('a device is registered until another one revokes it, also after a restart', async (t) => {
+it('the status shows a device as registered until another one revokes it, also after a restart', async (t) => {
   const world = await newWorld(t)
   const ada = await world.person('ada')
   const laptop = await world.further(ada, 'laptop')
@@ -90,7 +90,7 @@ it('a device is registered until another one revokes it, also after a restart', 
   assert.equal(await registered(ada), true)
 })
 
-it('a device that revoked itself is not registered, though it did not hear the answer', async (t) => {
+it('the status shows a device that revoked itself as not registered, also without an answer', async (t) => {
   const world = await newWorld(t)
   const ada = await world.person('ada')
   const laptop = await world.further(ada, 'laptop')
@@ -105,7 +105,7 @@ it('a device that revoked itself is not registered, though it did not hear the a
   assert.equal(await registered(deaf), false)
 })
 
-it('nobody is registered after the account was deleted, and another device of it is not', async (t) => {
+it('the status shows no registered device after the account was deleted', async (t) => {
   const world = await newWorld(t)
   const ada = await world.person('ada')
   const laptop = await world.further(ada, 'laptop')

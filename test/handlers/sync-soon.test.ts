@@ -26,8 +26,8 @@ const create = (context: HandlerContext, invite: readonly { email: string }[]) =
 
 /** An operation, and how many syncs it requests. */
 const ACTS: [name: string, act: (device: Enrolled) => Promise<unknown>, syncs: number][] = [
-  ['a connection with somebody invited', (device) => create(contextOf(device), [bob]), 1],
-  ['a connection of one’s own', (device) => create(contextOf(device), []), 0],
+  ['a connection with an invitee', (device) => create(contextOf(device), [bob]), 1],
+  ['a connection without others', (device) => create(contextOf(device), []), 0],
   [
     'an invitation to a connection',
     async (device) => members.add({ id: await device.connect(), body: bob }, contextOf(device)),
@@ -47,7 +47,7 @@ const ACTS: [name: string, act: (device: Enrolled) => Promise<unknown>, syncs: n
     1,
   ],
   [
-    'an approval that the account server refuses',
+    'an approval that the account server rejects',
     (device) =>
       assert.rejects(
         async () => invitations.approve({ body: {}, id: invited }, contextOf(device)),
@@ -59,7 +59,7 @@ const ACTS: [name: string, act: (device: Enrolled) => Promise<unknown>, syncs: n
   ],
 ]
 
-describe('syncs that follow an act', () => {
+describe('number of syncs after an operation', () => {
   for (const [name, act, syncs] of ACTS)
     it(`${name}: ${syncs}`, async (t) => {
       const device = await enrolled(t)
@@ -68,8 +68,8 @@ describe('syncs that follow an act', () => {
     })
 })
 
-describe('a run anew', () => {
-  it('begins after the run under way, one for all who asked meanwhile, and idle waits for it', async (t) => {
+describe('a requested run', () => {
+  it('begins after the running one, once for all requests meanwhile, and idle waits for it', async (t) => {
     const device = await enrolled(t)
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let begun = 0
@@ -99,7 +99,7 @@ describe('a run anew', () => {
     assert.equal((await sync.runAnew('request')).ok, true, 'at once where none is under way')
   })
 
-  it('is what POST /sync asks for: a run under way may have passed what happened since', async (t) => {
+  it('follows POST /sync, as a running sync may have missed earlier changes', async (t) => {
     const device = await enrolled(t)
     const listed = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
@@ -125,7 +125,7 @@ describe('a run anew', () => {
     assert.equal(lists, 2)
   })
 
-  it('a failure stands in its report', async (t) => {
+  it('contains a failure in its report', async (t) => {
     const device = await enrolled(t)
     const away = () => Promise.reject(new AppError('backend_unavailable', 'Away.'))
     const { sync } = device.reopen({ connections: { ...device.account.connections, list: away } })

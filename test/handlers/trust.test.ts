@@ -72,7 +72,7 @@ const shown = (ada: Desk, bob: string, entries: readonly string[] | null): Desk 
   )
 
 describe('a trust card', () => {
-  it('both sides see the same safety number', async (t) => {
+  it('shows the same safety number on both sides', async (t) => {
     const { ada, bob, card } = await two(t)
     const other = await follow(bob, ada.id)
     assert.match(card.safety_number ?? '', NUMBER)
@@ -82,7 +82,7 @@ describe('a trust card', () => {
     assert.deepEqual(await listed(ada), [card])
   })
 
-  it('a further device does not change the number', async (t) => {
+  it('keeps its number when a further device is added', async (t) => {
     const { world, ada, bob, card } = await two(t)
     await follow(bob, ada.id)
     await confirmAt(ada, bob.id)
@@ -93,7 +93,7 @@ describe('a trust card', () => {
     assert.equal(mine.key_status, 'confirmed')
   })
 
-  it('keeps the name that was confirmed, until the person confirms another', async (t) => {
+  it('keeps the confirmed name, until the user confirms another', async (t) => {
     const { world, ada, bob } = await two(t)
     await bob.sync()
     world.later(2 * 60)
@@ -116,7 +116,7 @@ describe('a trust card', () => {
     assert.deepEqual(await named(), ['Your bank', 'self', 'Your bank', false])
   })
 
-  it('of a member who renamed themselves shows it, followed again or not', async (t) => {
+  it('shows the new name of a renamed member, when followed or followed again', async (t) => {
     const { ada, bob } = await two(t)
     ada.state.connections.put({
       id: newId('con_', 1),
@@ -133,7 +133,7 @@ describe('a trust card', () => {
     assert.deepEqual([display_name, name_source, name_changed], ['Your bank', 'self', true])
   })
 
-  it('of somebody without keys: no number, nothing to confirm; the first keys are pinned', async (t) => {
+  it('without keys: no number, nothing to confirm; the first keys are pinned', async (t) => {
     const { ada, bob } = await two(t)
     const none = shown(ada, bob.id, null)
     none.state.trust.delete(bob.id)
@@ -146,7 +146,7 @@ describe('a trust card', () => {
     assert.equal(seen.key_status, 'unchanged')
   })
 
-  it('what was verified here counts before the account server hears of it', async (t) => {
+  it('counts a verification here before the account server has it', async (t) => {
     const { world, ada, bob } = await two(t)
     const when = new Date(world.clock.ms).toISOString()
     const match = { kind: 'connection', member_id: bob.id, display_name: 'bob', window: 1 } as const
@@ -171,7 +171,7 @@ describe('a trust card', () => {
     assert.equal(items[0]?.last_verified_at, null)
   })
 
-  it('unchanged ones are listed without a question about keys', async (t) => {
+  it('without changes is listed without fetching keys', async (t) => {
     const { ada } = await two(t)
     let asked = 0
     const counting = ada.restart(
@@ -186,8 +186,8 @@ describe('a trust card', () => {
   })
 })
 
-describe('all devices of somebody were replaced', () => {
-  it('it is seen at the next look, and stays so until the new number was compared', async (t) => {
+describe('all devices of an account were replaced', () => {
+  it('the next look shows it, until the new number was compared', async (t) => {
     const { world, ada, bob, card } = await two(t)
     await confirmAt(ada, bob.id)
     world.later()
@@ -202,8 +202,8 @@ describe('all devices of somebody were replaced', () => {
     assert.equal((await first(ada)).key_status, 'confirmed')
   })
 
-  for (const reader of ['nobody', 'another reader of the card', 'a sync'])
-    it(`between the comparison and the confirmation, seen by ${reader}: refused`, async (t) => {
+  for (const reader of ['no request', 'another reader of the card', 'a sync'])
+    it(`between comparison and confirmation, seen by ${reader}: rejected`, async (t) => {
       const { world, ada, bob } = await two(t)
       const { safety_number: compared } = await first(ada)
       const confirmed = { confirmed: true, safety_number: compared ?? '' } as const
@@ -222,7 +222,7 @@ describe('all devices of somebody were replaced', () => {
       assert.equal((await confirmAt(ada, bob.id)).key_status, 'confirmed')
     })
 
-  it('the number and what is confirmed come together', async (t) => {
+  it('a confirmation needs the number', async (t) => {
     const { ada, bob, card } = await two(t)
     const number = card.safety_number ?? assert.fail('no number')
     for (const body of [{ confirmed: true } as const, { safety_number: number }])
@@ -230,7 +230,7 @@ describe('all devices of somebody were replaced', () => {
     assert.equal((await first(ada)).key_status, 'unchanged')
   })
 
-  it('a second reset is seen as soon as the first, by a list and by a sync', async (t) => {
+  it('a second reset is detected like the first, by a list and by a sync', async (t) => {
     const { refreshTrust } = await import('../../src/device/trust/trust.ts')
     const { world, ada, bob } = await two(t)
     for (const how of ['list', 'sync']) {
@@ -246,7 +246,7 @@ describe('all devices of somebody were replaced', () => {
     }
   })
 
-  it('what one device confirmed, another has not seen', async (t) => {
+  it('a confirmation on one device does not count on another', async (t) => {
     const { world, ada, bob } = await two(t)
     const second = await world.further(ada, 'ada 2')
     assert.equal((await first(second)).key_status, 'unchanged')
@@ -267,15 +267,15 @@ describe('a dishonest server', () => {
     Record<string, [reason: string, (real: readonly string[], bob: string) => string[] | null]>
   > = {
     'another history': ['account_mismatch', (_, bob) => forged(bob)],
-    'another beginning, and another end': [
+    'another beginning and another end': [
       'account_mismatch',
       (real, bob) => [...forged(bob, 1), ...real.slice(1, -1)],
     ],
     'an older log': ['rollback', (real) => real.slice(0, -1)],
-    'no log at all': ['rollback', () => null],
-    'nothing in it': ['empty', () => []],
-    'an entry twice': ['duplicate_entry', (real) => [...real, real.at(-1) as string]],
-    'what is no log': ['respelt_base64', (real) => [...real, 'x.y.z']],
+    'no log': ['rollback', () => null],
+    'an empty log': ['empty', () => []],
+    'a repeated entry': ['duplicate_entry', (real) => [...real, real.at(-1) as string]],
+    'a malformed log': ['respelt_base64', (real) => [...real, 'x.y.z']],
   }
 
   /** Returns a key log for an account, made with devices of the server’s own. */
@@ -288,7 +288,7 @@ describe('a dishonest server', () => {
   }
 
   for (const [lie, [reason, entriesOf]] of Object.entries(LIES))
-    it(`shows ${lie} (${reason}): nothing is believed, and nothing can be confirmed`, async (t) => {
+    it(`shows ${lie} (${reason}): rejected, and nothing can be confirmed`, async (t) => {
       const { world, ada, bob } = await two(t)
       await world.further(bob, 'bob 2')
       await confirmAt(ada, bob.id)
@@ -331,7 +331,7 @@ describe('a dishonest server', () => {
     )
   })
 
-  it('leaves a card out for a while: what was pinned stays', async (t) => {
+  it('omits a card for a while: the pinned keys stay', async (t) => {
     const { ada, bob, world } = await two(t)
     const { refreshTrust } = await import('../../src/device/trust/trust.ts')
     const nobody = ada.restart(
@@ -351,7 +351,7 @@ describe('the history of a card', () => {
       trustCards.history({ id, limit, ...(cursor === undefined ? {} : { cursor }) }, at(desk)),
     )
 
-  it('has what was done and what became of the keys, the same by pages of any size', async (t) => {
+  it('contains actions and changes of keys, the same with pages of any size', async (t) => {
     const { world, ada, bob } = await two(t)
     world.later()
     const second = await world.further(bob, 'bob 2')
@@ -392,7 +392,7 @@ describe('the history of a card', () => {
     assert.equal((await trust.metrics({}, at(ada))).keys_changed_30d, 0)
   })
 
-  it('is nobody’s who is not followed, and its cursors are its own', async (t) => {
+  it('needs a followed account, and its own cursors', async (t) => {
     const { ada, bob } = await two(t)
     await fails('not_found', history(bob, ada.id))
     await fails('not_found', confirmAt(bob, ada.id))
@@ -402,7 +402,7 @@ describe('the history of a card', () => {
       await fails('bad_request', trustCards.history({ id: bob.id, limit: 5, cursor }, at(ada)))
   })
 
-  it('a time that an entry invents does not break it', async (t) => {
+  it('accepts an invented time in an entry', async (t) => {
     const { world, ada } = await two(t)
     const eve = await world.person('eve')
     const { device: by, kid, keys, keyLog } = eve.seat.identity()!
@@ -431,8 +431,8 @@ describe('the history of a card', () => {
   })
 })
 
-describe('others who ask', () => {
-  it('a machine account follows by what the account server knows', async (t) => {
+describe('other callers', () => {
+  it('a machine account follows with data of the account server', async (t) => {
     const { world, ada, bob } = await two(t)
     const machine = world.server.as({ account: bob.id, device: null, session: null, token: 'x' })
     const context = at(ada, machine as Account)
@@ -450,7 +450,7 @@ describe('others who ask', () => {
     assert.equal((await trust.metrics({}, context)).following, 0)
   })
 
-  it('whoever signed out meanwhile keeps nothing', async (t) => {
+  it('a device that signed out meanwhile stores nothing', async (t) => {
     const { world, ada } = await two(t)
     const eve = await world.person('eve')
     const leaving: Desk = ada.restart(

@@ -12,8 +12,8 @@ import { at } from './trust-desk.ts'
 
 const NOBODYS = 'matador carload recede'
 
-describe('the verification log of some days', () => {
-  it('has those that the account was told of, and those that it was not', async (t) => {
+describe('the verification log of several days', () => {
+  it('contains pushed and unpushed entries', async (t) => {
     const world = await newWorld(t)
     const ada = await world.person('ada')
     const days: string[] = []

@@ -59,7 +59,7 @@ describe('POST /api/v1/verify with "expect"', () => {
     })
 
   for (const [name, expect] of [
-    ['a connection of nobody', () => ({ connection_id: con })],
+    ['an unknown connection', () => ({ connection_id: con })],
     ['an account that is in no connection', () => ({ user_id: acc })],
     ['the own account', () => ({ user_id: own.account })],
   ] as const)
@@ -68,7 +68,7 @@ describe('POST /api/v1/verify with "expect"', () => {
       assert.deepEqual([status, json['error']], [404, 'not_found'])
     })
 
-  it('a connection: 200, of its words alone', async () => {
+  it('a connection: 200, for its words alone', async () => {
     const expect = { connection_id: own.connection }
     const wrong = await ask(expect)
     assert.equal(wrong.status, 200)
@@ -82,7 +82,7 @@ describe('POST /api/v1/verify with "expect"', () => {
     assert.deepEqual([echo.json['verified'], echo.json['echo']], [false, true])
   })
 
-  it('does not make "verify/public" tell anybody whom the person expects', async () => {
+  it('is rejected by verify/public, so that the server does not see the expected speaker', async () => {
     const { status } = await daemon.request('POST', '/api/v1/verify/public', {
       token,
       body: { words: WRONG, expect: { connection_id: own.connection } },
@@ -109,7 +109,7 @@ describe('challenges over HTTP', () => {
   })
   after(() => daemon.close())
 
-  it('a challenge: 201 with the word and the purpose as both sides see it; without a body, for any', async () => {
+  it('a challenge: 201 with the word and the displayed purpose; without a body, for any connection', async () => {
     const { status, json } = await call('POST', '/api/v1/verify/challenges', {
       connection_id: connection,
       purpose: PURPOSE,
@@ -135,7 +135,7 @@ describe('challenges over HTTP', () => {
     )
   })
 
-  it('a token that draws until it is refused leaves the command line its own challenges', async () => {
+  it('a token that reaches its limit does not end challenges of the command line', async () => {
     const path = '/api/v1/verify/challenges'
     const owner = daemon.owner()
     const drawn = await call('POST', path, { connection_id: connection }, owner)
@@ -149,17 +149,29 @@ describe('challenges over HTTP', () => {
 
   const chl = newId('chl_', AT)
   const refused: [name: string, path: string, body: unknown, status: number, error: string][] = [
-    ['no such challenge', '/api/v1/verify', { words: WRONG, challenge_id: chl }, 404, 'not_found'],
-    ['no id', '/api/v1/verify', { words: WRONG, challenge_id: 'x' }, 422, 'validation_failed'],
     [
-      'a challenge, and an expected person',
+      'an unknown challenge',
+      '/api/v1/verify',
+      { words: WRONG, challenge_id: chl },
+      404,
+      'not_found',
+    ],
+    [
+      'a malformed id',
+      '/api/v1/verify',
+      { words: WRONG, challenge_id: 'x' },
+      422,
+      'validation_failed',
+    ],
+    [
+      'a challenge with an expected person',
       '/api/v1/verify',
       { words: WRONG, challenge_id: chl, expect: { user_id: newId('acc_', AT) } },
       422,
       'validation_failed',
     ],
     [
-      'a connection of nobody',
+      'an unknown connection',
       '/api/v1/verify/challenges',
       { connection_id: newId('con_', AT) },
       404,
@@ -218,7 +230,7 @@ describe('challenges over HTTP', () => {
       assert.deepEqual([answer.status, answer.json['error']], [422, error])
     })
 
-  it('drawing needs a token that may write, and reading own words does not', async () => {
+  it('drawing needs a write token, and reading own words does not', async () => {
     const reading = await daemon.token('read')
     const drawn = await call('POST', '/api/v1/verify/challenges', {}, reading)
     assert.deepEqual([drawn.status, drawn.json['error']], [403, 'insufficient_scope'])
@@ -229,7 +241,7 @@ describe('challenges over HTTP', () => {
     assert.equal(asked.json['error'], 'validation_failed')
   })
 
-  it('purposes are in neither the log, nor the audit log, nor the verification log', async () => {
+  it('no log contains a purpose: not the log, the audit log or the verification log', async () => {
     await call('GET', `/api/v1/connections/${connection}/code?challenge=matador&purpose=Canary+1`)
     const { json } = await call('GET', '/api/v1/verification-log')
     const audit = readFileSync(join(daemon.stateDir, 'audit.jsonl'), 'utf8')

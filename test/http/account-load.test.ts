@@ -76,7 +76,7 @@ describe('requests in flight', () => {
     await Promise.all([...running, ...ending])
   })
 
-  it('end with an error as well, and reads take no write', async () => {
+  it('count as ended after an error, and reads use no write allowance', async () => {
     const taken: string[] = []
     const load = newAccountLoad(async (subject) => {
       taken.push(subject)
@@ -108,7 +108,7 @@ const write = (server: TestServer, { held }: Device) =>
   askProven(server, 'POST', '/api/v1/tags', held, { body: { name: 'Family' } })
 
 for (const whose of ['device', 'account'] as const)
-  it(`the ${whose} that used up the writes of this minute learns when to try again, and reads on`, async (t) => {
+  it(`a used-up write allowance of the ${whose} gets Retry-After, and reads still work`, async (t) => {
     const server = await startAccountServer(t)
     const [ada, bob] = [
       await signIn(server, 'ada@example.org'),
@@ -126,7 +126,7 @@ for (const whose of ['device', 'account'] as const)
     assert.equal((await write(server, bob)).status, 201)
   })
 
-it('an account that used up its writes can still end a device and a session', async (t) => {
+it('an account without write allowance can still end a device and a session', async (t) => {
   const server = await startAccountServer(t)
   const ada = await signIn(server, 'ada@example.org')
   useUp(server, ada.id, ACCOUNT_SHARE)

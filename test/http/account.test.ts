@@ -51,7 +51,7 @@ describe('the account server’s listener', () => {
     assert.match(String(answer.headers['www-authenticate']), /^(Bearer|DPoP)\b/, what)
   }
 
-  test('every row that needs a token has a challenge for who has none, or a wrong one', async () => {
+  test('every row that needs a token challenges missing and wrong ones', async () => {
     const need = scopeTable(ACCOUNT_RULES)
     for (const { route } of rowsOf(accountTable)) {
       const path = route.path.replaceAll(/\{\w+\}/g, 'x')
@@ -69,7 +69,7 @@ describe('the account server’s listener', () => {
     }
   })
 
-  test('what opens nothing has one too, where no token is needed', async () => {
+  test('rejected credentials get a challenge, too, at rows without a token', async () => {
     const code = 'AAAA-AAAA-AAAA-AAAA'
     const key = newDeviceKeys().auth
     const assertion = await signAssertion(
@@ -99,7 +99,7 @@ describe('the account server’s listener', () => {
     challenged(await askProven(server, 'POST', '/device/v1/session', { key }, renewal), 'renewal')
   })
 
-  test('a machine account’s token is a bearer’s, a session’s never', async () => {
+  test('a machine token is a bearer token, and a session token is not', async () => {
     const made = async (path: string, body: object) =>
       (await askProven(server, 'POST', path, ada.held, { body })).json as Record<string, string>
     const key = newDeviceKeys().auth
@@ -137,7 +137,7 @@ describe('the account server’s listener', () => {
   })
 
   for (const { route } of rowsOf(entrance).filter((row) => row.route.method === 'POST'))
-    test(`${route.path}: a stranger may send 64 KiB, and no more`, async () => {
+    test(`${route.path}: a stranger can send 64 KiB at most`, async () => {
       const isForm = route.path === '/oauth/token'
       const sent = (bytes: number) => ({
         body: isForm ? `x=${'y'.repeat(bytes - 2)}` : JSON.stringify('y'.repeat(bytes - 2)),
@@ -149,7 +149,7 @@ describe('the account server’s listener', () => {
       assert.equal(says(more), '413 payload_too_large')
     })
 
-  test('a proof where none is asked for is not looked at', async () => {
+  test('an unneeded proof is not checked', async () => {
     const key = newDeviceKeys().auth
     const good = await proven(server, 'GET', '/device/v1/clock', { key })
     for (const headers of [good, good, { DPoP: 'garbage' }])
@@ -162,7 +162,7 @@ describe('the account server’s listener', () => {
     assert.equal(says(renewal), '401 invalid_token')
   })
 
-  test('a request is the device’s: repeated in another session, it is done once', async () => {
+  test('a repeated request of one device in another session runs once', async () => {
     const make = async (token: string) =>
       askProven(
         server,

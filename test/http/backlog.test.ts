@@ -14,7 +14,7 @@ function recorded() {
 }
 
 describe('a backlog', () => {
-  it('handles what is offered at once, up to its number for one turn', async () => {
+  it('handles offered items at once, up to its number for one turn', async () => {
     const { handled, offer } = recorded()
     for (const item of upTo(10)) offer(item)
     assert.deepEqual(handled, upTo(MOST))
@@ -24,7 +24,7 @@ describe('a backlog', () => {
     }
   })
 
-  it('handles what is pushed in later turns', async () => {
+  it('handles pushed items in later turns', async () => {
     const { handled, push } = recorded()
     for (const item of upTo(4)) push(item)
     assert.deepEqual(handled, [])
@@ -34,7 +34,7 @@ describe('a backlog', () => {
     }
   })
 
-  it('keeps the order of what is pushed and offered', async () => {
+  it('keeps the order of pushed and offered items', async () => {
     const { handled, push, offer } = recorded()
     push(0)
     offer(1)
@@ -42,7 +42,7 @@ describe('a backlog', () => {
     assert.deepEqual(handled, [0, 1])
   })
 
-  it('handles as many in a turn again after a rest', async () => {
+  it('handles the full number in a turn again after a pause', async () => {
     const { handled, offer } = recorded()
     for (const item of upTo(MOST)) offer(item)
     await turn()

@@ -134,7 +134,7 @@ describe('bodies', () => {
       assert.match(issues[0].message, /\S/)
     })
 
-  test('what may be given in two ways is told by its names', async () => {
+  test('alternative fields are named in the error', async () => {
     const either = /Give either "email" or "user_id"/
     for (const [path, field, wrong] of [
       ['/api/v1/connections/CON/members', '', {}],
@@ -152,7 +152,7 @@ describe('bodies', () => {
     }
   })
 
-  test('an answer does not grow with what it complains of', async () => {
+  test('an answer has a limited length for any input', async () => {
     for (const body of [
       { name: 'n', scope: 'x'.repeat(500_000) },
       { name: 'n', scope: 'read', ['x'.repeat(500_000)]: 1 },
@@ -170,7 +170,7 @@ describe('bodies', () => {
     assert(answer.text.length < 12_000, String(answer.text.length))
   })
 
-  test('malformed JSON names the place and not the content', async () => {
+  test('the error for malformed JSON names the place and not the content', async () => {
     const answer = await daemon.request('POST', '/api/v1/token', { body: '{"name":"canary",}' })
     assert.equal(says(answer), INVALID_JSON)
     assert.match(answer.text, /position \d+/)
@@ -221,7 +221,7 @@ describe('queries', () => {
   const LISTS = rowsOf(rest).flatMap(({ route }) =>
     isPaged(route) && !route.path.includes('{') ? [route.path.replace('/api/v1/', '')] : [],
   )
-  test('there are lists', () => assert(LISTS.length >= 14, String(LISTS)))
+  test('the interface has lists', () => assert(LISTS.length >= 14, String(LISTS)))
 
   const queries: [query: string, says: string][] = [
     ...['0', '201', '-1', 'x', '', '1.5', '5&limit=6'].map((limit): [string, string] => [
@@ -263,7 +263,7 @@ describe('queries', () => {
     assert.equal(says(await keys('limit=0')), VALIDATION)
   })
 
-  test('a path without a query takes none', async () => {
+  test('a path without a query rejects one', async () => {
     for (const path of [
       'status',
       'sync',
@@ -320,7 +320,7 @@ describe('ids', () => {
     ...(prefix === 'con_' ? [guest] : [connection]),
   ]
   for (const route of ROUTES)
-    test(`${route} → 404 for an id that is none, and for one of something else`, async () => {
+    test(`${route} → 404 for a malformed id, and for one of another kind`, async () => {
       const [method = '', path = ''] = route.split(' ')
       const prefix = /{(\w+)}/.exec(path)?.[1] ?? assert.fail()
       for (const id of ids(prefix)) {
@@ -330,7 +330,7 @@ describe('ids', () => {
       }
     })
 
-  test('what is deleted is gone; what is revoked stays revoked', async () => {
+  test('deleted objects are gone; revoked ones stay revoked', async () => {
     const make = async (path: string, body: object) =>
       ((await daemon.request('POST', path, { token, body })).json as { id: string }).id
     const remove = async (path: string) => (await daemon.request('DELETE', path, { token })).status
@@ -346,7 +346,7 @@ describe('ids', () => {
   })
 })
 
-test('no part of a request is in the log, whatever was wrong with it', async () => {
+test('the log contains no part of an invalid request', async () => {
   const canary = 'canary7f3a'
   const wrong = { token: `csd_${canary}`, headers: { 'X-Canary': canary, 'User-Agent': canary } }
   await daemon.request('GET', `/api/v1/status?q=${canary}`, wrong)

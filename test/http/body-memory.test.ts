@@ -11,12 +11,12 @@ const MIB = 1024 * 1024
 /** More uploads than fit into 64 MiB if each occupies 1 MiB. */
 const UPLOADS = 66
 
-describe('the memory of the bodies being received', () => {
+describe('the memory for bodies in transfer', () => {
   let daemon: TestDaemon
   before(async () => (daemon = await startDaemon()))
   after(() => daemon.close())
 
-  it('drops the body that made no progress for longest, with 408, and keeps the others', async () => {
+  it('drops the body without progress for the longest time, with 408, and keeps the others', async () => {
     const { port } = new URL(daemon.address)
     const head = `POST /api/v1/token HTTP/1.1\r\nHost: ${hostOf(daemon.address)}\r\nContent-Type: application/json\r\nContent-Length: ${MIB}\r\n\r\n`
     const sockets: Socket[] = []
@@ -37,7 +37,7 @@ describe('the memory of the bodies being received', () => {
     for (const socket of sockets) socket.destroy()
   })
 
-  it('is not taken from one token by the bodies of another', async () => {
+  it('of one token is not used by bodies of another', async () => {
     const [small, large] = [await daemon.token('read'), await daemon.token('read')]
     const { port } = new URL(daemon.address)
     const sockets: Socket[] = []
@@ -83,7 +83,7 @@ describe('the memory of the bodies being received', () => {
     assert.deepEqual(dropped, [0])
   })
 
-  it('is taken from the owner who has the most of it', () => {
+  it('is taken from the owner that uses the most', () => {
     const memory = newBodyMemory()
     const dropped: string[] = []
     const begin = (owner: string) => {
@@ -99,7 +99,7 @@ describe('the memory of the bodies being received', () => {
     assert.deepEqual([...new Set(dropped)], ['large'])
   })
 
-  it('is not taken from the body that makes progress', () => {
+  it('is not taken from a body that makes progress', () => {
     const memory = newBodyMemory()
     const dropped: string[] = []
     const begin = (owner: string, size: number) =>

@@ -83,7 +83,7 @@ describe('at the limit of connections', () => {
     ['that send nothing', () => ''],
     ['that send blank lines', () => '\r\n\r\n'],
     ['that send half a header section', () => request('/thing').slice(0, -2)],
-    ['that have had an answer', () => request('/thing')],
+    ['that got an answer', () => request('/thing')],
   ]
   for (const [name, bytes] of holders)
     it(`connections ${name} make room for new ones`, async () => {
@@ -94,7 +94,7 @@ describe('at the limit of connections', () => {
       }
     })
 
-  it('the one that has been owed no answer for longest is closed', async () => {
+  it('the one without a pending answer for the longest time is closed', async () => {
     await start()
     const first = await connected('')
     const second = await connected('')
@@ -109,7 +109,7 @@ describe('at the limit of connections', () => {
     )
   })
 
-  it('a keep-alive connection in use stays open', async () => {
+  it('an active keep-alive connection stays open', async () => {
     await start()
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const used = new Set<Socket>()
@@ -122,7 +122,7 @@ describe('at the limit of connections', () => {
     agent.destroy()
   })
 
-  it('a connection that waits for its answer stays open, and the newest is refused', async () => {
+  it('a connection with a pending answer stays open, and the newest is rejected', async () => {
     await start()
     const answers: Promise<unknown[]>[] = []
     while (sockets.length < MOST) {
@@ -137,7 +137,7 @@ describe('at the limit of connections', () => {
   })
 })
 
-describe('a connection that is owed no answer', () => {
+describe('a connection without a pending answer', () => {
   it(
     'is closed after the idle time, also when it sends blank lines',
     { timeout: 20_000 },

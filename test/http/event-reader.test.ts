@@ -29,14 +29,14 @@ function readerOf(t: TestContext, isEnded = false) {
 }
 const COMMENTS = /^(?::\n\n)+$/
 
-test('whoever keeps both ends open gets the bytes and nothing else', (t) => {
+test('a client that keeps both ends open gets only the bytes of the stream', (t) => {
   const { waits, comes } = readerOf(t)
   assert.equal(comes('data: one\n\n'), 'data: one\n\n')
   assert.equal(waits(), '')
 })
 
 for (const end of ['\n\n', '\r\n\r\n', '\r\r'])
-  test(`between events that end with ${JSON.stringify(end)} comments come, within them none`, (t) => {
+  test(`comments come between events that end with ${JSON.stringify(end)}, and never within one`, (t) => {
     const { socket, waits, comes } = readerOf(t)
     assert.equal(comes('data: o'), 'data: o')
     socket.emit('end')
@@ -53,11 +53,11 @@ for (const end of ['\n\n', '\r\n\r\n', '\r\r'])
     assert.equal(waits(), '')
   })
 
-test('before the first event comments come to whoever closed his end before', (t) => {
+test('comments come before the first event to a client that half-closed earlier', (t) => {
   assert.match(readerOf(t, true).waits(), COMMENTS)
 })
 
-test('what is not taken is not added to', (t) => {
+test('no comment is added behind unread data', (t) => {
   const { reader, socket } = readerOf(t)
   socket.emit('end')
   reader.write('data: one\n\n')

@@ -94,7 +94,7 @@ const taken: [fields: string[], seen: { token: string; scheme: string; proof?: s
   [['Authorization: Bearer t', 'DPoP: p'], { token: 't', scheme: 'Bearer', proof: 'p' }],
 ]
 for (const [fields, expected] of taken)
-  test(`${fields.join(' · ')} is understood`, async () => {
+  test(`${fields.join(' · ')} is accepted`, async () => {
     const { status, json } = await get(server, '/things', fields)
     assert.equal(status, 200)
     assert.deepEqual(json, { input: {}, ...expected })
@@ -115,7 +115,7 @@ for (const [fields, says] of refused)
     assert.equal(`${status} ${String(json['error'])}`, says)
   })
 
-test('a listener without proofs takes no bound token, and says nothing of nonces', async () => {
+test('a listener without proofs rejects bound tokens, and offers no nonce', async () => {
   const { status, headers } = await get(plain, '/things', ['Authorization: DPoP t', 'DPoP: p'])
   assert.deepEqual([status, headers['www-authenticate']], [401, 'Bearer'])
   const open = await get(plain, '/open', ['DPoP: p'])
@@ -123,7 +123,7 @@ test('a listener without proofs takes no bound token, and says nothing of nonces
   assert.equal(open.headers['dpop-nonce'], undefined)
 })
 
-test('every answer to a request with a proof has a nonce, refusals too; no other has', async () => {
+test('every answer to a request with a proof has a nonce, errors included; no other has', async () => {
   for (const [path, fields, status] of [
     ['/things', ['Authorization: DPoP t', 'DPoP: p'], 200],
     ['/things', ['Authorization: DPoP bad', 'DPoP: p'], 401],
@@ -139,7 +139,7 @@ test('every answer to a request with a proof has a nonce, refusals too; no other
   assert.equal(headers['dpop-nonce'], undefined)
 })
 
-test('a nonce that cannot be had is an answer of its own', async () => {
+test('an unavailable nonce is an error of its own', async () => {
   const away = await start({
     proofNonce: async () => {
       throw new AppError('backend_unavailable', 'away')
@@ -150,7 +150,7 @@ test('a nonce that cannot be had is an answer of its own', async () => {
   await away.close(0)
 })
 
-test('one connection may change token and scheme as it likes', async () => {
+test('one connection can change token and scheme', async () => {
   const socket = connect(server.port, '127.0.0.1')
   const chunks: Buffer[] = []
   socket.on('data', (chunk) => chunks.push(chunk))
@@ -189,7 +189,7 @@ const keys: [fields: string[], says: string | null][] = [
   [['Idempotency-Key: a', 'Idempotency-Key: a'], null],
 ]
 for (const [fields, key] of keys)
-  test(`${fields.join(' · ').slice(0, 60)} is ${key === null ? 'refused' : 'a key'}`, async () => {
+  test(`${fields.join(' · ').slice(0, 60)} is ${key === null ? 'rejected' : 'a key'}`, async () => {
     const { status, json } = await get(server, '/open', fields)
     if (key === null) assert.deepEqual([status, json['error']], [400, 'bad_request'])
     else assert.deepEqual([status, json['key']], [200, key])

@@ -48,7 +48,7 @@ describe('bodies', () => {
     )
   })
 
-  test('the largest body is taken', async () => {
+  test('the largest body is accepted', async () => {
     const body = NEW_TOKEN.padEnd(1_048_576)
     assert.equal(only(await sized([JSON_TYPE], body)).status, 201)
     assert.equal(
@@ -58,7 +58,7 @@ describe('bodies', () => {
     )
   })
 
-  test('a stamp may be larger', async () => {
+  test('a stamp can be larger', async () => {
     const body = JSON.stringify({ content: 'a'.repeat(2_000_000) })
     const { status } = await daemon.request('POST', '/api/v1/stamp', { token: write, body })
     assert.equal(status, 201)
@@ -102,7 +102,7 @@ describe('bodies', () => {
 
   const nested = (depth: number) => `${'{"a":['.repeat(depth / 2)}${']}'.repeat(depth / 2)}`
   const invalid: [name: string, body: string | Uint8Array][] = [
-    ['nothing but space', ' '],
+    ['only white space', ' '],
     ['half an object', '{"name":"n"'],
     ['a trailing comma', '{"name":"n",}'],
     ['a comment', '{"name":"n"/*x*/}'],
@@ -122,14 +122,14 @@ describe('bodies', () => {
     ['60,000 values', `{"name":[${'0,'.repeat(60_000)}0]}`],
     ['60,000 empty lists', `{"name":[${'[],'.repeat(30_000)}[]],"a":[${'{},'.repeat(30_000)}{}]}`],
     ['__proto__', '{"__proto__":{"scope":"full"},"name":"n","scope":"read"}'],
-    ['__proto__ further in', '{"name":{"a":[{"__proto__":1}]},"scope":"read"}'],
-    ['__proto__ in escapes', '{"\\u005f_proto__":1,"name":"n","scope":"read"}'],
-    ['a name twice', '{"name":"n","scope":"read","scope":"full"}'],
-    ['a name twice in two spellings', '{"name":"n","scope":"read","\\u0073cope" : "full"}'],
-    ['a name twice further in', '{"name":[{"a":1,"b":"x,\\"}","a":2}],"scope":"read"}'],
+    ['a nested __proto__', '{"name":{"a":[{"__proto__":1}]},"scope":"read"}'],
+    ['an escaped __proto__', '{"\\u005f_proto__":1,"name":"n","scope":"read"}'],
+    ['a repeated name', '{"name":"n","scope":"read","scope":"full"}'],
+    ['a repeated name in two spellings', '{"name":"n","scope":"read","\\u0073cope" : "full"}'],
+    ['a nested repeated name', '{"name":[{"a":1,"b":"x,\\"}","a":2}],"scope":"read"}'],
   ]
   for (const [name, body] of invalid)
-    test(`${name} is no JSON of ours → 400`, async () => {
+    test(`${name} is rejected as JSON → 400`, async () => {
       const { message } = JSON.parse(
         refused(await sized([JSON_TYPE], body), 400, 'invalid_json').body,
       ) as { message: string }
@@ -145,16 +145,19 @@ describe('bodies', () => {
     ],
     ['an escaped quote before a colon', '{"name":"\\":{","scope":5}'],
     ['a backslash before a quote', '{"name":"\\\\","scope":"\\"\\\\\\""}'],
-    ['marks of JSON in a text', `{"name":"${'[{,:'.repeat(60_000)}\\"${'[{,:'.repeat(60_000)}"}`],
+    [
+      'JSON punctuation in a text',
+      `{"name":"${'[{,:'.repeat(60_000)}\\"${'[{,:'.repeat(60_000)}"}`,
+    ],
     ['null', 'null'],
     ['a number', '1'],
   ]
   for (const [name, body] of valid)
-    test(`${name}: JSON, but not valid here → 422`, async () => {
+    test(`${name}: valid JSON, invalid here → 422`, async () => {
       refused(await sized([JSON_TYPE], body), 422, 'validation_failed')
     })
 
-  test('constructor and prototype are names like any other', async () => {
+  test('constructor and prototype are ordinary names', async () => {
     const { json } = await daemon.request('POST', '/api/v1/token', {
       body: '{"constructor":{"prototype":{"scope":"full"}},"name":"n","scope":"read"}',
     })

@@ -34,14 +34,14 @@ describe('a client that breaks off', () => {
     ],
   ]
   for (const [name, bytes] of starts)
-    test(`the daemon outlives a reset after ${name}`, async () => {
+    test(`the daemon survives a reset after ${name}`, async () => {
       // An error event without a listener would end this process, and the test with it.
       for (let i = 0; i < 20; i++)
         await reset(bytes.replace('Host: H', `Host: ${hostOf(daemon.address)}`))
       assert.equal((await daemon.request('GET', '/health')).status, 200)
     })
 
-  test('200 idle connections do not keep an honest request out', async () => {
+  test('200 idle connections do not block an honest request', async () => {
     const idle = await Promise.all(
       Array.from(
         { length: 200 },

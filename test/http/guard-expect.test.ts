@@ -51,7 +51,7 @@ describe('Expect', () => {
     )
   })
 
-  test('no 100 for a body that is not wanted', async () => {
+  test('no 100 for a rejected body', async () => {
     refused(
       await post([CONTINUE, 'Content-Type: text/plain', 'Content-Length: 2']),
       415,
@@ -74,7 +74,7 @@ describe('Expect', () => {
     )
   })
 
-  test('100 for one that is', async () => {
+  test('100 for an accepted body', async () => {
     const answers = await post(
       [CONTINUE, CLOSE, JSON_TYPE, `Content-Length: ${NEW_TOKEN.length}`],
       undefined,

@@ -35,7 +35,7 @@ describe('framing', () => {
     ['the HTTP/2 preface', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['an absolute target', (host) => `GET http://${host}/health HTTP/1.1\r\nHost: ${host}\r\n\r\n`],
     [
-      'an absolute target, before the Host is looked at',
+      'an absolute target, before the Host is checked',
       (host) => `GET http://${host}/health HTTP/1.1\r\nHost: evil.example\r\n\r\n`,
     ],
     ['an asterisk target', (host) => `OPTIONS * HTTP/1.1\r\nHost: ${host}\r\n\r\n`],
@@ -56,11 +56,11 @@ describe('framing', () => {
       (host) => `${post(host, 'Content-Length: 5', 'Transfer-Encoding: chunked')}0\r\n\r\n${inner}`,
     ],
     [
-      'both lengths, the other way',
+      'both lengths, in the other order',
       (host) => `${post(host, 'Transfer-Encoding: chunked', 'Content-Length: 5')}0\r\n\r\n${inner}`,
     ],
     ['two lengths', (host) => `${post(host, 'Content-Length: 2', 'Content-Length: 3')}{}x`],
-    ['one length twice', (host) => `${post(host, 'Content-Length: 2', 'Content-Length: 2')}{}`],
+    ['a repeated length', (host) => `${post(host, 'Content-Length: 2', 'Content-Length: 2')}{}`],
     ['a list of lengths', (host) => `${post(host, 'Content-Length: 2, 2')}{}`],
     ['a negative length', (host) => `${post(host, 'Content-Length: -1')}{}`],
     ['a signed length', (host) => `${post(host, 'Content-Length: +2')}{}`],
@@ -95,11 +95,11 @@ describe('framing', () => {
       (host) => post(host, 'Transfer-Encoding: chunked').replace('1.1', '1.0') + '0\r\n\r\n',
     ],
     [
-      'a chunk size that is none',
+      'an invalid chunk size',
       (host) => `${post(host, 'Transfer-Encoding: chunked')}zz\r\n{}\r\n0\r\n\r\n`,
     ],
     [
-      'a chunk longer than it says',
+      'a chunk longer than declared',
       (host) => `${post(host, 'Transfer-Encoding: chunked')}1\r\n{}\r\n0\r\n\r\n`,
     ],
     ['a chunk with bare LFs', (host) => `${post(host, 'Transfer-Encoding: chunked')}2\n{}\n0\n\n`],
@@ -126,7 +126,7 @@ describe('framing', () => {
         assert.equal(headers['connection'], 'close')
       })
 
-  test('bytes that are no request are refused after the answer to the one before them', async () => {
+  test('invalid bytes are rejected after the answer to the request before them', async () => {
     for (const good of ['GET /health', 'GET /api/v1/status']) {
       const lines = `${good} HTTP/1.1\r\nHost: ${hostOf(daemon.address)}\r\nAuthorization: Bearer ${write}\r\n\r\n`
       const [first, ...rest] = answersIn(await send(daemon.address, `${lines}\0\0\r\n\r\n`))
@@ -175,7 +175,7 @@ describe('framing', () => {
     refused(answers, 403, 'origin_not_allowed')
   })
 
-  test('each of several requests sent at once is judged', async () => {
+  test('each of several pipelined requests is checked', async () => {
     const { address } = daemon
     const one = (host: string, ...lines: string[]) =>
       `${['GET /health HTTP/1.1', `Host: ${host}`, ...lines].join('\r\n')}\r\n\r\n`

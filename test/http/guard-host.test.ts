@@ -31,22 +31,22 @@ describe('Host', () => {
     ['a name that ends like ours', (port) => `evil.localhost:${port}`],
     ['the wrong port', () => '127.0.0.1:1'],
     ['no port', () => '127.0.0.1'],
-    ['a dot at the end', (port) => `localhost.:${port}`],
-    ['a dot at the end of an address', (port) => `127.0.0.1.:${port}`],
+    ['a trailing dot', (port) => `localhost.:${port}`],
+    ['an address with a trailing dot', (port) => `127.0.0.1.:${port}`],
     ['the any address', (port) => `0.0.0.0:${port}`],
     ['the address on the local network', (port) => `${lan}:${port}`],
     ['another spelling of the address', (port) => `127.1:${port}`],
     ['the other family', (port) => `[::1]:${port}`],
     ['a mapped address', (port) => `[::ffff:127.0.0.1]:${port}`],
-    ['credentials before it', (port) => `x@127.0.0.1:${port}`],
-    ['the port with a zero before it', (port) => `127.0.0.1:0${port}`],
+    ['credentials in it', (port) => `x@127.0.0.1:${port}`],
+    ['the port with a leading zero', (port) => `127.0.0.1:0${port}`],
     ['nothing', () => ''],
   ]
   const paths = ['/health', '/', '/api/v1/token', '/api/v1/docs', '/mcp', '/g/x', '/no/such//path']
 
   for (const at of LISTENERS) {
     for (const [name, host] of wrong)
-      test(`${at}: ${name} is refused`, async () => {
+      test(`${at}: ${name} is rejected`, async () => {
         const lines = ['GET /health HTTP/1.1', `Host: ${host(portOf(daemon[at]))}`, CLOSE]
         const { body } = refused(await exchange(daemon[at], lines), 403, 'host_not_allowed')
         const { message } = JSON.parse(body) as { message: string }
@@ -55,7 +55,7 @@ describe('Host', () => {
       })
 
     for (const path of paths)
-      test(`${at}: a wrong Host is refused before ${path} is looked at`, async () => {
+      test(`${at}: a wrong Host is rejected before ${path} is checked`, async () => {
         for (const method of ['GET', 'POST', 'OPTIONS', 'TRACE'])
           refused(
             await exchange(daemon[at], [
@@ -69,7 +69,7 @@ describe('Host', () => {
           )
       })
 
-    test(`${at}: both names of ours are taken`, async () => {
+    test(`${at}: both own names are accepted`, async () => {
       for (const host of [hostOf(daemon[at]), `localhost:${portOf(daemon[at])}`]) {
         const lines = ['GET /health HTTP/1.1', `Host: ${host}`, CLOSE]
         assert.equal(only(await exchange(daemon[at], lines)).status, 200)
@@ -77,7 +77,7 @@ describe('Host', () => {
     })
   }
 
-  test('the listeners do not take each other’s Host', async () => {
+  test('the listeners do not accept each other’s Host', async () => {
     for (const [to, as] of [LISTENERS, LISTENERS.toReversed()] as [Listener, Listener][]) {
       const lines = ['GET /health HTTP/1.1', `Host: ${hostOf(daemon[as])}`, CLOSE]
       refused(await exchange(daemon[to], lines), 403, 'host_not_allowed')

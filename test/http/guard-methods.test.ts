@@ -59,7 +59,7 @@ describe('methods', () => {
       assert.equal(answer.headers['allow'], allow)
     })
 
-  test('TRACE never gives back what was sent', async () => {
+  test('TRACE never returns the request', async () => {
     const answer = only(await at('/api/v1/status', 'TRACE', write))
     assert.equal(answer.status, 405)
     assert(!answer.body.includes(write))
@@ -119,7 +119,7 @@ describe('methods', () => {
   ]
   for (const listener of LISTENERS)
     for (const [name, lines] of upgrades)
-      test(`${listener}: Upgrade to ${name} is not taken up`, async () => {
+      test(`${listener}: Upgrade to ${name} is not followed`, async () => {
         const next = `GET /health HTTP/1.1\r\nHost: x\r\n\r\n`
         const answers = await ask1(
           listener,

@@ -243,7 +243,7 @@ describe('Origin and Fetch Metadata', () => {
         assert.equal(headers['location'], status === 307 ? `http://${host}${path}` : undefined)
       })
 
-  test('a refused browser has not minted a token', async () => {
+  test('a rejected browser has not minted a token', async () => {
     const full = await daemon.token('full')
     const count = async () =>
       (

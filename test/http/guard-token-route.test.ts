@@ -62,12 +62,12 @@ describe(
       assert(!text.includes('csd_'))
     })
 
-    test('another user may ask everything else', asRoot, async () => {
+    test('another user can use all other routes', asRoot, async () => {
       assert.match(await asNobody(daemon.address, '/health'), /^200 /)
       assert.match(await asNobody(daemon.address, '/api/v1/status'), /^401 /)
     })
 
-    test('SVC_TOKEN_USERS lets others in', asRoot, async () => {
+    test('SVC_TOKEN_USERS admits other users', asRoot, async () => {
       for (const users of [String(NOBODY), 'daemon,nobody', 'any']) {
         const open = await startDaemon({ SVC_TOKEN_USERS: users })
         assert.match(await asNobody(open.address, '/api/v1/token', NEW_TOKEN), /^201 .*csd_/)
@@ -75,7 +75,7 @@ describe(
       }
     })
 
-    test('a client that speaks IPv4 through an IPv6 socket, as Java does, is known', async () => {
+    test('a client that speaks IPv4 through an IPv6 socket, as Java does, is recognised', async () => {
       const socket = connect({ host: '::ffff:127.0.0.1', port: Number(portOf(daemon.address)) })
       const chunks: Buffer[] = []
       socket.on('data', (chunk: Buffer) => chunks.push(chunk))

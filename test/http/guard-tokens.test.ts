@@ -72,7 +72,7 @@ describe('tokens', () => {
       assert.equal(only(answersIn(await withToken(value(write), '/health'))).status, 200)
     })
 
-  test('a token counts in the Authorization header alone', async () => {
+  test('a token is read only from the Authorization header', async () => {
     for (const [path, headers] of [
       [`/api/v1/status?access_token=${write}`, {}],
       ['/api/v1/status', { Cookie: `token=${write}` }],
@@ -82,7 +82,7 @@ describe('tokens', () => {
       assert.equal((await daemon.request('GET', path, { headers })).status, 401)
   })
 
-  test('the account server takes no bare token of the daemon', async () => {
+  test('the account server rejects bare tokens of the daemon', async () => {
     for (const path of ['/device/v1/rosters/x', '/api/v1/connections', '/nope']) {
       const { status, json } = await ask(daemon.accountAddress, 'GET', path, { token: write })
       assert.equal(`${status} ${(json as { error: string }).error}`, '401 invalid_token')

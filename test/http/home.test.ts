@@ -12,7 +12,7 @@ withDaemon()
 const get = (at: Listener, path: string, headers: Record<string, string> = {}) =>
   ask(daemon[at], 'GET', path, { headers })
 
-describe('the address alone', () => {
+describe('the root path', () => {
   it('is a page in a browser', async () => {
     const { status, headers, text } = await get('address', '/', { Accept: 'text/html,*/*;q=0.8' })
     assert.deepEqual([status, headers['content-type']], [200, 'text/html; charset=utf-8'])
@@ -20,7 +20,7 @@ describe('the address alone', () => {
     assert.match(text, /countersignd token create/)
   })
 
-  it('is a text elsewhere, whose links work', async () => {
+  it('is a text for other clients, with working links', async () => {
     const { status, headers, text } = await get('address', '/')
     assert.deepEqual([status, headers['content-type']], [200, 'text/plain; charset=utf-8'])
     const [docs = assert.fail()] = /http\S+\/docs/.exec(text) ?? []
@@ -34,7 +34,7 @@ describe('the address alone', () => {
   })
 
   for (const at of LISTENERS)
-    it(`takes nothing but GET and HEAD: ${at}`, async () => {
+    it(`accepts only GET and HEAD: ${at}`, async () => {
       const { status, headers } = await ask(daemon[at], 'POST', '/', { body: {} })
       assert.deepEqual([status, headers.allow], [405, 'GET, HEAD'])
     })
@@ -48,7 +48,7 @@ for (const path of ['/api/v1/docs', '/health', '/api/v1/org/members'])
     assert.equal(message, `No path here ends with a slash. Ask for ${path}.`)
   })
 
-it('a token in a path with a slash at its end is not given back', async () => {
+it('an error for a path with a trailing slash does not repeat a token in it', async () => {
   const { token } = (
     await ask(daemon.address, 'POST', '/api/v1/token', { body: { name: 'x', scope: 'read' } })
   ).json as { token: string }

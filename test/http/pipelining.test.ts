@@ -111,9 +111,9 @@ async function isAnswered({ connected, request }: Case): Promise<void> {
   socket.destroy()
 }
 
-describe('requests on one connection', () => {
+describe('pipelined requests', () => {
   for (const count of [2, 5, 9, 10, 1500])
-    it(`${count} at once have their answers in this order`, async () => {
+    it(`${count} at once get their answers in order`, async () => {
       const { address, request } = await start()
       const all = ids(count).map((id) => `${request(`/things/${id}`)}\r\n`)
       const answers = answersIn(await sendAndClose(address, all.join('')))
@@ -148,7 +148,7 @@ describe('requests on one connection', () => {
     }
   })
 
-  it('are begun one after the other', async () => {
+  it('run one after the other', async () => {
     const { connected, request, made, answer } = await start()
     const socket = await connected()
     socket.write(`${request('/later')}\r\n${request('/things/behind')}\r\n`)
@@ -160,7 +160,7 @@ describe('requests on one connection', () => {
     assert.deepEqual(made, ['honest', 'behind'])
   })
 
-  it('behind one that ends the connection are not begun', async () => {
+  it('behind one that ends the connection do not run', async () => {
     const { address, request, made } = await start()
     const bytes = `${request('/things/1')}\r\n${request('//')}\r\n${request('/things/2')}\r\n`
     const answers = answersIn(await sendAndClose(address, bytes))
@@ -171,7 +171,7 @@ describe('requests on one connection', () => {
     assert.deepEqual(made, ['1'])
   })
 
-  it('before bytes that are no HTTP are answered', async () => {
+  it('before invalid bytes are answered', async () => {
     const { address, request, made } = await start()
     const bytes = `${request('/things/1')}\r\n${request('/things/2')}\r\n\0\r\n\r\n${request('/things/3')}\r\n`
     const answers = answersIn(await sendAndClose(address, bytes))
@@ -183,8 +183,8 @@ describe('requests on one connection', () => {
   })
 })
 
-describe('requests that wait on many connections', () => {
-  it('begin a few at a time, and a new connection is answered in between', async () => {
+describe('pipelined requests on many connections', () => {
+  it('run a few at a time, and a new connection is answered in between', async () => {
     const all = await start()
     const { connected, request, made, answer } = all
     const crowd = await Promise.all(ids(CROWD).map(connected))
@@ -201,8 +201,8 @@ describe('requests that wait on many connections', () => {
   })
 })
 
-describe('answers that nobody reads', () => {
-  it('are not made before the one before them has left', async () => {
+describe('unread answers', () => {
+  it('are not made before the earlier one was sent', async () => {
     const all = await start()
     const { connected, request, made } = all
     const socket = await connected()
@@ -221,7 +221,7 @@ describe('answers that nobody reads', () => {
     socket.destroy()
   })
 
-  it('cost the connection that waits for longest its place, when they are too many', async () => {
+  it('above the limit close the connection that waits for the longest time', async () => {
     const all = await start()
     const { connected, request } = all
     const readers = await Promise.all(ids(3).map(connected))
@@ -243,8 +243,8 @@ describe('answers that nobody reads', () => {
   })
 })
 
-describe('a body that is refused', () => {
-  it('is discarded, and the client that still sends it gets its answer without a reset', async () => {
+describe('a rejected body', () => {
+  it('is discarded, and its client gets the answer without a reset', async () => {
     const { connected, request } = await start()
     const socket = await connected()
     const chunk = `10000\r\n${' '.repeat(65_536)}\r\n`

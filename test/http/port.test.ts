@@ -13,7 +13,7 @@ const refuses = (exit: keyof typeof EXIT, words: RegExp) => (error: unknown) => 
 }
 
 for (const bind of ['127.0.0.1', '127.0.0.2', '::1'])
-  test(`any free port of ${bind} is known before anything listens`, async (t) => {
+  test(`any free port of ${bind} is known before a server listens`, async (t) => {
     using taken = takePort({ bind, port: 0 })
     const { address, port } = taken.address()
     assert.equal(address, bind)
@@ -25,7 +25,7 @@ for (const bind of ['127.0.0.1', '127.0.0.2', '::1'])
     assert.throws(() => takePort(place), refuses('portTaken', /Port \d+ on .* is taken by another/))
   })
 
-test('of two who took the same port, the first who listens has it', async (t) => {
+test('of two that take the same port, the first to listen gets it', async (t) => {
   const place = { bind: '127.0.0.1', port: 0 }
   using first = takePort(place)
   place.port = first.address().port
@@ -43,12 +43,12 @@ for (const [what, bind, words] of [
     /^Cannot listen on 192.0.2.1 port 0: address not available \(EADDRNOTAVAIL\)\.$/,
   ],
   [
-    'one of IPv6 that stands for it',
+    'an IPv6 address that stands for it',
     '::ffff:192.0.2.1',
     /: address not available \(EADDRNOTAVAIL\)\.$/,
   ],
   ['a name', 'localhost', /^Cannot listen on localhost port 0: .*must be a numeric IP address/],
 ] as const)
-  test(`${what} is refused in words`, () => {
+  test(`${what} is rejected with an explanation`, () => {
     assert.throws(() => takePort({ bind, port: 0 }), refuses('configuration', words))
   })

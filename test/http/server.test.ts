@@ -183,7 +183,7 @@ for (const [name, bytes] of stalled)
     assert.match(headers['x-request-id'] ?? '', /./)
   })
 
-test('a stalled request does not take a second answer when it was refused already', async () => {
+test('a rejected request that stalls gets no second answer', async () => {
   const text = await send(address, `POST /nope HTTP/1.1\r\n${host()}\r\nContent-Length: 5\r\n\r\n{`)
   assert.deepEqual(
     answersIn(text).map(({ status }) => status),
@@ -199,25 +199,21 @@ test('the headers have a limit of their own', async () => {
 })
 
 for (const id of ['large', 'silent'])
-  test(
-    `a connection on which nothing passes any more is cut: ${id}`,
-    { timeout: 20_000 },
-    async () => {
-      const impatient = await open({ timeouts: { headers: 60_000, request: 60_000, silence: 200 } })
-      const socket = connect(impatient.port, '127.0.0.1')
-      socket.on('error', () => undefined)
-      socket.write(`GET /streams/${id} HTTP/1.1\r\nHost: 127.0.0.1:${impatient.port}\r\n\r\n`)
-      await once(socket, 'readable')
-      // `close` waits until all connections have ended. This one stays open: its client stops
-      // reading the answer.
-      await impatient.close(60_000)
-      socket.destroy()
-    },
-  )
+  test(`a connection without traffic is closed: ${id}`, { timeout: 20_000 }, async () => {
+    const impatient = await open({ timeouts: { headers: 60_000, request: 60_000, silence: 200 } })
+    const socket = connect(impatient.port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.write(`GET /streams/${id} HTTP/1.1\r\nHost: 127.0.0.1:${impatient.port}\r\n\r\n`)
+    await once(socket, 'readable')
+    // `close` waits until all connections have ended. This one stays open: its client stops
+    // reading the answer.
+    await impatient.close(60_000)
+    socket.destroy()
+  })
 
 for (const bytes of ['CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', '\0\r\n\r\n'])
   test(
-    `a client that keeps its end open is cut after ${JSON.stringify(bytes)}`,
+    `a client that keeps its end open is disconnected after ${JSON.stringify(bytes)}`,
     { timeout: 5_000 },
     async () => {
       const own = await open({ timeouts: { headers: 60_000, request: 60_000, silence: 60_000 } })
@@ -237,7 +233,7 @@ test('an answer of 204 has no body', async () => {
   assert.equal(headers['cache-control'], 'no-store')
 })
 
-test('a 201 says where the resource is', async () => {
+test('a 201 names the location of the resource', async () => {
   const { status, headers } = await ask(address, 'POST', '/things', { body: { name: 'x' } })
   assert.deepEqual([status, headers.location], [201, '/things/x'])
 })
@@ -248,26 +244,26 @@ for (const [id, code] of [
   ['none', '500 internal'],
   ['full', '507 storage_full'],
 ] as const)
-  test(`an answer that throws (${id}) → ${code}, and the cause stays in the log`, async () => {
+  test(`an answer that throws (${id}) → ${code}, and the cause is only in the log`, async () => {
     const { status, json, text } = await ask(address, 'GET', `/things/${id}`)
     assert.equal(`${status} ${(json as { error: string }).error}`, code)
     assert(!text.includes(SECRET))
   })
 
-test('what went wrong is in the log, under the id of the request', async () => {
+test('an internal error is logged with the id of the request', async () => {
   const { headers } = await ask(address, 'GET', '/things/error')
   const line = log.find((it) => it.includes(headers['x-request-id'] as string)) ?? assert.fail()
   assert.match(line, new RegExp(`"level":"error".*${SECRET}`))
 })
 
-test('content streams, with the page’s own CSP', async () => {
+test('content is streamed with the page’s own CSP', async () => {
   const { status, text, headers } = await ask(address, 'GET', '/streams/whole')
   assert.deepEqual([status, text], [200, 'one two'])
   assert.equal(headers['content-security-policy'], "default-src 'self'")
   assert.equal(headers['referrer-policy'], 'no-referrer')
 })
 
-test('whoever closes the writing end gets the whole of what streams', async () => {
+test('a client that half-closes gets a whole stream', async () => {
   const came = await sendAndClose(
     address,
     `GET /streams/whole HTTP/1.1\r\n${host()}\r\nConnection: close\r\n\r\n`,
@@ -276,11 +272,11 @@ test('whoever closes the writing end gets the whole of what streams', async () =
 })
 
 for (const [id, how] of [
-  ['closed', 'while nothing comes'],
-  ['late', 'before the first comes'],
+  ['closed', 'between events'],
+  ['late', 'before the first event'],
   ['second', 'with another answer before it'],
 ] as const)
-  test(`a reader of an event stream leaves ${how}: its source is left`, async () => {
+  test(`a reader of an event stream leaves ${how}: its source is closed`, async () => {
     const gone = once(left, id)
     const socket = connect(server.port, '127.0.0.1')
     socket.on('error', () => undefined)
@@ -297,7 +293,7 @@ for (const [id, how] of [
     await gone
   })
 
-test('a reader of an event stream who only closed the writing end gets all of it', async () => {
+test('a reader of an event stream that half-closes gets all of it', async () => {
   const socket = connect({ host: '127.0.0.1', port: server.port, allowHalfOpen: true })
   socket.end(`GET /events/released HTTP/1.1\r\n${host()}\r\nConnection: close\r\n\r\n`)
   let came = ''
@@ -309,7 +305,7 @@ test('a reader of an event stream who only closed the writing end gets all of it
   assert.match(came, /data: one\n\n.*data: two\n\n\r\n0\r\n\r\n$/s)
 })
 
-test('HEAD of what streams has no body', async () => {
+test('HEAD of a stream has no body', async () => {
   const text = await send(
     address,
     `HEAD /streams/whole HTTP/1.1\r\n${host()}\r\nConnection: close\r\n\r\n`,
@@ -319,12 +315,12 @@ test('HEAD of what streams has no body', async () => {
 })
 
 for (const id of ['torn', 'broken'])
-  test(`a stream that is ${id} does not end as if it were whole`, async () => {
+  test(`a stream that is ${id} does not look complete`, async () => {
     await assert.rejects(ask(address, 'GET', `/streams/${id}`))
     assert.equal((await ask(address, 'DELETE', '/things/x')).status, 204)
   })
 
-test('the proof of the daemon is given for a nonce, after the guard', async () => {
+test('the proof of the daemon answers a nonce, after the guard', async () => {
   const proving = await open({ prove: (nonce) => `proof of ${nonce}` })
   const at = `http://127.0.0.1:${proving.port}`
   const lines = (name: string) => [
@@ -340,7 +336,7 @@ test('the proof of the daemon is given for a nonce, after the guard', async () =
   await proving.close(0)
 })
 
-test('a taken port is a reason not to start', async () => {
+test('a taken port prevents a start', async () => {
   const other = createServer()
   other.listen(0, '127.0.0.1')
   await once(other, 'listening')
@@ -354,7 +350,7 @@ test('a taken port is a reason not to start', async () => {
   other.close()
 })
 
-test('an address that is not of this machine is a reason not to start', async () => {
+test('an address of another machine prevents a start', async () => {
   await assert.rejects(open({ bind: '192.0.2.1' }), (error) => {
     assert(error instanceof StartError)
     assert.equal(error.exit, EXIT.configuration)
@@ -362,7 +358,7 @@ test('an address that is not of this machine is a reason not to start', async ()
   })
 })
 
-test('close waits for what runs, and takes nothing new', async () => {
+test('close waits for running requests, and accepts no new ones', async () => {
   const closing = await open()
   const at = `http://127.0.0.1:${closing.port}`
   const head = `POST /things HTTP/1.1\r\nHost: 127.0.0.1:${closing.port}\r\nContent-Type: application/json\r\n`
@@ -378,7 +374,7 @@ test('close waits for what runs, and takes nothing new', async () => {
   await closed
 })
 
-test('close cuts what does not end', async () => {
+test('close cuts requests that do not end', async () => {
   const closing = await open({ timeouts: { headers: 60_000, request: 60_000, silence: 60_000 } })
   const socket = connect(closing.port, '127.0.0.1')
   socket.on('error', () => undefined)

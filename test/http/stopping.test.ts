@@ -133,7 +133,7 @@ async function start(): Promise<Case> {
   }
 }
 
-test('what runs is answered, says that it is the last, and the connection ends', async () => {
+test('a running request is answered as the last, and its connection closes', async () => {
   const { server, client, request, answer, begun } = await start()
   const { socket, text, closed } = await client()
   socket.write(`${request('/later')}\r\n`)
@@ -147,7 +147,7 @@ test('what runs is answered, says that it is the last, and the connection ends',
   assert.equal(only?.headers['connection'], 'close')
 })
 
-test('a connection that waits for its next request ends at once', async () => {
+test('an idle connection closes at once', async () => {
   const { server, client, request } = await start()
   const { socket, text, closed } = await client()
   socket.write(`${request('/now')}\r\n`)
@@ -156,7 +156,7 @@ test('a connection that waits for its next request ends at once', async () => {
   assert.equal(answersIn(text()).length, 1)
 })
 
-test('a new connection is not taken', async () => {
+test('a new connection is rejected', async () => {
   const { server, client, request, answer, begun } = await start()
   const { socket } = await client()
   socket.write(`${request('/later')}\r\n`)
@@ -169,7 +169,7 @@ test('a new connection is not taken', async () => {
   await stopped
 })
 
-test('a new request on a connection that is busy is refused, and what runs before it is answered', async () => {
+test('a new request on a busy connection is rejected, and the running one is answered', async () => {
   const { server, client, request } = await start()
   const { socket, text, closed } = await client()
   const post = `${request('/things', 'POST')}Content-Type: application/json\r\nContent-Length: 9\r\n`
@@ -190,7 +190,7 @@ test('a new request on a connection that is busy is refused, and what runs befor
   assert.match(headers['retry-after'] ?? '', /^\d+$/)
 })
 
-test('a request of which a part is there is refused when it is whole', async () => {
+test('a partial request is rejected when it is complete', async () => {
   const { server, client, request } = await start()
   const { socket, text, closed } = await client()
   socket.write(request('/now'))
@@ -206,7 +206,7 @@ test('a request of which a part is there is refused when it is whole', async () 
   assert.deepEqual([only?.status, only?.headers['connection']], [503, 'close'])
 })
 
-test('the guard comes first, also then', async () => {
+test('the guard still applies', async () => {
   const { server, client, request } = await start()
   const { socket, text, closed } = await client()
   socket.write(`${request('/now')}Origin: https://evil.example\r\n`)
@@ -220,7 +220,7 @@ test('the guard comes first, also then', async () => {
   assert.equal(answersIn(text())[0]?.status, 403)
 })
 
-test('a stream that has begun is sent to its end, and its connection is not waited for', async () => {
+test('a running stream is sent to its end, and its connection is not kept', async () => {
   const { server, client, request, answer, begun } = await start()
   const { socket, text, closed } = await client()
   socket.write(`${request('/stream')}\r\n`)
@@ -232,7 +232,7 @@ test('a stream that has begun is sent to its end, and its connection is not wait
   assert.match(text(), /one [^]*two[^]*\r\n0\r\n\r\n$/)
 })
 
-test('what does not end is cut when its time is over', async () => {
+test('a request that does not end is cut after the time limit', async () => {
   const { server, client, request, begun } = await start()
   const { socket, text, closed } = await client()
   socket.write(`${request('/later')}\r\n`)
@@ -241,7 +241,7 @@ test('what does not end is cut when its time is over', async () => {
   assert.equal(text(), '')
 })
 
-test('all that was sent before is answered, in the order in which it was sent', async () => {
+test('all earlier requests are answered, in order', async () => {
   const { server, client, request, answer, begun } = await start()
   const { socket, text, closed } = await client()
   socket.write(`${request('/later')}\r\n${request('/now')}\r\n${request('/later')}\r\n`)
@@ -260,8 +260,8 @@ test('all that was sent before is answered, in the order in which it was sent', 
   )
 })
 
-for (const first of ['the end is asked for', 'it is answered'] as const)
-  test(`a large answer is sent whole to a reader who takes his time: ${first} first`, async () => {
+for (const first of ['the stop is requested', 'it is answered'] as const)
+  test(`a large answer is sent whole to a slow reader: ${first} first`, async () => {
     const { server, client, request, answer, begun } = await start()
     const { socket, text, closed } = await client()
     socket.pause()
@@ -284,7 +284,7 @@ for (const first of ['the end is asked for', 'it is answered'] as const)
     assert.equal(answersIn(text())[0]?.body.length, LARGE + 2)
   })
 
-test('whoever has only connected is not waited for', async () => {
+test('a connection without a request does not delay the stop', async () => {
   const { server, client } = await start()
   const { closed } = await client()
   await Promise.all([server.close(ENDLESS_MS), closed])

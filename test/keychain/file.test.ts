@@ -34,25 +34,21 @@ const sealedIn = (dir: string): string => {
   return join(dir, 'keychain', name)
 }
 
-test(
-  'what is on the disk is private, complete and not in the clear',
-  { skip: modes },
-  async (t) => {
-    const dir = freshFolder(t)
-    const keychain = await openAt(dir)
-    keychain.set('name', 'canary')
-    keychain.set('name', 'canary again')
-    assert.deepEqual(readdirSync(dir).toSorted(), ['keychain', 'keychain.json', 'keychain.key'])
-    assert.equal(readdirSync(join(dir, 'keychain')).length, 1)
-    assert.equal(statSync(join(dir, 'keychain')).mode & 0o777, 0o700)
-    for (const path of [join(dir, 'keychain.key'), join(dir, 'keychain.json'), sealedIn(dir)]) {
-      assert.equal(statSync(path).mode & 0o777, 0o600, path)
-      assert(!readFileSync(path).includes('canary'), path)
-    }
-  },
-)
+test('stored files are private, complete and encrypted', { skip: modes }, async (t) => {
+  const dir = freshFolder(t)
+  const keychain = await openAt(dir)
+  keychain.set('name', 'canary')
+  keychain.set('name', 'canary again')
+  assert.deepEqual(readdirSync(dir).toSorted(), ['keychain', 'keychain.json', 'keychain.key'])
+  assert.equal(readdirSync(join(dir, 'keychain')).length, 1)
+  assert.equal(statSync(join(dir, 'keychain')).mode & 0o777, 0o700)
+  for (const path of [join(dir, 'keychain.key'), join(dir, 'keychain.json'), sealedIn(dir)]) {
+    assert.equal(statSync(path).mode & 0o777, 0o600, path)
+    assert(!readFileSync(path).includes('canary'), path)
+  }
+})
 
-test('every cut and every flipped bit is found', async (t) => {
+test('every cut and every flipped bit is detected', async (t) => {
   const dir = freshFolder(t)
   const keychain = await openAt(dir)
   keychain.set('name', 'canary')
@@ -92,7 +88,7 @@ test('a sealed file does not open under another name', async (t) => {
   assert.throws(() => keychain.get('two'), { code: 'keychain_locked' })
 })
 
-test("half a write from a crash is in nobody's way", async (t) => {
+test('a partial write from a crash has no effect', async (t) => {
   const dir = freshFolder(t)
   const keychain = await openAt(dir)
   keychain.set('name', 'old')
@@ -125,7 +121,7 @@ const atRunTime: [string, string | false, (path: string) => void][] = [
 ]
 
 for (const [what, skip, spoil] of atRunTime) {
-  test(`a sealed file that is ${what} is refused`, { skip }, async (t) => {
+  test(`a sealed file that is ${what} is rejected`, { skip }, async (t) => {
     const dir = freshFolder(t)
     const keychain = await openAt(dir)
     keychain.set('name', 'secret')

@@ -39,7 +39,7 @@ function credentials(dir: string, content: string | Buffer): string {
   return path
 }
 
-test('the credential is taken in every form, is one key, and leaves no key file', async (t) => {
+test('the credential is accepted in every format, is the same key, and makes no key file', async (t) => {
   const dir = freshFolder(t)
   for (const [form, content] of forms) {
     const keychain = await openAt(dir, credentials(dir, content))
@@ -55,7 +55,7 @@ for (const content of [
   KEY.toString('hex').slice(1),
   `${KEY.toString('base64')}AAAA`,
 ]) {
-  test(`a credential of ${content.length} characters is refused, and not shown`, async (t) => {
+  test(`a credential of ${content.length} characters is rejected, and not shown`, async (t) => {
     const dir = freshFolder(t)
     await assert.rejects(openAt(dir, credentials(dir, content)), (error) => {
       assert(error instanceof StartError)
@@ -67,7 +67,7 @@ for (const content of [
   })
 }
 
-test('a credentials folder without our credential leaves the key file', async (t) => {
+test('a credentials folder without our credential keeps the key file', async (t) => {
   const dir = freshFolder(t)
   await openAt(dir, join(dir, 'none'))
   assert(readdirSync(dir).includes('keychain.key'))
@@ -77,14 +77,14 @@ const RECORD = 'keychain.json'
 const KEY_FILE = 'keychain.key'
 const starts: [string, keyof typeof EXIT, RegExp, string | false, (dir: string) => void][] = [
   [
-    'a record that is no JSON',
+    'an invalid JSON record',
     'keychain',
     /damaged/,
     false,
     (d) => writeFileSync(join(d, RECORD), '{"back'),
   ],
   [
-    'a record of something else',
+    'a record of another kind',
     'keychain',
     /damaged/,
     false,

@@ -11,7 +11,7 @@ const openAt = (stateDir: string) => openKeychain({ stateDir, choice: 'os', cred
 keychainSuite('os', (t) => openAt(freshFolder(t)))
 lastingSuite('os', openAt, freshFolder)
 
-test('auto takes the keychain of the system when it works', async (t) => {
+test('auto uses the system keychain if it works', async (t) => {
   const stateDir = freshFolder(t)
   const first = await openKeychain({ stateDir, choice: 'auto', credentialsDir: null })
   assert.equal(first.backend, 'os')

@@ -31,7 +31,7 @@ test('the suite under a real gnome-keyring', { skip: noSession }, (t) => {
 })
 
 test(
-  'a locked keyring says so, and gives the secret back once unlocked',
+  'a locked keyring is reported, and returns the secret after it is unlocked',
   { skip: noSession },
   (t) => {
     const env = bareEnvironment(freshFolder(t))
@@ -52,7 +52,7 @@ const record = (dir: string): void =>
     { mode: 0o600 },
   )
 
-test('recorded as os, without a bus: it does not start', { skip: notHere }, (t) => {
+test('recorded as os, without a bus: does not start', { skip: notHere }, (t) => {
   const dir = freshFolder(t)
   record(dir)
   const answer = parsed(run(open(dir, 'auto'), bareEnvironment(freshFolder(t))))
@@ -73,7 +73,7 @@ test('recorded as os, with a dead bus: locked at the first use', { skip: notHere
 })
 
 test(
-  'os chosen at the first start, without a bus: refused, nothing recorded',
+  'os chosen at the first start, without a bus: rejected, and not recorded',
   { skip: notHere },
   (t) => {
     const dir = freshFolder(t)

@@ -24,7 +24,7 @@ export function keychainSuite(title: string, open: Open): void {
     assert.equal(keychain.get('nobody'), null)
   })
 
-  test(`${title}: every secret comes back as it went in, under its own name`, async (t) => {
+  test(`${title}: every secret is returned unchanged, by its own name`, async (t) => {
     const keychain = await open(t)
     for (const [name, secret] of SECRETS) keychain.set(name, secret)
     for (const [name, secret] of SECRETS) assert.equal(keychain.get(name), secret)
@@ -37,7 +37,7 @@ export function keychainSuite(title: string, open: Open): void {
     assert.equal(keychain.get('one'), 'second')
   })
 
-  test(`${title}: a deleted secret is gone, the others stay, and it can come again`, async (t) => {
+  test(`${title}: a deleted secret is gone, the others stay, and it can be stored again`, async (t) => {
     const keychain = await open(t)
     keychain.set('gone', 'a')
     keychain.set('stays', 'b')
@@ -55,7 +55,7 @@ export function lastingSuite(
   openAt: (dir: string) => Promise<Keychain>,
   freshDir: (t: TestContext) => string,
 ): void {
-  test(`${title}: secrets survive opening anew`, async (t) => {
+  test(`${title}: secrets survive a restart`, async (t) => {
     const dir = freshDir(t)
     const before = await openAt(dir)
     before.set('kept', 'value')

@@ -1,7 +1,7 @@
-/** The check of the English of comments, strings and documents, and the comparison of tokens. */
+/** The check of comments, strings, names of tests and documents, and the comparison of tokens. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { faultsOf, stringFaultsOf } from '../../lint/prose.ts'
+import { faultsOf, stringFaultsOf, testNameFaultsOf } from '../../lint/prose.ts'
 import { tokensOf } from '../../lint/tokens.ts'
 
 const PLAIN = `/** Returns the words of the current minute. */
@@ -73,6 +73,32 @@ for (const [name, line, fault] of [
 test('a string of three words and a comment are no texts', () => {
   assert.deepEqual(stringFaultsOf(withLine("const a = 'nobody tells it' // nobody tells")), [])
 })
+
+for (const [name, line, fault] of [
+  ['a call of test', "test('whoever asks gets it', f)", /:4: "whoever".*name the subject/],
+  ['a call of it', "it('is told', async (t) => {})", /:4: "told".*name the operation/],
+  ['a call of describe', "describe('it is what it is', f)", /:4: "is what".*subject, verb/],
+  ['a subtest', "await t.test('nobody', f)", /:4: "nobody".*name the role/],
+  ['a template', 'test(`${how}: nobody asks`, f)', /:4: "nobody"/],
+  ['a choice of names', "test(a ? 'b' : 'nobody asks', f)", /:4: "nobody"/],
+  ['a row of cases', "const rows = [['an id of nobody', 404]]", /:4: "nobody"/],
+  ['a key of a case', "const rows = { 'an id of nobody': 404 }", /:4: "nobody"/],
+] as const)
+  test(`a name of a test in ${name} is found`, () => {
+    const [first, ...more] = testNameFaultsOf(withLine(line))
+    assert.match(first ?? '', fault)
+    assert.deepEqual(more, [])
+  })
+
+for (const [name, line] of [
+  ['an expected message', "test('an error', () => assert.match(text, 'Nobody is here.'))"],
+  ['an assertion', "assert.equal(a, 1, 'nobody asked')"],
+  ['the input of a case', "const rows = [['an unknown name', 'nobody'], ['nobody', 404]]"],
+  ['a word of a pattern', "pattern.test('nobody asks')"],
+] as const)
+  test(`${name} is no name of a test`, () => {
+    assert.deepEqual(testNameFaultsOf(withLine(line)), [])
+  })
 
 test('comments and white space are no tokens', () => {
   const before = '/** Tells. */\nexport const f = (a: number) => [\n  a, // says\n]\n'

@@ -51,7 +51,7 @@ async function call(client: Client, name: string, args: Record<string, unknown> 
 const json = (res: ServerResponse, status: number, body: string) =>
   res.writeHead(status, { 'Content-Type': 'application/json' }).end(body)
 
-describe('the scope that was chosen', () => {
+describe('the chosen scope', () => {
   const cases: [scope: Scope, tool: string, required: string | null][] = [
     ['read', 'tags_list', null],
     ['read', 'tags_create', 'write or full'],
@@ -62,7 +62,7 @@ describe('the scope that was chosen', () => {
     ['full', 'org_members_list', null],
   ]
   for (const [scope, tool, required] of cases)
-    it(`${scope}: ${tool} is ${required === null ? 'asked' : 'refused'}`, async (t) => {
+    it(`${scope}: ${tool} is ${required === null ? 'called' : 'rejected'}`, async (t) => {
       const { client, daemon } = await asking(t, (_req, res) => json(res, 200, '{}'), { scope })
       const { isError, told } = await call(client, tool)
       if (required === null) {
@@ -78,8 +78,8 @@ describe('the scope that was chosen', () => {
     })
 })
 
-describe('what is sent', () => {
-  it('is the request of the row, with the token that was chosen or the command line’s own', async (t) => {
+describe('a request to the daemon', () => {
+  it('is the request of the row, with the chosen token or the command line’s own', async (t) => {
     for (const token of [undefined, 'csm_chosen']) {
       const { client, daemon } = await asking(
         t,
@@ -95,7 +95,7 @@ describe('what is sent', () => {
     }
   })
 
-  it('is nothing, to somebody who cannot read the secret of the folder', async (t) => {
+  it('is not sent without the secret of the folder', async (t) => {
     const { client, daemon } = await asking(t, (_req, res) => json(res, 200, '{}'), {
       proven: false,
     })
@@ -105,8 +105,8 @@ describe('what is sent', () => {
   })
 })
 
-describe('what comes back', () => {
-  it('a refusal of the daemon is the result', async (t) => {
+describe('an answer of the daemon', () => {
+  it('that is an error is the result', async (t) => {
     const refusal = { error: 'rate_limited', message: 'Later.' }
     const { client, reported } = await asking(t, (_req, res) =>
       json(res, 429, JSON.stringify(refusal)),
@@ -116,7 +116,7 @@ describe('what comes back', () => {
     assert.deepEqual(reported, [])
   })
 
-  it('nothing, since the daemon went away: it may have been done', async (t) => {
+  it('that is missing, as the daemon stopped: the operation may have run', async (t) => {
     const { client, daemon } = await asking(t, (req) => req.socket.destroy())
     const { isError, told } = await call(client, 'tags_create', { name: 'Bank' })
     assert.deepEqual([isError, told['error']], [true, 'backend_unavailable'])
@@ -128,7 +128,7 @@ describe('what comes back', () => {
     ['an error', 500, 'canary'],
     ['an answer', 200, '{"canary"'],
   ] as const)
-    it(`${what} that is no JSON: an error of the server, which does not quote it`, async (t) => {
+    it(`${what} that is not JSON: an error of the server, which does not quote it`, async (t) => {
       const { client, reported } = await asking(t, (_req, res) => json(res, status, body))
       await assert.rejects(call(client, 'tags_list'), (error: Error & { code?: number }) => {
         assert.equal(error.code, -32603)
@@ -142,18 +142,18 @@ describe('what comes back', () => {
     `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`
   const streams: [what: string, body: string, told: object | null, error?: string][] = [
     [
-      'bit by bit: the whole text',
+      'in pieces: the whole text',
       `${delta('Hello, ')}${delta('world')}data: [DONE]\n\n`,
       { turn_id: 'trn_1', conversation_id: 'cnv_1', answer: 'Hello, world' },
     ],
     [
-      'bit by bit, and breaks off: why',
+      'in pieces that break off: the reason',
       `${delta('Hel')}event: error\ndata: {"error":"backend_timeout","message":"Too slow."}\n\n`,
       null,
       'backend_timeout',
     ],
     [
-      'bit by bit without an end: too large',
+      'in pieces without an end: too large',
       delta('x'.repeat(9_999)).repeat(200),
       null,
       'payload_too_large',
@@ -173,7 +173,7 @@ describe('what comes back', () => {
       await daemon.left()
     })
 
-  it('an answer that breaks off in the middle: it may have been done', async (t) => {
+  it('that breaks off in the middle: the operation may have run', async (t) => {
     const { client } = await asking(t, (req, res) => {
       res.writeHead(200, { 'Content-Type': 'text/event-stream' })
       res.write(delta('Hel'), () => req.socket.destroy())
@@ -182,7 +182,7 @@ describe('what comes back', () => {
     assert.deepEqual([isError, told['error']], [true, 'backend_unavailable'])
   })
 
-  it('nothing yet, when the program ends: the connection is given up', async (t) => {
+  it('that is pending when the process ends: the connection is closed', async (t) => {
     const { client, daemon, close } = await asking(t, () => undefined)
     const answer = call(client, 'tags_list')
     await daemon.next()

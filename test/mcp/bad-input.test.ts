@@ -20,7 +20,7 @@ const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels -
 const withProto = (inner: string): unknown => JSON.parse(`{"__proto__": ${inner}}`)
 
 for (const era of ERAS)
-  describe(`a call that is none, ${era}`, () => {
+  describe(`an invalid call, ${era}`, () => {
     for (const name of [
       CANARY,
       '',
@@ -31,13 +31,13 @@ for (const era of ERAS)
       5,
       null,
     ])
-      it(`no tool has the name ${JSON.stringify(name)}: -32602`, async () => {
+      it(`the unknown tool ${JSON.stringify(name)}: -32602`, async () => {
         const { reply } = await calling(daemon.address, token, era, name)
         assert.deepEqual([reply.id, reply.error?.code, reply.result], [1, -32602, undefined])
       })
 
     for (const args of [[], 'x', 5, null])
-      it(`arguments are no ${JSON.stringify(args)}: -32602`, async () => {
+      it(`the invalid arguments ${JSON.stringify(args)}: -32602`, async () => {
         const { reply } = await calling(daemon.address, token, era, 'tags_list', args)
         assert.equal(reply.error?.code, -32602)
       })
@@ -80,19 +80,19 @@ for (const era of ERAS)
       })
 
     for (const id of ['..', '.', 'con_1', 'a/../b', '%2e%2e', '\ud800'])
-      it(`nothing has the id ${JSON.stringify(id)}`, async () => {
+      it(`the unknown id ${JSON.stringify(id)}`, async () => {
         const { reply } = await calling(daemon.address, token, era, 'connections_read', { id })
         assert.equal(reply.result?.structuredContent?.['error'], 'not_found')
       })
 
-    it('what is nested deeper than any body may be is refused', async () => {
+    it('too deeply nested arguments are rejected', async () => {
       for (const words of [nested(32), nested(50)]) {
         const { reply } = await calling(daemon.address, token, era, 'verify_words', { words })
         assert.match(JSON.stringify(reply.result?.structuredContent), /deeper than 32 levels/)
       }
     })
 
-    it('a member named __proto__ gives nothing', async () => {
+    it('a member named __proto__ has no effect', async () => {
       const args = withProto('{"name":"Bank"}')
       const { reply } = await calling(daemon.address, token, era, 'tags_create', args)
       assert.equal(reply.result?.isError, true)
@@ -113,7 +113,7 @@ for (const era of ERAS)
       })
   })
 
-it('nothing of all that is in the log, made anything, or kept the daemon from its work', async () => {
+it('the invalid calls logged nothing, made nothing, and did not stop the daemon', async () => {
   assert(!daemon.log.join('').includes(CANARY))
   const faults = daemon.log.filter((line) => /"level":"(warn|error)"/.test(line))
   assert.deepEqual(faults, [])

@@ -25,7 +25,7 @@ const deep = (open: string, close: string) => `${open.repeat(400_000)}1${close.r
 const deepObject = (levels: number) => `${'{"a":'.repeat(levels)}{}${'}'.repeat(levels)}`
 const MIB = 1024 * 1024
 
-describe('a request that is none', () => {
+describe('an invalid request', () => {
   const cases: [what: string, question: Question, status: number, error: number | string][] = [
     ['not JSON', { body: `{"${CANARY}`, headers: ACCEPT }, 400, -32700],
     [
@@ -38,7 +38,7 @@ describe('a request that is none', () => {
     ['null', { body: 'null', headers: ACCEPT }, 400, -32600],
     ['no JSON-RPC', { body: { id: 1, method: 'ping' }, headers: ACCEPT }, 400, -32600],
     [
-      'an id that is no number',
+      'an id that is not a number',
       { body: '{"jsonrpc":"2.0","id":1e400,"method":"ping"}', headers: ACCEPT },
       400,
       -32600,
@@ -52,7 +52,7 @@ describe('a request that is none', () => {
       'payload_too_large',
     ],
     [
-      '2 MiB for a tool that takes no content',
+      '2 MiB for a tool without content',
       { body: { ...PING, params: { a: 'x'.repeat(2 * MIB) } }, headers: ACCEPT },
       413,
       'payload_too_large',
@@ -73,20 +73,20 @@ describe('a request that is none', () => {
       'unsupported_media_type',
     ],
     [
-      'a version of nobody',
+      'an unknown version',
       { body: PING, headers: { ...ACCEPT, 'MCP-Protocol-Version': '1999-01-01' } },
       400,
       -32000,
     ],
     [
-      'a version to come, in its fields alone',
+      'a future version, only in its headers',
       { body: PING, headers: { ...ACCEPT, 'MCP-Protocol-Version': '2999-01-01' } },
       400,
       -32602,
     ],
-    ['a version to come', { body: TO_COME.message, headers: TO_COME.headers }, 400, -32022],
+    ['a future version', { body: TO_COME.message, headers: TO_COME.headers }, 400, -32022],
     [
-      'another version in its fields than in its body',
+      'another version in its headers than in its body',
       {
         body: MODERN.message,
         headers: { ...MODERN.headers, 'MCP-Protocol-Version': '2025-06-18' },
@@ -95,7 +95,7 @@ describe('a request that is none', () => {
       -32020,
     ],
     [
-      'another method in its fields than in its body',
+      'another method in its headers than in its body',
       { body: MODERN.message, headers: { ...MODERN.headers, 'Mcp-Method': 'ping' } },
       400,
       -32020,
@@ -117,7 +117,7 @@ describe('a request that is none', () => {
       'invalid_json',
     ],
     [
-      'as many members as nobody needs',
+      'too many members',
       {
         body: {
           ...PING,
@@ -131,7 +131,7 @@ describe('a request that is none', () => {
       -32600,
     ],
     [
-      'a batch since there are none',
+      'a batch of a version without batches',
       { body: [PING], headers: { ...ACCEPT, 'MCP-Protocol-Version': '2025-06-18' } },
       400,
       -32600,
@@ -188,7 +188,7 @@ describe('a request that is none', () => {
         )
       })
 
-  it('an older batch is answered message by message, also where two have one id', async () => {
+  it('an older batch is answered message by message, also if two have one id', async () => {
     for (const [ids, answers] of [
       [[1, 2, 3], 3],
       [[1, 1], 1],
@@ -199,7 +199,7 @@ describe('a request that is none', () => {
     }
   })
 
-  it('an Idempotency-Key is not heeded: a batch may ask for two things', async () => {
+  it('an Idempotency-Key is ignored, as a batch may contain two requests', async () => {
     const body = ['one', 'two'].map((name, id) => {
       const params = { name: 'external_members_create', arguments: { display_name: name } }
       return { jsonrpc: '2.0', id, method: 'tools/call', params }
@@ -210,7 +210,7 @@ describe('a request that is none', () => {
     assert.deepEqual(made, [undefined, undefined])
   })
 
-  it('what wants no answer gets none: 202', async () => {
+  it('a message without an answer gets 202', async () => {
     for (const body of [
       { jsonrpc: '2.0', method: 'notifications/initialized' },
       { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } },
@@ -221,7 +221,7 @@ describe('a request that is none', () => {
     }
   })
 
-  it('a handshake for a version of nobody is answered with one that there is', async () => {
+  it('a handshake with an unknown version is answered with a known one', async () => {
     const params = {
       protocolVersion: '1999-01-01',
       capabilities: {},
@@ -232,7 +232,7 @@ describe('a request that is none', () => {
   })
 })
 
-it('nothing of all that is in the log, made anything, or kept the daemon from its work', async () => {
+it('the invalid requests logged nothing, made nothing, and did not stop the daemon', async () => {
   assert(!daemon.log.join('').includes(CANARY))
   const faults = daemon.log.filter((line) => /"level":"(warn|error)"/.test(line))
   assert.deepEqual(faults, [])

@@ -44,7 +44,7 @@ it('the program does not contain the SDK', () => {
   assert(!text('program.cjs').includes(OF_THE_SDK))
 })
 
-it('a daemon loads it at the first request that speaks the protocol, and countersignd mcp has it', async (t) => {
+it('a daemon loads it at the first request of the protocol, and countersignd mcp contains it', async (t) => {
   const [stateDir, folder] = [freshFolder(t), freshFolder(t)]
   const [loaded, listener] = [join(folder, 'loaded'), join(folder, 'listener.cjs')]
   writeFileSync(

@@ -85,7 +85,7 @@ for (const path of PATHS)
     })
 
 describe('a machine account', () => {
-  it('has its own account, and what needs a device is refused inside the result', async (t) => {
+  it('has its own account, and tools that need a device return an error in the result', async (t) => {
     const machine = await newMachine(daemon)
     const token = await machine.token('write')
     const client = await connected(t, overHttp(daemon.address, '/mcp', token))
@@ -102,7 +102,7 @@ describe('a machine account', () => {
 
 describe('no token', () => {
   for (const path of PATHS)
-    it(`${path}: 401 that says which kind is wanted`, async () => {
+    it(`${path}: 401 with the accepted scheme`, async () => {
       const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
       const { status, headers, json } = await daemon.request('POST', path, { body })
       assert.deepEqual(

@@ -44,7 +44,7 @@ const withStatus = (found: Record<string, Check[]>, status: Check['status']) =>
 /** Scenarios that need only the protocol and some tools. */
 const WITHOUT_FIXTURES = ['dns-rebinding-protection', 'ping', 'server-initialize', 'tools-list']
 
-describe('the conformance suite, at the daemon', () => {
+describe('the conformance suite, with the daemon', () => {
   let daemon: TestDaemon
   before(async () => {
     daemon = await startDaemon()
@@ -52,7 +52,7 @@ describe('the conformance suite, at the daemon', () => {
   after(() => daemon.close())
 
   for (const path of PATHS)
-    it(`${path}: all that needs no fixtures passes`, async (t) => {
+    it(`${path}: everything without fixtures passes`, async (t) => {
       const proxy = await startProxy(daemon.address, await daemon.token('read'))
       t.after(() => proxy.close())
       const folder = freshFolder(t)
@@ -65,9 +65,9 @@ describe('the conformance suite, at the daemon', () => {
     })
 })
 
-describe('the conformance suite, at fixtures on the same handler', () => {
+describe('the conformance suite, with fixtures on the same handler', () => {
   for (const path of PATHS)
-    it(`${path}: all passes but what is named in expected-failures.yml`, async (t) => {
+    it(`${path}: everything passes except the cases in expected-failures.yml`, async (t) => {
       const server = await listening(fixtures)
       t.after(() => server.close())
       const proxy = await startProxy(server.address, 'any')

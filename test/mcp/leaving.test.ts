@@ -58,8 +58,8 @@ async function leave(address: string, era: 'legacy' | 'modern', until: Promise<v
 }
 
 for (const era of ERAS) {
-  describe(`what fails here, ${era}`, () => {
-    it('is -32603 without a word of why, which is in the log', async (t) => {
+  describe(`an internal error, ${era}`, () => {
+    it('is -32603 without the cause, which is logged', async (t) => {
       const { address, faults } = await started(t, () =>
         Promise.reject(new TypeError('canary of /home/ada/state.db')),
       )
@@ -71,7 +71,7 @@ for (const era of ERAS) {
       assert.deepEqual(more, [])
     })
 
-    it('what the account server failed at is an error in the result, and in the log', async (t) => {
+    it('of the account server is an error in the result, and logged', async (t) => {
       const { address, faults } = await started(t, () =>
         Promise.reject(new AppError('backend_error', 'It failed.', { cause: new Error('canary') })),
       )
@@ -93,8 +93,8 @@ for (const era of ERAS) {
     })
   })
 
-  describe(`a client that leaves in the middle of a call, ${era}`, () => {
-    it('the call is done, its answer dropped, and the next one served', async (t) => {
+  describe(`a client that leaves during a call, ${era}`, () => {
+    it('the call finishes, its answer is dropped, and the next call works', async (t) => {
       const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
       let [calls, done] = [0, 0]
       const { address, faults, idle } = await started(t, async () => {
@@ -112,7 +112,7 @@ for (const era of ERAS) {
       assert.deepEqual(faults(), [])
     })
 
-    it('the listener closes at once, though the call never ends', async (t) => {
+    it('the listener closes at once, even if the call never ends', async (t) => {
       const begun = Promise.withResolvers<void>()
       const { address, close } = await started(t, () => {
         begun.resolve()
@@ -126,7 +126,7 @@ for (const era of ERAS) {
     })
   })
 
-  it(`whoever closes the writing end at once gets the answer, ${era}`, async (t) => {
+  it(`a client that half-closes at once gets the answer, ${era}`, async (t) => {
     const { address } = await started(t, async () => ({ value: { tags: [] }, media: false }))
     const { message, headers } = spoken(era, {
       method: 'tools/call',
@@ -145,8 +145,8 @@ for (const era of ERAS) {
     assert.match(came, /^HTTP\/1\.1 200 .*"structuredContent":\{"tags":\[\]\}/s)
   })
 
-  describe(`much at once, ${era}`, () => {
-    it('200 calls are answered, each with its own', async (t) => {
+  describe(`concurrent calls, ${era}`, () => {
+    it('200 calls get their own answers', async (t) => {
       const daemon = await startDaemon()
       t.after(() => daemon.close())
       const token = await daemon.token('write')
@@ -162,7 +162,7 @@ for (const era of ERAS) {
   })
 }
 
-describe('what a tool gives back', () => {
+describe('the result of a tool', () => {
   const content = (type: string, body: string | Uint8Array) => ({
     value: { type, body },
     media: true,
@@ -181,7 +181,7 @@ describe('what a tool gives back', () => {
       { content: [{ type: 'image', data: 'R0lG', mimeType: 'image/gif' }] },
     ],
     [
-      'more than a tool may',
+      'more than the limit of a tool',
       content('image/gif', Buffer.alloc(1024 * 1024 + 1)),
       { isError: true },
     ],

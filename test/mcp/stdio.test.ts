@@ -46,7 +46,7 @@ async function call(client: Client, name: string, args: Record<string, unknown> 
 
 describe('countersignd mcp', () => {
   for (const version of VERSIONS)
-    it(`${version}: lists all tools, and each answers as the daemon does`, async (t) => {
+    it(`${version}: lists all tools, and each answers like the daemon`, async (t) => {
       const dir = freshFolder(t)
       const daemon = await daemonAt(t, dir)
       const client = await clientOf(t, dir, [], { version })
@@ -70,7 +70,7 @@ describe('countersignd mcp', () => {
       assert.equal(typeof chat.told['answer'], 'string')
     })
 
-  it('goes on when the daemon was stopped and started again', async (t) => {
+  it('continues after the daemon was stopped and started again', async (t) => {
     const dir = freshFolder(t)
     const first = await daemonAt(t, dir)
     const client = await clientOf(t, dir)
@@ -88,7 +88,7 @@ describe('countersignd mcp', () => {
     assert.equal((told['items'] as { name: string }[])[0]?.name, 'Bank')
   })
 
-  it('where no daemon ever ran, it says so and leaves nothing behind', async (t) => {
+  it('without a daemon it reports that, and leaves nothing behind', async (t) => {
     const dir = freshFolder(t)
     const client = await clientOf(t, dir)
     const { isError, told } = await call(client, 'status_read')
@@ -99,7 +99,7 @@ describe('countersignd mcp', () => {
     assert.equal(code, EXIT.ok, stderr)
   })
 
-  it('SVC_TOKEN is used, and may do no more than it may', async (t) => {
+  it('uses SVC_TOKEN within its scope', async (t) => {
     const dir = freshFolder(t)
     const daemon = await daemonAt(t, dir)
     const env = { SVC_TOKEN: await daemon.token('read') }
@@ -109,7 +109,7 @@ describe('countersignd mcp', () => {
     assert.deepEqual([isError, told['error']], [true, 'insufficient_scope'])
   })
 
-  it('a scope that is none is wrong usage', async (t) => {
+  it('an unknown scope is wrong usage', async (t) => {
     const { code, stdout, stderr } = await countersignd(['mcp', '--scope', 'all'], freshFolder(t))
     assert.deepEqual([code, stdout], [EXIT.usage, ''])
     assert.match(stderr, /"all"; it takes read, write or full/)
@@ -121,7 +121,7 @@ describe('countersignd mcp', () => {
     [['--scope', 'full'], 'api_tokens_list', false],
   ]
   for (const [args, tool, refused] of scopes)
-    it(`${args.join(' ') || 'no scope'}: ${tool} is ${refused ? 'refused' : 'done'}`, async (t) => {
+    it(`${args.join(' ') || 'no scope'}: ${tool} is ${refused ? 'rejected' : 'done'}`, async (t) => {
       const dir = freshFolder(t)
       await daemonAt(t, dir)
       const given = tool === 'tags_create' ? { name: 'x' } : {}

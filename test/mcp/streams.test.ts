@@ -44,7 +44,7 @@ function raw(t: TestContext, stateDir: string) {
 const REQUEST = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
 
 describe('the streams of countersignd mcp', () => {
-  it('carry the protocol alone, whatever comes in', async (t) => {
+  it('contain only the protocol, with any input', async (t) => {
     const { say, heard } = raw(t, freshFolder(t))
     say('this is not JSON')
     for (const line of ['[1, 2]', '{"id": 1}']) {
@@ -77,7 +77,7 @@ describe('the streams of countersignd mcp', () => {
     )
   })
 
-  it('what was asked before the input ended is answered', async (t) => {
+  it('requests from before the end of the input are answered', async (t) => {
     const dir = freshFolder(t)
     await daemonAt(t, dir)
     const { child, closed, say, heard } = raw(t, dir)
@@ -95,7 +95,7 @@ describe('the streams of countersignd mcp', () => {
     assert.deepEqual(await closed, [EXIT.ok, null])
   })
 
-  it('when the input ends, so does the program', async (t) => {
+  it('the end of the input ends the process', async (t) => {
     const { child, closed, say, heard } = raw(t, freshFolder(t))
     say({ jsonrpc: '2.0', id: 1, method: 'ping' })
     await heard()
@@ -103,13 +103,13 @@ describe('the streams of countersignd mcp', () => {
     assert.deepEqual(await closed, [EXIT.ok, null])
   })
 
-  it('where there is no input, it ends at once', async (t) => {
+  it('without input the process ends at once', async (t) => {
     const ended = await countersignd(['mcp'], freshFolder(t))
     assert.deepEqual(ended, { code: EXIT.ok, stdout: '', stderr: '' })
   })
 
   for (const end of ['SIGTERM', 'SIGINT', 'stdin'] as const)
-    it(`${end} in the middle of a call ends it`, async (t) => {
+    it(`${end} during a call ends the process`, async (t) => {
       const dir = freshFolder(t)
       stateSecret(dir)
       const daemon = await standIn(t, dir, () => undefined)
@@ -121,7 +121,7 @@ describe('the streams of countersignd mcp', () => {
       assert.deepEqual(await closed, [EXIT.ok, null])
     })
 
-  it('a client that reads no more ends it', async (t) => {
+  it('a client that stops reading ends the process', async (t) => {
     const { child, closed, say } = raw(t, freshFolder(t))
     child.stdout.destroy()
     say({ jsonrpc: '2.0', id: 1, method: 'ping' })

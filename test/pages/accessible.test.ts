@@ -69,10 +69,10 @@ describe('the public pages', { skip }, () => {
       'a guest code': guest.url,
       'a guest code that ended': ended.url,
       'a stamp': stamp.verification_url,
-      'a stamp that is none': `${address}/s/stm_00000000000000000000000000`,
+      'an unknown stamp': `${address}/s/stm_00000000000000000000000000`,
       'an open link': link.url,
       'an open link that is paused': paused.url,
-      'an open link that is none': `${address}/o/nobody-at-all`,
+      'an unknown open link': `${address}/o/nobody-at-all`,
       'a confirmation that ended': `${address}/confirm/${'A'.repeat(43)}`,
     }
     browser = await visitor()
@@ -86,13 +86,13 @@ describe('the public pages', { skip }, () => {
     'a guest code',
     'a guest code that ended',
     'a stamp',
-    'a stamp that is none',
+    'an unknown stamp',
     'an open link',
     'an open link that is paused',
-    'an open link that is none',
+    'an unknown open link',
     'a confirmation that ended',
   ])
-    test(`${name}: nothing serious, and nothing against the policy`, async () => {
+    test(`${name}: no serious problem, and nothing against the policy`, async () => {
       const page = await browser.open(urls[name]!, null)
       if (name === 'a guest code') await page.waitForSelector('#words:not(:empty)')
       await assertAccessible(page)
@@ -100,7 +100,7 @@ describe('the public pages', { skip }, () => {
       await page.close()
     })
 
-  test('an open link is asked and confirmed with the keyboard alone', async () => {
+  test('an open link can be requested and confirmed by keyboard', async () => {
     const page = await browser.open(urls['an open link']!, null)
     await tabTo(page, '[name=display_name]')
     await page.keyboard.type('Bob')
@@ -136,7 +136,7 @@ describe('the public pages', { skip }, () => {
     await page.close()
   })
 
-  test('the words of a caller are checked with the keyboard alone', async () => {
+  test('the words of a caller can be checked by keyboard', async () => {
     const page = await browser.open(urls['a guest code']!, null)
     await page.waitForSelector('#words:not(:empty)')
     await tabTo(page, '#heard')

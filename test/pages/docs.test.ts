@@ -116,7 +116,7 @@ describe('the documentation page', { skip }, () => {
   }
 
   for (const name of ['127.0.0.1', 'localhost'])
-    test(`opened as ${name}, an operation is found and tried with a token, which is kept nowhere`, async () => {
+    test(`opened as ${name}, an operation can be found and tried with a token, which is not stored`, async () => {
       const token = await daemon.token('write')
       const tag = `Family ${name}`
       await daemon.request('POST', '/api/v1/tags', { token, body: { name: tag, color: '#2453b8' } })
@@ -138,7 +138,7 @@ describe('the documentation page', { skip }, () => {
       quiet()
     })
 
-  test('without a token, and where no browser may, it shows what the daemon says to that', async () => {
+  test('without a token, and at routes closed to browsers, it shows the daemon’s error', async () => {
     await using page = await opened()
     await find(page, 'list tags', /List tags/)
     await send(page, 'get /api/v1/tags')
@@ -150,7 +150,7 @@ describe('the documentation page', { skip }, () => {
     quiet()
   })
 
-  test('an answer that is an image is shown, and one that is a page is shown as text', async () => {
+  test('shows an answer that is an image, and a page as text', async () => {
     const token = await daemon.token('write')
     const { json } = await daemon.request('POST', '/api/v1/guest-codes', {
       token,
@@ -179,7 +179,7 @@ describe('the documentation page', { skip }, () => {
     quiet()
   })
 
-  test('every error is explained, and found by its code', async () => {
+  test('explains every error, found by its code', async () => {
     await using page = await opened()
     const text = (await page.locator('main').textContent()) ?? ''
     for (const code of CODES) assert(text.includes(`${code} (`), code)
@@ -188,14 +188,14 @@ describe('the documentation page', { skip }, () => {
     quiet()
   })
 
-  test('as it opens, nothing serious, and no wider than the screen', async () => {
+  test('has no serious problem when it opens, and is not wider than the screen', async () => {
     await using page = await opened()
     await assertAccessible(page)
     await assertFits(page)
     quiet()
   })
 
-  test('without scripts every route is in a list that can be read', async () => {
+  test('without scripts lists every route', async () => {
     const own = await browser()
     try {
       const context = await own.newContext({ javaScriptEnabled: false })
@@ -209,7 +209,7 @@ describe('the documentation page', { skip }, () => {
     }
   })
 
-  test('nothing serious in that list', async () => {
+  test('has no serious problem in that list', async () => {
     const page = await visit.open('about:blank', null)
     const { text, headers } = await daemon.request('GET', DOCS)
     // The checker is itself a script: it gets the page without the page’s own scripts.
@@ -224,7 +224,7 @@ describe('the documentation page', { skip }, () => {
     quiet()
   })
 
-  test('its picture', { skip: process.env['UPDATE_SCREENSHOTS'] !== '1' }, async () => {
+  test('makes its screenshot', { skip: process.env['UPDATE_SCREENSHOTS'] !== '1' }, async () => {
     await using shown = {
       daemon: await startDaemon({ SVC_HTTP_PORT: '19821' }),
       [Symbol.asyncDispose]: () => shown.daemon.close(),
@@ -244,7 +244,7 @@ describe('the files of the documentation page', () => {
   const get = (path: string, coding: string) =>
     fetch(daemon.address + path, { headers: { 'Accept-Encoding': coding } })
 
-  test('are what the page says they are, and are kept for good', async () => {
+  test('match the page’s digests, and are cached forever', async () => {
     const { text } = await daemon.request('GET', DOCS)
     const files = pathsIn(text)
     assert.equal(files.length, 3)
@@ -264,7 +264,7 @@ describe('the files of the documentation page', () => {
       }
   })
 
-  test('are these alone: another name is 404 and not kept', async () => {
+  test('are the only ones: another name is 404 and not cached', async () => {
     for (const name of ['start.0000000000000000.js', 'docs.js', 'index.ts']) {
       const { status, headers, json } = await daemon.request('GET', `${DOCS}/${name}`)
       assert.deepEqual([status, (json as { error: string }).error], [404, 'not_found'], name)
@@ -272,7 +272,7 @@ describe('the files of the documentation page', () => {
     }
   })
 
-  test('the page forbids what it does not need, and is not kept', async () => {
+  test('the page forbids unneeded sources, and is not cached', async () => {
     const { headers } = await daemon.request('GET', DOCS)
     const policy = headers['content-security-policy'] as string
     for (const part of [
@@ -288,7 +288,7 @@ describe('the files of the documentation page', () => {
     assert.equal(headers['referrer-policy'], 'no-referrer')
   })
 
-  test('where they were not built, the page says so, with the list', async () => {
+  test('if they were not built, the page reports that, with the list', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-unbuilt-'))
     try {
       for (const name of ['src', 'package.json'])

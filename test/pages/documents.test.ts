@@ -18,7 +18,7 @@ const guest = {
 /** Every text of users, as HTML. */
 const hostile = { id: HOSTILE, accountId: HOSTILE, ownerName: HOSTILE, guestName: HOSTILE } as const
 
-describe('the documents', () => {
+describe('the public documents', () => {
   const pages = [
     ...(['active', 'revoked', 'expired', 'unknown'] as const).map(
       (state) =>
@@ -33,7 +33,7 @@ describe('the documents', () => {
   ] as const
 
   for (const [name, page, status] of pages) {
-    it(`${name}: whole, escaped, nothing inline`, () => {
+    it(`${name}: complete, escaped, nothing inline`, () => {
       const body = page.body as string
       assert.equal(page.status, status)
       assert.equal(page.type, 'text/html; charset=utf-8')
@@ -55,7 +55,7 @@ describe('the documents', () => {
     })
   }
 
-  it('names whom a code is for while it is active, and not afterwards', () => {
+  it('names the recipient of an active code, and not afterwards', () => {
     const named = (state: 'active' | 'revoked' | 'expired' | 'unknown') =>
       (guestPage({ ...guest, guestName: 'Maria Muster', state }).body as string).includes('Maria')
     assert.equal(named('active'), true)
@@ -65,14 +65,14 @@ describe('the documents', () => {
     assert.ok(!forNobody.includes('Made for'))
   })
 
-  it('does not name an owner for a code that is unknown', () => {
+  it('does not name an owner for an unknown code', () => {
     const page = guestPage({ ...guest, ownerName: 'Somebody', state: 'unknown' })
     assert.ok(!(page.body as string).includes('Somebody'))
   })
 })
 
 describe('html', () => {
-  it('escapes what is put in, and only once', () => {
+  it('escapes inserted values, once', () => {
     assert.equal(escape(`<a b="c" d='e'>&`), '&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;')
     const inner = html`<b>${'<&>'}</b>`
     assert.equal(
@@ -81,7 +81,7 @@ describe('html', () => {
     )
   })
 
-  it('takes nothing else for HTML', () => {
+  it('accepts only its own HTML', () => {
     const forged = { toString: () => '<b>' } as unknown as string
     assert.throws(() => String(html`${forged}`))
   })

@@ -72,7 +72,7 @@ async function check(page: Page, words: string): Promise<string | null> {
 }
 
 describe('the guest page', { skip }, () => {
-  it('says the words of src/crypto for its window, and the next ones when the minute turns', async () => {
+  it('shows the words of src/crypto for its window, and the next ones after the minute', async () => {
     const guest = newGuest()
     await using page = await visit.open(guest.link)
     assert.deepEqual(await shown(page), { words: guest.own(W0), window: W0 })
@@ -84,7 +84,7 @@ describe('the guest page', { skip }, () => {
     assert.deepEqual(await shown(page), { words: guest.own(W0 + 1), window: W0 + 1 })
   })
 
-  it('shows for whom the code was made, to be read before the words, also after a reload', async () => {
+  it('shows the recipient of the code before the words, also after a reload', async () => {
     const guest = newGuest('Ann Ode', 'Maria Muster')
     await using page = await visit.open(guest.link)
     await shown(page)
@@ -100,7 +100,7 @@ describe('the guest page', { skip }, () => {
     assert.equal(await page.locator('#made-for').count(), 0)
   })
 
-  it('judges what the other side says', async () => {
+  it('judges the words of the other side', async () => {
     const guest = newGuest()
     await using page = await visit.open(guest.link)
     await shown(page)
@@ -127,7 +127,7 @@ describe('the guest page', { skip }, () => {
     assert.equal(await check(page, guest.theirs(W0)), 'used')
   })
 
-  it('names an unknown word and puts in the suggestion that is chosen, by keyboard alone', async () => {
+  it('names an unknown word and inserts the chosen suggestion, by keyboard alone', async () => {
     const guest = newGuest()
     await using page = await visit.open(guest.link)
     await shown(page)
@@ -142,7 +142,7 @@ describe('the guest page', { skip }, () => {
     assert.equal(await check(page, await page.inputValue('#heard')), 'theirs')
   })
 
-  it('takes the secret out of the address, keeps it unreadable, and works after a reload', async () => {
+  it('removes the secret from the address, stores it unreadable, and works after a reload', async () => {
     const guest = newGuest()
     await using page = await visit.open(guest.link, null)
     await shown(page)
@@ -166,7 +166,7 @@ describe('the guest page', { skip }, () => {
     assert.equal((await shown(page)).words, guest.own(W0))
   })
 
-  it('works in a browser that keeps nothing, and says so', async () => {
+  it('works in a browser that stores nothing, and mentions that', async () => {
     const guest = newGuest()
     await using page = await visit.open(`${site.origin}/health`)
     await page.addInitScript(`indexedDB.open = () => { throw new Error('refused') }`)
@@ -176,7 +176,7 @@ describe('the guest page', { skip }, () => {
     assert.match((await page.textContent('#kept')) ?? '', /does not keep the code/)
   })
 
-  it('forgets when it is told to, here and in other tabs, and takes the link again', async () => {
+  it('deletes the secret on request, here and in other tabs, and accepts the link again', async () => {
     const guest = newGuest()
     await using page = await visit.open(guest.link)
     await using other = await visit.open(guest.plain)
@@ -197,7 +197,7 @@ describe('the guest page', { skip }, () => {
     assert.equal(page.url(), guest.plain)
   })
 
-  it('asks for the full link where there is no secret in it', async () => {
+  it('asks for the full link if the secret is missing', async () => {
     const guest = newGuest()
     await using page = await visit.open(guest.plain)
     for (const [fragment, text] of [
@@ -213,7 +213,7 @@ describe('the guest page', { skip }, () => {
     assert.ok(!site.posts.some((line) => line.includes(guest.id)))
   })
 
-  it('says once that it was opened, as its own origin', async () => {
+  it('reports its opening once, with its own origin', async () => {
     const guest = newGuest()
     await using page = await visit.open(guest.link)
     await shown(page)
@@ -229,7 +229,7 @@ describe('the guest page', { skip }, () => {
     [90_000, /90 seconds ahead of/],
     [-3 * MINUTE, /3 minutes behind/],
   ] as const) {
-    it(`goes by the server's clock with its own ${aheadMs / 1000} s off`, async () => {
+    it(`uses the server's clock with its own ${aheadMs / 1000} s off`, async () => {
       const guest = newGuest()
       await using page = await visit.open(guest.link, aheadMs)
       assert.deepEqual(await shown(page), { words: guest.own(W0), window: W0 })
@@ -240,7 +240,7 @@ describe('the guest page', { skip }, () => {
     })
   }
 
-  it('shows nothing while it rests in the back/forward cache, and starts over coming back', async () => {
+  it('shows nothing in the back/forward cache, and starts again when it comes back', async () => {
     const guest = newGuest()
     await using page = await visit.open(guest.link)
     await shown(page)
@@ -254,7 +254,7 @@ describe('the guest page', { skip }, () => {
     assert.equal((await shown(page)).words, guest.own(W0))
   })
 
-  it('shows no words for a code that works no more, and forgets the key it kept', async () => {
+  it('shows no words of an ended code, and deletes its key', async () => {
     const guest = newGuest()
     await using page = await visit.open(guest.link)
     // The page itself navigates to its address without the secret, which would cancel the next
@@ -318,7 +318,7 @@ describe('the guest page', { skip }, () => {
 
 // Alone, because it moves the server’s clock.
 describe('the guest page after a sleep', { skip }, () => {
-  it('asks the server for the time after a sleep', async () => {
+  it('fetches the server’s time after a sleep', async () => {
     const guest = newGuest()
     await using page = await visit.open(guest.link)
     await shown(page)
@@ -336,8 +336,8 @@ describe('the guest page after a sleep', { skip }, () => {
   })
 })
 
-describe('all of these pages', { skip }, () => {
-  it('logged nothing, threw nothing and stayed within their policy', () => {
+describe('all pages of this file', { skip }, () => {
+  it('logged nothing, threw nothing and kept to their policy', () => {
     assert.deepEqual(visit.said, [])
   })
 })

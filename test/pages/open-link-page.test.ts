@@ -95,7 +95,7 @@ describe('the pages of an open link', { skip }, () => {
         .execute()
     ).map(({ state }) => state)
 
-  it('is filled in, sent and confirmed by keyboard alone', async () => {
+  it('can be filled in, sent and confirmed by keyboard alone', async () => {
     const slug = await newLink()
     await using page = await open(`/o/${slug}`)
     const type = async (field: string, text: string) => {
@@ -126,7 +126,7 @@ describe('the pages of an open link', { skip }, () => {
     assert.equal(await heading(confirmation), 'This link has ended')
   })
 
-  it('says what is wrong beside the field, keeps what was written, and puts the cursor there', async () => {
+  it('show errors beside the field, keep the input, and focus the field', async () => {
     const slug = await newLink()
     await using page = await open(`/o/${slug}`)
     await page.fill('#display_name', 'Gus \u202egnihton')
@@ -149,7 +149,7 @@ describe('the pages of an open link', { skip }, () => {
     await page.getByRole('heading', { name: 'Look into your mailbox' }).waitFor()
   })
 
-  it('shows names as text, in every state', async () => {
+  it('show names as text, in every state', async () => {
     const title = `${HOSTILE}\u{1f600}`
     for (const state of ['active', 'paused'] as const) {
       await using page = await open(`/o/${await newLink(state, title)}`)
@@ -162,7 +162,7 @@ describe('the pages of an open link', { skip }, () => {
     assert.equal(await heading(none), 'There is no such link')
   })
 
-  it('fits phones and desks, light and dark, and each field has its label', async () => {
+  it('fit phones and desktops, light and dark, and each field has its label', async () => {
     const slug = await newLink('active', 'W'.repeat(100))
     await using page = await open(`/o/${slug}`)
     for (const colorScheme of ['light', 'dark'] as const) {
@@ -181,13 +181,13 @@ describe('the pages of an open link', { skip }, () => {
     await assertFits(page)
   })
 
-  it('takes a form from its own page alone', async () => {
+  it('accept a form only from their own page', async () => {
     const path = `/o/${await newLink()}`
     const type = { 'Content-Type': 'application/x-www-form-urlencoded' }
     const form = (email: string) => `display_name=Gus&email=${email}%40example.org`
     const cases: [what: string, headers: Record<string, string>, status: number][] = [
       ['own', { Origin: address, 'Sec-Fetch-Site': 'same-origin' }, 200],
-      ['nobody', {}, 200],
+      ['plain', {}, 200],
       ['foreign', { Origin: 'https://evil.example' }, 403],
       ['null', { Origin: 'null' }, 403],
       ['cross', { 'Sec-Fetch-Site': 'cross-site' }, 403],
@@ -209,7 +209,7 @@ describe('the pages of an open link', { skip }, () => {
     assert.equal((await ask(address, 'POST', path, twice)).status, 400)
   })
 
-  it('is opened from mails and chats, and stays out of frames', async () => {
+  it('can be opened from mails and chats, and not in frames', async () => {
     for (const path of [`/o/${await newLink()}`, '/confirm/-unknown_token-']) {
       const headers = { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' }
       const { status, headers: said } = await ask(address, 'GET', `${path}?utm_source=x`, {
@@ -225,7 +225,7 @@ describe('the pages of an open link', { skip }, () => {
     }
   })
 
-  it('logged nothing, threw nothing and stayed within its policy', () => {
+  it('logged nothing, threw nothing and kept to their policy', () => {
     assert.deepEqual(visit.said, [])
   })
 })

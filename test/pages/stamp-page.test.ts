@@ -79,7 +79,7 @@ async function result(page: Page) {
 }
 
 describe('the stamp page', { skip }, () => {
-  it('shows what a valid stamp says, claim and receipt apart', async () => {
+  it('shows the content of a valid stamp, with claim and receipt separate', async () => {
     const stamp = newStamp({ ctx: HOSTILE })
     await using page = await visit.open(stamp.link)
     const { kind, text } = await result(page)
@@ -107,7 +107,7 @@ describe('the stamp page', { skip }, () => {
     assert.equal(await page.locator('img').count(), 0)
   })
 
-  it('says when no receipt vouches for the time, and of no assurance but the device', async () => {
+  it('reports a missing receipt, and an assurance of the device alone', async () => {
     await using page = await visit.open(newStamp({ receipt: false }).link)
     const { kind, text } = await result(page)
     assert.equal(kind, 'ok')
@@ -115,7 +115,7 @@ describe('the stamp page', { skip }, () => {
     assert.ok(text.includes('Device: one device signed'))
   })
 
-  it('refuses a stamp that claims more than a device, whatever its receipt says', async () => {
+  it('rejects a stamp that claims more than a device, with any receipt', async () => {
     for (const receipt of [true, false]) {
       await using page = await visit.open(newStamp({ claim: 'organisation', receipt }).link)
       const { kind, reason, text } = await result(page)
@@ -124,14 +124,14 @@ describe('the stamp page', { skip }, () => {
     }
   })
 
-  it('says of a link without fragment that it only shows what the server shows', async () => {
+  it('warns that a link without a fragment only shows the server’s data', async () => {
     await using page = await visit.open(newStamp().plain)
     const { kind, text } = await result(page)
     assert.equal(kind, 'warn')
     assert.ok(text.includes('can only repeat what the server shows'))
   })
 
-  it('refuses what was changed, and shows nothing of it', async () => {
+  it('rejects a changed stamp, and shows nothing of it', async () => {
     const [stamp, other] = [newStamp({ receipt: false }), newStamp()]
     const { file, jws, plain } = stamp
     const mallory = newDevice()
@@ -165,7 +165,7 @@ describe('the stamp page', { skip }, () => {
     }
   })
 
-  it('says match or no match of a file that is chosen or dropped, and sends nothing', async () => {
+  it('compares a chosen or dropped file, and sends nothing', async () => {
     const stamp = newStamp()
     await using page = await visit.open(stamp.link)
     await result(page)
@@ -192,7 +192,7 @@ describe('the stamp page', { skip }, () => {
     assert.deepEqual(sent, [])
   })
 
-  it('says that there is no such stamp, and when it cannot be fetched', async () => {
+  it('reports an unknown stamp, and a failed fetch', async () => {
     await using page = await visit.open(`${site.origin}/s/stm_none`)
     assert.equal((await fetch(page.url())).status, 404)
     assert.ok((await page.innerText('main')).includes('no such stamp'))
@@ -210,8 +210,8 @@ describe('the stamp page', { skip }, () => {
   })
 })
 
-describe('all of these pages', { skip }, () => {
-  it('logged nothing, threw nothing and stayed within their policy', () => {
+describe('all pages of this file', { skip }, () => {
+  it('logged nothing, threw nothing and kept to their policy', () => {
     assert.deepEqual(visit.said, [])
   })
 })

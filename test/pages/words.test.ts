@@ -15,7 +15,7 @@ describe('the code through WebCrypto', () => {
     (each) => each.label === LABEL.guest && each.epoch === 1 && each.head_hex === zeros,
   )
 
-  it('says the words of the test kit', async () => {
+  it('makes the words of the test kit', async () => {
     assert.ok(ours.length >= 3, `${ours.length} guest cases`)
     for (const each of ours) {
       const key = await importCodeKey(bytes(each.key_hex), bytes(each.subject_hex))
@@ -27,7 +27,7 @@ describe('the code through WebCrypto', () => {
     }
   })
 
-  it('says the words of src/crypto for any secret, subject, speaker and window', async () => {
+  it('makes the words of src/crypto for any secret, subject, speaker and window', async () => {
     for (let i = 0; i < 200; i++) {
       const [secret, subject, speaker] = [32, 16, 16].map((n) =>
         crypto.getRandomValues(new Uint8Array(n)),
@@ -48,7 +48,7 @@ describe('the code through WebCrypto', () => {
     }
   })
 
-  it('leaves no way to the secret: zeroed bytes, a key to sign with only', async () => {
+  it('destroys the secret: zeroed bytes, a key for signing only', async () => {
     const secret = crypto.getRandomValues(new Uint8Array(32))
     const key = await importCodeKey(secret, new Uint8Array(16))
     assert.deepEqual([...secret], Array(32).fill(0))
@@ -86,7 +86,7 @@ describe('the judgement of words', () => {
     })
   }
 
-  it('counts a window once, also for two checks at a time', async () => {
+  it('uses a window once, also with two checks at once', async () => {
     const seen = new Set<number>()
     const accept = (window: number) => !seen.has(window) && seen.add(window).has(window)
     const check = () => checkWords('matador carload recede', 10, wordsOf, accept)

@@ -30,7 +30,7 @@ function wireSuite(newPlace: () => Promise<Place>): void {
     return { account, remote, clock, read, id: enrolment.account_id }
   }
 
-  test('a session renews itself, for ten at once, until it is ended', async (t) => {
+  test('a session renews itself, for ten calls at once, until it is ended', async (t) => {
     const { account, clock, read, id } = await person(t)
     assert.equal(await read(), id)
     for (let i = 0; i < 3; i++) {
@@ -42,7 +42,7 @@ function wireSuite(newPlace: () => Promise<Place>): void {
   })
 
   for (const minutes of [-10, 10])
-    test(`a device whose clock is ${minutes} minutes off`, async (t) => {
+    test(`a device with a clock ${minutes} minutes off`, async (t) => {
       const { remote, clock, read, id } = await person(t, minutes * 60_000)
       assert.equal(await read(), id)
       assert(Math.abs(remote.offsetMs()! - minutes * 60_000) <= 1000)
@@ -50,7 +50,7 @@ function wireSuite(newPlace: () => Promise<Place>): void {
       assert.equal(await read(), id)
     })
 
-  test('an act is done once, however often it is asked for', async (t) => {
+  test('a repeated operation runs once', async (t) => {
     const { account } = await person(t)
     const as = account.acting({ id: new Uint8Array(16).fill(7) })
     const create = (name: string) => as.organisations.create({ body: { name } })

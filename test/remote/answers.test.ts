@@ -29,7 +29,7 @@ async function caught(promise: Promise<unknown>): Promise<AppError> {
   return error
 }
 
-test('an answer is read as its row has it; members that it does not know are left out', async (t) => {
+test('an answer is read by its row, without unknown members', async (t) => {
   const { base, seen } = await scripted(t, (res) => json(res, 200, { ...CLOCK, extra: 1 }))
   assert.deepEqual(await clientAt(t, base).door().clock.read({}), CLOCK)
   const { method, url, headers } = seen[0]!
@@ -47,7 +47,7 @@ test('an answer without content', async (t) => {
   assert.equal(await account.guestCodes.delete({ id: 'gst_1' }), undefined)
 })
 
-test('requests go over one connection as long as it is kept, and none is kept after close', async (t) => {
+test('requests share one kept connection, and none is kept after close', async (t) => {
   const server = await scripted(t, (res) => json(res, 200, CLOCK))
   const remote = clientAt(t, server.base)
   for (let i = 0; i < 5; i++) await remote.door().clock.read({})
@@ -71,7 +71,7 @@ test('at most 64 connections at once', async (t) => {
   assert(server.connections() <= 64, `${server.connections()}`)
 })
 
-describe('an answer that is none', () => {
+describe('an invalid answer', () => {
   const cases: [
     name: string,
     answer: (res: ServerResponse) => unknown,
@@ -81,7 +81,12 @@ describe('an answer that is none', () => {
     ['a redirect', raw(302, { Location: `https://${CANARY}/` }), 'backend_error', /redirect.*302/],
     ['a redirect for good', raw(308, { Location: '/' }), 'backend_error', /redirect/],
     ['not modified', raw(304, {}), 'backend_error', /304/],
-    ['a page', raw(200, { 'Content-Type': 'text/html' }, CANARY), 'backend_error', /not JSON/],
+    [
+      'an HTML page',
+      raw(200, { 'Content-Type': 'text/html' }, CANARY),
+      'backend_error',
+      /not JSON/,
+    ],
     ['JSON without its type', raw(200, {}, JSON.stringify(CLOCK)), 'backend_error', /not JSON/],
     ['no JSON', raw(200, JSON_TYPE, `{"now": ${CANARY}`), 'backend_error', /not JSON/],
     ['nothing', raw(200, JSON_TYPE), 'backend_error', /not JSON/],
@@ -103,13 +108,13 @@ describe('an answer that is none', () => {
     ['another status', (res) => json(res, 201, CLOCK), 'backend_error', /status 201/],
     ['no content', raw(204, {}), 'backend_error', /status 204/],
     [
-      'too large, as it says',
+      'too large, as declared',
       raw(200, { ...JSON_TYPE, 'Content-Length': String(17 * MIB) }),
       'backend_error',
       /more than 16777216 bytes/,
     ],
     [
-      'too large without a word',
+      'too large, undeclared',
       (res) => {
         res.writeHead(200, JSON_TYPE)
         const more = () => {
@@ -122,7 +127,7 @@ describe('an answer that is none', () => {
       /more than 16777216 bytes/,
     ],
     [
-      'headers without end',
+      'endless headers',
       raw(200, { ...JSON_TYPE, 'X-Long': 'x'.repeat(64 * 1024) }),
       'backend_error',
       /HTTP\/1\.1/,
@@ -141,7 +146,7 @@ describe('an answer that is none', () => {
     })
 })
 
-describe('an error in the one shape is the caller’s', () => {
+describe('an error in the common format is returned to the caller', () => {
   const cases: [status: number, body: Record<string, unknown>, headers?: Record<string, string>][] =
     [
       [404, refusal('not_found', 'There is no such connection.')],
@@ -164,7 +169,7 @@ describe('an error in the one shape is the caller’s', () => {
       assert.equal(seen.length, 1)
     })
 
-  test('429 says when to come again', async (t) => {
+  test('429 has the time to wait', async (t) => {
     for (const [given, kept] of [
       ['120', { 'Retry-After': '120' }],
       ['Wed, 21 Oct 2026 07:28:00 GMT', {}],
@@ -179,7 +184,7 @@ describe('an error in the one shape is the caller’s', () => {
     }
   })
 
-  test('its text is cut and cannot move the cursor or the eye', async (t) => {
+  test('its text is shortened, without control characters', async (t) => {
     const evil = `a\u001b[2Jb\r\nc\u202ed\u0000\ud800${'xxx '.repeat(500)}`
     const { base } = await scripted(t, (res) =>
       json(
@@ -197,7 +202,7 @@ describe('an error in the one shape is the caller’s', () => {
     }
   })
 
-  test('details of another kind are left out', async (t) => {
+  test('details of other kinds are removed', async (t) => {
     const { base } = await scripted(t, (res) =>
       json(
         res,
@@ -216,18 +221,18 @@ describe('an error in the one shape is the caller’s', () => {
   })
 })
 
-describe('an error in no known shape', () => {
+describe('an error in another format', () => {
   const cases: [name: string, status: number, body: unknown][] = [
     ['an unknown code', 409, refusal('moon_phase', CANARY)],
     ['a code of another status', 404, refusal('invalid_token', CANARY)],
-    ['a code that is a name of every object', 404, refusal('constructor', CANARY)],
+    ['a code that is a property of every object', 404, refusal('constructor', CANARY)],
     ['no message', 404, { error: 'not_found' }],
-    ['a message that is none', 404, { error: 'not_found', message: [CANARY] }],
+    ['an invalid message', 404, { error: 'not_found', message: [CANARY] }],
     ['an OAuth error', 400, { error: 'invalid_grant', error_description: CANARY }],
     ['a teapot', 418, { short: CANARY }],
-    ['its own fault', 500, refusal('internal', CANARY)],
-    ['not written yet', 501, refusal('not_implemented', CANARY)],
-    ['its disk', 507, refusal('storage_full', CANARY)],
+    ['an internal error', 500, refusal('internal', CANARY)],
+    ['an unimplemented route', 501, refusal('not_implemented', CANARY)],
+    ['a full disk of the server', 507, refusal('storage_full', CANARY)],
   ]
   for (const [name, status, body] of cases)
     test(name, async (t) => {
@@ -239,7 +244,7 @@ describe('an error in no known shape', () => {
       assert.equal(seen.length, 1)
     })
 
-  test('what to do is said once', async (t) => {
+  test('advice appears once', async (t) => {
     const said = 'The assistant has no time now. Try again later.'
     const refused = refusal('backend_unavailable', said)
     const { base } = await scripted(t, (res) => json(res, 503, refused))
@@ -255,8 +260,8 @@ describe('an error in no known shape', () => {
   })
 })
 
-describe('the bearer of a machine account’s token', () => {
-  test('sends it and nothing else', async (t) => {
+describe('the bearer of a machine token', () => {
+  test('sends only the token', async (t) => {
     const whose = {
       account_id: 'acc_00000000000000000000000000',
       token_id: 'tok_00000000000000000000000000',
@@ -269,7 +274,7 @@ describe('the bearer of a machine account’s token', () => {
     assert.equal(seen[0]!.headers['dpop'], undefined)
   })
 
-  test('a token that is refused is the caller’s matter', async (t) => {
+  test('gets a rejection as the caller’s error', async (t) => {
     const { base, seen } = await scripted(t, (res) => json(res, 401, refusal('invalid_token')))
     const error = await caught(clientAt(t, base).bearer('csm_secret').context.read({}))
     assert.equal(error.code, 'invalid_token')
@@ -293,7 +298,7 @@ test('a form is sent as a form', async (t) => {
   assert.equal(sent, 'grant_type=client_credentials&client_assertion=a.b%26c')
 })
 
-test('an id that no server takes in a path never leaves', async (t) => {
+test('an id that no server accepts in a path is not sent', async (t) => {
   const server = await scripted(t, (res) => json(res, 200, {}))
   const { connections } = clientAt(t, server.base).bearer('csm_x')
   for (const id of ['con_\0', 'a/b', '%2e', 'ä', '..', '', '\ud800', 'a?b', 'a#b']) {
@@ -303,7 +308,7 @@ test('an id that no server takes in a path never leaves', async (t) => {
   assert.equal(server.seen.length, 0)
 })
 
-test('an account has the rows that an account answers, and no others', () => {
+test('an account has exactly the rows that an account answers', () => {
   const remote = clientAt({ after: () => undefined } as never, 'http://127.0.0.1:9')
   const account = remote.bearer('csm_x')
   const { acting, ...groups } = account
@@ -315,7 +320,7 @@ test('an account has the rows that an account answers, and no others', () => {
   assert('read' in rows['keyLogs']! && 'favorite' in rows['connections']!)
 })
 
-test('content is taken in the media types of its row', () => {
+test('content is accepted in the media types of its row', () => {
   const route = {
     method: 'GET',
     path: '/picture',
@@ -345,7 +350,7 @@ for (const [status, code] of [
   [502, 'backend_error'],
   [503, 'backend_unavailable'],
 ] as const)
-  test(`what the server itself says of what is behind it reaches the caller: ${code}`, async (t) => {
+  test(`an outage behind the server is returned to the caller: ${code}`, async (t) => {
     const message = 'The mail could not be sent.'
     const server = await scripted(t, (res) => json(res, status, { error: code, message }))
     const error = await caught(clientAt(t, server.base).door().clock.read({}))
@@ -353,7 +358,7 @@ for (const [status, code] of [
     assert(error.message.includes(message))
   })
 
-test('429 of a proxy is told as such, with its Retry-After', async (t) => {
+test('429 of a proxy is returned with its Retry-After', async (t) => {
   const headers = { 'Content-Type': 'text/html', 'Retry-After': '7' }
   const server = await scripted(t, raw(429, headers, CANARY))
   const error = await caught(clientAt(t, server.base).door().clock.read({}))

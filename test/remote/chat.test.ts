@@ -104,7 +104,7 @@ function fromEndToEnd(endpointOf: () => Endpoint, sceneOf: () => Scene) {
     assert.deepEqual(rated.json, { turn_id, rating: 'up', comment: null })
   })
 
-  test('an endpoint that dies in the middle: what came, why nothing follows, and a clean end', async () => {
+  test('an endpoint that dies in the middle: the received part, the reason, and a clean end', async () => {
     const { daemon, token } = sceneOf()
     const read = Promise.withResolvers<void>()
     endpointOf().speak = async (res) => {
@@ -118,7 +118,7 @@ function fromEndToEnd(endpointOf: () => Endpoint, sceneOf: () => Scene) {
     assert.equal(ERROR.exec(await others())?.[1], 'backend_error')
   })
 
-  test('a caller that leaves: the endpoint is left as well', AT_ONCE, async () => {
+  test('a caller that leaves: the request to the endpoint is closed', AT_ONCE, async () => {
     const { daemon, token, log } = sceneOf()
     const gone = Promise.withResolvers<void>()
     endpointOf().speak = (res) => {
@@ -133,7 +133,7 @@ function fromEndToEnd(endpointOf: () => Endpoint, sceneOf: () => Scene) {
   })
 
   test(
-    'a caller that left before the answer began: the endpoint is left when it begins',
+    'a caller that left before the answer began: the request is closed when it begins',
     AT_ONCE,
     async () => {
       const { daemon, token } = sceneOf()
@@ -167,7 +167,7 @@ function fromEndToEnd(endpointOf: () => Endpoint, sceneOf: () => Scene) {
     [500, 503, 'backend_unavailable'],
     [504, 504, 'backend_timeout'],
   ] as const)
-    test(`an endpoint that answers ${status} in HTML: ${code}, and not a word of it`, async () => {
+    test(`an endpoint that answers ${status} in HTML: ${code}, without its text`, async () => {
       const { daemon, token, log } = sceneOf()
       endpointOf().speak = (res) =>
         res.writeHead(status, { 'Content-Type': 'text/html' }).end(`<b>${KEY}</b>`)
@@ -181,7 +181,7 @@ function fromEndToEnd(endpointOf: () => Endpoint, sceneOf: () => Scene) {
       assert.equal(endpointOf().asked.length, before + 1, 'asked once')
     })
 
-  test('feedback under an Idempotency-Key is given once', async () => {
+  test('feedback with an Idempotency-Key is sent once', async () => {
     const { daemon, token } = sceneOf()
     const send = async () => {
       const headers = { 'Idempotency-Key': 'once' }
@@ -193,7 +193,7 @@ function fromEndToEnd(endpointOf: () => Endpoint, sceneOf: () => Scene) {
     assert.deepEqual(await send(), await send())
   })
 
-  test('a conversation that is none, and what is no question', async () => {
+  test('an unknown conversation, and an invalid question', async () => {
     const { daemon, token } = sceneOf()
     const before = endpointOf().asked.length
     for (const [body, status] of [
@@ -255,7 +255,7 @@ describe('the account server inside the daemon', () => {
   )
 })
 
-describe('an account server far away', () => {
+describe('a remote account server', () => {
   const { t, close } = hooks()
   let endpoint: Endpoint
   let server: TestServer
@@ -279,7 +279,7 @@ describe('an account server far away', () => {
     () => scene,
   )
 
-  test('a server that ends in the middle: what came, and why nothing follows', async () => {
+  test('a server that ends in the middle: the received part, and the reason', async () => {
     const { daemon, token } = scene
     endpoint.speak = (res) => begins(res).write(delta('half'))
     const { next, rest: others } = await turn(daemon, token, { message: '?' })

@@ -7,9 +7,9 @@ import { clientAt, failsWith, json, refusal, scripted } from './scripted.ts'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-describe('a clock that is wrong', () => {
+describe('a wrong clock', () => {
   for (const minutes of [-600, -10, 10, 600])
-    test(`${minutes} minutes off: it signs in, and knows by how much`, async (t) => {
+    test(`${minutes} minutes off: signs in, and measures the offset`, async (t) => {
       const here = { ms: Date.now() - minutes * MINUTE }
       const { issuer, remote, read } = await started(t, { now: () => here.ms })
       issuer.clock.ms = here.ms + minutes * MINUTE
@@ -24,7 +24,7 @@ describe('a clock that is wrong', () => {
       assert.deepEqual([issuer.counts.renewals, issuer.counts.stale], [2, 0])
     })
 
-  test('set while the program runs: the next request goes through', async (t) => {
+  test('set while the program runs: the next request succeeds', async (t) => {
     const here = { ms: Date.now() }
     const { issuer, read } = await started(t, { now: () => here.ms })
     issuer.clock.ms = here.ms
@@ -36,7 +36,7 @@ describe('a clock that is wrong', () => {
     assert.equal(issuer.counts.stale, 0)
   })
 
-  test('many answers make it exact', async (t) => {
+  test('becomes exact with many answers', async (t) => {
     const here = { ms: 1_800_000_000_000 }
     const { issuer, remote, read } = await started(t, { now: () => here.ms })
     for (let i = 0; i < 40; i++) {
@@ -47,7 +47,7 @@ describe('a clock that is wrong', () => {
     assert(Math.abs(remote.offsetMs()! - 5_250) < 50, `${remote.offsetMs()}`)
   })
 
-  test('a Date that is none changes nothing', async (t) => {
+  test('an invalid Date changes nothing', async (t) => {
     for (const date of ['', 'now', '0', 'Sat, 99 Nov 2026 99:00:00 GMT', '2026-11-21T00:00:00Z']) {
       const { base } = await scripted(t, (res) => {
         res.sendDate = false
@@ -60,7 +60,7 @@ describe('a clock that is wrong', () => {
     }
   })
 
-  test('a Date before all time is no reason to fall', async (t) => {
+  test('a Date before 1970 does not fail', async (t) => {
     const { base } = await scripted(t, (res) => {
       res.setHeader('Date', 'Mon, 01 Jan 1900 00:00:00 GMT')
       json(res, 401, refusal('invalid_token'), {

@@ -63,13 +63,13 @@ describe('over TLS', () => {
     })
   })
 
-  test('a file that holds no authority is said', async (t) => {
+  test('an authority file without a certificate is reported', async (t) => {
     const { url } = await secure(t)
     await assert.rejects(textOf({ url, ca: 'no PEM', type }), /SVC_CA_FILE holds no certificate/)
   })
 })
 
-test('nobody there', async (t) => {
+test('no server at the address', async (t) => {
   const server = createServer(whole)
   const port = await listening(t, server)
   server.close()

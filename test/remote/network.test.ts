@@ -51,14 +51,14 @@ const LONG = { connectMs: 30_000, answerMs: 30_000 }
 const HALF =
   'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"now"'
 
-describe('out of reach', () => {
-  test('nobody listens', async (t) => {
+describe('an unreachable server', () => {
+  test('no listener', async (t) => {
     const remote = clientAt(t, `http://127.0.0.1:${await nobodysPort()}`)
     await fails(remote.door().clock.read({}), 'backend_unavailable', /cannot be reached/)
     assert.equal(remote.waits.length, 3)
   })
 
-  test('a name that nobody has', async (t) => {
+  test('an unknown host name', async (t) => {
     const remote = clientAt(t, 'https://countersign.invalid')
     await fails(
       remote.door().clock.read({}),
@@ -68,7 +68,7 @@ describe('out of reach', () => {
   })
 
   const cut: [name: string, serve: (socket: Socket) => void][] = [
-    ['the request is read and the connection ended', (s) => s.once('data', () => s.end())],
+    ['the request is read and the connection closed', (s) => s.once('data', () => s.end())],
     [
       'the request is read and the connection reset',
       (s) => s.once('data', () => s.resetAndDestroy()),
@@ -90,14 +90,14 @@ describe('out of reach', () => {
     ],
   ]
   for (const [name, serve] of cut)
-    test(`cut: ${name}`, async (t) => {
+    test(`broken connection: ${name}`, async (t) => {
       const server = await bytes(t, serve)
       const { clock } = clientAt(t, `http://${server.host}`).door()
       await fails(clock.read({}), 'backend_unavailable', /cut the connection|HTTP/)
       assert.equal(server.connections(), 4)
     })
 
-  test('a connection that was kept and has gone stale is made anew', async (t) => {
+  test('a stale kept connection is replaced', async (t) => {
     const server = await scripted(t, (res, _, n) => {
       if (n === 0) res.once('finish', () => res.socket?.resetAndDestroy())
       json(res, 200, CLOCK)
@@ -148,7 +148,7 @@ describe('silence', () => {
     assert.equal(timers(), before)
   })
 
-  test('close ends what waits', async (t) => {
+  test('close ends waiting requests', async (t) => {
     const asked = Promise.withResolvers<void>()
     const { host } = await bytes(t, (socket) => socket.once('data', () => asked.resolve()))
     const remote = clientAt(t, `http://${host}`, { timeouts: LONG })
@@ -173,7 +173,7 @@ describe('silence', () => {
   })
 })
 
-describe('where a server may be', () => {
+describe('the address of a server', () => {
   const refused = [
     'http://example.org',
     'http://192.168.1.5:19822',
@@ -187,14 +187,14 @@ describe('where a server may be', () => {
     '',
   ]
   for (const base of refused)
-    test(`not ${base}`, () => {
+    test(`rejects ${base}`, () => {
       assert.throws(
         () => openRemote({ base, ca: null, now: Date.now }),
         (error) => error instanceof StartError && !error.message.includes('u:p@'),
       )
     })
   for (const base of ['http://localhost:1', 'http://127.8.0.1', 'http://[::1]:80', 'https://a.b/'])
-    test(`${base} may be`, () => openRemote({ base, ca: null, now: Date.now }).close())
+    test(`accepts ${base}`, () => openRemote({ base, ca: null, now: Date.now }).close())
 })
 
 describe('certificates', () => {
@@ -232,7 +232,7 @@ describe('certificates', () => {
     assert.equal(server.connections(), 1)
   })
 
-  test('one among several in the file', async (t) => {
+  test('one authority among several in the file works', async (t) => {
     const { base } = await serverWith(t, 'good')
     const ca = pem('other.pem') + pem('ca.pem')
     assert.deepEqual(await clientAt(t, base, { ca }).door().clock.read({}), CLOCK)
@@ -251,8 +251,13 @@ describe('certificates', () => {
       'other.pem',
       /not signed by an authority that is trusted here.*SVC_CA_FILE/,
     ],
-    ['signed by itself', 'other', 'ca.pem', /not signed by an authority that is trusted here/],
-    ['for another name', 'named', 'ca.pem', /is for another name.*SVC_BACKEND_URL/],
+    [
+      'a self-signed certificate',
+      'other',
+      'ca.pem',
+      /not signed by an authority that is trusted here/,
+    ],
+    ['a certificate for another name', 'named', 'ca.pem', /is for another name.*SVC_BACKEND_URL/],
     ['expired', 'old', 'ca.pem', /has expired/],
   ]
   for (const [name, cert, ca, says] of cases)
@@ -264,7 +269,7 @@ describe('certificates', () => {
       assert.deepEqual([seen.length, remote.waits.length], [0, 0], 'nothing was sent')
     })
 
-  test('https where http is spoken', async (t) => {
+  test('https to an http server', async (t) => {
     const { base } = await scripted(t, (res) => json(res, 200, CLOCK))
     const remote = clientAt(t, base.replace('http:', 'https:'))
     await fails(
@@ -274,7 +279,7 @@ describe('certificates', () => {
     )
   })
 
-  test('http where https is spoken', async (t) => {
+  test('http to an https server', async (t) => {
     const { base } = await serverWith(t, 'good')
     const remote = clientAt(t, base.replace('https:', 'http:'))
     await fails(remote.door().clock.read({}), 'backend_unavailable', /cut the connection/)

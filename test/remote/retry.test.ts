@@ -87,16 +87,16 @@ const table: [
 ][] = [
   ['a read that is cut', get, [cut], 2, null],
   ['a read that is cut three times', get, [cut, cut, cut], 4, null],
-  ['a read that is cut for ever', get, Array<Answerer>(9).fill(cut), 4, 'backend_unavailable'],
+  ['a read that is always cut', get, Array<Answerer>(9).fill(cut), 4, 'backend_unavailable'],
   ['a write that is cut', post, [cut], 2, null],
-  ['a write whose answer is cut', post, [halfway, halfway], 3, null],
-  ['a write that is cut for ever', post, Array<Answerer>(9).fill(cut), 4, 'backend_unavailable'],
+  ['a write with a cut answer', post, [halfway, halfway], 3, null],
+  ['a write that is always cut', post, Array<Answerer>(9).fill(cut), 4, 'backend_unavailable'],
   ['a server that is not ready', post, [away(), away()], 3, null],
-  ['a proxy before a server that is away', post, [away(502)], 2, null],
-  ['one thing after another', post, [cut, away(), halfway], 4, null],
-  ['a write that still runs', post, [cut, refuse(409, 'in_progress')], 3, null],
+  ['a proxy before an unreachable server', post, [away(502)], 2, null],
+  ['several failures one after another', post, [cut, away(), halfway], 4, null],
+  ['a write that is still running', post, [cut, refuse(409, 'in_progress')], 3, null],
   [
-    'a write that runs for ever',
+    'a write that never ends',
     post,
     Array<Answerer>(9).fill(refuse(409, 'in_progress')),
     4,
@@ -109,33 +109,27 @@ const table: [
     1,
     'idempotency_mismatch',
   ],
-  ['a write that is wrong', post, [refuse(422, 'validation_failed')], 1, 'validation_failed'],
-  ['a write that collides', post, [refuse(409, 'conflict')], 1, 'conflict'],
-  ['too many', post, [refuse(429, 'rate_limited')], 1, 'rate_limited'],
+  ['an invalid write', post, [refuse(422, 'validation_failed')], 1, 'validation_failed'],
+  ['a conflicting write', post, [refuse(409, 'conflict')], 1, 'conflict'],
+  ['too many requests', post, [refuse(429, 'rate_limited')], 1, 'rate_limited'],
   ['a server that fails', post, [refuse(500, 'internal')], 1, 'backend_error'],
   [
-    'a server that is asked for in vain',
+    'a server with an outage behind it',
     get,
     [refuse(504, 'backend_timeout')],
     1,
     'backend_timeout',
   ],
-  ['a token that is minted', mint, [cut], 1, 'backend_unavailable'],
-  ['a token, and a server that is not ready', mint, [away()], 1, 'backend_unavailable'],
-  ['a mail that is sent', mailed, [halfway], 1, 'backend_unavailable'],
-  ['a code that is shown', opened, [halfway], 1, 'backend_unavailable'],
-  ['a device that comes in', entered, [halfway], 1, 'backend_unavailable'],
+  ['minting a token', mint, [cut], 1, 'backend_unavailable'],
+  ['minting a token at a server that is not ready', mint, [away()], 1, 'backend_unavailable'],
+  ['sending a mail', mailed, [halfway], 1, 'backend_unavailable'],
+  ['a code that is shown once', opened, [halfway], 1, 'backend_unavailable'],
+  ['signing in a device', entered, [halfway], 1, 'backend_unavailable'],
   ['a further device', joined, [away()], 1, 'backend_unavailable'],
   ['a deletion that is cut', remove, [cut], 2, null],
-  [
-    'a deletion that was done, though its answer was cut',
-    remove,
-    [cut, refuse(404, 'not_found')],
-    2,
-    null,
-  ],
-  ['a deletion of nothing', remove, [refuse(404, 'not_found')], 1, 'not_found'],
-  ['a read of what went meanwhile', get, [cut, refuse(404, 'not_found')], 2, 'not_found'],
+  ['a deletion that succeeded with a cut answer', remove, [cut, refuse(404, 'not_found')], 2, null],
+  ['a deletion of an unknown object', remove, [refuse(404, 'not_found')], 1, 'not_found'],
+  ['a read of an object deleted meanwhile', get, [cut, refuse(404, 'not_found')], 2, 'not_found'],
 ]
 for (const [name, call, answers, times, code] of table)
   test(name, async (t) => {
@@ -156,7 +150,7 @@ for (const [name, call, answers, times, code] of table)
     assert.equal(remote.waits.length, times - 1)
   })
 
-test('the waits grow, are never the same for all, and end after about three seconds', async (t) => {
+test('the waits grow, vary, and end after about three seconds', async (t) => {
   const server = await scripted(t, cut)
   const all: number[] = []
   for (let i = 0; i < 20; i++) {
@@ -176,7 +170,7 @@ test('the waits grow, are never the same for all, and end after about three seco
   }
 })
 
-test('while the server is known to be away nobody waits; once it answers, patience is back', async (t) => {
+test('after a failed call there are no retries until the server answers again', async (t) => {
   let isUp = false
   const server = await scripted(t, (...given) => (isUp ? good : cut)(...given))
   const remote = clientAt(t, server.base)
@@ -193,8 +187,8 @@ test('while the server is known to be away nobody waits; once it answers, patien
 })
 
 for (const [what, answer, times] of [
-  ['says that what is behind it is late is there', refuse(504, 'backend_timeout'), 4],
-  ['is late itself, as a proxy says, is away', away(504), 1],
+  ['reports a time-out behind it is reachable', refuse(504, 'backend_timeout'), 4],
+  ['has a time-out itself, by a proxy, is unreachable', away(504), 1],
 ] as const)
   test(`a server that ${what}`, async (t) => {
     const server = await scripted(t, (res, seen, n) => (n === 0 ? answer : cut)(res, seen, n))
@@ -205,7 +199,7 @@ for (const [what, answer, times] of [
     assert.equal(server.seen.length, 1 + times)
   })
 
-test('Retry-After is waited for when it is short, and told when it is long', async (t) => {
+test('a short Retry-After is waited for, and a long one is returned', async (t) => {
   const server = await scripted(t, after(away(503, { 'Retry-After': '3' })))
   const remote = clientAt(t, server.base)
   await post(remote.bearer('csm_x'), remote)
@@ -220,7 +214,7 @@ test('Retry-After is waited for when it is short, and told when it is long', asy
   assert.deepEqual([busy.seen.length, patient.waits.length], [1, 0])
 })
 
-test('a token is minted after all when no connection could be made before', async (t) => {
+test('minting is retried if no connection could be made before', async (t) => {
   // The server starts between the attempts, on the port that rejected the first.
   const gone = await scripted(t, good)
   const port = Number(new URL(gone.base).port)
@@ -250,7 +244,7 @@ test('a token is minted after all when no connection could be made before', asyn
   assert.equal(token, 'csm_1')
 })
 
-test('a token is minted once, also on a connection that others used before', async (t) => {
+test('minting is sent once, also on a connection that others used before', async (t) => {
   const held: (() => unknown)[] = []
   const full = Promise.withResolvers<void>()
   const server = await scripted(t, (res, seen) => {
@@ -269,7 +263,7 @@ test('a token is minted once, also on a connection that others used before', asy
   assert.equal(server.seen.filter(({ method }) => method === 'POST').length, 1)
 })
 
-describe('the key of an act', () => {
+describe('the key of an operation', () => {
   const KEY = /^[\w-]{43}$/
   test('two calls have two keys', async (t) => {
     const server = await scripted(t, good)
@@ -278,7 +272,7 @@ describe('the key of an act', () => {
     assert.equal(new Set(keysOf(server)).size, 2)
   })
 
-  test('follows from the act, the method and the path, in every process', async (t) => {
+  test('follows from the operation, the method and the path, in every process', async (t) => {
     const server = await scripted(t, good)
     const id = new Uint8Array(16).fill(7)
     const as = (act: Uint8Array) => clientAt(t, server.base).bearer('csm_x').acting({ id: act })

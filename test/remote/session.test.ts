@@ -27,7 +27,7 @@ test('the first call gets a token for itself; later ones use it', async (t) => {
   assert.equal(third.headers.authorization, 'DPoP access-1')
 })
 
-test('a query is no part of what a proof is for', async (t) => {
+test('a proof does not cover the query', async (t) => {
   const { account, server } = await started(t)
   await assert.rejects(account.connections.list({ limit: 5 }))
   const last = server.seen.at(-1)!
@@ -35,7 +35,7 @@ test('a query is no part of what a proof is for', async (t) => {
   assert.equal(proofOf(last)['htu'], `${server.base}/api/v1/connections`)
 })
 
-test('a new nonce costs one more question, once', async (t) => {
+test('a new nonce costs one more request, once', async (t) => {
   const { issuer, server, read } = await started(t)
   await read()
   issuer.nonce = 'nonce-1'
@@ -64,7 +64,7 @@ test('the nonce is taken from any answer', async (t) => {
   assert.equal(issuer.counts.challenges, challenges + 1)
 })
 
-test('a server that never takes the nonce it gives is not asked for ever', async (t) => {
+test('a server that never accepts its own nonce is asked a limited number of times', async (t) => {
   let n = 0
   const server = await scripted(t, (res) =>
     json(res, 401, refusal('invalid_token', 'use a nonce'), {
@@ -80,7 +80,7 @@ test('a server that never takes the nonce it gives is not asked for ever', async
   assert.equal(server.seen.length, 2)
 })
 
-test('a challenge without news is not answered', async (t) => {
+test('a challenge without a new nonce is not answered', async (t) => {
   for (const headers of [
     {},
     { 'DPoP-Nonce': '' },
@@ -114,7 +114,7 @@ describe('renewal', () => {
     assert.deepEqual([issuer.counts.renewals, issuer.counts.stale], [2, 0])
   })
 
-  test('ten at once when it has ended: one renewal, nobody is signed out', async (t) => {
+  test('ten at once after its end: one renewal, and all succeed', async (t) => {
     const { issuer, read } = await started(t)
     await read()
     issuer.clock.ms += 2 * HOUR
@@ -129,7 +129,7 @@ describe('renewal', () => {
     assert.equal(issuer.counts.renewals, 1)
   })
 
-  test('ten at once whose token the server forgot: one renewal', async (t) => {
+  test('ten at once with a token that the server lost: one renewal', async (t) => {
     const { issuer, read } = await started(t)
     await read()
     issuer.live.clear()
@@ -145,7 +145,7 @@ describe('renewal', () => {
     assert.deepEqual([issuer.counts.renewals, issuer.counts.stale], [2, 10])
   })
 
-  test('a refusal that comes late does not end the token that was got meanwhile', async (t) => {
+  test('a late rejection does not end a token renewed meanwhile', async (t) => {
     const { issuer, read } = await started(t)
     await read()
     issuer.live.clear()
@@ -166,7 +166,7 @@ describe('renewal', () => {
     assert.equal(issuer.counts.renewals, 2)
   })
 
-  test('while requests run: they end well with the token they left with', async (t) => {
+  test('while requests run: they succeed with their token', async (t) => {
     const { issuer, read } = await started(t)
     await read()
     const go = Promise.withResolvers<void>()
@@ -188,7 +188,7 @@ describe('renewal', () => {
     assert.equal(issuer.counts.renewals, 2)
   })
 
-  test('a session that has ended: not signed in, for everybody who waits, after one question', async (t) => {
+  test('an ended session: not signed in, for all waiting calls, after one request', async (t) => {
     const { issuer, server, read } = await started(t)
     await read()
     issuer.live.clear()
@@ -201,7 +201,7 @@ describe('renewal', () => {
     assert.deepEqual(await read(), CONTEXT, 'the client itself is not spoilt by it')
   })
 
-  test('a server that refuses every token it gave: not signed in, without a loop', async (t) => {
+  test('a server that rejects every token it gave: not signed in, without a loop', async (t) => {
     const { issuer, read } = await started(t)
     issuer.before = async ({ url }) => {
       if (url !== '/device/v1/session') issuer.live.clear()
@@ -210,7 +210,7 @@ describe('renewal', () => {
     assert.deepEqual([issuer.counts.renewals, issuer.counts.stale], [2, 2])
   })
 
-  test('a server that is away at renewal signs nobody out, and is not asked sixteen times', async (t) => {
+  test('a server that is unreachable at renewal ends no session, and is asked four times', async (t) => {
     const { issuer, server, read } = await started(t)
     issuer.away = true
     await failsWith(read(), 'backend_unavailable')
@@ -219,7 +219,7 @@ describe('renewal', () => {
     assert.deepEqual(await read(), CONTEXT)
   })
 
-  test('a token that had ended when it was made is used all the same', async (t) => {
+  test('a token that is expired on arrival is used all the same', async (t) => {
     const { issuer, read } = await started(t)
     issuer.stated = -HOUR
     await read()
@@ -227,7 +227,7 @@ describe('renewal', () => {
     assert.deepEqual([issuer.counts.renewals, issuer.counts.stale], [2, 0])
   })
 
-  test('the proof of another key is refused: nobody is told to sign in again', async (t) => {
+  test('a rejected proof of another key does not ask for a sign-in', async (t) => {
     const { issuer, remote } = await started(t)
     const other = newIssuer(() => '')
     const stolen = { ...issuer.session, key: other.session.key }
@@ -236,8 +236,8 @@ describe('renewal', () => {
   })
 })
 
-describe('the door of a key’s holder', () => {
-  test('proves the key, and what is refused is told as it is', async (t) => {
+describe('a client with a key, and without a session', () => {
+  test('proves the key, and returns errors unchanged', async (t) => {
     const { issuer, remote } = await started(t)
     const { session } = remote.door(issuer.session.key)
     const { access_token } = await session.renew({ body: { refresh_token: 'refresh' } })
@@ -246,7 +246,7 @@ describe('the door of a key’s holder', () => {
     await failsWith(session.renew({ body: { refresh_token: 'refresh' } }), 'invalid_token')
   })
 
-  test('without a key nothing is proven', async (t) => {
+  test('without a key sends no proof', async (t) => {
     const { remote, server } = await started(t)
     const { session } = remote.door()
     await failsWith(session.renew({ body: { refresh_token: 'refresh' } }), 'invalid_token')
@@ -255,7 +255,7 @@ describe('the door of a key’s holder', () => {
   })
 })
 
-test('no token, proof or refresh token stands in an error', async (t) => {
+test('no error contains a token, proof or refresh token', async (t) => {
   const server = await scripted(t, (res, { headers, body }) => {
     const echo = `${String(headers.authorization)} ${String(headers['dpop'])} ${body}`
     res.writeHead(200, { 'Content-Type': 'text/plain' }).end(echo)

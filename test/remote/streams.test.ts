@@ -24,7 +24,7 @@ describe('the client of an account server', () => {
     return all
   }
 
-  test('a whole answer is one, with its ids', async (t) => {
+  test('returns a complete answer with its ids', async (t) => {
     const { base } = await scripted(t, (res) =>
       json(res, 200, { answer: 'x' }, { ...IDS, 'X-Y': 'z' }),
     )
@@ -35,14 +35,14 @@ describe('the client of an account server', () => {
     )
   })
 
-  test('an id that is none is left out', async (t) => {
+  test('removes invalid ids', async (t) => {
     const { base } = await scripted(t, (res) =>
       json(res, 200, {}, { 'X-Turn-Id': 'x y', 'X-Conversation-Id': 'x'.repeat(65) }),
     )
     assert.deepEqual((await ask(t, base)).headers, {})
   })
 
-  test('it may take longer than others before it begins, and then as long as it says something', async (t) => {
+  test('an answer may begin late, and lasts while data arrives', async (t) => {
     const { base } = await scripted(t, (res) => {
       setTimeout(() => res.writeHead(200, STREAM).write('a'), 80)
       setTimeout(() => res.write('b'), 160)
@@ -52,7 +52,7 @@ describe('the client of an account server', () => {
     assert.equal(await textOf(content), 'abc')
   })
 
-  test('silence before it begins', async (t) => {
+  test('silence before the answer', async (t) => {
     const { base, seen } = await scripted(t, () => undefined)
     await failsWith(ask(t, base, { silenceMs: 50 }), 'backend_timeout')
     assert.equal(seen.length, 1)
@@ -60,10 +60,10 @@ describe('the client of an account server', () => {
 
   for (const [what, timeouts, act, code] of [
     ['silence', { silenceMs: 500 }, () => undefined, 'backend_timeout'],
-    ['too long a time', { streamMs: 50 }, () => undefined, 'backend_timeout'],
-    ['a cut', {}, (res: ServerResponse) => res.socket!.destroy(), 'backend_error'],
+    ['a pause that is too long', { streamMs: 50 }, () => undefined, 'backend_timeout'],
+    ['a broken connection', {}, (res: ServerResponse) => res.socket!.destroy(), 'backend_error'],
     [
-      'too much',
+      'too much data',
       {},
       (res: ServerResponse) => res.write(Buffer.alloc(17 * 1024 * 1024)),
       'backend_error',
@@ -85,10 +85,10 @@ describe('the client of an account server', () => {
     ['compressed', 200, { ...STREAM, 'Content-Encoding': 'gzip' }],
     ['another status', 201, STREAM],
     ['a redirect', 302, { ...STREAM, Location: '/elsewhere' }],
-    ['a failure as a stream', 500, STREAM],
+    ['an error as a stream', 500, STREAM],
   ]
   for (const [name, status, headers] of wrong)
-    test(`${name} is no answer`, async (t) => {
+    test(`${name} is rejected`, async (t) => {
       const { base, seen } = await scripted(t, (res) =>
         res.writeHead(status, headers).end('data: x\n\n'),
       )
@@ -96,7 +96,7 @@ describe('the client of an account server', () => {
       assert.equal(seen.length, 1)
     })
 
-  test('what is refused is told, and a question is not repeated', async (t) => {
+  test('an error is returned, and a question is not repeated', async (t) => {
     const { base, seen } = await scripted(t, (res) =>
       json(res, 503, refusal('backend_unavailable')),
     )
@@ -105,19 +105,19 @@ describe('the client of an account server', () => {
     assert.equal(seen[0]?.headers['idempotency-key'], undefined)
   })
 
-  test('the connection of an answer that was heard out serves again', async (t) => {
+  test('the connection of a finished answer is used again', async (t) => {
     const server = await scripted(t, (res) => res.writeHead(200, STREAM).end('data: x\n\n'))
     const { chat } = clientAt(t, server.base).bearer('csm_x')
     for (let i = 0; i < 3; i++) await textOf(await chat.turn({ body: { message: '?' } }))
     assert.equal(server.connections(), 1)
   })
 
-  test('other rows are taken whole, and no streams', async (t) => {
+  test('other rows are read whole, and reject streams', async (t) => {
     const { base } = await scripted(t, (res) => res.writeHead(200, STREAM).end('{}'))
     await failsWith(clientAt(t, base).bearer('csm_x').context.read({}), 'backend_error')
   })
 
-  test('close ends what streams', async (t) => {
+  test('close ends streams', async (t) => {
     const { base } = await scripted(t, (res) => res.writeHead(200, STREAM).write('half'))
     const remote = clientAt(t, base)
     const { body } = await remote.bearer('csm_x').chat.turn({ body: { message: '?' } })

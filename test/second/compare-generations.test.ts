@@ -97,14 +97,14 @@ test('the recovery key begins generations 241 to 256, and not 257', async () => 
 test('a key that is not in force begins none', () =>
   expect(reset(owned, nobody), refused('bad_recovery_sig')))
 
-test('nor does a key named after a reset without the one that speaks for generation 1', async () => {
+test('nor does a key named after an unsigned reset, if another key signed generation 1', async () => {
   const stolen = naming(owned, thief)
   await expect(stolen, accepted)
   await expect(reset(stolen, thief), refused('log_full'))
   await expect(reset(stolen, paper), accepted)
 })
 
-test('where no key speaks for generation 1, any key in force begins them', async () => {
+test('if no key signed generation 1, any key in force begins them', async () => {
   const late = naming(resets(start, 1, UNSIGNED), paper)
   await expect(reset(late, paper), accepted)
   await expect(reset(late), refused('log_full'))

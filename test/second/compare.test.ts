@@ -37,7 +37,7 @@ import { randomJson, randomText } from './texts.ts'
 import { indicesOf, LIST, parseWords, wordsOf } from './words.ts'
 import { flipped, randomWindow, ROUNDS, rounds, spoilt } from './rounds.ts'
 
-test('the inputs are 10,000', () => {
+test('there are 10,000 inputs', () => {
   const total = Object.values(ROUNDS).reduce((sum, count) => sum + count, 0)
   assert.equal(total, 10_000)
 })

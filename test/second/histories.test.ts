@@ -16,7 +16,7 @@ import { rosterHistory } from './roster-histories.ts'
 const isEnough = (i: number, seen: Set<string>, faults: readonly string[]): boolean =>
   i >= 60 && (seen.size === faults.length || i >= 2000)
 
-test('random key logs are accepted, with any single fault they are refused', () => {
+test('random key logs are accepted, and rejected with any single fault', () => {
   const of = random('key logs')
   const seen = new Set<string>()
   for (let i = 0; !isEnough(i, seen, KEY_LOG_FAULTS); i++) {
@@ -39,7 +39,7 @@ test('random key logs are accepted, with any single fault they are refused', () 
   )
 })
 
-test('random rosters are accepted, with any single fault they are refused', () => {
+test('random rosters are accepted, and rejected with any single fault', () => {
   const of = random('rosters')
   const seen = new Set<string>()
   for (let i = 0; !isEnough(i, seen, ROSTER_FAULTS); i++) {

@@ -106,7 +106,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     'gap',
     (of, place) => (place + 1 >= of.entries.length ? null : of.entries.toSpliced(place, 1)),
   ],
-  'twice in the list': ['duplicate_entry', (of, place) => [...of.entries, of.entries[place]!]],
+  'repeated in the list': ['duplicate_entry', (of, place) => [...of.entries, of.entries[place]!]],
   fork: [
     'key_log_forked',
     (of, place) => [...of.entries, changed(of, place, { at: 2 ** 40 }).at(-1)!],
@@ -164,14 +164,14 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     'reset_not_self_signed',
     at(['reset'], (of) => ({ by: payloadOf(of.entries[0]!)['device'] })),
   ],
-  'device again': [
+  'device repeated': [
     'duplicate_device',
     (of, place) =>
       place > 0 && opAt(of, place) === 'add'
         ? changed(of, place, { device: payloadOf(of.entries[0]!)['device'] })
         : null,
   ],
-  'key again': [
+  'key repeated': [
     'duplicate_key',
     at(['add'], (of, place) =>
       place === 0
@@ -184,15 +184,15 @@ const FAULTS: Readonly<Record<string, Fault>> = {
           },
     ),
   ],
-  'sealing hash again': [
+  'sealing hash repeated': [
     'duplicate_key',
     at(['renew'], (of) => ({ seal: (payloadOf(of.entries[0]!)['keys'] as Payload)['seal'] })),
   ],
-  'revoke of nobody': [
+  'revoke of an unknown device': [
     'unknown_device',
     at(['revoke'], (_, __, of) => ({ device: newDevice(of).id })),
   ],
-  'revoke again': [
+  'revoke repeated': [
     'already_revoked',
     at(['revoke'], (of, place) => {
       const past = of.active.slice(0, place).flat()

@@ -80,7 +80,7 @@ const FAULTS: Readonly<Record<string, readonly [reason: string, mutate: Mutate]>
     'gap',
     (of, place) => (place + 1 < of.entries.length ? of.entries.toSpliced(place, 1) : null),
   ],
-  'twice in the list': ['duplicate_entry', (of, place) => [...of.entries, of.entries[place]!]],
+  'repeated in the list': ['duplicate_entry', (of, place) => [...of.entries, of.entries[place]!]],
   fork: [
     'roster_forked',
     (of, place) => [...of.entries, changed(of, place, { at: 2 ** 40 }).at(-1)!],
@@ -126,7 +126,7 @@ const FAULTS: Readonly<Record<string, readonly [reason: string, mutate: Mutate]>
   ],
   'consent by another key': ['bad_consent', inConsent({}, newKeyPair)],
   'consent of version 1': ['bad_consent', inConsent({ v: 1 })],
-  'consent to no entry': [
+  'consent to an unknown entry': [
     'consent_stale',
     inConsent({ roster_head: base64url(new Uint8Array(32)) }),
   ],
@@ -178,7 +178,7 @@ const FAULTS: Readonly<Record<string, readonly [reason: string, mutate: Mutate]>
       logs: [{ account: actor, ...(log as Payload) }],
     })),
   ],
-  'a row twice': [
+  'a repeated row': [
     'logs_unsorted',
     at(['rotate', 'remove', 'confirm'], ({ logs }) =>
       logs === undefined ? null : { logs: (logs as Payload[]).flatMap((row) => [row, row]) },

@@ -29,7 +29,7 @@ const TOO_LATE = [
 ]
 
 export function accountRacesSuite(name: string, { newPlace, replicas }: Engine): void {
-  describe(`an account that ends at this moment: ${name}`, () => {
+  describe(`an account that is deleted during other operations: ${name}`, () => {
     let subject: LocalSubject
     let hand: ServiceDatabase
     before(async () => {
@@ -52,7 +52,7 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
     }
     const end = ({ account }: Pick<Person, 'account'>) => account.account.delete({})
 
-    test('all members of several connections at once: each goes, without another attempt', async () => {
+    test('all members of several connections delete their accounts at once, without a retry', async () => {
       for (let round = 0; round < 3; round++) {
         const people: Person[] = []
         for (const called of ['A', 'B', 'C', 'D', 'E']) people.push(await person(called))
@@ -69,7 +69,7 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
       }
     })
 
-    test('whoever writes to it hears that it is gone', async () => {
+    test('concurrent operations that name the deleted account fail with an expected code', async () => {
       for (let round = 0; round < 12; round++) {
         const [ada, bob, eve] = [await person('Ada'), await person('Bob'), await person('Eve')]
         const { id } = await connect(bob, 'Club')
@@ -102,7 +102,7 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
       }
     })
 
-    test('a row that names what is gone is a conflict, whichever it is', async () => {
+    test('inserting a row that refers to a deleted account is a conflict', async () => {
       const { reaching } = newReach(() => false)
       const row = { id: newId('tag_', 1), account_id: newId('acc_', 1), name: 'x', created_at: 1 }
       await assert.rejects(
@@ -116,7 +116,7 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
       )
     })
 
-    test('what it asks of itself in this process after that is refused', async () => {
+    test('a later in-process call of the deleted account is rejected as invalid_token', async () => {
       const ada = await person('Ada')
       await end(ada)
       const asks: ((account: Account) => Promise<unknown>)[] = [
@@ -126,7 +126,7 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
       for (const ask of asks) await assert.rejects(ask(ada.account), { code: 'invalid_token' })
     })
 
-    test('a machine that is made while its organisation ends goes with it', async () => {
+    test('a machine account created while its organisation is deleted is deleted too', async () => {
       for (let round = 0; round < 10; round++) {
         const ada = await person('Ada')
         const { id: organisation_id } = await ada.account.organisations.create({
@@ -151,7 +151,7 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
     })
 
     test(
-      'whoever takes it in meanwhile is told to fetch the connection again',
+      'deleting an invited account updates the connection, so that its owners fetch it again',
       { skip: !replicas },
       async () => {
         const [ada, bob] = [await person('Ada'), await person('Bob')]
@@ -186,9 +186,9 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
     )
   })
 
-  describe(`the last account of a server: ${name}`, () => {
+  describe(`deleting the last account of a server: ${name}`, () => {
     for (const ownsMail of [false, true])
-      test(`in ${ownsMail ? 'a folder of its own no letter stays' : 'the operator’s folder others’ letters stay'}`, async (t) => {
+      test(`deletes ${ownsMail ? 'all letters in the daemon’s own folder' : 'only its own letters in the operator’s folder'}`, async (t) => {
         const subject = await openSubject(await newPlace(), undefined, { ownsMail })
         t.after(() => subject.close())
         const [email, stranger] = [newAddress(), newAddress()]

@@ -23,7 +23,7 @@ const isLeft = (error: Fault) => {
 }
 
 export function accountWaitSuite(name: string, { newPlace }: Engine): void {
-  describe(`an account that was reset without its recovery key: ${name}`, () => {
+  describe(`deleting an account after a reset without its recovery key: ${name}`, () => {
     let place: Place
     let subject: LocalSubject
     let hand: ServiceDatabase
@@ -68,7 +68,7 @@ export function accountWaitSuite(name: string, { newPlace }: Engine): void {
     const again = async (email: string, id: string, paper?: Parameters<typeof resetOf>[4]) =>
       resetOf(subject.server, id, await mailedCode(subject.server, email), undefined, paper)
 
-    test('is not deleted; a reset with the key brings it back, and then it is at once', async () => {
+    test('is rejected; after a reset with the key the account can be deleted at once', async () => {
       const email = newAddress()
       const ada = await enrolByMail(subject.server, email)
       const paper = await protect(ada)
@@ -76,7 +76,7 @@ export function accountWaitSuite(name: string, { newPlace }: Engine): void {
       await ends(await again(email, ada.id, paper))
     })
 
-    test('is not deleted after further resets, linked among each other, either', async () => {
+    test('is rejected also after a further reset with a recovery key made since', async () => {
       const email = newAddress()
       const ada = await enrolByMail(subject.server, email)
       await protect(ada)
@@ -84,7 +84,7 @@ export function accountWaitSuite(name: string, { newPlace }: Engine): void {
       await refuses(await again(email, ada.id, theirs))
     })
 
-    test('is deleted 14 days after that reset, by the clock of the server', async () => {
+    test('works 14 days after the reset, by the clock of the server', async () => {
       const email = newAddress()
       const ada = await enrolByMail(subject.server, email)
       await protect(ada)
@@ -93,7 +93,7 @@ export function accountWaitSuite(name: string, { newPlace }: Engine): void {
       await ends(next)
     })
 
-    test('with a new key since: that one is protected as the first was', async () => {
+    test('a recovery key registered since the reset protects the account like the first key', async () => {
       const email = newAddress()
       const ada = await enrolByMail(subject.server, email)
       await protect(ada)
@@ -103,7 +103,7 @@ export function accountWaitSuite(name: string, { newPlace }: Engine): void {
       await ends(await again(email, ada.id, paper))
     })
 
-    test('is deleted at once where no key was in force', async () => {
+    test('works at once if no recovery key was in force', async () => {
       const email = newAddress()
       const ada = await enrolByMail(subject.server, email)
       await ends(await again(email, ada.id))

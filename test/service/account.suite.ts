@@ -57,7 +57,7 @@ const verificationOf = (connection_id: string, member_id: string) =>
   })
 
 export function accountEndSuite(name: string, { newPlace }: Engine): void {
-  describe(`the end of an account: ${name}`, () => {
+  describe(`account deletion: ${name}`, () => {
     let place: Place
     let subject: LocalSubject
     let hand: ServiceDatabase
@@ -352,7 +352,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
           )
     }
 
-    test('no row of it is left in any table, whatever it had; a further device goes with it', async () => {
+    test('deletes every row of the account and of its further devices from every table', async () => {
       const email = newAddress()
       const ada = await enrolByMail(subject.server, email, 'Ada')
       const bob = await person('Bob')
@@ -422,7 +422,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual((await again.account.connections.list({})).items, [])
     })
 
-    test('those who stay can check the history, also who left long before, and nobody else can', async () => {
+    test('remaining members can check the history, former members included; other accounts cannot', async () => {
       const [ada, bob, cy, eve] = [
         await person('Ada'),
         await person('Bob'),
@@ -467,7 +467,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       )
     })
 
-    test('those who stay are told, once for each connection that was not left by a signature', async () => {
+    test('notifies remaining members once for each connection that the account had not left by a signed entry', async () => {
       const [ada, bob] = [await person('Ada <b>'), await person('Bob')]
       const { id } = await connect(ada, 'Club')
       await takeIn(ada, id, bob)
@@ -502,7 +502,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(left[0]!.data, { connection_id: id })
     })
 
-    test('who left before, or has the connection no more, is left no way to it either', async () => {
+    test('deletes the notifications that name the account also for former members and after the connection ended', async () => {
       const [ada, bob, cy] = [await person('Ada'), await person('Bob'), await person('Cy')]
       const { id } = await connect(ada, 'Club')
       await takeIn(ada, id, bob)
@@ -521,7 +521,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       assert(!(await tablesWith([cy.id])).includes('notifications'))
     })
 
-    test('a connection goes with the last who is in it; nobody can take the id of who is gone', async () => {
+    test('the last member’s deletion deletes the connection; the ids of deleted accounts cannot be reused before', async () => {
       const [ada, bob] = [await person('Ada'), await person('Bob')]
       const { id } = await connect(ada, 'Club')
       await takeIn(ada, id, bob)
@@ -544,7 +544,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(await tablesWith([id, hash('sha256', ada.id, 'hex')]), [])
     })
 
-    test('an organisation is left to another owner, or ends with its last person, machines and all', async () => {
+    test('an organisation needs another owner, and is deleted with its machine accounts and its last person', async () => {
       const [ada, bob, cy] = [await person('Ada'), await person('Bob'), await person('Cy')]
       const { id } = await newOrganisation(ada)
       const machine = await newMachine(ada, id)
@@ -565,7 +565,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(await tablesWith([id, machine]), [])
     })
 
-    test('whoever was suspended or only invited there keeps nobody', async () => {
+    test('suspended and invited members of an organisation do not keep it alive', async () => {
       const [ada, bob, cy] = [await person('Ada'), await person('Bob'), await person('Cy')]
       const { id } = await newOrganisation(ada)
       for (const [account_id, state] of [
@@ -587,7 +587,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(await tablesWith([id]), [])
     })
 
-    test('a machine account may end itself by its token, and the person beside it stays', async () => {
+    test('a machine account can delete itself by its token without affecting people of the organisation', async () => {
       const ada = await person('Ada')
       const { id } = await newOrganisation(ada)
       const machine = await newMachine(ada, id)
@@ -598,7 +598,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual((await ada.account.context.read({})).organisations.length, 1)
     })
 
-    test('a device that waits for approval, or is revoked, ends nothing', async () => {
+    test('a pending or revoked device cannot delete the account', async () => {
       const email = newAddress()
       const ada = await enrolByMail(subject.server, email)
       const waiting = await join(subject.server, await mailedCode(subject.server, email))
@@ -612,7 +612,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       await ada.account.context.read({})
     })
 
-    test('of several at once one is first, and everybody at the server goes on', async () => {
+    test('of several concurrent deletions one succeeds, and other accounts are not affected', async () => {
       const email = newAddress()
       const ada = await enrolByMail(subject.server, email)
       const bob = await person('Bob')
@@ -647,7 +647,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
         assert.deepEqual((await bob.account.connections.read({ id })).members.length, 1)
     })
 
-    test('time goes by: what is swept later meets nothing of it', async () => {
+    test('later clean-ups find no row of the deleted account', async () => {
       const ada = await enrolByMail(subject.server, newAddress())
       await end(ada)
       subject.clock.ms += 8 * DAY

@@ -21,7 +21,7 @@ onBothEngines((name, engine) => {
   accountWaitSuite(name, engine)
 })
 
-it('nothing of it can be read in the files of SQLite, also what it had changed or deleted before', async (t) => {
+it('SQLite files contain no data of a deleted account, earlier versions included', async (t) => {
   const file = join(freshFolder(t), 'account.db')
   const subject = await openSubject({ url: null, file })
   t.after(() => subject.close())
@@ -56,7 +56,7 @@ it('nothing of it can be read in the files of SQLite, also what it had changed o
   assert.deepEqual(found(), [])
 })
 
-it('what a crash leaves of it in the write-ahead log is gone after the next start', async (t) => {
+it('the next start removes deleted data that a crash left in the write-ahead log', async (t) => {
   const [dir, crashed] = [freshFolder(t), freshFolder(t)]
   const { db, close } = await openServiceDatabase({ url: null, file: join(dir, 'account.db') })
   t.after(close)

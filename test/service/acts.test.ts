@@ -33,7 +33,7 @@ async function opened(t: TestContext) {
 
 const EXAMPLE = { body: { name: 'Example' } }
 
-test('the same act is done once; another, or none, anew', async (t) => {
+test('a repeated operation is executed once; another operation, or a call without one, again', async (t) => {
   const { ada } = await opened(t)
   const act = newAct(1)
   const made = await ada.acting(act).organisations.create(EXAMPLE)
@@ -45,14 +45,14 @@ test('the same act is done once; another, or none, anew', async (t) => {
   assert.equal((await ada.context.read({})).organisations.length, 3)
 })
 
-test('a device that signed in again is the same caller', async (t) => {
+test('a device that signed in again counts as the same caller of an operation', async (t) => {
   const { ada, adaLater } = await opened(t)
   const act = newAct(1)
   const made = await ada.acting(act).organisations.create(EXAMPLE)
   assert.deepEqual(await adaLater.acting(act).organisations.create(EXAMPLE), made)
 })
 
-test('an act of one caller is not an act of another', async (t) => {
+test('the same operation id of two callers is two operations', async (t) => {
   const { ada, bob } = await opened(t)
   const act = newAct(1)
   const [a, b] = [
@@ -62,7 +62,7 @@ test('an act of one caller is not an act of another', async (t) => {
   assert.notEqual(a.id, b.id)
 })
 
-test('one act may ask one thing once, and read as often as it likes', async (t) => {
+test('one operation allows one write, and any number of reads', async (t) => {
   const { ada } = await opened(t)
   const acting = ada.acting(newAct(1))
   await acting.organisations.create(EXAMPLE)
@@ -71,7 +71,7 @@ test('one act may ask one thing once, and read as often as it likes', async (t) 
   for (let i = 0; i < 2; i++) assert.equal((await acting.context.read({})).organisations.length, 1)
 })
 
-test('a refusal may be mended in the same act, and other rows asked beside it', async (t) => {
+test('after an error an operation can be repeated with corrected input, and other rows can be written with it', async (t) => {
   const { ada } = await opened(t)
   const id = newId('gst_', Date.now())
   const acting = ada.acting(newAct(1))

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { AppError } from '../../src/errors.ts'
 import { newBackground } from '../../src/service/db/background.ts'
 
-test('what fails in the background is a line in the log; a stack is for what should not', async () => {
+test('failed background work is logged, with a stack only for unexpected errors', async () => {
   const lines: unknown[] = []
   const background = newBackground((_, __, fields) => lines.push(fields))
   const bug = new TypeError('bug')

@@ -49,8 +49,8 @@ export function emailBoundsSuite(name: string, engine: Engine): void {
   })
   after(() => close())
 
-  describe(`how many addresses, and which: ${name}`, () => {
-    test('three mails an hour to one address for an account; the answer stays the same', async () => {
+  describe(`limits and validation of addresses: ${name}`, () => {
+    test('an account sends three mails an hour to one address; the answer stays the same', async () => {
       const address = newAddress()
       const ada = await byMail()
       for (let i = 0; i < 3; i++) await claimed(ada, address)
@@ -68,7 +68,7 @@ export function emailBoundsSuite(name: string, engine: Engine): void {
       assert.match(await confirm(newest), /is confirmed/)
     })
 
-    test('strangers who ask for an address keep its owner from nothing', async () => {
+    test('requests of strangers for an address do not stop its owner from confirming it', async () => {
       const address = newAddress()
       const strangers = [await byMail(), await byMail(), await byMail(), await byMail()]
       const owner = await byMail(newAddress(), 'Owner')
@@ -81,7 +81,7 @@ export function emailBoundsSuite(name: string, engine: Engine): void {
       assert.deepEqual(await addresses(owner), [address, await addressOf(owner)])
     })
 
-    test('each of many strangers has one mail an hour sent, and all together nine more', async () => {
+    test('each stranger has one mail an hour sent to an address, and all together nine more', async () => {
       const address = newAddress()
       const strangers: Person[] = []
       for (let i = 0; i < 12; i++) strangers.push(await byMail())
@@ -94,7 +94,7 @@ export function emailBoundsSuite(name: string, engine: Engine): void {
       assert.equal((await links(address)).length, 12 + 9)
     })
 
-    test('three mails an hour to one mailbox for all accounts in their first day together', async () => {
+    test('accounts in their first day send three mails an hour to one mailbox, all together', async () => {
       const [local, domain] = newAddress().split('@')
       const address = `${local}@${domain}`
       const owner = await byMail(newAddress(), 'Owner')
@@ -115,7 +115,7 @@ export function emailBoundsSuite(name: string, engine: Engine): void {
       assert.match(await confirm(token), /is confirmed/)
     })
 
-    test('tagged addresses of one mailbox count as that mailbox', async () => {
+    test('tagged addresses of one mailbox share a limit', async () => {
       const ada = await byMail()
       const [local, domain] = newAddress().split('@')
       for (let i = 0; i < 9; i++) await add(ada, `${local}+${i}@${domain}`)
@@ -126,7 +126,7 @@ export function emailBoundsSuite(name: string, engine: Engine): void {
       assert.equal(out.flat().length, 3)
     })
 
-    test('asked at once by one account, three go out, also on several replicas', async () => {
+    test('of concurrent requests of one account three mails are sent, also with several replicas', async () => {
       const address = newAddress()
       const ada = await byMail()
       const there = inside(ada, replica)
@@ -143,7 +143,7 @@ export function emailBoundsSuite(name: string, engine: Engine): void {
       assert.equal((await links(address)).length, 3)
     })
 
-    test('ten an hour, and twenty in all', async () => {
+    test('an account adds ten an hour, and twenty in all', async () => {
       const ada = await byMail()
       const ten = async () => {
         for (let i = 0; i < 10; i++) await add(ada, newAddress())
@@ -162,7 +162,7 @@ export function emailBoundsSuite(name: string, engine: Engine): void {
       await add(bob, newAddress())
     })
 
-    test('what could not be an address, or more than one field', async () => {
+    test('rejects invalid addresses and unknown fields', async () => {
       const ada = await byMail()
       const bad = [
         '',
@@ -188,7 +188,7 @@ export function emailBoundsSuite(name: string, engine: Engine): void {
       assert.equal((await listed(ada)).length, 1)
     })
 
-    test('page by page, those that wait among those that are proven', async () => {
+    test('the list has pages, with pending and confirmed addresses in one order', async () => {
       const ada = await byMail()
       for (let i = 0; i < 5; i++) {
         later(1)
@@ -216,7 +216,7 @@ export function emailBoundsSuite(name: string, engine: Engine): void {
       assert.deepEqual(await addresses(await person('Bob')), [])
     })
 
-    test('a token that is none', async () => {
+    test('rejects an unknown token', async () => {
       const ada = await byMail()
       const { token } = await claimed(ada, newAddress())
       const flipped = `${token.startsWith('A') ? 'B' : 'A'}${token.slice(1)}`

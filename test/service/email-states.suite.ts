@@ -16,7 +16,7 @@ export function emailStatesSuite(name: string, engine: Engine): void {
 
   describe(`the state of an address: ${name}`, () => {
     describe('an address of another account', () => {
-      test('is told to whoever reads it alone, and stays where it is', async () => {
+      test('is revealed only to the reader of its mailbox, and stays with its account', async () => {
         const address = newAddress()
         const [ada, eve] = [await byMail(address), await byMail(newAddress(), 'Eve')]
         const nobodys = newAddress()
@@ -41,7 +41,7 @@ export function emailStatesSuite(name: string, engine: Engine): void {
         assert.deepEqual(await addresses(eve), [`${nobodys}?`, await addressOf(eve)])
       })
 
-      test('became one before it was confirmed: by a code, or by the other’s link', async () => {
+      test('an address that became another account’s before confirmation, by a code or by a link', async () => {
         const [byCode, byLink] = [newAddress(), newAddress()]
         const [eve, ada] = [await byMail(newAddress(), 'Eve'), await byMail()]
         const first = await claimed(eve, byCode)
@@ -59,7 +59,7 @@ export function emailStatesSuite(name: string, engine: Engine): void {
         assert.deepEqual((await addresses(ada))[0], byLink)
       })
 
-      test('two confirm at once: one has it', async () => {
+      test('of two concurrent confirmations, one succeeds', async () => {
         const address = newAddress()
         const people = [await byMail(), await byMail(newAddress(), 'Eve')] as const
         const tokens = []
@@ -75,7 +75,7 @@ export function emailStatesSuite(name: string, engine: Engine): void {
       })
     })
 
-    describe('each state of an address, and what may be done', () => {
+    describe('each state of an address, with each operation', () => {
       type State = 'new' | 'waiting' | 'over' | 'own' | 'another’s'
       const WAITS = /Confirm your address/
       const TAKEN = /belongs to an account already/
@@ -114,7 +114,7 @@ export function emailStatesSuite(name: string, engine: Engine): void {
           assert.deepEqual(await addresses(ada), want)
         })
 
-        test(`${state}: look → ${expected.look.source}, confirm → ${expected.confirm.source}`, async () => {
+        test(`${state}: open the link → ${expected.look.source}, confirm → ${expected.confirm.source}`, async () => {
           const ada = await byMail()
           const { address, token } = await addressIn(state, ada)
           assert.match(await page(token), expected.look)

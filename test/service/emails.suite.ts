@@ -69,7 +69,7 @@ export function emailsSuite(name: string, engine: Engine): void {
   after(() => close())
 
   describe(`addresses: ${name}`, () => {
-    test('an added address signs a device in that waits, and resets nothing', async () => {
+    test('an added address signs in a device that awaits approval, and cannot reset the account', async () => {
       const first = newAddress()
       const ada = await byMail(first)
       const second = newAddress()
@@ -83,7 +83,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       assert.equal(renewed.enrolment.account_id, ada.id)
     })
 
-    test('added, confirmed by the link alone, once: then it is the account’s', async () => {
+    test('an added address becomes the account’s when its link is confirmed, once', async () => {
       const first = newAddress()
       const ada = await byMail(first)
       const [primary] = await listed(ada)
@@ -116,7 +116,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       await fails('conflict', add(ada, first.toUpperCase()))
     })
 
-    test('the mail says who asks, and makes no link of what they wrote', async () => {
+    test('the mail names the requester, without links from the requester’s text', async () => {
       const address = newAddress()
       const eve = await byMail(newAddress(), 'Visit https://evil.example <b>now</b>')
       await claimed(eve, address)
@@ -133,7 +133,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       assert(!JSON.stringify(kept).includes(token), 'only its hash is kept')
     })
 
-    test('the account hears of it, and so does its earlier address', async () => {
+    test('the account and its earlier address are notified', async () => {
       const first = newAddress()
       const ada = await byMail(first)
       const second = newAddress()
@@ -150,7 +150,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       assert(told[0]!.body.includes(second))
     })
 
-    test('an account without an address is written to at its first, once it is confirmed', async () => {
+    test('the first confirmed address becomes the primary one', async () => {
       const ada = await person()
       const email = async () => (await ada.account.context.read({})).user.email
       const [first, second] = [newAddress(), newAddress()]
@@ -170,7 +170,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       )
     })
 
-    test('a code that is mailed to any of them signs in to the account', async () => {
+    test('a sign-in code mailed to any address signs in to the account', async () => {
       const ada = await byMail()
       const second = newAddress()
       const { token } = await claimed(ada, second)
@@ -183,7 +183,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       await fails('invalid_token', begin)
     })
 
-    test('invitations to any of them reach the account, once it is proven', async () => {
+    test('invitations to a confirmed address reach the account', async () => {
       const [ada, bob] = [await byMail(), await person('Bob')]
       const second = newAddress()
       const { id } = await connect(bob, 'Club')
@@ -199,7 +199,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       assert.equal(approved.state, 'approved')
     })
 
-    test('asked again: the same claim, another link, the one before is over', async () => {
+    test('adding an address again returns the same claim with a new link, and ends the old link', async () => {
       const ada = await byMail()
       const address = newAddress()
       const first = await claimed(ada, address)
@@ -211,7 +211,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       assert.match(await confirm(second.token), /is confirmed/)
     })
 
-    test('a claim is over after a day: link, list, and the row', async () => {
+    test('a claim ends after a day: the link, the list entry and the row', async () => {
       const ada = await byMail()
       const address = newAddress()
       const { email, token } = await claimed(ada, address)
@@ -227,7 +227,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       while ((await isOver.execute()).length > 0) await new Promise(setImmediate)
     })
 
-    test('a machine account has none', async () => {
+    test('a machine account cannot have addresses', async () => {
       const id = newId('acc_', Date.now())
       await hand.db
         .insertInto('accounts')
@@ -239,7 +239,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       assert.deepEqual(await addresses({ account }), [])
     })
 
-    test('a claim goes with its account', async () => {
+    test('deleting an account deletes its claims', async () => {
       const ada = await person()
       const { token } = await claimed(ada, newAddress())
       await hand.db.deleteFrom('accounts').where('id', '=', ada.id).execute()
@@ -266,14 +266,14 @@ export function emailsSuite(name: string, engine: Engine): void {
         },
       ],
       [
-        'a device that revokes itself, as a thief can have it do,',
+        'a device that revokes itself, as a thief may do,',
         async (ada, laptop) => {
           const entry = await revocationBy({ ...laptop, id: ada.id }, laptop.device)
           await laptop.account.keyLogs.append({ body: { entry } })
         },
       ],
     ] as [string, (ada: Person, laptop: Newcomer) => Promise<void>][])
-      test(`${what} forgets what whoever had the device began`, async () => {
+      test(`${what} ends the pending claims of the device`, async () => {
         const ada = await byMail()
         const laptop = await join(
           subject.server,
@@ -292,7 +292,7 @@ export function emailsSuite(name: string, engine: Engine): void {
         assert.deepEqual((await addresses(other))[0], `${address}?`, 'of this account alone')
       })
 
-    test('an account that only claimed a mailbox takes nothing of its owner’s along', async () => {
+    test('deleting an account that only claimed a mailbox deletes nothing of the mailbox’s owner', async () => {
       const mailbox = newAddress()
       const [vic, eve] = [await byMail(mailbox, 'Vic'), await byMail(newAddress(), 'Eve')]
       await claimed(eve, mailbox)
@@ -303,7 +303,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       await enrolled(subject.server, vic, code)
     })
 
-    test('an address that is confirmed while it is listed is in the list', async () => {
+    test('an address that is confirmed during a listing is in the list', async () => {
       const ada = await byMail()
       const address = newAddress()
       const { token } = await claimed(ada, address)
@@ -323,7 +323,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       assert.equal(read, 2)
     })
 
-    test('an act under one key asks once', async () => {
+    test('one operation sends one mail', async () => {
       const ada = await byMail()
       const address = newAddress()
       const { id, device } = ada

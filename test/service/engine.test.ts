@@ -41,7 +41,7 @@ async function silenceable(t: TestContext, url: string) {
 
 const one = sql<{ n: number }>`select 1 as n`
 
-test('a query that nothing answers fails as an outage, and its connection is used no more', async (t) => {
+test('a query without an answer fails as an outage, and its connection is closed', async (t) => {
   const wire = await silenceable(t, await newDatabase())
   const engine = await postgresql(wire.url, 300)
   t.after(() => engine.close())
@@ -60,7 +60,7 @@ test('a query that nothing answers fails as an outage, and its connection is use
 // The time-out is longer than the two seconds promised, and shorter than all other time-outs for
 // the database.
 test(
-  'a server whose database says nothing lives, and says soon that it is not ready',
+  'a server stays alive while its database is silent, and reports soon that it is not ready',
   { timeout: 4_000 },
   async (t) => {
     const wire = await silenceable(t, await newDatabase())
@@ -74,7 +74,7 @@ test(
   },
 )
 
-test('of two transactions in each other’s way, the one that PostgreSQL ends may be repeated', async (t) => {
+test('of two deadlocked transactions, PostgreSQL aborts one, and that one can be retried', async (t) => {
   const engine = await postgresql(await newDatabase())
   t.after(() => engine.close())
   const db = await queriesOver(engine)
@@ -100,7 +100,7 @@ test('of two transactions in each other’s way, the one that PostgreSQL ends ma
   )
 })
 
-test('a role without a free connection (SQLSTATE 53300) is an outage, and ends', async (t) => {
+test('a role without a free connection (SQLSTATE 53300) is an outage, and the call returns', async (t) => {
   const url = await newDatabase()
   const owner = await postgresql(url, 3000)
   t.after(() => owner.close())

@@ -71,7 +71,7 @@ function interrupted(db: Kysely<Schema>, first: () => Promise<unknown>): Kysely<
 }
 
 export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPlace'>): void {
-  describe(`entrance: ${name}`, () => {
+  describe(`signing in a device: ${name}`, () => {
     let subject: LocalSubject
     let hand: ServiceDatabase
     before(async () => {
@@ -104,7 +104,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       token: null,
     })
 
-    test('a device that lost its session and is still good gets another, by a new code', async () => {
+    test('a valid device that lost its session gets another with a new code', async () => {
       const { ada, laptop, code } = await withNewcomer()
       const { server } = subject
       // By its own entry.
@@ -129,7 +129,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       assert.equal((await keysOnly.account.devices.list({})).items.length, 2)
     })
 
-    test('one that presents itself several times at the same moment is let in each time', async () => {
+    test('concurrent sign-ins of one device all succeed', async () => {
       const { server, clock } = subject
       const all = async <T>(calls: readonly (() => Promise<T>)[]) =>
         Promise.all(calls.map((call) => call()))
@@ -168,7 +168,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       assert.equal(new Set(made.map(({ session }) => session.session_id)).size, 6)
     })
 
-    test('a revoked device is told that it is, whatever it presents', async () => {
+    test('a revoked device is rejected as revoked, with any valid code', async () => {
       const { ada, laptop, code } = await withNewcomer()
       await append(ada, await additionBy(ada, laptop))
       await append(ada, await revocationBy(ada, laptop.device))
@@ -183,7 +183,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       await revoked(enrolled(subject.server, ada, await code()))
     })
 
-    test('nobody else is told, and other keys are another device', async () => {
+    test('only the revoked device’s own keys get that answer; other keys are another device', async () => {
       const { ada, laptop, code } = await withNewcomer()
       await append(ada, await additionBy(ada, laptop))
       await append(ada, await revocationBy(ada, laptop.device))
@@ -199,7 +199,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       await refused('conflict', /enrolled already/, enrolled(subject.server, ada, free))
     })
 
-    test('the session of a daemon in the server’s own process lasts, though it proves nothing', async () => {
+    test('the session of the daemon in the server’s process is kept, without proofs', async () => {
       const { server, service, clock } = subject
       const maker = newMaker()
       const body = enrolmentOf(maker, await server.newEnrolmentCode(maker.id)).body
@@ -222,7 +222,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       await assert.rejects(other.account.sessions.delete({ id: session_id }), { code: 'not_found' })
     })
 
-    test('a new session takes the place of the one before, unless both began at once', async () => {
+    test('a new session ends the one before it, unless both began at once', async () => {
       const [maker, code] = [newMaker(), await subject.server.newEnrolmentCode()]
       const enter = () => enrolled(subject.server, maker, code)
       const [one, two] = await Promise.all([enter(), enter()])
@@ -248,7 +248,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       ['the first', (ada, code) => enrolled(subject.server, ada, code)],
       ['a further', (_, code, laptop) => join(subject.server, code, laptop)],
     ] as [string, (ada: Person, code: string, laptop: Newcomer) => Promise<Newcomer>][])
-      test(`sessions that nobody uses, of ${what} device: twenty, and none of them for long`, async () => {
+      test(`unused sessions of ${what} device: twenty at most, for a short time`, async () => {
         const { ada, laptop, code } = await withNewcomer()
         const its = await code()
         const enter = () => comes(ada, its, laptop)
@@ -278,7 +278,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
         assert.deepEqual(await proven(), [1])
       })
 
-    test('a device that the log names and that gives up before its word check may leave it, and nothing else', async () => {
+    test('a logged device that was not approved can revoke itself, and sign nothing else', async () => {
       const { ada, laptop } = await withNewcomer()
       const leaver = { ...laptop, id: ada.id, kid: thumbprint(laptop.keys.sign.jwk) }
       await append(ada, await additionBy(ada, laptop))
@@ -295,7 +295,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       await assert.rejects(laptop.account.context.read({}), { code: 'invalid_token' })
     })
 
-    test('who waits for a week has been given up', async () => {
+    test('a device that waits for a week is no longer pending', async () => {
       const { ada, laptop, code } = await withNewcomer()
       const awake = async (): Promise<Person> => {
         const account = subject.server.account({ ...(await renew(ada)), keys: ada.keys })
@@ -338,7 +338,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       assert.equal((await again.account.devices.list({})).items.length, 2)
     })
 
-    test('a device that is revoked while it asks writes nothing', async () => {
+    test('a device that is revoked during its own request writes nothing', async () => {
       const { ada, laptop, code } = await withNewcomer()
       await approve(ada, laptop)
       const third = await join(subject.server, await code())

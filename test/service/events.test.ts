@@ -40,7 +40,7 @@ async function open(t: TestContext) {
   return { db, events, background, steps, accounts }
 }
 
-test('subscribers run in their order, inside the transaction of the event', async (t) => {
+test('subscribers run in order, inside the transaction of the event', async (t) => {
   const { events, background, steps, accounts } = await open(t)
   await events.transaction(async (trx) => {
     await events.publish(trx, EVENT)
@@ -52,7 +52,7 @@ test('subscribers run in their order, inside the transaction of the event', asyn
   assert.equal(await accounts(), 1)
 })
 
-test('nothing follows an event whose transaction fails', async (t) => {
+test('an event of a failed transaction has no effects', async (t) => {
   const { events, background, steps, accounts } = await open(t)
   const failing = events.transaction(async (trx) => {
     await events.publish(trx, EVENT)
@@ -64,7 +64,7 @@ test('nothing follows an event whose transaction fails', async (t) => {
   assert.equal(await accounts(), 0)
 })
 
-test('an event outside a transaction of events is refused', async (t) => {
+test('an event outside a transaction of events is rejected', async (t) => {
   const { db, events } = await open(t)
   await assert.rejects(
     db.transaction().execute((trx) => events.publish(trx, EVENT)),

@@ -26,7 +26,7 @@ export function feedbackSuite(name: string, { newPlace }: Engine): void {
     const kept = ({ id }: Person) =>
       database.db.selectFrom('feedback').selectAll().where('account_id', '=', id).execute()
 
-    test('is kept, and mailed to the operator with the proven address', async () => {
+    test('is stored, and mailed to the operator with the confirmed address', async () => {
       const address = newAddress()
       const ada = await enrolByMail(subject.server, address)
       const message =
@@ -53,7 +53,7 @@ export function feedbackSuite(name: string, { newPlace }: Engine): void {
       assert.equal(headers.has('bcc'), false)
     })
 
-    test('of somebody without a mailbox, of no kind', async () => {
+    test('works without an address and without a category', async () => {
       const ada = await enrol(subject.server)
       const { category } = await ada.account.feedback.send({ body: { message: 'Hello' } })
       assert.equal(category, null)
@@ -62,7 +62,7 @@ export function feedbackSuite(name: string, { newPlace }: Engine): void {
       assert.equal(line, 'Feedback at countersign.test')
     })
 
-    test('that is no feedback is refused, and nothing is kept', async () => {
+    test('invalid feedback is rejected, and nothing is stored', async () => {
       const ada = await enrol(subject.server)
       for (const [what, message] of BAD_TEXTS)
         await assert.rejects(
@@ -78,7 +78,7 @@ export function feedbackSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(await kept(ada), [])
     })
 
-    test('twenty an hour', async () => {
+    test('accepts twenty an hour', async () => {
       const [ada, eve] = [await enrol(subject.server), await enrol(subject.server)]
       const send = (by: Person) => asMachine(subject, by).feedback.send({ body: { message: 'x' } })
       for (let i = 0; i < 20; i++) await send(ada)

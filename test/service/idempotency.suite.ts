@@ -75,7 +75,7 @@ export function idempotencySuite(
   describe(`transactions: ${name}`, () => {
     const opened = async (t: TestContext) => openReplica(t, await newPlace())
 
-    test('all queries and transactions inside are one: kept together', async (t) => {
+    test('all queries and transactions inside are committed together', async (t) => {
       const { engine, db, write, written } = await opened(t)
       const seen = await engine.atomically(db, async () => {
         await write('a')
@@ -86,7 +86,7 @@ export function idempotencySuite(
       assert.deepEqual(await written(), ['a', 'b'])
     })
 
-    test('… or undone together', async (t) => {
+    test('… or rolled back together', async (t) => {
       const { engine, db, write, written } = await opened(t)
       const failed = engine.atomically(db, async () => {
         await write('a')
@@ -98,7 +98,7 @@ export function idempotencySuite(
       assert.deepEqual(await written(), [])
     })
 
-    test('a part that fails is undone alone, and what follows goes on', async (t) => {
+    test('a failing inner transaction is rolled back alone, and the outer one continues', async (t) => {
       const { engine, db, write, written } = await opened(t)
       await engine.atomically(db, async () => {
         await write('a')
@@ -120,7 +120,7 @@ export function idempotencySuite(
       assert.deepEqual(await written(), ['a', 'e'])
     })
 
-    test('parts that are begun at once do not mix', async (t) => {
+    test('concurrent inner transactions do not mix', async (t) => {
       const { engine, db, write, written } = await opened(t)
       await engine.atomically(db, async () => {
         const part = (id: string, fails: boolean) =>
@@ -145,7 +145,7 @@ export function idempotencySuite(
       assert.deepEqual(await written(), ['a', 'a2', 'c', 'e', 'e2'])
     })
 
-    test('what others ask meanwhile is outside', async (t) => {
+    test('queries of other callers meanwhile are outside', async (t) => {
       const { engine, db, write, written } = await opened(t)
       const [begun, go] = [gate(), gate()]
       const undone = engine.atomically(db, async () => {
@@ -164,7 +164,7 @@ export function idempotencySuite(
       assert.deepEqual(await written(), ['outside'])
     })
 
-    test('what is left running is waited for while it is in a part, and outside afterwards', async (t) => {
+    test('a query left running is awaited inside an inner transaction, and runs outside afterwards', async (t) => {
       const { engine, db, write, written } = await opened(t)
       const [over, begun] = [gate(), gate()]
       let left: Promise<unknown> = Promise.resolve()
@@ -185,7 +185,7 @@ export function idempotencySuite(
       assert.deepEqual(await written(), ['later'])
     })
 
-    test('two databases in one process do not take each other’s queries', async (t) => {
+    test('two databases in one process keep their transactions apart', async (t) => {
       const [one, two] = [await opened(t), await opened(t)]
       const undone = one.engine.atomically(one.db, async () => {
         await one.write('one')
@@ -197,10 +197,10 @@ export function idempotencySuite(
     })
   })
 
-  describe(`acts under a key: ${name}`, () => {
+  describe(`operations under an idempotency key: ${name}`, () => {
     const opened = async (t: TestContext) => openReplica(t, await newPlace())
 
-    test('done once, answered alike, by every replica', async (t) => {
+    test('run once, and every replica returns the same answer', async (t) => {
       const place = await newPlace()
       const [a, b] = [await openReplica(t, place), await openReplica(t, place)]
       const answer = { status: 201, value: { id: 'x' }, media: false, location: '/x' }
@@ -214,28 +214,28 @@ export function idempotencySuite(
       assert.deepEqual(await a.written(), ['x'])
     })
 
-    test('an answer without content is an answer', async (t) => {
+    test('an answer without content is stored, too', async (t) => {
       const { once } = await opened(t)
       const answer = { status: 204, value: undefined, media: false }
       await once(KEYED, async () => answer)
       assert.equal((await once<typeof answer>(KEYED, never)).value, undefined)
     })
 
-    test('keys are each caller’s own', async (t) => {
+    test('keys belong to one caller', async (t) => {
       const { once, act, written } = await opened(t)
       for (const keyed of [KEYED, { ...KEYED, caller: 'ses_2' }, { ...KEYED, key: 'l' }])
         await once(keyed, act(`${keyed.caller} ${keyed.key}`))
       assert.equal((await written()).length, 3)
     })
 
-    test('the same key for another request is refused', async (t) => {
+    test('the same key for another request is rejected', async (t) => {
       const { once } = await opened(t)
       await once(KEYED, async () => ({ n: 1 }))
       const other = once({ ...KEYED, fingerprint: 'g' }, never)
       await assert.rejects(other, { code: 'idempotency_mismatch' })
     })
 
-    test('an answer is kept for a day', async (t) => {
+    test('an answer is stored for a day', async (t) => {
       const { once, clock, records, background } = await opened(t)
       await once(KEYED, async () => ({ n: 1 }))
       clock.ms += DAY_MS - 1
@@ -249,7 +249,7 @@ export function idempotencySuite(
       assert.deepEqual(await records(), ['other'])
     })
 
-    test('fifty at once, on two replicas where there can be: one act', async (t) => {
+    test('of fifty concurrent calls, on two replicas if possible, one runs', async (t) => {
       const place = await newPlace()
       const replicas = [await openReplica(t, place)]
       if (concurrent) replicas.push(await openReplica(t, place))
@@ -270,7 +270,7 @@ export function idempotencySuite(
       assert.deepEqual(await replicas[0]!.written(), ['x'])
     })
 
-    test('a refusal is not kept, nor what it undid itself; what it had written for good stays', async (t) => {
+    test('an error and rolled-back writes are not stored; writes committed before stay', async (t) => {
       const { once, db, act, write, written, records } = await opened(t)
       const refused = once<never>(KEYED, async () => {
         await db.transaction().execute((trx) => write('counted', trx))
@@ -287,7 +287,7 @@ export function idempotencySuite(
     })
 
     for (const error of [new TypeError('bug'), new AppError('backend_unavailable', 'away')])
-      test(`after ${error.message} nothing is kept`, async (t) => {
+      test(`after ${error.message} nothing is stored`, async (t) => {
         const { once, act, write, written, records } = await opened(t)
         const failed = once(KEYED, async () => {
           await write('x')
@@ -299,7 +299,7 @@ export function idempotencySuite(
         assert.deepEqual([await written(), await records()], [['x'], ['k']])
       })
 
-    test('while the first is being answered, the second is told so', async (t) => {
+    test('while the first call runs, the second gets in_progress', async (t) => {
       const { once } = await opened(t)
       const [begun, go] = [gate(), gate()]
       const first = once(KEYED, async () => {
@@ -314,7 +314,7 @@ export function idempotencySuite(
       assert.deepEqual(await once(KEYED, never), { n: 1 })
     })
 
-    test('kill -9 in the middle: the act and its record are both there, or neither', async (t) => {
+    test('after kill -9 in the middle, operation and record are both stored, or neither', async (t) => {
       const place = await newPlace()
       for (const [round, count] of [1, 3, 40].entries()) {
         const child = spawn(

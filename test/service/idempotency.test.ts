@@ -29,7 +29,7 @@ describe('on PostgreSQL', { skip: withoutPostgres }, () => {
 
   transactionsSuite('PostgreSQL', newPostgresPlace)
 
-  test('while another replica is answering, the second is told so', async (t) => {
+  test('while another replica runs the call, the second gets in_progress', async (t) => {
     const place = await newPostgresPlace()
     const [a, b] = [await openReplica(t, place), await openReplica(t, place)]
     const [begun, go] = [gate(), gate()]
@@ -46,7 +46,7 @@ describe('on PostgreSQL', { skip: withoutPostgres }, () => {
     assert.deepEqual(await b.once(KEYED, never), { n: 1 })
   })
 
-  test('a database that isolates more by default changes nothing', async (t) => {
+  test('a stricter default isolation of the database changes nothing', async (t) => {
     const place = await newPostgresPlace()
     const admin = new pg.Client(place.url!)
     await admin.connect()
@@ -61,7 +61,7 @@ describe('on PostgreSQL', { skip: withoutPostgres }, () => {
     assert.deepEqual(seen, { written: ['between'] })
   })
 
-  test('a replica that went silent does not keep its key for ever', async (t) => {
+  test('a silent replica does not lock its key forever', async (t) => {
     const place = await newPostgresPlace()
     const { once, db } = await openReplica(t, place)
     await once(KEYED, async () => {
@@ -75,10 +75,10 @@ describe('on PostgreSQL', { skip: withoutPostgres }, () => {
   })
 
   for (const [when, part] of [
-    ['in the act', false],
-    ['in a part of it', true],
+    ['in the operation', false],
+    ['in an inner transaction', true],
   ] as const)
-    test(`a connection that the database ends ${when}: told as that, nothing kept, the next works`, async (t) => {
+    test(`a connection that the database closes ${when} is an outage, nothing is stored, and the next call works`, async (t) => {
       const place = await newPostgresPlace()
       const { engine, db, once, act, write, written, records } = await openReplica(t, place)
       const { reaching } = newReach(engine.isAway)
@@ -114,7 +114,7 @@ describe('on PostgreSQL', { skip: withoutPostgres }, () => {
       assert.deepEqual([await written(), await records()], [['x'], ['k']])
     })
 
-  test('a refusal after a query that failed by itself is told, though nothing can be kept', async (t) => {
+  test('an error after a failed query is returned, though nothing can be stored', async (t) => {
     const { once, write, written } = await openReplica(t, await newPostgresPlace())
     await write('x')
     const refused = once(KEYED, async () => {

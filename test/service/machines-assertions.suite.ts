@@ -50,9 +50,9 @@ export function assertionsSuite(name: string, engine: Engine): void {
       ...of,
     })
 
-    describe('the account behind one', () => {
+    describe('return their account', () => {
       for (const audience of [ISSUER, ENDPOINT])
-        test(`for ${audience}`, async () => {
+        test(`for the audience ${audience}`, async () => {
           const machine = await here.newMachine()
           const assertion = await here.assertionOf(machine, { audience })
           assert.equal((await machineOf(here.ground, assertion)).account, machine.account)
@@ -71,7 +71,7 @@ export function assertionsSuite(name: string, engine: Engine): void {
             assert.equal((await machineOf(here.ground, assertion)).account, machine.account)
           })
 
-      test('one serves once: not again, not on another replica, not when nearly over', async () => {
+      test('can be used once, also on another replica and shortly before their end', async () => {
         const machine = await here.newMachine()
         const assertion = await here.assertionOf(machine, { lifetimeS: 60 })
         await machineOf(here.ground, assertion)
@@ -85,7 +85,7 @@ export function assertionsSuite(name: string, engine: Engine): void {
           assert.deepEqual(await refusal(machineOf(ground, assertion)), again)
       })
 
-      test('eight times at the same moment: one gets through', async () => {
+      test('of eight concurrent uses one succeeds', async () => {
         const machine = await here.newMachine()
         const assertion = await here.assertionOf(machine)
         const all = await Promise.allSettled(
@@ -97,7 +97,7 @@ export function assertionsSuite(name: string, engine: Engine): void {
             assert.equal((one.reason as AppError).code, 'invalid_client')
       })
 
-      test('the same jti of two machines is two', async () => {
+      test('the same jti of two machines is two assertions', async () => {
         const jti = crypto.randomUUID()
         for (const machine of [await here.newMachine(), await here.newMachine()]) {
           const assertion = await new SignJWT(claimsOf(machine, { jti }))
@@ -107,7 +107,7 @@ export function assertionsSuite(name: string, engine: Engine): void {
         }
       })
 
-      test('what is cleared away is over', async () => {
+      test('a deleted record belongs to an expired assertion', async () => {
         const machine = await here.newMachine()
         await machineOf(here.ground, await here.assertionOf(machine))
         here.clock.ms += 600_000
@@ -138,14 +138,14 @@ export function assertionsSuite(name: string, engine: Engine): void {
 
       const CASES: Readonly<Record<string, () => string | Promise<string>>> = {
         'another audience': () => here.assertionOf(machine, { audience: 'https://evil.test' }),
-        'the audience with a slash more': () =>
+        'the audience with a trailing slash': () =>
           here.assertionOf(machine, { audience: `${ENDPOINT}/` }),
         'a key that is not the machine’s': () => here.assertionOf({ ...machine, key: newKey() }),
         'another machine’s key': () => here.assertionOf({ ...machine, key: other.key }),
-        'that key, and no kid': () => signed(claimsOf(machine), {}, other.key),
-        'that key, under the machine’s kid': () =>
+        'another machine’s key, without kid': () => signed(claimsOf(machine), {}, other.key),
+        'another machine’s key, with the machine’s kid': () =>
           signed(claimsOf(machine), { kid: thumbprint(machine.key.jwk) }, other.key),
-        'an account that is not there': () => here.assertionOf(stranger()),
+        'an unknown account': () => here.assertionOf(stranger()),
         'a suspended machine': async () => {
           const suspended = await here.newMachine()
           await here.setState(suspended.account, 'suspended')
@@ -155,12 +155,12 @@ export function assertionsSuite(name: string, engine: Engine): void {
           const person = { account: await here.newPerson(), key: newKey() }
           return signed(claimsOf(person), {}, person.key)
         },
-        'iss of another': () => signed(claimsOf(machine, { iss: other.account })),
+        'another iss': () => signed(claimsOf(machine, { iss: other.account })),
         'no jti': () => signed(claimsOf(machine, { jti: undefined })),
         'no exp': () => signed(claimsOf(machine, { exp: undefined })),
         'no aud': () => signed(claimsOf(machine, { aud: undefined })),
         'another typ': () => signed(claimsOf(machine), { typ: 'dpop+jwt' }),
-        'a key of its own': () => signed(claimsOf(machine), { jwk: machine.key.jwk }),
+        'a key in the header': () => signed(claimsOf(machine), { jwk: machine.key.jwk }),
         'alg none': () => new UnsecuredJWT(claimsOf(machine)).encode(),
         'alg none, with a signature': async () => {
           const [, payload, signature] = (await here.assertionOf(machine)).split('.')
@@ -198,10 +198,10 @@ export function assertionsSuite(name: string, engine: Engine): void {
 
       for (const [why, of] of Object.entries({
         expired: { at: -121, lifetimeS: 60 },
-        'from the future': { at: 61, lifetimeS: 60 },
-        'too long': { at: 61, lifetimeS: 300 },
+        'a time in the future': { at: 61, lifetimeS: 60 },
+        'an assertion that is too long': { at: 61, lifetimeS: 300 },
       }))
-        test(`${why}: the clock is named, to the holder of the key alone`, async () => {
+        test(`${why}: only the holder of the key gets the reason, which names the clock`, async () => {
           const at = { at: here.seconds() + of.at, lifetimeS: of.lifetimeS }
           const known = await refusal(machineOf(here.ground, await here.assertionOf(machine, at)))
           assert.equal(known.error, 'invalid_client')
@@ -215,7 +215,7 @@ export function assertionsSuite(name: string, engine: Engine): void {
           }
         })
 
-      test('the cause is for the log', async () => {
+      test('the cause is logged', async () => {
         const call = machineOf(
           here.ground,
           await here.assertionOf(machine, { audience: 'https://x.test' }),
@@ -226,7 +226,7 @@ export function assertionsSuite(name: string, engine: Engine): void {
         })
       })
 
-      test('a refused one was not used up', async () => {
+      test('a rejected assertion can still be used', async () => {
         const assertion = await here.assertionOf(machine, {
           at: here.seconds() + 90,
           lifetimeS: 60,

@@ -81,7 +81,7 @@ export function oauthSuite(name: string, engine: Engine): void {
         assert.match(message, DESCRIPTION)
       })
 
-    test('client_id is that of the assertion, or left out', async () => {
+    test('client_id has to match the assertion, or be omitted', async () => {
       const [machine, other] = [await here.newMachine(), await here.newMachine()]
       await here.getToken(await here.form(machine, { client_id: machine.account }))
       await here.getToken(await here.form(machine, { client_id: '' }))
@@ -92,7 +92,7 @@ export function oauthSuite(name: string, engine: Engine): void {
         )
     })
 
-    test('a mistake in the form does not use the assertion up', async () => {
+    test('an error in the form does not use up the assertion', async () => {
       const machine = await here.newMachine()
       const body = await here.form(machine)
       await refusal(here.getToken({ ...body, scope: 'root' }))
@@ -100,7 +100,7 @@ export function oauthSuite(name: string, engine: Engine): void {
       assert.equal((await refusal(here.getToken(body))).error, 'invalid_client')
     })
 
-    test('tokens are listed, and go when they ran out and another is got', async () => {
+    test('tokens are listed, and expired ones are deleted with the next token', async () => {
       const machine = await here.newMachine()
       // The name of a token makes no difference.
       const own = await here.machineTokens.create(
@@ -123,7 +123,7 @@ export function oauthSuite(name: string, engine: Engine): void {
       assert.ok(left.some(({ id }) => id === own.id))
     })
 
-    test('neither token nor assertion stands in the database', async () => {
+    test('the database contains neither token nor assertion', async () => {
       const machine = await here.newMachine()
       const body = await here.form(machine)
       const { access_token } = await here.getToken(body)
@@ -133,7 +133,7 @@ export function oauthSuite(name: string, engine: Engine): void {
         assert.ok(!kept.includes(secret))
     })
 
-    test('oauth4webapi finds it, and gets a token with PrivateKeyJwt', async () => {
+    test('oauth4webapi discovers it, and gets a token with PrivateKeyJwt', async () => {
       const machine = await here.newMachine()
       /** Answers these two routes as the listener does. */
       const served = async (url: string, init: { method?: string; body?: unknown }) => {

@@ -27,7 +27,7 @@ export function machineTokensSuite(name: string, engine: Engine): void {
     ) =>
       here.machineTokens.create({ body: { name: 'Nightly', scope: 'read', ...body } }, as(account))
 
-    test('a token says what it is, and stands for its machine', async () => {
+    test('a token is returned with its values, and authenticates its machine', async () => {
       const { account } = await here.newMachine()
       const { token, ...shown } = await mint(account, {
         scope: 'write',
@@ -59,7 +59,7 @@ export function machineTokensSuite(name: string, engine: Engine): void {
       })
     })
 
-    test('without a lifetime it lasts; it has no label', async () => {
+    test('without a lifetime it does not expire; without a label it has none', async () => {
       const { account } = await here.newMachine()
       const { token, label, expires_at } = await mint(account)
       assert.deepEqual([label, expires_at], [null, null])
@@ -68,13 +68,13 @@ export function machineTokensSuite(name: string, engine: Engine): void {
     })
 
     for (const [what, of, expires_in, lives] of [
-      ['without an end', {}, 60, 60],
-      ['that ends first', { expires_in: 60 }, 3600, 60],
-      ['that ends first, for one without an end', { expires_in: 60 }, undefined, 60],
-      ['that ends later', { expires_in: 3600 }, 60, 60],
-      ['without an end, for another such', {}, undefined, null],
+      ['without expiry', {}, 60, 60],
+      ['that expires first', { expires_in: 60 }, 3600, 60],
+      ['that expires first, for an unlimited token', { expires_in: 60 }, undefined, 60],
+      ['that expires later', { expires_in: 3600 }, 60, 60],
+      ['without expiry, for an unlimited token', {}, undefined, null],
     ] as const)
-      test(`a token made by one ${what}: it does not outlive its maker`, async () => {
+      test(`a token made by one ${what} does not outlive it`, async () => {
         const { account } = await here.newMachine()
         const { token: own } = await mint(account, { scope: 'full', ...of })
         const maker = await here.authenticate(own)
@@ -92,9 +92,9 @@ export function machineTokensSuite(name: string, engine: Engine): void {
     for (const [what, end] of [
       ['revoked', (of) => replica.machineTokens.delete({ id: of.id }, as(of.account))],
       ['expired', async () => void (here.clock.ms += 60_000)],
-      ['that of a suspended machine', (of) => replica.setState(of.account, 'suspended')],
+      ['of a suspended machine', (of) => replica.setState(of.account, 'suspended')],
     ] as [string, (of: { id: string; account: string }) => Promise<unknown>][])
-      test(`a token that is ${what} since it was let in makes no other`, async () => {
+      test(`a token that is ${what} after authentication makes no other`, async () => {
         const { account } = await here.newMachine()
         const own = await mint(account, { scope: 'full', expires_in: 60 })
         const maker = await here.authenticate(own.token)
@@ -108,7 +108,7 @@ export function machineTokensSuite(name: string, engine: Engine): void {
       })
 
     for (const state of ['suspended', 'invited'] as const)
-      test(`${state}: its tokens are refused, on the other replica too, until it is active again`, async () => {
+      test(`${state}: its tokens are rejected, on the other replica too, until it is active again`, async () => {
         const { account } = await here.newMachine()
         const { token } = await mint(account)
         const caller = await here.authenticate(token)
@@ -122,7 +122,7 @@ export function machineTokensSuite(name: string, engine: Engine): void {
         await here.bearer.read({}, caller)
       })
 
-    test('wrong, expired and revoked are told alike', async () => {
+    test('wrong, expired and revoked tokens get the same error', async () => {
       const { account } = await here.newMachine()
       const [revoked, expired] = [await mint(account), await mint(account, { expires_in: 60 })]
       here.clock.ms += 59_999
@@ -145,7 +145,7 @@ export function machineTokensSuite(name: string, engine: Engine): void {
       for (const one of all) assert.deepEqual(one, all[0])
     })
 
-    test('a revocation holds at once, on the other replica too, and can be repeated', async () => {
+    test('a revocation applies at once, on the other replica too, and can be repeated', async () => {
       const { account } = await here.newMachine()
       const { id, token } = await mint(account)
       await replica.authenticate(token)
@@ -162,7 +162,7 @@ export function machineTokensSuite(name: string, engine: Engine): void {
       assert.equal(row?.revoked_at, START)
     })
 
-    test('the list is the machine’s own, newest first, in pages, with what became of each', async () => {
+    test('the list has the machine’s own tokens, newest first, in pages, with their states', async () => {
       const { account } = await here.newMachine()
       const other = await here.newMachine()
       await mint(other.account)
@@ -191,7 +191,7 @@ export function machineTokensSuite(name: string, engine: Engine): void {
       assert.equal((await refusal(bad)).error, 'bad_request')
     })
 
-    test('another’s token is not there, nor is what is no id', async () => {
+    test('tokens of another machine and malformed ids are not found', async () => {
       const [mine, theirs] = [await here.newMachine(), await here.newMachine()]
       const { id, token } = await mint(theirs.account)
       for (const bad of [id, newId('tok_', START), 'x', '\0', mine.account])
@@ -202,7 +202,7 @@ export function machineTokensSuite(name: string, engine: Engine): void {
       await here.authenticate(token)
     })
 
-    test('a person has none here', async () => {
+    test('a person cannot have machine tokens', async () => {
       const { owner, account } = await here.newMachine()
       const { id, token } = await mint(account)
       for (const call of [
@@ -215,7 +215,7 @@ export function machineTokensSuite(name: string, engine: Engine): void {
       await here.authenticate(token)
     })
 
-    test('last use is known to the minute', async () => {
+    test('the last use is recorded to the minute', async () => {
       const { account } = await here.newMachine()
       const { token } = await mint(account)
       const used = async () => {
@@ -235,7 +235,7 @@ export function machineTokensSuite(name: string, engine: Engine): void {
       }
     })
 
-    test('no token stands in the database', async () => {
+    test('the database contains no token', async () => {
       const { account } = await here.newMachine()
       const { id, token } = await mint(account)
       await here.authenticate(token)

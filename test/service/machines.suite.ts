@@ -19,8 +19,8 @@ const START = Date.UTC(2026, 0, 1)
 const BAD_POINTS: Readonly<Record<string, readonly number[]>> = {
   'the neutral element': [1, ...Array<number>(31).fill(0)],
   'a point of order 4': Array<number>(32).fill(0),
-  'no canonical encoding': [0xee, ...Array<number>(30).fill(0xff), 0x7f],
-  'no point': [2, ...Array<number>(31).fill(0)],
+  'a non-canonical encoding': [0xee, ...Array<number>(30).fill(0xff), 0x7f],
+  'not a point': [2, ...Array<number>(31).fill(0)],
   'too short': Array<number>(31).fill(9),
 }
 
@@ -64,7 +64,7 @@ export function machinesSuite(name: string, engine: Engine): void {
         await create(ada, made.id)
       })
 
-      test('a machine account creates none', async () => {
+      test('a machine account cannot create one', async () => {
         const { account } = await here.newMachine()
         const { error } = await refusal(
           here.organisations.create({ body: { name: 'Skynet' } }, as(account)),
@@ -75,7 +75,7 @@ export function machinesSuite(name: string, engine: Engine): void {
     })
 
     describe('creating', () => {
-      test('an owner gets the account and where its key is good', async () => {
+      test('the owner gets the account and the audience of its key', async () => {
         const { owner, organisation } = await here.newOwner()
         const made = await create(owner, organisation, { name: 'Build server' })
         assert.deepEqual(made, {
@@ -118,12 +118,12 @@ export function machinesSuite(name: string, engine: Engine): void {
           else assert.equal((await refusal(call)).error, expected)
         })
 
-      test('the machine itself, a plain member, makes no other', async () => {
+      test('the machine itself, a plain member, cannot create another', async () => {
         const { account, organisation } = await here.newMachine()
         assert.equal((await refusal(create(account, organisation))).error, 'forbidden')
       })
 
-      test('for a stranger there is no such organisation', async () => {
+      test('a stranger gets not_found for the organisation', async () => {
         const { organisation } = await here.newOwner()
         const { owner: stranger } = await here.newOwner()
         const unknown = newId('org_', START)
@@ -134,7 +134,7 @@ export function machinesSuite(name: string, engine: Engine): void {
         assert.deepEqual(answers[0], answers[1])
       })
 
-      test('a key that is no good one is refused, and nothing is made', async () => {
+      test('an invalid key is rejected, and nothing is created', async () => {
         const { owner, organisation } = await here.newOwner()
         const accounts = await counted('accounts')
         const { sign } = newDeviceKeys()
@@ -154,7 +154,7 @@ export function machinesSuite(name: string, engine: Engine): void {
         assert.equal(await counted('accounts'), accounts)
       })
 
-      test('a key names one machine: the same again answers it, all else is a conflict', async () => {
+      test('a key belongs to one machine: the same request returns it, others are a conflict', async () => {
         const { owner, organisation } = await here.newOwner()
         const key = newKey().jwk
         const first = await create(owner, organisation, { key })
@@ -175,7 +175,7 @@ export function machinesSuite(name: string, engine: Engine): void {
         assert.deepEqual(await counts(), [accounts + 2, machines, members + 2])
       })
 
-      test('eight times at the same moment: one machine', async () => {
+      test('eight concurrent requests create one machine', async () => {
         const { owner, organisation } = await here.newOwner()
         const [accounts, machines] = [await counted('accounts'), await counted('machines')]
         const input = { body: { organisation_id: organisation, name: 'Backup', key: newKey().jwk } }

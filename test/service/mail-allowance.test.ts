@@ -21,7 +21,7 @@ const cases: [name: string, requests: (readonly [at: number, isAllowed: boolean]
     ],
   ],
   [
-    'a place is free after its period',
+    'an allowance is free again after its period',
     [
       [NOW, true],
       [NOW + 1, true],
@@ -30,7 +30,7 @@ const cases: [name: string, requests: (readonly [at: number, isAllowed: boolean]
   ],
   // Clocks of replicas differ by less than a period.
   [
-    'places of a clock less than a period ahead count',
+    'uses by a clock less than a period ahead count',
     [
       [NOW + HOUR, true],
       [NOW + HOUR, true],
@@ -38,7 +38,7 @@ const cases: [name: string, requests: (readonly [at: number, isAllowed: boolean]
     ],
   ],
   [
-    'places of a clock further ahead are free',
+    'uses by a clock further ahead do not count',
     [
       [NOW + HOUR + 1, true],
       [NOW + HOUR + 1, true],
@@ -48,7 +48,7 @@ const cases: [name: string, requests: (readonly [at: number, isAllowed: boolean]
     ],
   ],
   [
-    'places of a clock years ahead are free',
+    'uses by a clock years ahead do not count',
     [
       [NOW + 20_000 * HOUR, true],
       [NOW + 20_000 * HOUR, true],

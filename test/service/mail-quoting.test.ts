@@ -149,8 +149,8 @@ function* texts(count: number): Generator<string> {
     yield Array.from({ length: 1 + next(8) }, () => PIECES[next(PIECES.length)]).join('')
 }
 
-describe('what others wrote, in every letter', () => {
-  it('covers every letter that there is', () => {
+describe('texts of other people in every letter', () => {
+  it('the tests cover every letter', () => {
     assert.deepEqual(
       [...Object.keys(own), ...Object.keys(fromOthers)].toSorted(),
       Object.keys(LETTERS).toSorted(),
@@ -160,7 +160,7 @@ describe('what others wrote, in every letter', () => {
   for (const [name, letter] of Object.entries(LETTERS)) {
     const plain = letter('Ada', 'ada@home.test')
 
-    it(`${name}: nothing that a mail program makes a link of`, () => {
+    it(`${name}: contains nothing that a mail program turns into a link`, () => {
       const address = 'x/y@home.test'
       // The operator gets feedback unchanged.
       for (const text of name === 'feedbackMessage' ? ['Ada'] : texts(300)) {
@@ -174,7 +174,7 @@ describe('what others wrote, in every letter', () => {
       }
     })
 
-    it(`${name}: no line that passes for the server's own`, () => {
+    it(`${name}: contains no line that looks like the server's own`, () => {
       for (const text of texts(300))
         assert.equal(ownLines(letter(text, 'a@b.c')), ownLines(plain), JSON.stringify(text))
     })

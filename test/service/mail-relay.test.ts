@@ -80,7 +80,7 @@ async function refused(sent: Promise<unknown>, code: string, words: RegExp): Pro
 const NOW_NOT = /could not be sent at the moment: try again in a while/
 const NEVER = /relay refused it\. Check the address.*operator.*log/
 
-test('with its user and password', async (t) => {
+test('sends with its user and password', async (t) => {
   const { port, given, logins } = await relay(t, { authOptional: false })
   const mail = mailBy(`smtp://ada%40example.org:p%40ss%2Fword@127.0.0.1:${port}`)
   await mail.send(message)
@@ -127,7 +127,7 @@ const answers: [string, SMTPServerOptions, code: string, words: RegExp][] = [
     NOW_NOT,
   ],
   [
-    'does not send for this address',
+    'refuses this sender',
     { onMailFrom: (_, __, done) => done(answering(553)) },
     'backend_error',
     NEVER,
@@ -146,7 +146,7 @@ for (const [what, options, code, words] of answers)
     assert.deepEqual(given, [])
   })
 
-test('one that hangs up, and one that is not there, may be there later', async (t) => {
+test('one that hangs up, and one that is not running, count as outages', async (t) => {
   const hangingUp = createServer((socket) => socket.destroy())
   await new Promise<void>((resolve) => hangingUp.listen(0, '127.0.0.1', () => resolve()))
   t.after(() => hangingUp.close())
@@ -156,7 +156,7 @@ test('one that hangs up, and one that is not there, may be there later', async (
   }
 })
 
-test('one that talks on and on is left, in time', async (t) => {
+test('one that never stops sending is cut off in time', async (t) => {
   const left = Promise.withResolvers<void>()
   const dripping = createServer((socket) => {
     socket.on('error', () => undefined)
@@ -205,14 +205,14 @@ describe('TLS', () => {
     assert.deepEqual([given, logins], [[], []])
   })
 
-  test('required, with a certificate that nobody trusts: nothing is sent', async (t) => {
+  test('required, with an untrusted certificate: nothing is sent', async (t) => {
     const { port, given, logins } = await relay(t, { ...tls, disabledCommands: [] })
     const sent = mailBy(urlOf(port, '?requireTLS=true')).send(message)
     await refused(sent, 'backend_unavailable', NOW_NOT)
     assert.deepEqual([given, logins], [[], []])
   })
 
-  test('required, and good: password and mail go through it', async (t) => {
+  test('required, with a valid certificate: password and mail are sent', async (t) => {
     const { port, given, logins } = await relay(t, { ...tls, disabledCommands: [] })
     setDefaultCACertificates([...known, tls.cert])
     t.after(() => setDefaultCACertificates(known))
@@ -224,7 +224,7 @@ describe('TLS', () => {
     )
   })
 
-  test('offered on this machine with a certificate that nobody trusts, and not required', async (t) => {
+  test('offered on this machine with an untrusted certificate, and not required', async (t) => {
     const { port, given } = await relay(t, { ...tls, disabledCommands: [] })
     await mailBy(`smtp://127.0.0.1:${port}`).send(message)
     assert.deepEqual(

@@ -28,7 +28,7 @@ const mailTo = (place: MailPlace, now = () => NOW) => openMail({ place, from: FR
 let folders = 0
 const newDir = () => join(folder, `mail-${(folders += 1)}`)
 
-test('a file: whole, private, named by its time', async () => {
+test('a mail file is whole, private, and named by its time', async () => {
   const dir = newDir()
   const clock = { ms: NOW }
   const mail = mailTo({ dir }, () => clock.ms)
@@ -51,7 +51,7 @@ test('a file: whole, private, named by its time', async () => {
   )
 })
 
-test('a file reads back as what was sent', async () => {
+test('a mail file reads back unchanged', async () => {
   const dir = newDir()
   const text =
     'Grüße, Ada.\n.\nFrom the top: a line that is longer than the seventy-six characters of quoting = “x”\n'
@@ -67,7 +67,7 @@ test('a file reads back as what was sent', async () => {
   assert.match(letter.headers.get('message-id') ?? '', /^<.+@example\.org>$/)
 })
 
-test('letters say who writes, why, and what to do; none has its code in the subject', () => {
+test('letters name the sender, the reason and the next step, and no subject contains a code', () => {
   const to = 'ada@example.org'
   const code = 'ABCD-EFGH-JKMN-PQRS'
   const device = { to, deviceName: 'laptop 2', publicUrl: PUBLIC_URL }
@@ -89,7 +89,7 @@ test('letters say who writes, why, and what to do; none has its code in the subj
   for (const letter of letters.slice(1)) assert.ok(letter.text.includes('"laptop 2"'))
 })
 
-test('the letter about a recovery key says that contacts have to confirm the keys of a reset without it', () => {
+test('the letter about a recovery key explains that contacts confirm the keys of a reset without it', () => {
   const { text } = recoveryKeyMessage({ to: 'ada@x', deviceName: 'laptop', publicUrl: PUBLIC_URL })
   const [ifYou, ifNot] = text.replaceAll(/\s+/g, ' ').split('If it was not,')
   assert.match(ifYou!, /can replace all your devices, and your contacts accept that\./)
@@ -99,7 +99,7 @@ test('the letter about a recovery key says that contacts have to confirm the key
   )
 })
 
-test('the letter about a reset with the recovery key names who has to confirm it all the same', () => {
+test('the letter about a reset with the recovery key names the contacts who still have to confirm it', () => {
   const of = { to: 'ada@x', deviceName: 'laptop', publicUrl: PUBLIC_URL }
   const { text } = resetMessage({ ...of, withKey: true })
   assert.match(

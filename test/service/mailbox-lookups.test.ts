@@ -48,7 +48,7 @@ onBothEngines((name, engine) => {
   }
 
   describe(`look-ups by mailbox: ${name}`, () => {
-    test('who does not want to be found by mailbox reads like a mailbox of no one', async (t) => {
+    test('an account that is not findable by mailbox reads like an unknown mailbox', async (t) => {
       const { account, findable, look } = await opened(t)
       const [ada, bob] = [await account('ada@example.org'), await account('bob@example.org')]
       const refusal = async (email: string) => {

@@ -225,7 +225,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
       },
     }
 
-    test('the schema has a cause for each kind, and the table no other', () => {
+    test('the tests have a cause for each kind of the schema', () => {
       assert.deepEqual(Object.keys(CAUSES).toSorted(), NotificationKind.options.toSorted())
     })
 
@@ -259,12 +259,12 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
         ['invitation_withdrawn'],
       ],
       [
-        'withdrawn as a member',
+        'withdrawn by removing the member',
         ({ host, guest, connection: id }) => host.account.members.remove({ id, mid: guest.id }),
         ['invitation_withdrawn'],
       ],
       [
-        'withdrawn after it was approved',
+        'withdrawn after its approval',
         async ({ host, guest, invitation: id }) => {
           await approveInvitation(guest, { id })
           await host.account.invitations.withdraw({ id })
@@ -289,7 +289,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
       ['expired', async () => place.later(14 * DAY), ['invitation_expired']],
     ]
     for (const [how, end, left] of ENDS)
-      test(`an invitation that is ${how} asks nobody to answer it any more`, async () => {
+      test(`an invitation that is ${how} leaves no request to answer it`, async () => {
         const of = await invited()
         assert.deepEqual(await kindsTo(of.guest), ['invitation_received'])
         await end(of)
@@ -297,7 +297,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
         assert.deepEqual(await kindsTo(of.guest), left, 'once')
       })
 
-    test('whoever is made a member, or invites no more, leaves no request behind', async () => {
+    test('the request is deleted when the invitee joins, or the inviter is no owner any more', async () => {
       const { host, guest, other, connection } = await club()
       assert(!(await kindsTo(guest)).includes('invitation_received'))
       await make(host, connection, { op: 'role', member: other.id, role: 'owner' })
@@ -308,7 +308,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
       assert.deepEqual(await kindsTo(dora), ['invitation_withdrawn'])
     })
 
-    test('an invitation that its receiver cannot see ends without a word', async () => {
+    test('an invitation hidden from its receiver ends without a notification', async () => {
       const { host, guest, connection } = await club()
       const before = await kindsTo(guest)
       const hidden = await invite(host, connection, await addressOf(guest))
@@ -322,7 +322,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
       assert(!received.some(({ id }) => id === other.id), 'also once its end was noted')
     })
 
-    test('both sides hear of the end by the clock, whichever looks first, and of an approval too', async () => {
+    test('both sides are notified of an expiry, of an approval too, whichever looks first', async () => {
       for (const first of ['host', 'guest'] as const)
         for (const answer of ['none', 'approved'] as const) {
           const of = await invited()
@@ -341,7 +341,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
         }
     })
 
-    test('an account that is deleted does not leave a connection that had ended', async () => {
+    test('deleting an account notifies no member of a connection that had ended', async () => {
       const { host, guest, other, connection } = await club()
       await make(host, connection, { op: 'end' })
       const before = await kindsTo(other)
@@ -349,7 +349,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
       assert.deepEqual(await kindsTo(other), before)
     })
 
-    test('whoever is taken in again was not removed', async () => {
+    test('adding a member again deletes the notification of the removal', async () => {
       const { host, guest, connection } = await club()
       await make(host, connection, { op: 'remove', member: guest.id })
       const { data } = await told(guest, 'removed_from_connection')

@@ -58,7 +58,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
     after(() => clubs.close())
 
     describe('an invitation', () => {
-      test('to an account, or to a mailbox of one, tells whoever is invited, once', async () => {
+      test('to an account, or to its mailbox, notifies the invitee once', async () => {
         const [host, guest] = [
           await person('Host "the\u00a0most" www.evil.example'),
           await resident('Guest'),
@@ -90,7 +90,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
         assert.deepEqual(await toldTo(host), [])
       })
 
-      test('to a mailbox that nobody has proven tells nobody; one to a member’s mailbox is hidden', async () => {
+      test('to an unconfirmed mailbox notifies no account; one to a member’s mailbox is hidden', async () => {
         const [host, member] = [await person('Host'), await resident('Member')]
         const { id } = await connect(host, 'Club')
         const address = newAddress()
@@ -102,7 +102,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
         assert.deepEqual(await toldTo(member), before)
       })
 
-      test('the inviter is told of the answer, once; of a mailbox no more than that it declined', async () => {
+      test('the inviter is notified once of the answer; for a mailbox only of a refusal', async () => {
         const [host, guest] = [await person('Host'), await resident('Guest')]
         const { id } = await connect(host, 'Club')
         const address = await addressOf(guest)
@@ -136,7 +136,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
         assert.deepEqual(await kindsTo(guest), ['invitation_withdrawn'])
       })
 
-      test('whoever takes an approval back tells everybody whose invitation that was', async () => {
+      test('taking back an approval notifies every inviter', async () => {
         const { id, people } = await connected(clubs.server, ['Host', 'Other'])
         const [host, other] = people.map(clubs.inside) as [Person, Person]
         await make(host, id, { op: 'role', member: other.id, role: 'owner' })
@@ -157,7 +157,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       })
     })
 
-    test('members are told who came and who went; whoever did it, and who it was, are not', async () => {
+    test('members are notified of joins and departures, except the actor and the affected member', async () => {
       const [ada, bob, carl, dora] = await Promise.all(['Ada', 'Bob', 'Carl', 'Dora'].map(person))
       const { id } = await connect(ada!, 'Club')
       const people = [ada!, bob!, carl!, dora!]
@@ -204,7 +204,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       )
     })
 
-    test('a device that was added or revoked is told to its account', async () => {
+    test('an added or revoked device notifies its account', async () => {
       const address = newAddress()
       const ada = await enrolByMail(clubs.server, address)
       const newcomer = await join(clubs.server, await mailedCode(clubs.server, address))
@@ -219,7 +219,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(await toldTo(ada), [added, revoked])
     })
 
-    test('a reset is told to the account, to followers and to fellow members, each once', async () => {
+    test('a reset notifies the account, followers and fellow members, each once', async () => {
       const address = newAddress()
       const ada = clubs.inside(await enrolByMail(clubs.server, address, 'Ada'))
       const [fan, member, both, stranger] = await Promise.all(
@@ -253,7 +253,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       })
     })
 
-    test('a list of its own, newest first, page by page; a cursor of another list is none', async () => {
+    test('the list is the account’s own, newest first, in pages, and rejects a foreign cursor', async () => {
       const [ada, eve] = [await person('Ada'), await person('Eve')]
       for (const title of ['1', '2', '3', '4', '5']) await tell(ada, title)
       const pages = await everything((page) => ada.account.notifications.list(page), 2)
@@ -269,7 +269,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
         await fails('validation_failed', ada.account.notifications.list({ limit }))
     })
 
-    test('read and delete: those that are named, or all; of others and unknown ones nothing', async () => {
+    test('marks and deletes the given ones, or all, and none of other accounts', async () => {
       const [ada, eve] = [await person('Ada'), await person('Eve')]
       for (const title of ['1', '2', '3', '4']) await tell(ada, title)
       await tell(eve, 'hers')
@@ -324,7 +324,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       await clubs.hand.db.insertInto('notifications').values(rows).execute()
     }
 
-    test('many events at once, of the same people whose lists are full: nobody waits for each other', async () => {
+    test('concurrent events for the same accounts with full lists do not deadlock', async () => {
       const all = await Promise.all(['A', 'B', 'C'].map(person))
       for (const one of all) await fill(one)
       const note = { kind: 'export_ready', title: 'x', body: 'x', data: {} } as const
@@ -347,7 +347,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       }
     })
 
-    test('the newest five hundred are kept, and as many of what strangers cause', async () => {
+    test('the newest 500 are kept, and 500 caused by strangers', async () => {
       const ada = await person('Ada')
       const { db } = clubs.hand
       await fill(ada)
@@ -373,7 +373,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       assert(titles.includes('newest') && titles.includes('asked'), 'neither pushes out the other')
     })
 
-    test('what is not kept is not told', async () => {
+    test('a rolled-back transaction adds no notification', async () => {
       const ada = await person('Ada')
       const { db } = clubs.hand
       const undone = db.transaction().execute(async (trx) => {

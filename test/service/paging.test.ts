@@ -376,7 +376,7 @@ async function everyId(list: List, listed: Listed): Promise<string[]> {
   return items.map((item) => idIn(item, listed))
 }
 
-test('every list is here, or elsewhere', () => {
+test('this file or another one tests the paging of every list', () => {
   const lists = rowsOf(rest).filter(({ name, group }) => name === 'list' && !ELSEWHERE.has(group))
   assert.deepEqual(lists.map(({ group }) => group).toSorted(), Object.keys(LISTS).toSorted())
 })

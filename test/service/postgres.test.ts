@@ -140,7 +140,7 @@ describe('PostgreSQL', () => {
     },
   })
 
-  test('four programs start at once on an empty database: one schema, one receipt key', async () => {
+  test('four processes that start on an empty database at once make one schema and one receipt key', async () => {
     const place = await emptyPlace()
     const all = await Promise.all(Array.from({ length: 4 }, () => openSubject(place)))
     const people = await Promise.all(all.map(({ server }) => enrol(server)))
@@ -154,7 +154,7 @@ describe('PostgreSQL', () => {
     await Promise.all(all.map(({ close }) => close()))
   })
 
-  test('ten at once with one code, on two replicas: one account', async () => {
+  test('ten concurrent enrolments with one code, on two replicas, make one account', async () => {
     const place = await newPlace()
     const [a, b] = [await openSubject(place), await openSubject(place)]
     const code = await a.server.newEnrolmentCode()
@@ -170,7 +170,7 @@ describe('PostgreSQL', () => {
     await Promise.all([a.close(), b.close()])
   })
 
-  test('among thousands of accounts, nothing is searched from end to end', async () => {
+  test('with thousands of accounts, no query scans a whole table', async () => {
     const place = await newPlace()
     await (await openServiceDatabase(place)).close()
     const many = 'from generate_series(1, 3000) as n'
@@ -238,7 +238,7 @@ describe('PostgreSQL', () => {
     assert.ok((used as { tables: number }[])[0]!.tables >= 8, JSON.stringify(used))
   })
 
-  test('a connection that breaks while idle does not end the program', async () => {
+  test('a connection that breaks while idle does not end the process', async () => {
     const url = await newDatabase()
     const wire = await cuttable(url)
     const { server, close } = await openSubject({ url: wire.url, file })
@@ -251,7 +251,7 @@ describe('PostgreSQL', () => {
     await wire.close()
   })
 
-  test('a connection that breaks in a query fails that query alone', async () => {
+  test('a connection that breaks during a query fails that query alone', async () => {
     const url = await newDatabase()
     const wire = await cuttable(url)
     const { server, close } = await openSubject({ url: wire.url, file })
@@ -273,7 +273,7 @@ describe('PostgreSQL', () => {
     await wire.close()
   })
 
-  test('a server that went away is told as that by every kind of call', async () => {
+  test('every kind of call reports an unreachable server as an outage', async () => {
     const url = await newDatabase()
     const wire = await cuttable(url)
     const { service, server, close } = await openSubject({ url: wire.url, file })
@@ -291,7 +291,7 @@ describe('PostgreSQL', () => {
     await close()
   })
 
-  test('a wrong password is told without it', async () => {
+  test('the error for a wrong password does not contain it', async () => {
     const url = (await newDatabase()).replace('secret-of-tests', 'hunter2-hunter2')
     await failsToStart(
       'failed',
@@ -301,7 +301,7 @@ describe('PostgreSQL', () => {
   })
 })
 
-test('a server that is not there, or a URL that is none, is told without the password', async () => {
+test('errors for an unreachable server and for an invalid URL do not contain the password', async () => {
   const port = await freePort()
   const url = `postgres://ada:hunter2-hunter2@127.0.0.1:${port}/accounts`
   await failsToStart(

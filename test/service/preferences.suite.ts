@@ -30,7 +30,7 @@ export function preferencesSuite(name: string, { newPlace }: Engine): void {
       findable_by_email: true,
     }
 
-    test('what nobody chose is a default; a change leaves the rest', async () => {
+    test('returns defaults for unset values; a change keeps the others', async () => {
       const { preferences } = ada.account
       assert.deepEqual(await preferences.read({}), defaults)
       let expected: object = defaults
@@ -66,7 +66,7 @@ export function preferencesSuite(name: string, { newPlace }: Engine): void {
       { email_notifications: null },
       { colour: 'red' },
     ])
-      test(`refused: ${JSON.stringify(body)}`, async () => {
+      test(`rejects ${JSON.stringify(body)}`, async () => {
         const before = await ada.account.preferences.read({})
         const update = ada.account.preferences.update({
           body: { ...body, locale: 'it', ...body } as object,
@@ -80,7 +80,7 @@ export function preferencesSuite(name: string, { newPlace }: Engine): void {
     before(open)
     after(() => subject.close())
 
-    test('a change leaves the rest, null clears, and others see the handle', async () => {
+    test('a change keeps other fields, null clears, and others see the handle', async () => {
       const { profile, profiles, context } = ada.account
       const handle = newHandle()
       const first = { display_name: 'Ada', handle: null, headline: null, public_code: null }
@@ -105,7 +105,7 @@ export function preferencesSuite(name: string, { newPlace }: Engine): void {
       assert.equal((await profiles.read({ id: ada.id })).handle, null)
     })
 
-    test('a handle is one account’s, until that gives it back; of several at once one gets it', async () => {
+    test('a handle belongs to one account until it is released; of several concurrent requests one succeeds', async () => {
       const handle = newHandle()
       const others = await Promise.all([1, 2, 3].map(() => enrol(subject.server)))
       const tried = await Promise.allSettled(
@@ -135,7 +135,7 @@ export function preferencesSuite(name: string, { newPlace }: Engine): void {
       { headline: 'a\nb' },
       { public_code: null },
     ])
-      test(`refused: ${JSON.stringify(body)}`, async () => {
+      test(`rejects ${JSON.stringify(body)}`, async () => {
         const update = ada.account.profile.update({ body: body as object })
         await assert.rejects(update, { code: 'validation_failed' })
       })

@@ -72,7 +72,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
     const proofOf = (more?: More, key = ada.keys.auth) =>
       subject.proofOf(key, { ...GET, token }, more)
 
-    test('a good proof lets its session in', async () => {
+    test('a valid proof authenticates its session', async () => {
       await signIn()
       const { authenticate } = subject.service
       assert.deepEqual(await authenticate({ token, proof: await proofOf() }), {
@@ -84,7 +84,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       })
     })
 
-    test('a proof of another request, time or token is none', async () => {
+    test('a proof for another request, time or token is rejected', async () => {
       await signIn()
       const { authenticate } = subject.service
       const now = Math.floor(subject.clock.ms / 1000)
@@ -113,12 +113,12 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
         await authenticate({ token, proof: await proofOf({ at }) })
     })
 
-    test('a token without a proof is not taken as a bearer’s', async () => {
+    test('a session token is not accepted as a bearer token without a proof', async () => {
       await signIn()
       await challenged('invalid_token', subject.service.authenticate({ token, proof: null }))
     })
 
-    test('a stolen token with the thief’s key reads as one that does not exist', async () => {
+    test('a stolen token with the thief’s key gets the error of an unknown token', async () => {
       await signIn()
       const { authenticate } = subject.service
       const thief = newDeviceKeys().auth
@@ -134,7 +134,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       await challenged('invalid_token', stolen)
     })
 
-    test('the same proof again is refused, by another server on the database too', async () => {
+    test('a repeated proof is rejected, also by another server with the same database', async () => {
       await signIn()
       const replica = await openSubject(place, subject.clock)
       const proof = await proofOf()
@@ -151,7 +151,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       await replica.close()
     })
 
-    test('ten times at once: once', async () => {
+    test('of ten concurrent uses one succeeds', async () => {
       await signIn()
       const proof = await proofOf()
       const all = await Promise.allSettled(
@@ -160,7 +160,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       assert.equal(all.filter(({ status }) => status === 'fulfilled').length, 1)
     })
 
-    test('a jti of any characters is one', async () => {
+    test('a jti may have any characters', async () => {
       await signIn()
       // The product’s own library writes short values; RFC 9449 section 4.2 allows any text.
       const { signJwt } = await import('../../src/crypto/jose/jwt.ts')
@@ -180,7 +180,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       await challenged('invalid_dpop_proof', once())
     })
 
-    test('the nonce: of now or of just before, the same at every replica', async () => {
+    test('accepts the current and the previous nonce, the same at every replica', async () => {
       subject.clock.ms = Math.ceil(subject.clock.ms / (2 * MINUTE)) * 2 * MINUTE
       await signIn()
       const { authenticate, nonce } = subject.service
@@ -216,7 +216,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       await replica.close()
     })
 
-    test('a visitor is who proves a key', async () => {
+    test('the holder of a proven key is an anonymous caller', async () => {
       await signIn()
       const { visitor } = subject.service
       const { key } = await visitor(await subject.proofOf(ada.keys.auth, RENEWAL))
@@ -231,7 +231,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       await challenged('invalid_dpop_proof', visitor(withAth))
     })
 
-    test('of the proof of a stranger nothing is kept', async () => {
+    test('the proof of a stranger stores nothing', async () => {
       await signIn()
       const seen = () => hand.db.selectFrom('seen_once').select('id').orderBy('id').execute()
       const before = await seen()
@@ -249,7 +249,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       assert.equal((await seen()).length, before.length + 1)
     })
 
-    test('a renewal without a proof, or with another key, says what is missing', async () => {
+    test('a renewal without a proof, or with another key, gets an error that names what is missing', async () => {
       await signIn()
       const { refresh_token } = ada.enrolment.session
       const renew = (key: string | null) =>
@@ -258,7 +258,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       await challenged('invalid_token', renew('another'))
     })
 
-    test('proofs that are too old to come again are cleared away', async () => {
+    test('records of expired proofs are deleted', async () => {
       await signIn()
       const seen = async () => (await hand.db.selectFrom('seen_once').select('id').execute()).length
       await ada.account.context.read({})
@@ -269,7 +269,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       while ((await seen()) > 1) await new Promise(setImmediate)
     })
 
-    test('a renewal clears the access tokens that ran out', async () => {
+    test('a renewal deletes expired access tokens', async () => {
       await signIn()
       const { refresh_token, session_id } = ada.enrolment.session
       const renew = () =>
@@ -304,7 +304,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       await subject.close()
     })
 
-    test('the sixth code is refused with the time to wait', async () => {
+    test('the sixth code is rejected with the time to wait', async () => {
       const email = newAddress()
       const ask = () => subject.server.door().signIns.create({ body: { email } })
       await ask()
@@ -315,7 +315,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       await ask()
     })
 
-    test('a revocation takes everything of the device in one step', async () => {
+    test('a revocation deletes everything of the device in one step', async () => {
       const email = newAddress()
       const ada = await enrolByMail(subject.server, email)
       const laptop = await join(subject.server, await mailedCode(subject.server, email))
@@ -349,7 +349,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       )
     })
 
-    test('a device in the log gets envelopes once it has checked that log', async () => {
+    test('a logged device gets envelopes after it checked the log', async () => {
       const email = newAddress()
       const ada = await enrolByMail(subject.server, email)
       const laptop = await join(subject.server, await mailedCode(subject.server, email))
@@ -407,7 +407,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       )
     })
 
-    test('who has no device is told so', async () => {
+    test('callers without a device get no_device', async () => {
       const ada = await enrol(subject.server)
       const of = { account: ada.id, device: null, session: null, token: 'tok' }
       const bearer = subject.service.as(of)

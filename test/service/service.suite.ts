@@ -45,7 +45,7 @@ export const failsToStart = (exit: keyof typeof EXIT, pattern: RegExp, open: Pro
 
 export function serviceSuite(name: string, engine: EngineUnderTest): void {
   describe(`schema: ${name}`, () => {
-    test('an empty database gets every version once, and keeps what is in it', async () => {
+    test('applies every version once to an empty database, and keeps the data of a current one', async () => {
       const place = await engine.newPlace()
       const first = await openServiceDatabase(place)
       const versions = async (db: Kysely<Schema>) =>
@@ -62,14 +62,14 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       await second.close()
     })
 
-    test('a database of a newer program is refused and left as it is', async () => {
+    test('rejects a database of a newer program and leaves it unchanged', async () => {
       const place = await engine.newPlace()
       await engine.run(place, [VERSION_TABLE, 'insert into schema_version (version) values (99)'])
       await failsToStart('stateNewer', /version 99/, openServiceDatabase(place))
       assert.deepEqual(await engine.tables(place), ['schema_version'])
     })
 
-    test('a version is applied whole or not at all', async () => {
+    test('applies a version completely or not at all', async () => {
       const place = await engine.newPlace()
       await engine.run(place, ['create table stamps (id text)'])
       await failsToStart('failed', /already exists/, openServiceDatabase(place))
@@ -78,7 +78,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       await (await openServiceDatabase(place)).close()
     })
 
-    test('a database of protocol 1 is refused and left as it is', async () => {
+    test('rejects a database of protocol 1 and leaves it unchanged', async () => {
       const place = await engine.newPlace()
       const versions = [1, 2, 3, 4, 5, 6, 7].map(
         (version) => `insert into schema_version (version) values (${version})`,
@@ -88,7 +88,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       assert.deepEqual(await engine.tables(place), ['accounts', 'schema_version'])
     })
 
-    test('numbers come back as numbers, ids in the order of their bytes', async () => {
+    test('returns numbers as numbers, and orders ids by bytes', async () => {
       const { db, close } = await openServiceDatabase(await engine.newPlace())
       const words = 2 ** 36 - 1
       const row = { account_id: 'a', stamp: '', receipt: '' }
@@ -111,7 +111,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       await close()
     })
 
-    test('a transaction keeps concurrent callers out', async () => {
+    test('a transaction excludes concurrent callers', async () => {
       const { db, close } = await openServiceDatabase(await engine.newPlace())
       const account = (id: string) => ({ id, kind: 'person' as const, display_name: '' })
       const failed = db.transaction().execute(async (trx) => {
@@ -185,7 +185,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       await replica.close()
     })
 
-    test('no token and no code can be read from the database', async () => {
+    test('the database contains no token and no code', async () => {
       const code = await subject.server.newEnrolmentCode()
       const { session } = (await enrol(subject.server)).enrolment
       const kept = JSON.stringify([
@@ -199,7 +199,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
         assert.ok(!kept.includes(text))
     })
 
-    test('codes that ran out are cleared away', async () => {
+    test('expired codes are deleted', async () => {
       await subject.server.newEnrolmentCode()
       subject.clock.ms += HOUR
       await subject.server.newEnrolmentCode()
@@ -207,7 +207,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       assert.equal(codes.length, 1)
     })
 
-    test('a session knows when it was last seen, to the minute', async () => {
+    test('a session records its last use, to the minute', async () => {
       const { account, enrolment } = await enrol(subject.server)
       const { session } = enrolment
       const start = subject.clock.ms
@@ -226,7 +226,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       assert.equal(await seen(), 60_000)
     })
 
-    test('words lead to one stamp: the device signs again under another id', async () => {
+    test('words find one stamp: the device signs again under another id', async () => {
       const [ada, bob] = [await enrol(subject.server), await enrol(subject.server)]
       const { stamp } = stampOf(ada)
       const [a, b, c] = stampIndices(stamp) as [number, number, number]
@@ -244,7 +244,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       await ada.account.stamps.create({ body: { stamp: stampOf(ada).stamp } })
     })
 
-    test('a key revoked before the stamp came: the receipt says so, and no verifier takes it', async () => {
+    test('a key revoked before the stamp arrived: the receipt shows it, and every verifier rejects the stamp', async () => {
       const ada = await enrol(subject.server)
       const { stamp } = stampOf(ada)
       const revocation = await revoke(ada)
@@ -262,7 +262,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       ])
     })
 
-    test('a key revoked after the stamp came: the receipt keeps it good', async () => {
+    test('a key revoked after the stamp arrived: the receipt keeps the stamp valid', async () => {
       const ada = await enrol(subject.server)
       const { jti, stamp } = stampOf(ada)
       await ada.account.stamps.create({ body: { stamp } })
@@ -276,7 +276,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       assert.deepEqual(await ada.account.stamps.create({ body: { stamp } }), { receipt })
     })
 
-    test('a revoked device opens nothing, and its keys are not shown', async () => {
+    test('a revoked device cannot open a connection, and its keys are not listed', async () => {
       const ada = await enrol(subject.server)
       const body = await opening(ada)
       const { next_cursor } = await ada.account.profiles.keys({ id: ada.id, limit: 1 })
@@ -310,7 +310,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
     const lastOpened = async (id: string) =>
       (await ada.account.guestCodes.list({})).items.find((one) => one.id === id)?.last_opened_at
 
-    test('health and clock', async () => {
+    test('returns health and clock', async () => {
       const { open } = subject.service
       subject.clock.ms += 1500
       assert.deepEqual(await open.siteHealth.read({}, NOBODY), {
@@ -321,7 +321,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       assert.equal((await subject.server.door().clock.read({})).public_url, PUBLIC_URL)
     })
 
-    test('the page of a guest code says its state, and reading it changes nothing', async () => {
+    test('the page of a guest code shows its state, and reading it changes nothing', async () => {
       const { guestPages } = subject.service.open
       const page = (id: string) => guestPages.read({ id }, NOBODY)
       const [active, revoked] = [await newGuest(), await newGuest()]
@@ -338,7 +338,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       assert.equal((await page(active)).status, 410)
     })
 
-    test('opened is noted for a code that works', async () => {
+    test('an opening is recorded for an active code', async () => {
       const { guestPages } = subject.service.open
       const [active, revoked] = [await newGuest(), await newGuest()]
       await ada.account.guestCodes.delete({ id: revoked })
@@ -353,7 +353,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
         await assert.rejects(guestPages.opened({ id }, NOBODY), { code: 'not_found' })
     })
 
-    test('a stamp has a page, and a file that checks', async () => {
+    test('a stamp has a page, and a file that can be verified', async () => {
       const { stampPages } = subject.service.open
       const { jti: id, stamp } = stampOf(ada)
       await assert.rejects(stampPages.file({ id }, NOBODY), { code: 'not_found' })
@@ -370,7 +370,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       }
     })
 
-    test('no name reaches the files but the three', async () => {
+    test('only the three known assets can be read', async () => {
       const { assets } = subject.service.open
       const names = ['', 'x.js', '../countersignd.cjs', 'guest.js/', 'GUEST.JS', 'constructor']
       for (const asset of names)

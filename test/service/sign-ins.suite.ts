@@ -88,7 +88,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
     })
 
   describe(`codes by mail: ${name}`, () => {
-    test('a thousand live ones of all addresses, and none more until the first ends', async (t) => {
+    test('a thousand valid codes for all addresses; no more until the first expires', async (t) => {
       const { db, clock, now, sent, ask, codes, mailed } = await opened(t)
       await mailed(999)
       // Codes of the operator do not count.
@@ -109,7 +109,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       )
     })
 
-    test('also of many asked at once, of two replicas', async (t) => {
+    test('the same for concurrent requests of two replicas', async (t) => {
       const one = await opened(t)
       // One SQLite file has one server.
       const two = one.place.url === null ? one : await opened(t, one.place)
@@ -129,7 +129,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       await limited(one.ask('bob@example.org'), 600, /as many codes/)
     })
 
-    test('five live ones of one address, whatever there is of others', async (t) => {
+    test('five valid codes for one address, independent of other addresses', async (t) => {
       const { clock, ask } = await opened(t)
       for (let i = 0; i < 5; i++) {
         await ask('ada@example.org')
@@ -141,7 +141,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       await ask('bob@example.org')
     })
 
-    test('five live ones of all tagged addresses of one mailbox, and no word of it', async (t) => {
+    test('five valid codes for all tagged addresses of one mailbox; the answers do not reveal the limit', async (t) => {
       const { ask, sent, clock } = await opened(t)
       const told = []
       for (let i = 0; i < 60; i++) told.push(await ask(`ada+${i}@example.org`))
@@ -157,7 +157,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       assert.equal(sent.at(-1)?.to, 'ada+x@example.org')
     })
 
-    test('a tagged address of an account has codes of its own, whatever strangers ask for', async (t) => {
+    test('a tagged address of an account has its own limit, independent of strangers’ requests', async (t) => {
       const { ask, sent, enrol } = await opened(t)
       const address = 'ada+countersign@example.org'
       await enrol(address)
@@ -195,7 +195,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
         )
       })
 
-    test('also of many asked at once, with the other addresses beside it', async (t) => {
+    test('the same for concurrent requests, with other addresses beside them', async (t) => {
       const one = await opened(t)
       const two = one.place.url === null ? one : await opened(t, one.place)
       const all = await Promise.allSettled(
@@ -216,7 +216,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       new AppError('backend_unavailable', 'away', { cause: '421 busy' }),
       new AppError('backend_error', 'refused', { cause: '550 unknown' }),
     ])
-      test(`one that cannot be sent (${error.message}) counts for nothing, and who asked is told so`, async (t) => {
+      test(`a code that cannot be sent (${error.message}) does not count, and the caller gets the error`, async (t) => {
         const { ask, codes, sent } = await opened(t)
         for (let i = 0; i < 7; i++)
           await assert.rejects(
@@ -228,7 +228,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
         assert.equal(sent.length, 1)
       })
 
-    test('a relay that takes its time keeps nobody from the database', async (t) => {
+    test('a slow relay does not block the database', async (t) => {
       // A deadlock keeps no process alive: without this timer the process would end as if the
       // test had passed.
       const awake = setInterval(() => undefined, 1000)

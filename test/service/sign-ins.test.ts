@@ -23,7 +23,7 @@ describe('on PostgreSQL', { skip: withoutPostgres }, () => {
   signInsSuite('PostgreSQL', newPostgresPlace)
 })
 
-test('where every name of a code is taken, whoever asks is told to come again', async (t) => {
+test('if every new code exists already, the caller is asked to try again', async (t) => {
   const { db, close } = await openServiceDatabase(await newFile())
   t.after(close)
   // As if each code existed already: the insert is ignored.
@@ -37,7 +37,7 @@ test('where every name of a code is taken, whoever asks is told to come again', 
   })
 })
 
-test('where the relay is away, the whole server says so, and counts nothing', async (t) => {
+test('if the relay is unreachable, the server reports an outage, and counts nothing', async (t) => {
   const service = await openService({
     ...(await newFile()),
     publicUrl: () => 'https://a.example',

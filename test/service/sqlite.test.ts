@@ -61,7 +61,7 @@ serviceSuite('SQLite', {
     ),
 })
 
-test('the file is its owner’s alone, and outlives a power cut', async () => {
+test('only its owner can read the file, and it survives a power cut', async () => {
   const place = newPlace()
   const { db, close } = await openServiceDatabase(place)
   const { rows } = await sql<{ synchronous: number }>`pragma synchronous`.execute(db)
@@ -71,7 +71,7 @@ test('the file is its owner’s alone, and outlives a power cut', async () => {
   await close()
 })
 
-test('a newer database keeps every byte', async () => {
+test('a newer database is not changed by a byte', async () => {
   const place = newPlace()
   await (await openServiceDatabase(place)).close()
   plainly(place, (database) => database.exec('insert into schema_version (version) values (99)'))
@@ -80,7 +80,7 @@ test('a newer database keeps every byte', async () => {
   assert.deepEqual(readFileSync(place.file), bytes)
 })
 
-test('what is no database, or nowhere, is told by its path', async () => {
+test('errors for a file that is no database, or is missing, name its path', async () => {
   const noise = newPlace()
   writeFileSync(noise.file, 'x'.repeat(5000))
   await failsToStart('failed', /not a database/, openServiceDatabase(noise))
@@ -88,7 +88,7 @@ test('what is no database, or nowhere, is told by its path', async () => {
   await failsToStart('failed', /missing/, openServiceDatabase(nowhere))
 })
 
-test('kill -9 in the middle of creates loses none that was answered', async () => {
+test('after kill -9 during creates, no answered one is lost', async () => {
   const place = newPlace()
   const child = spawn(process.execPath, [join(import.meta.dirname, 'creating.ts'), place.file], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -12,8 +12,8 @@ import type { Place } from './subject.ts'
 export function transactionsSuite(name: string, newPlace: () => Promise<Place>): void {
   const opened = async (t: TestContext) => openReplica(t, await newPlace())
 
-  describe(`background work of an act: ${name}`, () => {
-    test('begins when the act is kept, outside of it', async (t) => {
+  describe(`background work of an operation: ${name}`, () => {
+    test('starts after the operation is committed, outside of it', async (t) => {
       const { engine, db, background, write, written } = await opened(t)
       let seen: readonly string[] = []
       await engine.atomically(db, async () => {
@@ -32,7 +32,7 @@ export function transactionsSuite(name: string, newPlace: () => Promise<Place>):
       assert.deepEqual(await written(), ['a', 'b', 'c'])
     })
 
-    test('never begins when the act is undone', async (t) => {
+    test('never starts if the operation is rolled back', async (t) => {
       const { engine, db, background } = await opened(t)
       const work = () => assert.fail('begun')
       const left = gate()
@@ -49,7 +49,7 @@ export function transactionsSuite(name: string, newPlace: () => Promise<Place>):
       await background.idle()
     })
 
-    test('waits for the outermost act, and is that of the parts that stay', async (t) => {
+    test('waits for the outermost operation, and excludes rolled-back parts', async (t) => {
       const { engine, db, background, write, written } = await opened(t)
       const begun: string[] = []
       const work = (id: string) => () => background.run(async () => void begun.push(id))
@@ -68,7 +68,7 @@ export function transactionsSuite(name: string, newPlace: () => Promise<Place>):
       assert.deepEqual([begun, await written()], [['kept'], ['a']])
     })
 
-    test('what is left running gives work after the end of the act', async (t) => {
+    test('a promise left running can start work after the operation ended', async (t) => {
       const { engine, db, background, write, written } = await opened(t)
       const left = gate()
       let later: Promise<void> = Promise.resolve()
@@ -81,7 +81,7 @@ export function transactionsSuite(name: string, newPlace: () => Promise<Place>):
       assert.deepEqual(await written(), ['later'])
     })
 
-    test('a repetition does not do it again; a refusal, whose writes stay, does', async (t) => {
+    test('a repeated call does not start it again; an error with committed writes does start it', async (t) => {
       const { once, background, write } = await opened(t)
       let begun = 0
       const work = async () => {
@@ -100,8 +100,8 @@ export function transactionsSuite(name: string, newPlace: () => Promise<Place>):
     })
   })
 
-  describe(`db inside db.transaction() of an act: ${name}`, () => {
-    test('fails at once, and the act goes on', async (t) => {
+  describe(`db inside db.transaction() of an operation: ${name}`, () => {
+    test('fails at once, and the operation continues', async (t) => {
       // A deadlock keeps no process alive: without this timer the process would end as if the
       // test had passed.
       const awake = setInterval(() => undefined, 1000)
@@ -110,7 +110,7 @@ export function transactionsSuite(name: string, newPlace: () => Promise<Place>):
       const wrong: [string, () => Promise<unknown>][] = [
         ['a query', () => write('wrong')],
         ['a transaction', () => db.transaction().execute(() => write('wrong'))],
-        ['an act', () => engine.atomically(db, () => write('wrong'))],
+        ['an operation', () => engine.atomically(db, () => write('wrong'))],
         ['several', () => Promise.all([write('wrong'), write('wrong too')])],
       ]
       await engine.atomically(db, async () => {
@@ -126,7 +126,7 @@ export function transactionsSuite(name: string, newPlace: () => Promise<Place>):
       assert.deepEqual(await written(), ['a'])
     })
 
-    test('beside a part, and after it, db may be asked', async (t) => {
+    test('db can be used beside and after an inner transaction', async (t) => {
       const { engine, db, write, written } = await opened(t)
       const over = gate()
       let left: Promise<unknown> = Promise.resolve()

@@ -59,9 +59,9 @@ const ALL: [name: string, ms: number][] = [
 
 const MOVES = ALL.slice(-sized(2, ALL.length))
 
-describe('the clock goes', () => {
+describe('the clock changes', () => {
   for (const [name, ms] of MOVES)
-    it(`${name}, and is right again`, async (t) => {
+    it(`${name}, and becomes right again`, async (t) => {
       const machine = await onMachine(t)
       const { good, call, set, now, stateDir } = machine
       const isAhead = ms > 0
@@ -139,7 +139,7 @@ describe('the clock goes', () => {
 })
 
 describe('a clock that ran ahead', () => {
-  it('and words of that time: nothing is verified until the clock has passed them, or twice', async (t) => {
+  it('and words of that time: they do not verify before the clock has passed them, and never twice', async (t) => {
     const machine = await onMachine(t)
     const guest = await newGuest(machine)
     await machine.set(10 * MINUTE)
@@ -155,7 +155,7 @@ describe('a clock that ran ahead', () => {
     assert.equal((await hears(machine, guest.says(machine.now()))).verified, true)
   })
 
-  it('leaves no brake on, and ends what it let end', async (t) => {
+  it('leaves no rate limit behind, and keeps expired objects expired', async (t) => {
     const machine = await onMachine(t)
     const guest = await newGuest(machine, 3600)
     const { call, set } = machine
@@ -190,11 +190,11 @@ describe('a clock that ran ahead', () => {
   })
 })
 
-describe('words that were recorded, and a clock set back to when they were said', () => {
+describe('recorded words, and a clock set back to their time', () => {
   const BACK = 30 * MINUTE
   for (const isFar of [false, true])
     for (const restarted of [false, true])
-      it(`${isFar ? 'far from the account server' : 'alone'}${restarted ? ', the daemon started again' : ''}: no proof, and never conclusive`, async (t) => {
+      it(`${isFar ? 'remote account server' : 'embedded account'}${restarted ? ', after a restart of the daemon' : ''}: no proof, and never conclusive`, async (t) => {
         const server = isFar ? await startAccountServer(t) : null
         const machine = await onMachine(
           t,
@@ -226,9 +226,9 @@ describe('words that were recorded, and a clock set back to when they were said'
       })
 })
 
-describe('far from the account server', () => {
+describe('a remote account server', () => {
   for (const [name, ms] of MOVES.slice(-sized(1, MOVES.length)))
-    it(`a device whose clock goes ${name}: it asks on, trusts no words, and is well again`, async (t) => {
+    it(`a device with a clock ${name}: keeps asking, trusts no words, and recovers`, async (t) => {
       const server = await startAccountServer(t)
       const machine = await onMachine(t, { SVC_BACKEND_URL: server.address })
       await login(machine.stateDir, {

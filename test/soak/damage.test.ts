@@ -162,7 +162,7 @@ const whoami = async (dir: string) => {
   }
 }
 
-describe('a folder of a daemon that ended', () => {
+describe('a folder of a daemon that stopped', () => {
   for (const [file, what, spoil, must] of damages)
     it(`${file} ${what}: ${must === null ? 'works' : `exit code ${EXIT[must.exit]}`}`, async (t) => {
       const dir = copyOf(t, ended)
@@ -181,7 +181,7 @@ describe('a folder of a daemon that ended', () => {
       assert.deepEqual(contents(dir), found, 'what can still be saved is left as it is')
     })
 
-  it('is its own account', async (t) => {
+  it('keeps its account', async (t) => {
     const dir = copyOf(t, ended)
     assert.match((await whoami(dir)).account, /^acc_/)
   })
@@ -198,7 +198,7 @@ describe('a folder of a daemon that was killed', () => {
   ]
   for (const file of ['state.db-wal', 'account.db-wal'])
     for (const [what, spoil] of logs)
-      it(`${file} ${what}: the account as it was before, or words that name the database`, async (t) => {
+      it(`${file} ${what}: the account as before, or an error that names the database`, async (t) => {
         const dir = copyOf(t, killed)
         const path = join(dir, file)
         assert(existsSync(path) && statSync(path).size > 0)
@@ -209,7 +209,7 @@ describe('a folder of a daemon that was killed', () => {
       })
 
   for (const file of ['state.db', 'account.db'])
-    it(`${file} gone, its log there: nothing is thrown away`, async (t) => {
+    it(`${file} missing, its write-ahead log present: nothing is deleted`, async (t) => {
       const dir = copyOf(t, killed)
       rmSync(join(dir, file))
       const log = readFileSync(join(dir, `${file}-wal`))
@@ -227,7 +227,7 @@ describe('a sealed secret', () => {
     ['one bit wrong', flip],
     ['in the place of another', (path, other) => copyFileSync(other, path)],
   ]
-  it('of the vault: what needs it says so, the rest goes on; back in its place it is read', async (t) => {
+  it('of the vault: its users report the damage, the rest works; restored, it is read', async (t) => {
     const dir = copyOf(t, ended)
     const [path, other] = ['vault', 'device'].map((name) =>
       join(dir, 'keychain', `${name}.sealed`),

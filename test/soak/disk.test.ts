@@ -44,7 +44,7 @@ async function requireLives(
 
 describe('a full disk', { skip: noSmallDisk }, () => {
   const rooms = Array.from({ length: sized(6, 48) }, (_, i) => i * sized(256, 32) * KIB)
-  it('at the first start: it works, or says so; with room it works', async (t) => {
+  it('at the first start: works or reports it; with space it works', async (t) => {
     let refused = 0
     for (const room of rooms) {
       const disk = smallDisk(t, 4 << 20)
@@ -65,7 +65,7 @@ describe('a full disk', { skip: noSmallDisk }, () => {
     assert(refused > 0 && refused < rooms.length)
   })
 
-  it('under a daemon, again and again: it bears it, and goes on without a new start; killed there, nothing is lost', async (t) => {
+  it('under a daemon, repeatedly: it continues without a restart; killed then, nothing is lost', async (t) => {
     const disk = smallDisk(t, DISK)
     const trail = follow(t)
     const { daemon, of } = await furnished(t, disk.stateDir)
@@ -145,8 +145,8 @@ describe('a full disk', { skip: noSmallDisk }, () => {
   })
 })
 
-describe('a disk that can only be read', () => {
-  it('at a start: it says so, and touches nothing', { skip: noSmallDisk }, async (t) => {
+describe('a read-only disk', () => {
+  it('at a start: reports it, and changes nothing', { skip: noSmallDisk }, async (t) => {
     const disk = smallDisk(t, DISK)
     const status = terminal(disk.stateDir)
     assert.equal((await status(['status'])).code, EXIT.ok)
@@ -160,7 +160,7 @@ describe('a disk that can only be read', () => {
   })
 
   it(
-    'from one moment on: it bears it, ends in order, and nothing is lost',
+    'from one moment on: continues, ends in order, and nothing is lost',
     { skip: noFailingDisk },
     async (t) => {
       const disk = failingDisk(t)

@@ -23,7 +23,7 @@ const LANES = 16
 const LOOKS = sized(2, 120)
 const SEED = Number(process.env['SEED'] ?? sized(1, Date.now() % 1_000_000_000))
 
-describe('generated requests at a daemon that runs', () => {
+describe('generated requests to a running daemon', () => {
   let town: Town
   let runner: Runner
   let jobs: Job[]
@@ -55,7 +55,7 @@ describe('generated requests at a daemon that runs', () => {
     ['account', withVictims, sized(20, 300)],
     ['api', onItsOwn, 30],
   ] as const)
-    it(`accounts end, asked at the listener of the ${at}, and the daemon goes on`, async () => {
+    it(`accounts are deleted at the listener of the ${at}, and the daemon continues`, async () => {
       const place = await townOf(town)
       const ending = newRunner(place, 1)
       const rows = endsAt(at, place, ending, runs)
@@ -75,10 +75,10 @@ describe('generated requests at a daemon that runs', () => {
     })
 
   const claims: [name: string, kind: Found['kind']][] = [
-    ['the daemon never ends', 'crash'],
+    ['the daemon never exits', 'crash'],
     ['every request is answered, or its connection closed', 'hang'],
-    ['none is answered with 500 or more', 'status'],
-    ['every answer has the form of its row, and every error the one shape', 'form'],
+    ['no answer is 500 or more', 'status'],
+    ['every answer matches its row, and every error the common format', 'form'],
   ]
   for (const [name, wanted] of claims)
     it(name, () => {
@@ -86,7 +86,7 @@ describe('generated requests at a daemon that runs', () => {
       assert.equal(texts.join('\n\n'), '', `SEED=${SEED}`)
     })
 
-  it('nothing fails behind an answer', () =>
+  it('no error is logged behind an answer', () =>
     assert.deepEqual(town.daemon.errors().slice(0, 10), []))
 
   /** Returns the number of answers of some rows that match. */
@@ -97,7 +97,7 @@ describe('generated requests at a daemon that runs', () => {
       .filter(([status]) => is.test(status))
       .reduce((sum, [, times]) => sum + times, 0)
 
-  it('they are as many as said, ask every row, and get into most', (t: TestContext) => {
+  it('the requests reach the number, call every row, and succeed at most rows', (t: TestContext) => {
     const rows = jobs.map(({ name }) => name).filter((name) => !name.startsWith('bytes'))
     const never = rows.filter((name) => count((row) => row === name, /^2/) === 0)
     const figures = ['2', '4', '5', 'closed'].map(
@@ -116,7 +116,7 @@ describe('generated requests at a daemon that runs', () => {
     assert(never.length < rows.length * sized(0.6, 0.2))
   })
 
-  it('words are judged, not only braked', (t: TestContext) => {
+  it('words are checked, not only rate-limited', (t: TestContext) => {
     const answers = [...(runner.counts.get('api verify.words') ?? [])]
     t.diagnostic(`verify: ${answers.map(([status, times]) => `${times} × ${status}`).join(', ')}`)
     assert(count((row) => row === 'api verify.words' || row === 'tool verify_words', /^200/) > 0)
@@ -124,7 +124,7 @@ describe('generated requests at a daemon that runs', () => {
 
   it('organisations are reached', () => assert(count((row) => row.startsWith('api org'), /^2/) > 0))
 
-  it('the memory of the daemon comes back', (t: TestContext) => {
+  it('the daemon frees its memory', (t: TestContext) => {
     const { warm, after: end } = mib
     t.diagnostic(
       `resident after warm-up ${warm.toFixed(0)} MiB, after all ${end.toFixed(0)} MiB; /health took ${longestMs.toFixed(0)} ms at most`,

@@ -191,7 +191,7 @@ const inFolder = (stateDir: string) =>
     /keychain/.test(name),
   )
 
-test('locked before anything was read, unlocked by another service: all of it comes back', async (t) => {
+test('locked before the first read, unlocked by another service: everything is read', async (t) => {
   let service = await startService(t)
   const stateDir = freshFolder(t)
   const first = await startHere(t, stateDir)

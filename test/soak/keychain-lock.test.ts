@@ -32,7 +32,7 @@ const BUS = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configura
 const skip = noSession || lacking('dbus-send')
 
 test(
-  'each call says so, nothing is lost or kept elsewhere, and all is well afterwards',
+  'each call reports the lock, nothing is lost or stored elsewhere, and everything works afterwards',
   { skip },
   (t) => {
     const script = join(import.meta.dirname, 'keychain-lock.session.ts')

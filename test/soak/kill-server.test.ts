@@ -42,7 +42,7 @@ async function started(
 
 const BOTH = ['server', 'daemon'] as const
 
-test('kill -9 of an account server and of a daemon at it, under write load', async (t) => {
+test('kill -9 of an account server and of its daemon, under write load', async (t) => {
   const dice = chance(t)
   const [serverDir, dir] = [freshFolder(t), freshFolder(t)]
   const port = await freePort()

@@ -106,7 +106,7 @@ async function live(t: TestContext, dice: Chance, trail: Trail, kills: number) {
   return { written, left, unlisted }
 }
 
-test('kill -9 under write load, and while the daemon ends there', async (t) => {
+test('kill -9 under write load, and while the daemon stops', async (t) => {
   const dice = chance(t)
   const trail = follow(t)
   const kills = sized(2, 140)

@@ -74,7 +74,7 @@ async function measureBare(given: Readonly<Record<string, Given>>): Promise<Meas
 
 const HERE = process.platform === 'linux' ? false : 'the memory of a process is read from /proc'
 
-describe('a crowd at a daemon that runs', { skip: HERE }, () => {
+describe('many clients at a running daemon', { skip: HERE }, () => {
   let daemon: DaemonProcess
   let ours: Measured
   let bare: Measured
@@ -86,14 +86,15 @@ describe('a crowd at a daemon that runs', { skip: HERE }, () => {
   })
   after(() => daemon?.close())
 
-  it('no answer is wrong, or somebody else’s', () => {
+  it('no answer is wrong, or another client’s', () => {
     const { wrong } = ours.told
     assert.equal(wrong.slice(0, 20).join('\n'), '', `${wrong.length} wrong answers`)
   })
 
-  it('nothing fails behind an answer', () => assert.deepEqual(daemon.errors().slice(0, 10), []))
+  it('no error is logged behind an answer', () =>
+    assert.deepEqual(daemon.errors().slice(0, 10), []))
 
-  it('what was written is there, and what was deleted is not', async () => {
+  it('written objects exist, and deleted ones do not', async () => {
     const call = caller(daemon.address, await daemon.token('write'))
     const { tags, connections } = ours.told.left
     const found = await listed(call, '/api/v1/tags')
@@ -107,7 +108,7 @@ describe('a crowd at a daemon that runs', { skip: HERE }, () => {
     )
   })
 
-  it('whoever is slow, silent or hostile is part of it', (t: TestContext) => {
+  it('slow, silent and hostile clients take part', (t: TestContext) => {
     const { slow, idle, kinds } = ours.told
     const hostile = Object.entries(kinds)
       .filter(([kind]) => kind.startsWith('hostile'))
@@ -119,7 +120,7 @@ describe('a crowd at a daemon that runs', { skip: HERE }, () => {
     assert(slow.read > 0)
   })
 
-  it('reports what it takes, beside bare node:http', (t: TestContext) => {
+  it('reports its latency, beside bare node:http', (t: TestContext) => {
     const shown = (ms: number) => `${ms.toFixed(1)} ms`
     t.diagnostic(
       `${CROWD.people} connections, each asks ${CROWD.pauseMs} ms after its last answer, for ${CROWD.seconds} s`,

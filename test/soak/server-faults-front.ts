@@ -99,7 +99,7 @@ export const FAULTS: readonly Fault[] = [
     code: 'backend_unavailable',
   },
   {
-    name: 'does it and closes',
+    name: 'executes and closes',
     answer: async (res, real) => {
       await real()
       res.socket?.destroy()
@@ -107,7 +107,7 @@ export const FAULTS: readonly Fault[] = [
     code: 'backend_unavailable',
   },
   {
-    name: 'does it and says half',
+    name: 'executes and answers half',
     answer: async (res, real) => {
       const { status, body } = await real()
       res.writeHead(status, { ...JSON_TYPE, 'Content-Length': body.length + 9 })
@@ -116,24 +116,24 @@ export const FAULTS: readonly Fault[] = [
     code: 'backend_unavailable',
   },
   {
-    name: 'breaks its JSON off',
+    name: 'breaks off its JSON',
     answer: (res) => res.writeHead(200, JSON_TYPE).end(HALF),
     code: 'backend_error',
   },
   {
-    name: 'answers another form',
+    name: 'answers in another form',
     answer: json(200, { items: 'none', words: 7 }),
     code: 'backend_error',
     isObject: true,
   },
   { name: 'answers a list', answer: json(201, [1, 2]), code: 'backend_error' },
   {
-    name: 'answers bytes that are no text',
+    name: 'answers bytes that are not text',
     answer: (res) => res.writeHead(200, JSON_TYPE).end(Buffer.from([0xff, 0xfe, 0])),
     code: 'backend_error',
   },
   {
-    name: 'answers without end',
+    name: 'answers endlessly',
     answer: (res) => pour(res.writeHead(200, JSON_TYPE)),
     code: 'backend_error',
     orLate: true,
@@ -144,7 +144,7 @@ export const FAULTS: readonly Fault[] = [
     code: 'backend_error',
   },
   {
-    name: 'leads elsewhere',
+    name: 'redirects elsewhere',
     answer: (res) => res.writeHead(307, { Location: 'https://example.org/' }).end(),
     code: 'backend_error',
   },

@@ -103,7 +103,7 @@ describe('an account server', () => {
   let site: Site
   let turn = 0
 
-  it('is well', async (t) => {
+  it('works', async (t) => {
     // Ends with the suite, not with this test.
     site = await newSite({
       after: (end: () => unknown) => after.push(end),
@@ -165,11 +165,11 @@ describe('an account server', () => {
   }
 
   for (const fault of faults)
-    it(`${fault.name}: ${fault.code}, and is well again`, async () => {
+    it(`${fault.name}: ${fault.code}, and works again`, async () => {
       for (let round = 0; round < ROUNDS; round++) await suffers(fault)
     })
 
-  it('has in the end all that was acknowledged, once', async () => {
+  it('has all acknowledged writes in the end, once', async () => {
     const log = await itemsOf(site, '/api/v1/verification-log')
     const ids = log.map(({ id }) => id)
     assert.equal(ids.length, Math.min(kept.verifications, 200))
@@ -181,7 +181,7 @@ describe('an account server', () => {
     }
   })
 
-  it('that says so signs nobody out but in words', async () => {
+  it('that rejects the session does not sign the daemon out', async () => {
     site.front.fault = (res) =>
       res
         .writeHead(401, { 'Content-Type': 'application/json' })
@@ -191,7 +191,7 @@ describe('an account server', () => {
     assert.equal((await site.call('GET', '/api/v1/tags')).status, 200)
   })
 
-  it('of all that the daemon knows no more than before, nor has it ended', async (t) => {
+  it('causes no growth of the daemon’s memory, and no exit', async (t) => {
     const { pid } = readRuntime(site.daemon.stateDir) as Runtime
     const memory = memoryOf(pid)
     assert((await uptimeOf(site)) > 0)

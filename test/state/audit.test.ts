@@ -58,7 +58,7 @@ const said = (dir: string) => linesOf(dir).map((line) => JSON.parse(line) as Lin
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
-test('a line says who did what when, and what came of it', (t) => {
+test('a line has the actor, the operation, the time and the outcome', (t) => {
   const dir = freshFolder(t)
   const made = deed({ route: 'POST /api/v1/token', token: null, status: 201, created: 'tok_b' })
   written(dir, [deed(), made])
@@ -71,7 +71,7 @@ test('a line says who did what when, and what came of it', (t) => {
   assert.deepEqual([line, created, prev], [2, 'tok_b', sha256(first)])
 })
 
-test('the next run goes on where the last one ended', (t) => {
+test('the next run continues the numbers of the last one', (t) => {
   const dir = freshFolder(t)
   written(dir, [deed()])
   written(dir, [deed(), deed()])
@@ -96,7 +96,7 @@ test('the next run goes on where the last one ended', (t) => {
   })
 })
 
-test('what was read is there a moment later, as a start is, what was changed or refused at once, after all before it', (t) => {
+test('reads and starts are written a moment later; changes and errors at once, after all earlier lines', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const dir = freshFolder(t)
   const audit = open(dir)
@@ -113,7 +113,7 @@ test('what was read is there a moment later, as a start is, what was changed or 
   audit.close()
 })
 
-test('what is told after the end is in the log of the program, and in no other file', (t) => {
+test('a line after the end goes to the program’s log, and to no other file', (t) => {
   const dir = freshFolder(t)
   const events: string[] = []
   const audit = open(dir, { log: (_, event) => void events.push(event) })
@@ -125,7 +125,7 @@ test('what is told after the end is in the log of the program, and in no other f
   assert.equal(readFileSync(fileOf(dir), 'utf8'), text)
 })
 
-test('lines that could not be written to the end are told to the log of the program', (t) => {
+test('lines that could not be written at the end are reported in the program’s log', (t) => {
   const dir = freshFolder(t)
   const told: unknown[] = []
   const log: Log = (_, event, fields) => void told.push([event, (fields as Line)['lines']])
@@ -138,7 +138,7 @@ test('lines that could not be written to the end are told to the log of the prog
   assert.deepEqual(told.at(-1), ['audit log ends without its last lines', 2])
 })
 
-test('numbers go on after lines that crashes cut off, one after the other and at the beginning of a file', (t) => {
+test('numbers continue after lines that crashes cut off, also at the beginning of a file', (t) => {
   const dir = freshFolder(t)
   written(dir, [deed(), deed(), deed()])
   for (let crash = 0; crash < 3; crash++) {
@@ -172,16 +172,11 @@ const tampered: [
     /does not follow/,
     3,
   ],
-  ['a line taken out', (lines) => lines.toSpliced(2, 1), /does not follow/, 3],
-  [
-    'a line put in twice',
-    (lines) => lines.toSpliced(2, 0, lines[1] as string),
-    /does not follow/,
-    3,
-  ],
-  ['two lines exchanged', ([a = '', b = '', ...rest]) => [b, a, ...rest], /does not follow/, 2],
-  ['another line put in', (lines) => lines.toSpliced(2, 0, 'x'), /does not follow/, 4],
-  ['a line made no line', (lines) => lines.with(1, 'x'), /does not follow/, 3],
+  ['a removed line', (lines) => lines.toSpliced(2, 1), /does not follow/, 3],
+  ['a repeated line', (lines) => lines.toSpliced(2, 0, lines[1] as string), /does not follow/, 3],
+  ['two swapped lines', ([a = '', b = '', ...rest]) => [b, a, ...rest], /does not follow/, 2],
+  ['an inserted line', (lines) => lines.toSpliced(2, 0, 'x'), /does not follow/, 4],
+  ['an invalid line', (lines) => lines.with(1, 'x'), /does not follow/, 3],
   [
     'a changed first line',
     (lines) => lines.with(0, (lines[0] as string).replace('200', '201')),
@@ -195,14 +190,14 @@ const tampered: [
     1,
   ],
   [
-    'a number left out, with a link that fits',
+    'a skipped number, with a matching link',
     ([a = '', b = '']) => [a, b.replace('"line":2', '"line":3')],
     /has the number 3, not 2/,
     2,
   ],
 ]
 for (const [name, change, what, row] of tampered)
-  test(`${name} is found`, (t) => {
+  test(`${name} is detected`, (t) => {
     const dir = freshFolder(t)
     written(
       dir,
@@ -220,7 +215,7 @@ for (const [name, change, what, row] of tampered)
     assert.match(fault.what, what)
   })
 
-test('lines cut from the end are found by a head that was noted', (t) => {
+test('lines cut from the end are detected by a noted head', (t) => {
   const dir = freshFolder(t)
   written(dir, [deed(), deed()])
   const { head } = verifyAudit(dir)
@@ -231,7 +226,7 @@ test('lines cut from the end are found by a head that was noted', (t) => {
   assert.deepEqual([report.knowsHead, report.fault], [false, null])
 })
 
-test('a line that a crash cut off is bound by the next, like any other', (t) => {
+test('a line that a crash cut off is linked by the next one like any other', (t) => {
   const dir = freshFolder(t)
   written(dir, [deed(), deed()])
   const { length } = readFileSync(fileOf(dir))
@@ -252,7 +247,7 @@ test('a line that a crash cut off is bound by the next, like any other', (t) => 
   assert.notEqual(verifyAudit(dir).fault, null)
 })
 
-test('what is long is put away, the oldest is deleted, and the chain runs through all', (t) => {
+test('a long log is rotated, the oldest file is deleted, and the chain covers all', (t) => {
   const dir = freshFolder(t)
   for (let i = 0; i < 24; i++) written(dir, [deed(), deed()], { longest: 700 })
   const names = readdirSync(dir).toSorted()
@@ -270,7 +265,7 @@ test('what is long is put away, the oldest is deleted, and the chain runs throug
   assert.match(verifyAudit(dir).fault?.what ?? '', /does not follow/)
 })
 
-test('whoever may only knock fills no disk: of a minute, ten lines, and how many more', (t) => {
+test('rejected strangers write ten lines a minute at most, and the number of the others', (t) => {
   const dir = freshFolder(t)
   let at = AT
   const knocks = Array.from({ length: 1000 }, () => refusal)
@@ -291,7 +286,7 @@ test('whoever may only knock fills no disk: of a minute, ten lines, and how many
   )
 })
 
-test('who is at the other end is not looked up for what gets no line', (t) => {
+test('the peer is not looked up for a request without a line', (t) => {
   let looked = 0
   const peer = () => ++looked
   written(
@@ -301,7 +296,7 @@ test('who is at the other end is not looked up for what gets no line', (t) => {
   assert.equal(looked, 10)
 })
 
-test('while nothing can be written lines are kept, and follow', (t) => {
+test('lines wait while nothing can be written, and are written later', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const turn = () => t.mock.timers.tick(TOGETHER_MS)
   const dir = freshFolder(t)
@@ -330,7 +325,7 @@ test('while nothing can be written lines are kept, and follow', (t) => {
   assert.deepEqual([lines, fault], [5, null])
 })
 
-test('what cannot be kept any more is counted', (t) => {
+test('lines above the limit are counted', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const turn = () => t.mock.timers.tick(TOGETHER_MS)
   const dir = freshFolder(t)
@@ -367,7 +362,7 @@ const unsafe: [name: string, make: (path: string, dir: string) => void][] = [
   ['a folder', (path) => mkdirSync(path)],
 ]
 for (const [name, make] of unsafe)
-  test(`a file that is ${name} is refused`, { skip: process.platform === 'win32' }, (t) => {
+  test(`a file that is ${name} is rejected`, { skip: process.platform === 'win32' }, (t) => {
     const dir = freshFolder(t)
     make(fileOf(dir), dir)
     assert.throws(
@@ -377,7 +372,7 @@ for (const [name, make] of unsafe)
     assert(!existsSync(join(dir, 'elsewhere')))
   })
 
-test('a tail of garbage stops nobody', (t) => {
+test('garbage at the end does not stop the log', (t) => {
   const dir = freshFolder(t)
   written(dir, [deed()])
   appendFileSync(fileOf(dir), 'x'.repeat(20_000))

@@ -6,7 +6,7 @@ import { openState } from '../../src/state/state.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { startChild } from './child.ts'
 
-test('a lock held by another process is refused, and free after its death', async (t) => {
+test('a lock of another process is refused, and free after its death', async (t) => {
   const dir = freshFolder(t)
   const holder = startChild(t, 'holder.ts', dir)
   assert.equal(await holder.line(), 'held')
@@ -26,7 +26,7 @@ test('a lock held by another process is refused, and free after its death', asyn
   assert.equal(await fourth.line(), 'held')
 })
 
-test('a lock is refused to the process that has it, too', (t) => {
+test('a lock is refused to its own process, too', (t) => {
   const dir = freshFolder(t)
   const lock = lockState(dir)
   assert.equal(lockState(dir), null)
@@ -37,7 +37,7 @@ test('a lock is refused to the process that has it, too', (t) => {
   again.release()
 })
 
-test('kill -9 while writing: all that was acknowledged is there, nothing by halves', async (t) => {
+test('kill -9 while writing: all acknowledged writes are there, and none in part', async (t) => {
   const dir = freshFolder(t)
   let next = 0
   for (const count of [1, 2, 9, 60]) {

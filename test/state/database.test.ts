@@ -23,7 +23,7 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 const pragma = (db: DatabaseSync, name: string): unknown =>
   Object.values(db.prepare(`pragma ${name}`).get() ?? {})[0]
 
-test('a new database has this version and loses nothing at a crash', (t) => {
+test('a new database has this version and loses nothing in a crash', (t) => {
   const db = openDatabase(freshFolder(t))
   t.after(() => db.close())
   const settings = ['user_version', 'journal_mode', 'synchronous', 'foreign_keys', 'busy_timeout']
@@ -31,7 +31,7 @@ test('a new database has this version and loses nothing at a crash', (t) => {
   assert.deepEqual(found, [VERSIONS.length, 'wal', 2, 1, 5000])
 })
 
-test('an older database is brought forward, a migration that fails leaves it as it was', (t) => {
+test('an older database is migrated; a failed migration leaves it unchanged', (t) => {
   const dir = freshFolder(t)
   const old = new DatabaseSync(join(dir, 'state.db'))
   old.exec('create table stamps (taken)')
@@ -52,7 +52,7 @@ test('an older database is brought forward, a migration that fails leaves it as 
   db.close()
 })
 
-test('a database of protocol 1 is refused by name and not touched', (t) => {
+test('a database of protocol 1 is rejected by name and left unchanged', (t) => {
   const dir = freshFolder(t)
   const path = join(dir, 'state.db')
   const old = new DatabaseSync(path)
@@ -70,7 +70,7 @@ test('a database of protocol 1 is refused by name and not touched', (t) => {
   assert.deepEqual(readdirSync(dir), ['state.db'])
 })
 
-test('a newer database is refused and not touched, whether or not its writer closed it', (t) => {
+test('a newer database is rejected and left unchanged, closed by its writer or not', (t) => {
   const [written, closed, crashed] = [freshFolder(t), freshFolder(t), freshFolder(t)]
   const writer = openState(written)
   writer.meta.set('key', 'value')
@@ -107,7 +107,7 @@ const damages: [string, (path: string) => void][] = [
 ]
 
 for (const [what, damage] of damages) {
-  test(`a database of which ${what} is left does not start, and is named`, (t) => {
+  test(`a database with only ${what} left does not start, and is named`, (t) => {
     const dir = freshFolder(t)
     const state = openState(dir)
     for (let i = 0; i < 20; i++) state.meta.set(`key ${i}`, 'x'.repeat(2000))
@@ -122,7 +122,7 @@ for (const [what, damage] of damages) {
   })
 }
 
-test('a first start that was cut off leaves nothing in the way', (t) => {
+test('a first start that was cut off does not prevent the next', (t) => {
   const dir = freshFolder(t)
   writeFileSync(join(dir, 'state.db.tmp'), 'half')
   writeFileSync(join(dir, 'state.db.tmp-journal'), 'half')
@@ -132,13 +132,13 @@ test('a first start that was cut off leaves nothing in the way', (t) => {
   assert.deepEqual(readdirSync(dir), ['state.db'])
 })
 
-test('a lock file that is no database is named', (t) => {
+test('a lock file that is not a database is named', (t) => {
   const dir = freshFolder(t)
   writeFileSync(join(dir, 'lock.db'), 'x'.repeat(4096))
   assert.throws(() => lockState(dir), { exit: EXIT.failed, message: /lock\.db.*delete it/ })
 })
 
-test('a full disk is told as such, stores nothing, and is no end', (t) => {
+test('a full disk is reported as such, stores nothing, and is survived', (t) => {
   const state = openState(freshFolder(t))
   t.after(() => state.close())
   const pages = Number(pragma(state.db, 'page_count'))
@@ -166,7 +166,7 @@ test('a full disk is told as such, stores nothing, and is no end', (t) => {
   assert.equal(state.meta.get('big'), big)
 })
 
-test('a transaction is whole or not at all; an inner one can fail alone', (t) => {
+test('a transaction is applied completely or not at all; an inner one can fail alone', (t) => {
   const state = openState(freshFolder(t))
   t.after(() => state.close())
   const fail = (): never => {
@@ -193,7 +193,7 @@ test('a transaction is whole or not at all; an inner one can fail alone', (t) =>
   )
 })
 
-test('signing out keeps how many wrong words were tried, and the end of the account does not', (t) => {
+test('signing out keeps the count of wrong words, and deleting the account does not', (t) => {
   const state = openState(freshFolder(t))
   t.after(() => state.close())
   const series = { caller: 'tok_1', expected: false }
@@ -204,7 +204,7 @@ test('signing out keeps how many wrong words were tried, and the end of the acco
   assert.equal(state.wrongTries.get(series), null)
 })
 
-test('signing out forgets challenges, which have what they are for', (t) => {
+test('signing out deletes challenges, which contain their purpose', (t) => {
   const state = openState(freshFolder(t))
   t.after(() => state.close())
   const drawn = { id: 'chl_1', connection: null, caller: null, word: 1, purpose: 'pay12' }
@@ -213,7 +213,7 @@ test('signing out forgets challenges, which have what they are for', (t) => {
   assert.deepEqual(state.challenges.all(), [])
 })
 
-test('signing out keeps the attempts of approvals, and the end of the account does not', (t) => {
+test('signing out keeps the approval attempts, and deleting the account does not', (t) => {
   const state = openState(freshFolder(t))
   t.after(() => state.close())
   state.approvalAttempts.add('new', 5)
@@ -223,7 +223,7 @@ test('signing out keeps the attempts of approvals, and the end of the account do
   assert.deepEqual(state.approvalAttempts.after('new', 0), [])
 })
 
-test('what was wiped just before a crash is not readable after the next start', (t) => {
+test('data wiped just before a crash is unreadable after the next start', (t) => {
   const [dir, crashed] = [freshFolder(t), freshFolder(t)]
   const state = openState(dir)
   t.after(() => state.close())

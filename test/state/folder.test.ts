@@ -27,7 +27,7 @@ const asRoot = process.geteuid?.() === 0 ? false : 'only root can give files awa
 const modeOf = (path: string): number => statSync(path).mode & 0o777
 
 test(
-  'makes the folder and those above it, private, and closes what comes after',
+  'makes the folder and its parents, private, and restricts later files',
   { skip: modes },
   (t) => {
     const before = process.umask(0o022)
@@ -44,8 +44,8 @@ test(
 
 const folders: [string, RegExp, string | false, (path: string) => void][] = [
   ['readable by the group', /chmod 700/, modes, (path) => mkdirChmod(path, 0o750)],
-  ['open to search by others', /mode 0701/, modes, (path) => mkdirChmod(path, 0o701)],
-  ['writable by all, even if sticky', /chmod 700/, modes, (path) => mkdirChmod(path, 0o1777)],
+  ['searchable by others', /mode 0701/, modes, (path) => mkdirChmod(path, 0o701)],
+  ['world-writable, even if sticky', /chmod 700/, modes, (path) => mkdirChmod(path, 0o1777)],
   ['a file', /not a folder/, false, (path) => writeFileSync(path, '')],
   [
     "another user's",
@@ -65,7 +65,7 @@ const folders: [string, RegExp, string | false, (path: string) => void][] = [
       symlinkSync(`${path}.real`, path)
     },
   ],
-  ['a link to nothing', /is a link/, modes, (path) => symlinkSync('/nothing/at/all', path)],
+  ['a dangling link', /is a link/, modes, (path) => symlinkSync('/nothing/at/all', path)],
 ]
 
 function mkdirChmod(path: string, mode: number): void {
@@ -74,7 +74,7 @@ function mkdirChmod(path: string, mode: number): void {
 }
 
 for (const [what, message, skip, make] of folders) {
-  test(`refuses a state folder that is ${what}`, { skip }, (t) => {
+  test(`rejects a state folder that is ${what}`, { skip }, (t) => {
     const path = join(freshFolder(t), 'state')
     make(path)
     for (const spelled of [path, `${path}/`, `${path}/.`]) {
@@ -94,21 +94,25 @@ test('a folder that cannot be made is named', (t) => {
   assert.throws(() => openFolder(path), { exit: EXIT.failed, message: new RegExp(path) })
 })
 
-test('a file is replaced whole, private, and leaves nothing beside it', { skip: modes }, (t) => {
-  const dir = freshFolder(t)
-  const path = join(dir, 'file')
-  assert.equal(readPrivate(path), null)
-  writeFileSync(path, 'planted', { mode: 0o644 })
-  writeFileSync(`${path}.tmp`, 'left over from a crash', { mode: 0o644 })
-  writeAtomic(path, 'zwölf')
-  assert.equal(readPrivate(path), 'zwölf')
-  assert.equal(modeOf(path), 0o600)
-  assert.deepEqual(readdirSync(dir), ['file'])
-  assert.equal(removeFile(path), true)
-  assert.equal(removeFile(path), false)
-})
+test(
+  'a file is replaced completely, private, and leaves nothing beside it',
+  { skip: modes },
+  (t) => {
+    const dir = freshFolder(t)
+    const path = join(dir, 'file')
+    assert.equal(readPrivate(path), null)
+    writeFileSync(path, 'planted', { mode: 0o644 })
+    writeFileSync(`${path}.tmp`, 'left over from a crash', { mode: 0o644 })
+    writeAtomic(path, 'zwölf')
+    assert.equal(readPrivate(path), 'zwölf')
+    assert.equal(modeOf(path), 0o600)
+    assert.deepEqual(readdirSync(dir), ['file'])
+    assert.equal(removeFile(path), true)
+    assert.equal(removeFile(path), false)
+  },
+)
 
-test('a link in the place of a file is replaced, not followed', { skip: modes }, (t) => {
+test('a link in place of a file is replaced, not followed', { skip: modes }, (t) => {
   const dir = freshFolder(t)
   const [path, victim] = [join(dir, 'file'), join(dir, 'victim')]
   writeFileSync(victim, 'mine')
@@ -135,13 +139,13 @@ for (const [what, message, skip, spoil] of files) {
   })
 }
 
-test('does not read, nor hang on, what is no file', { skip: modes }, (t) => {
+test('does not read, or block on, a path that is not a file', { skip: modes }, (t) => {
   const path = join(freshFolder(t), 'folder')
   mkdirSync(path)
   assert.throws(() => readPrivate(path), { exit: EXIT.stateUnsafe, message: /not a regular file/ })
 })
 
-test('runtime.json says where the daemon is, until it is removed', (t) => {
+test('runtime.json has the address of the daemon, until it is removed', (t) => {
   const dir = freshFolder(t)
   const runtime = { pid: 7, address: 'http://127.0.0.1:19821', nonce: 'n', version: '0.1.0' }
   assert.equal(readRuntime(dir), null)
@@ -153,7 +157,7 @@ test('runtime.json says where the daemon is, until it is removed', (t) => {
 })
 
 for (const text of ['', '{', 'null', '[]', '{"pid":"7"}', '{"pid":7,"address":"a","nonce":"n"}']) {
-  test(`a runtime.json of ${JSON.stringify(text)} counts as none`, (t) => {
+  test(`an invalid runtime.json of ${JSON.stringify(text)} is ignored`, (t) => {
     const dir = freshFolder(t)
     writeAtomic(join(dir, 'runtime.json'), text)
     assert.equal(readRuntime(dir), null)
@@ -161,7 +165,7 @@ for (const text of ['', '{', 'null', '[]', '{"pid":"7"}', '{"pid":7,"address":"a
 }
 
 test(
-  'the state secret is made once, private, and another in every folder',
+  'the state secret is made once, private, and differs in every folder',
   { skip: modes },
   (t) => {
     const dir = freshFolder(t)
@@ -174,7 +178,7 @@ test(
 )
 
 for (const text of ['', 'ab', 'z'.repeat(64)]) {
-  test(`a state secret of ${JSON.stringify(text)} is not taken for one`, (t) => {
+  test(`an invalid state secret of ${JSON.stringify(text)} is rejected`, (t) => {
     const dir = freshFolder(t)
     writeAtomic(join(dir, 'secret'), text)
     assert.throws(() => stateSecret(dir), { exit: EXIT.failed, message: /secret is damaged/ })

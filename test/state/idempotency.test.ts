@@ -64,7 +64,7 @@ test('a repetition gets the first answer, in the next run of the daemon too', as
   assert.equal(acts[0]?.at, 1_000_000)
 })
 
-test('an answer without content is an answer', async (t) => {
+test('an answer without content is stored, too', async (t) => {
   const { once } = open(t)
   let runs = 0
   const work = async () => {
@@ -78,7 +78,7 @@ test('an answer without content is an answer', async (t) => {
   )
 })
 
-test('keys are each caller’s own, and each its own act', async (t) => {
+test('each caller has its own keys, and each key its own operation', async (t) => {
   const { once } = open(t)
   const { acts, work } = counting()
   const others = [KEYED, { ...KEYED, caller: 'tok_2' }, { ...KEYED, key: 'l' }]
@@ -86,7 +86,7 @@ test('keys are each caller’s own, and each its own act', async (t) => {
   assert.equal(new Set(acts.map(({ id }) => Buffer.from(id).toString('hex'))).size, 3)
 })
 
-test('the same key for another request is refused, while it runs and after', async (t) => {
+test('the same key for another request is rejected, during the first and after it', async (t) => {
   const { once } = open(t)
   const other = { ...KEYED, fingerprint: 'g' }
   const { work } = counting()
@@ -98,7 +98,7 @@ test('the same key for another request is refused, while it runs and after', asy
   assert.deepEqual(await once(KEYED, work), { runs: 1 })
 })
 
-test('while the first is being answered, the second is told so', async (t) => {
+test('while the first request runs, the second gets in_progress', async (t) => {
   const { once } = open(t)
   const { acts, work } = counting()
   await once(KEYED, async (act) => {
@@ -112,7 +112,7 @@ test('while the first is being answered, the second is told so', async (t) => {
   assert.equal(acts.length, 1)
 })
 
-test('fifty at once: one act', async (t) => {
+test('of fifty concurrent requests one runs', async (t) => {
   const { once } = open(t)
   const { acts, work } = counting()
   const all = await Promise.allSettled(Array.from({ length: 50 }, () => once(KEYED, work)))
@@ -122,7 +122,7 @@ test('fifty at once: one act', async (t) => {
     else assert.equal((one.reason as AppError).code, 'in_progress')
 })
 
-test('an answer is kept for a day from the first request on', async (t) => {
+test('an answer is stored for a day from the first request on', async (t) => {
   const { once, clock } = open(t)
   const { acts, work } = counting()
   await once(KEYED, work)
@@ -150,7 +150,7 @@ const failures: [code: ErrorCode | null, forgotten: boolean][] = [
   ['rate_limited', false],
 ]
 for (const [code, forgotten] of failures)
-  test(`after ${code ?? 'a bug'} the next attempt is ${forgotten ? 'a new act, mended or not' : 'the same act'}`, async (t) => {
+  test(`after ${code ?? 'an internal error'} the next attempt is ${forgotten ? 'a new operation' : 'the same operation'}`, async (t) => {
     const first = open(t)
     const { acts, work } = counting()
     const failed = first.once(KEYED, async (act) => {
@@ -167,7 +167,7 @@ for (const [code, forgotten] of failures)
     else assert.deepEqual(acts[0], acts[1])
   })
 
-test('a refusal after an attempt of unknown outcome does not forget that attempt', async (t) => {
+test('an error after an attempt with unknown outcome keeps that attempt', async (t) => {
   const { once } = open(t)
   const { acts, work } = counting()
   await assert.rejects(
@@ -181,7 +181,7 @@ test('a refusal after an attempt of unknown outcome does not forget that attempt
   assert.deepEqual(acts[0], acts[1])
 })
 
-test('kill -9 in the middle of acts: what has an answer keeps it, the rest is the same act again', async (t) => {
+test('kill -9 during operations: answered ones keep their answer, and the others repeat as the same operation', async (t) => {
   const dir = freshFolder(t)
   const child = startChild(t, 'acting.ts', dir)
   const lines: string[] = []

@@ -29,13 +29,13 @@ function unlocked(t: TestContext) {
   return { dir, file: join(dir, 'lock.db') }
 }
 
-test('a lock on a file that was removed meanwhile is no lock', (t) => {
+test('a lock on a file that was removed meanwhile does not count', (t) => {
   const { dir, file } = unlocked(t)
   beforeComparison(t, () => rmSync(file))
   assert.equal(lockState(dir), null)
 })
 
-test('nor is one on a file that another replaced meanwhile', (t) => {
+test('a lock on a file that was replaced meanwhile does not count', (t) => {
   const { dir, file } = unlocked(t)
   beforeComparison(t, () => {
     fs.renameSync(file, `${file}.old`)
@@ -44,7 +44,7 @@ test('nor is one on a file that another replaced meanwhile', (t) => {
   assert.equal(lockState(dir), null)
 })
 
-test('a lock on the same file is one', (t) => {
+test('a lock on the unchanged file counts', (t) => {
   const { dir } = unlocked(t)
   let compared = false
   beforeComparison(t, () => {

@@ -61,7 +61,7 @@ for (const { file, newest, setVersion, open } of kinds)
       return path
     }
 
-    it('of protocol 1 is refused, left as it is, and not copied', async (t) => {
+    it('of protocol 1 is rejected, left unchanged, and not copied', async (t) => {
       const dir = freshFolder(t)
       const path = first(dir)
       const before = readFileSync(path)
@@ -73,14 +73,14 @@ for (const { file, newest, setVersion, open } of kinds)
       assert(readdirSync(dir).every((name) => !name.includes('backup')))
     })
 
-    it('makes none of a new one, nor of one of this version', async (t) => {
+    it('a new one, or one of this version, is not copied', async (t) => {
       const dir = freshFolder(t)
       await open(dir)
       await open(dir)
       assert.deepEqual(readdirSync(dir), [file])
     })
 
-    it('of a newer program is refused with the copy that is there named', async (t) => {
+    it('of a newer program is rejected, and the error names the existing copy', async (t) => {
       const dir = freshFolder(t)
       const path = join(dir, file)
       await open(dir)

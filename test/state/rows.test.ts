@@ -36,7 +36,7 @@ const ids = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => 
 const VALUES = { text: 'zwölf', zero: 0, no: false, nothing: null, tree: { a: [1, { b: 2 }] } }
 
 kept(
-  'meta: any JSON value, replaced, deleted',
+  'meta: stores, replaces and deletes any JSON value',
   ({ meta }) => {
     for (const [key, value] of Object.entries(VALUES)) meta.set(key, value)
     meta.set('changed', 'old')
@@ -53,7 +53,7 @@ kept(
 )
 
 kept(
-  'tokens: revoked once, used forwards, newest first',
+  'tokens: revoked once, last use only increases, newest first',
   ({ tokens }) => {
     tokens.insert({ hash: 'a', id: 'tok_1', created_at: 1 })
     tokens.insert({ hash: 'b', id: 'tok_2', created_at: 2 })
@@ -80,7 +80,7 @@ kept(
 )
 
 kept(
-  'secrets: sealed bytes as they were, replaced, deleted',
+  'secrets: stores, replaces and deletes sealed bytes unchanged',
   ({ secrets }) => {
     secrets.put({ id: 'b', version: 1, sealed: new Uint8Array([1]) })
     secrets.put({ id: 'a', version: 1, sealed: new Uint8Array([2]) })
@@ -110,7 +110,7 @@ const connection = (id: string, epoch: number) => ({
 })
 
 kept(
-  'connections: replaced whole, renamed, deleted, listed by pages; a head has 32 bytes, and a hold is one of two',
+  'connections: replaced whole, renamed, deleted, listed in pages; checks heads and holds',
   ({ connections }) => {
     connections.put(connection('con_1', 1))
     connections.put(connection('con_1', 2))
@@ -165,7 +165,7 @@ const guest = (
 const mum = { id: 'ext_1', name: 'Maria Muster' }
 
 kept(
-  'guests: replaced, ended, deleted; one that ended is for nobody; times beyond 32 bits',
+  'guests: replaced, ended, deleted; an ended one has no external member; times beyond 32 bits',
   ({ guests }) => {
     guests.put(guest('gst_1', 'old'))
     guests.put(guest('gst_1', 'new', mum))
@@ -185,7 +185,7 @@ kept(
 )
 
 kept(
-  'logs: only the next entry is taken, and none is replaced',
+  'logs: accepts only the next entry, and replaces none',
   ({ logs }) => {
     const add = (seq: number, entry: string) => () =>
       logs.append({ kind: 'keylog', subject: 'acc_1', seq, entry })
@@ -215,7 +215,7 @@ kept(
 const use = { subject: 'con_1', epoch: 1, speaker: 'acc_1', window: 100 }
 
 kept(
-  'replays: each of the four names makes another use; the first time is the answer ever after',
+  'replays: each of the four names makes another use; the first time is kept',
   ({ replays }) => {
     assert.equal(replays.highest(), 0)
     for (const other of [
@@ -235,7 +235,7 @@ kept(
 )
 
 kept(
-  'replays: pruning forgets what is below, never the highest window',
+  'replays: pruning deletes lower windows, and never the highest',
   ({ replays }) => {
     for (const window of [98, 100, 99]) replays.firstUse({ ...use, window }, window)
     assert.equal(replays.prune(100), 2)
@@ -264,7 +264,7 @@ const verification = (n: number): VerificationEntry => ({
 })
 
 kept(
-  'verifications: pages newest first, and what the server lacks oldest first',
+  'verifications: pages newest first, and unpushed ones oldest first',
   ({ verifications }) => {
     for (const n of [1, 3, 2, 5, 4]) verifications.insert(verification(n))
     assert.throws(() => verifications.insert(verification(1)), /UNIQUE/)
@@ -288,7 +288,7 @@ const stamp = (n: number, receipt: string | null) => ({
 })
 
 kept(
-  'stamps: receipts come later; the JWS never changes',
+  'stamps: receipts can come later; the JWS never changes',
   ({ stamps }) => {
     stamps.insert(stamp(2, null))
     stamps.insert(stamp(1, null))
@@ -307,7 +307,7 @@ kept(
 )
 
 kept(
-  'attempts of approvals: each side apart, two at one time, set back, dropped',
+  'approval attempts: each side separate, two at one time, set back, dropped',
   ({ approvalAttempts }) => {
     for (const at of [1, 5, 5, 90]) approvalAttempts.add('approving', at)
     approvalAttempts.add('new', 7)
@@ -322,7 +322,7 @@ kept(
 )
 
 kept(
-  'wrong tries: counted in rows of their own, taken back, ended',
+  'wrong tries: counted in separate rows, reduced, ended',
   ({ wrongTries }) => {
     const counted = { caller: 'tok_1', expected: false }
     for (const uptimeMs of [5, 9.6]) wrongTries.add(counted, { uptimeMs, boot: 'b' })
@@ -392,7 +392,7 @@ kept(
 )
 
 kept(
-  'listed invitations: as they were first, with whether that changed; the last ones are kept',
+  'listed invitations: kept as first listed, with a mark for changes; the newest are kept',
   ({ listedInvitations: rows }) => {
     const first = { connection: 'con_1', inviter: 'acc_1', changed: false, reader: null }
     rows.put({ ...first, id: 'inv_1', listed_at: 1 })

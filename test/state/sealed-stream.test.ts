@@ -26,7 +26,7 @@ const opened = (bytes: Uint8Array, { key = KEY, length = 1000 } = {}) =>
 
 describe('a sealed stream', () => {
   for (const size of [0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 3 * PIECE + 5])
-    it(`gives ${size} bytes back, however they come`, async () => {
+    it(`returns ${size} bytes, in any pieces`, async () => {
       const plain = randomBytes(size)
       for (const length of [777, PIECE, PIECE + TAG, 10 * PIECE]) {
         const bytes = await sealed(plain, length)
@@ -39,14 +39,14 @@ describe('a sealed stream', () => {
   const damages: [string, isFirst: boolean, (bytes: Buffer) => Uint8Array][] = [
     ['nothing', true, () => Buffer.alloc(0)],
     ['less than a tag', true, (bytes) => bytes.subarray(0, TAG - 1)],
-    ['the first piece alone', true, (bytes) => bytes.subarray(0, SEALED)],
+    ['only the first piece', true, (bytes) => bytes.subarray(0, SEALED)],
     ['all but the last piece', false, (bytes) => bytes.subarray(0, 2 * SEALED)],
     ['all but the last byte', false, (bytes) => bytes.subarray(0, -1)],
-    ['a byte too many', false, (bytes) => Buffer.concat([bytes, Buffer.of(0)])],
-    ['the last piece twice', false, (bytes) => Buffer.concat([bytes, bytes.subarray(-21)])],
+    ['an additional byte', false, (bytes) => Buffer.concat([bytes, Buffer.of(0)])],
+    ['the last piece repeated', false, (bytes) => Buffer.concat([bytes, bytes.subarray(-21)])],
     ['the first piece left out', true, (bytes) => bytes.subarray(SEALED)],
     [
-      'two pieces in the other order',
+      'two pieces swapped',
       true,
       (bytes) =>
         Buffer.concat([

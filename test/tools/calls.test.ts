@@ -82,7 +82,7 @@ describe('answers', () => {
     }
   }
 
-  it('every tool that reads answers what its route answers', async () => {
+  it('every reading tool returns the answer of its route', async () => {
     const ids = await places()
     const reading = TOOLS.filter(({ route }) => route.method === 'GET')
     assert(reading.length > 35)
@@ -106,7 +106,7 @@ describe('answers', () => {
     )
   })
 
-  it('what is written by tools is read at the routes, and a row without an answer answers {}', async () => {
+  it('data written by tools is read at the routes, and a row without an answer returns {}', async () => {
     const tag = await caller.called('tags_create', { name: 'Suppliers', color: '#2453b8' })
     const listed = async () => {
       const { json } = await daemon.request('GET', '/api/v1/tags', { token })
@@ -142,7 +142,7 @@ describe('answers', () => {
     )
   })
 
-  it('lists in queries are lists', async () => {
+  it('lists in queries work as lists', async () => {
     const ids = ['ntf_01k9zq3v5w8x2y4z6a8b0c2d4e', 'ntf_01k9zq3v5w8x2y4z6a8b0c2d4f']
     assert.deepEqual(await caller.called('notifications_delete', { id: ids }), { deleted: 0 })
     for (const name of ['One', 'Two']) await caller.called('tags_create', { name })
@@ -151,7 +151,7 @@ describe('answers', () => {
     assert.notDeepEqual(next['items'], page['items'])
   })
 
-  it('a QR image is the image', async () => {
+  it('a QR image is returned as the image', async () => {
     const id = await caller.idOf('guest_codes_create', { label: 'Ann' })
     for (const [format, type, begins] of [
       [undefined, 'image/svg+xml', '<svg'],
@@ -170,7 +170,7 @@ describe('answers', () => {
     }
   })
 
-  it('an answer of the assistant comes as at its route, with the ids to go on', async () => {
+  it('an answer of the assistant equals its route’s, with the ids to continue', async () => {
     const { status, json, headers } = await caller.call('chat_turn', {
       message: 'What is a stamp?',
     })
@@ -190,7 +190,7 @@ describe('an Idempotency-Key', () => {
   const keyed = (key: string, tool: ToolName, body: object) =>
     caller.call(tool, body, { headers: { 'Idempotency-Key': key } })
 
-  it('lets a tool be called again: the first answer comes, and it is done once', async () => {
+  it('repeats a tool: the first answer is returned, and it runs once', async () => {
     const body = { name: 'Once' }
     const [first, second] = [
       await keyed('k-1', 'presets_create', body),
@@ -204,7 +204,7 @@ describe('an Idempotency-Key', () => {
     assert.deepEqual([other.status, (other.json as Json)['error']], [422, 'idempotency_mismatch'])
   })
 
-  it('is of the route: sent there, it gets the answer that the tool gave', async () => {
+  it('belongs to the route: sent there, it returns the tool’s answer', async () => {
     const ours = await keyed('k-2', 'presets_create', { name: 'Shared' })
     const { status, json } = await daemon.request('POST', '/api/v1/presets', {
       token,
@@ -215,7 +215,7 @@ describe('an Idempotency-Key', () => {
     assert.deepEqual(json, ours.json)
   })
 
-  it('is not heeded where the route does not: reading, and what shows a secret', async () => {
+  it('is ignored if the route ignores it: for reading, and for answers with a secret', async () => {
     const words = ['tags_list', 'tags_list'] as const
     for (const tool of words) assert.equal((await keyed('k-3', tool, {})).status, 200)
     const minted = await Promise.all(

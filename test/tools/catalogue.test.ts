@@ -53,14 +53,14 @@ const operationOf = (tool: string): Operation =>
   document.paths[`/api/v1/tools/${tool}`]?.['post'] ?? assert.fail(`there is no tool ${tool}`)
 
 describe('the catalogue of tools', () => {
-  it('is, but for the examples, what was committed', () => {
+  it('equals the committed file, except for the examples', () => {
     const bare = documentWith({})
     const text = `${JSON.stringify(bare, null, 2)}\n`
     if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(GOLDEN, text)
     assert.deepEqual(bare, JSON.parse(readFileSync(GOLDEN, 'utf8')))
   })
 
-  it('the schema of OpenAPI 3.1 takes it, and would notice a fault', async () => {
+  it('is valid by the schema of OpenAPI 3.1, and the validator detects an error', async () => {
     const { valid, errors } = await new Validator().validate(structuredClone(document))
     assert(valid, JSON.stringify(errors, null, 1))
     assert.match(document['openapi'] as string, /^3\.1\./)
@@ -69,9 +69,9 @@ describe('the catalogue of tools', () => {
     assert.equal((await new Validator().validate(broken)).valid, false)
   })
 
-  it('redocly finds no error in it', () => assertLints(document))
+  it('redocly reports no error', () => assertLints(document))
 
-  it('every reference leads to a component, and every schema is referred to', () => {
+  it('every reference has a component, and every schema is used', () => {
     const refs = new Set(under('$ref', document))
     const named = (kind: 'schemas' | 'responses' | 'examples') =>
       Object.keys(document.components[kind]).map((it) => `#/components/${kind}/${it}`)
@@ -87,7 +87,7 @@ describe('the catalogue of tools', () => {
     )
   })
 
-  it('has every route of the interface but documents, health, the first token and the end of the account', () => {
+  it('has every route of the interface except documents, health, the first token and account deletion', () => {
     const { routes } = JSON.parse(
       readFileSync(join(import.meta.dirname, '../golden/scopes.json'), 'utf8'),
     ) as { routes: Record<string, unknown> }
@@ -107,7 +107,7 @@ describe('the catalogue of tools', () => {
     assert.equal(operations.length, tools.size)
   })
 
-  it('each is one operation, named as its path', () => {
+  it('each tool is one operation, named like its path', () => {
     for (const [path, methods] of operations) {
       assert.deepEqual(Object.keys(methods), ['post'])
       assert.equal(path, `/api/v1/tools/${methods['post']?.operationId}`)
@@ -120,7 +120,7 @@ describe('the catalogue of tools', () => {
     )
   })
 
-  it('custom GPTs take it: ids of 64, texts of 300, descriptions of what is given of 700 characters', () => {
+  it('fits the limits of custom GPTs: ids of 64, texts of 300, parameter descriptions of 700 characters', () => {
     for (const { operationId, description, summary, requestBody } of operations.map(
       ([, methods]) => methods['post'] as Operation,
     )) {
@@ -148,7 +148,7 @@ describe('the catalogue of tools', () => {
     ['api_tokens_create', 'POST /api/v1/api-tokens', 'scope `full`'],
   ]
   for (const [tool, route, scope] of names)
-    it(`${tool} is ${route}, and says that it needs ${scope}`, () => {
+    it(`${tool} is ${route}, and its description names ${scope}`, () => {
       const found = toolsOf(rest).find(({ name }) => name === tool)?.route
       assert.equal(`${found?.method} ${found?.path}`, route)
       const { description, responses } = operationOf(tool)
@@ -157,7 +157,7 @@ describe('the catalogue of tools', () => {
     })
 })
 
-describe('what a tool takes', () => {
+describe('the input of a tool', () => {
   for (const [tool, required] of [
     ['status_read', false],
     ['connections_list', false],
@@ -166,11 +166,11 @@ describe('what a tool takes', () => {
     ['members_add', true],
     ['notifications_read', false],
   ] as const)
-    it(`${tool} ${required ? 'needs something' : 'may be called with nothing'}`, () => {
+    it(`${tool} ${required ? 'needs arguments' : 'can be called without arguments'}`, () => {
       assert.equal(operationOf(tool).requestBody.required, required)
     })
 
-  it('every example of a call is one that its schema takes', () => {
+  it('every example of a call matches its schema', () => {
     const faults = schemasOf(document)
     for (const { operationId, requestBody } of operations.map(
       ([, { post }]) => post as Operation,
@@ -181,7 +181,7 @@ describe('what a tool takes', () => {
   })
 })
 
-describe('what a tool answers', () => {
+describe('the answer of a tool', () => {
   const contentOf = (tool: string) => {
     const { responses } = operationOf(tool)
     assert.deepEqual(
@@ -206,13 +206,13 @@ describe('what a tool answers', () => {
       if (schema !== null) assert.deepEqual(content[types[0] as string]?.schema, schema)
     })
 
-  it('no tool answers with another status than 200 when it went well', () => {
+  it('every successful answer of a tool is 200', () => {
     for (const { name } of toolsOf(rest)) contentOf(name)
   })
 })
 
 describe('GET /openapi.json', () => {
-  it('is the catalogue for whoever has a token, of this daemon or of a machine account', async (t) => {
+  it('returns the catalogue for a token of this daemon or of a machine account', async (t) => {
     const daemon = await startDaemon()
     t.after(() => daemon.close())
     const machine = await newMachine(daemon)
@@ -228,7 +228,7 @@ describe('GET /openapi.json', () => {
     assert.equal((await get()).status, 401)
   })
 
-  it('both documents name the address by which they were asked for', async (t) => {
+  it('both documents contain the address of the request', async (t) => {
     const daemon = await startDaemon()
     t.after(() => daemon.close())
     const token = await daemon.token('read')

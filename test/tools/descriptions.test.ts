@@ -35,11 +35,11 @@ const IN_ANSWERS = [
 const toolNamed = (name: ToolName) => byName.get(name) ?? assert.fail(name)
 
 describe('the texts of the tools', () => {
-  it('are of every tool, and of nothing else', () => {
+  it('exist for every tool, and for nothing else', () => {
     assert.deepEqual(new Set(Object.keys(TEXTS)), new Set(byName.keys()))
   })
 
-  it('a missing one and a surplus one do not compile', () => {
+  it('a missing and a surplus text do not compile', () => {
     const text = { title: 'Sync', description: 'Sync.' }
     // @ts-expect-error sync has two tools
     const missing: Texts<'sync'> = { sync_run: text }
@@ -51,7 +51,7 @@ describe('the texts of the tools', () => {
     assert.equal(Object.keys({ ...missing, ...surplus }).length, 3)
   })
 
-  it('titles are a few words, descriptions sentences of 300 characters at most, and none stands for two tools', () => {
+  it('titles are a few words, descriptions sentences of 300 characters at most, and none is used twice', () => {
     for (const { name, title, description } of tools) {
       assert.match(title, /^[A-Z].*[^.]$/, name)
       assert(title.length <= 60, name)
@@ -67,7 +67,7 @@ describe('the texts of the tools', () => {
       assert.equal(new Set(tools.map((tool) => tool[part])).size, tools.length, part)
   })
 
-  it('name only tools and fields that there are', () => {
+  it('name only existing tools and fields', () => {
     const fields = new Set([
       ...tools.flatMap(({ inputSchema }) => Object.keys(inputSchema['properties'] as object)),
       ...IN_ANSWERS,
@@ -80,7 +80,7 @@ describe('the texts of the tools', () => {
       }
   })
 
-  it('every tool of an organisation says what comes before it, and who may', () => {
+  it('every tool of an organisation names the step before it, and the permitted roles', () => {
     const ofOrganisation = tools.filter(({ name }) => name.startsWith('org_'))
     assert.equal(ofOrganisation.length, 19)
     for (const { name, description, annotations } of ofOrganisation) {
@@ -107,9 +107,10 @@ describe('the texts of the tools', () => {
     ['exports_create', /an id, not a file/],
   ]
   for (const [tool, wanted] of said)
-    it(`${tool} says ${wanted.source}`, () => assert.match(toolNamed(tool).description, wanted))
+    it(`the description of ${tool} matches ${wanted.source}`, () =>
+      assert.match(toolNamed(tool).description, wanted))
 
-  it('what is not undone is said of whatever deletes, revokes, declines, withdraws or clears', () => {
+  it('the tools that delete, revoke, decline, withdraw or suspend mention that this is final', () => {
     const ending = toolsOf(rest).filter(
       ({ name, route }) => route.method === 'DELETE' || /_(decline|withdraw|suspend)$/.test(name),
     )
@@ -123,8 +124,8 @@ describe('the texts of the tools', () => {
   })
 })
 
-describe('what tools take', () => {
-  it('every parameter is described in 700 characters at most, and an id by the tool that lists it', () => {
+describe('parameters of tools', () => {
+  it('every parameter has a description of 700 characters at most, and an id names the tool that lists it', () => {
     let ids = 0
     for (const { name, inputSchema } of tools)
       for (const [key, { description }] of Object.entries(
@@ -160,7 +161,7 @@ describe('what tools take', () => {
     ['chat_rate', 'turn_id', 'trn_…), as it came with it from chat_turn'],
   ]
   for (const [tool, parameter, from] of ids)
-    it(`${tool} says where its ${parameter} is from`, () => {
+    it(`the description of ${parameter} of ${tool} names its source`, () => {
       const { properties } = toolNamed(tool).inputSchema as unknown as {
         properties: Record<string, { description: string }>
       }
@@ -168,7 +169,7 @@ describe('what tools take', () => {
       assert(text.includes(from), text)
     })
 
-  it('of what only one may be given, each says what it stands for', () => {
+  it('alternative parameters name each other', () => {
     const { properties } = toolNamed('stamp_create').inputSchema as unknown as {
       properties: Record<string, { description: string }>
     }
@@ -176,7 +177,7 @@ describe('what tools take', () => {
       assert.match(properties[name]?.description ?? '', /or else/)
   })
 
-  it('programs that run models take them: no choice at the root, names of 64 characters with a prefix, no pattern of classes', () => {
+  it('fit the limits of model clients: no choice at the root, names of 64 characters with a prefix, no character classes by property', () => {
     for (const { name, inputSchema } of tools) {
       assert.deepEqual(
         ['oneOf', 'anyOf', 'allOf', '$ref'].filter((key) => key in inputSchema),

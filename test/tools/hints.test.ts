@@ -96,7 +96,7 @@ describe('hints', () => {
       })
     })
 
-  it('what reads changes nothing, may be repeated, and is heard of by nobody', () => {
+  it('reading tools are read-only and idempotent, and reach no other person', () => {
     const reading = toolsOf(rest).filter(({ route }) => route.method === 'GET')
     assert.equal(reading.length + Object.keys(WANTED).length, hints.size)
     for (const { name } of reading)
@@ -112,7 +112,7 @@ describe('hints', () => {
       )
   })
 
-  it('whatever deletes takes something away, and may be repeated', () => {
+  it('deleting tools are destructive and idempotent', () => {
     for (const { name, route } of toolsOf(rest))
       if (route.method === 'DELETE') {
         const { destructiveHint, idempotentHint } = hintsOf(name)
@@ -121,7 +121,7 @@ describe('hints', () => {
   })
 })
 
-describe('a second call of the same', () => {
+describe('a second, equal call', () => {
   let daemon: TestDaemon
   let token: string
   before(async () => {

@@ -13,7 +13,7 @@ import type { Json } from './calling.ts'
 
 const tools = listedTools(rest, scopeTable(REST_RULES))
 
-describe('what a tool takes', () => {
+describe('the input schema of a tool', () => {
   const faults = schemasOf({ components: { schemas: {} } })
   const ID = 'con_01k9zq3v5w8x2y4z6a8b0c2d4e'
   const cases: [tool: string, input: Json, good: boolean][] = [
@@ -48,13 +48,13 @@ describe('what a tool takes', () => {
     ['org_analytics_trends', { bucket: 'hour' }, false],
   ]
   for (const [tool, input, good] of cases)
-    it(`${tool} ${good ? 'takes' : 'refuses'} ${JSON.stringify(input)}`, () => {
+    it(`${tool} ${good ? 'accepts' : 'rejects'} ${JSON.stringify(input)}`, () => {
       const schema = tools.find(({ name }) => name === tool)?.inputSchema
       const found = faults(schema ?? assert.fail(tool), input)
       assert.equal(found.length === 0, good, found.join('\n'))
     })
 
-  it('no name stands for two things', () => {
+  it('a name has one meaning', () => {
     const route: Route = {
       method: 'PATCH',
       path: '/things/{id}',

@@ -24,14 +24,14 @@ before(async () => {
 after(() => daemon.close())
 
 describe('refusals', () => {
-  it('org tools without an active organisation say what their routes say', async () => {
+  it('org tools without an active organisation return the error of their routes', async () => {
     for (const tool of TOOLS.filter(({ name }) => /^org_.*(list|summary|dashboard)$/.test(name))) {
       const [ours, theirs] = [await caller.call(tool.name, {}), await caller.routed(tool, {})]
       assert.deepEqual([ours.status, ours.json], [409, theirs.json], tool.name)
     }
   })
 
-  it('every tool with an id in its path says of an id of nothing what its route says', async () => {
+  it('every tool with an id in its path returns the error of its route for an unknown id', async () => {
     await activeOrganisation(daemon)
     const withId = TOOLS.filter((tool) => inPath(tool).length > 0)
     assert(withId.length > 40)
@@ -103,13 +103,13 @@ describe('refusals', () => {
     ['trust_cards_create', { note: 'n' }, /either "email" or "user_id"/],
   ]
   for (const [tool, args, told] of together)
-    it(`${tool} with ${Object.keys(args).join(', ') || 'nothing'}: 422 that says what goes together`, async () => {
+    it(`${tool} with ${Object.keys(args).join(', ') || 'nothing'}: 422 that names the fields that belong together`, async () => {
       const { status, json } = await caller.call(tool, args)
       assert.equal(status, 422)
       assert.match((json as { message: string }).message, told)
     })
 
-  it('what a tool takes is bounded, and so is what it is told of it', async () => {
+  it('the input of a tool is limited, and so is its error', async () => {
     const many = Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`k${i}`, 0]))
     const [long, longer, tooLong] = [9000, 400_000, 600_000].map((size) => 'x'.repeat(size))
     const cases: [tool: ToolName, args: object, status: number][] = [
@@ -125,7 +125,7 @@ describe('refusals', () => {
     }
   })
 
-  it('no id makes one tool another', async () => {
+  it('no id turns a tool into another', async () => {
     const id = await caller.idOf('presets_create', { name: 'Usual' })
     await caller.called('presets_set_default', { id })
     for (const [tool, other] of [
@@ -155,7 +155,7 @@ describe('refusals', () => {
     '\ud800',
     'x'.repeat(5000),
   ])
-    it(`an id of ${JSON.stringify(part.slice(0, 20))} is of nothing, and leads to no other route`, async () => {
+    it(`an id of ${JSON.stringify(part.slice(0, 20))} is not found, and reaches no other route`, async () => {
       for (const tool of [
         'connections_read',
         'connections_delete',
@@ -194,7 +194,7 @@ describe('refusals', () => {
       }
     })
 
-  it('an argument in the query is refused, not overheard', async () => {
+  it('an argument in the query is rejected, not ignored', async () => {
     const { status, json } = await daemon.request('POST', '/api/v1/tools/tags_list?limit=1', {
       token,
       body: {},
@@ -203,12 +203,12 @@ describe('refusals', () => {
     assert.deepEqual([status, issues.map(({ path }) => path)], [422, ['limit']])
   })
 
-  it('a list is no call', async () => {
+  it('a list is not a call', async () => {
     const { status, json } = await caller.call('tags_list', [{ limit: 1 }])
     assert.deepEqual([status, (json as Json)['error']], [422, 'validation_failed'])
   })
 
-  it('content is not read from a token that may not stamp it', async () => {
+  it('content is not read without a scope that can stamp it', async () => {
     const reading = await daemon.token('read')
     const cases = [
       ['/tools/stamp_create', 403, 'insufficient_scope'],
@@ -229,7 +229,7 @@ describe('refusals', () => {
     }
   })
 
-  it('a call of more than 4 MiB is refused, and what is larger is stamped by its digest', async () => {
+  it('a call of more than 4 MiB is rejected, and larger content is stamped by its digest', async () => {
     const large = await caller.call('stamp_create', { content: 'a'.repeat(5 * 1024 * 1024) })
     assert.deepEqual([large.status, (large.json as Json)['error']], [413, 'payload_too_large'])
     const some = await caller.call('stamp_create', { content: 'a'.repeat(3 * 1024 * 1024) })

@@ -20,7 +20,7 @@ before(async () => {
 after(() => daemon.close())
 
 describe('scopes', () => {
-  it('a token of read reads by tools and writes nothing', async () => {
+  it('a read token can read by tools and cannot write', async () => {
     assert.equal((await caller.call('tags_list', {}, { token: read })).status, 200)
     const writing = TOOLS.filter((tool) => tool.route.method !== 'GET' && inPath(tool).length === 0)
     assert(writing.length > 25)
@@ -36,7 +36,7 @@ describe('scopes', () => {
     assert.deepEqual(tool.json, route.json)
   })
 
-  it('a token of write calls no tool of an organisation or of tokens', async () => {
+  it('a write token cannot call tools of organisations and tokens', async () => {
     for (const name of [
       'org_members_list',
       'org_groups_create',
@@ -58,7 +58,7 @@ describe('scopes', () => {
     )
   })
 
-  it('without a token, or with a revoked one, nothing', async () => {
+  it('a missing or revoked token is rejected', async () => {
     const none = await daemon.request('POST', '/api/v1/tools/tags_list', { body: {} })
     assert.deepEqual([none.status, (none.json as Json)['error']], [401, 'unauthorized'])
     const { id, token } = await caller.called('api_tokens_create', { name: 'gone', scope: 'read' })
@@ -67,7 +67,7 @@ describe('scopes', () => {
     assert.equal((await caller.call('tags_list', {}, { token: token as string })).status, 401)
   })
 
-  it('a machine account’s token is answered as at the routes', async () => {
+  it('a machine token gets the answers of the routes', async () => {
     const machine = await newMachine(daemon)
     const [reading, writing] = [await machine.token('read'), await machine.token('write')]
     assert.equal((await caller.call('tags_list', {}, { token: reading })).status, 200)

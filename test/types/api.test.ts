@@ -61,7 +61,7 @@ const right = `
   const headers = { 'Idempotency-Key': '1' }
   await api.POST('/api/v1/tags', { params: { header: headers }, body: { name: 'Work' } })`
 
-test('what the interface takes and answers compiles', async () => {
+test('valid requests and answers of the interface compile', async () => {
   assert.equal(await faults(right), '')
 })
 
@@ -75,7 +75,7 @@ const wrong: [name: string, use: string, fault: RegExp][] = [
     /'number' is not assignable/,
   ],
   [
-    'a scope that there is not',
+    'an unknown scope',
     `await api.POST('/api/v1/token', { body: { name: 'a', scope: 'admin' } })`,
     /"admin"/,
   ],
@@ -96,11 +96,11 @@ const wrong: [name: string, use: string, fault: RegExp][] = [
   ],
 ]
 for (const [name, use, fault] of wrong)
-  test(`it does not compile: ${name}`, async () => {
+  test(`does not compile: ${name}`, async () => {
     assert.match(await faults(use), fault)
   })
 
-test('what it is made of is the version of the package', () => {
+test('the version in the types is the package’s', () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     version: string
   }

@@ -44,7 +44,7 @@ async function errorLines(text: string): Promise<number[]> {
 
 const source = readFileSync(join(import.meta.dirname, 'mistakes.ts'), 'utf8')
 
-test('with its expectations the file compiles', async () => {
+test('the file compiles with its expectations', async () => {
   assert.deepEqual(await errorLines(source), [])
 })
 

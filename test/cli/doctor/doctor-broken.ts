@@ -39,7 +39,7 @@ const open = (dir: string, name: string, mode: number) => chmodSync(join(dir, na
 export const FOLDERS: readonly Broken[] = [
   { name: 'nothing', by: () => undefined, says: [['ok', 'daemon', /none runs/]], code: 0 },
   {
-    name: 'another device set a recovery key, and no name is signed since a reset',
+    name: 'another device set a recovery key, and no name was signed since a reset',
     by: (dir) => {
       const set = { key: 'x', device: 'dev_1', name: 'phone', at: 0, revoked: false }
       change(
@@ -61,7 +61,7 @@ export const FOLDERS: readonly Broken[] = [
     code: 0,
   },
   {
-    name: 'the folder, one above and files in it are open to others, and a write did not end',
+    name: 'the folder, a parent and files in it are open to others, and a write did not end',
     skip: skipModes,
     by: (dir) => {
       const path = join(dir, 'keychain.json.tmp')
@@ -93,7 +93,7 @@ export const FOLDERS: readonly Broken[] = [
     says: [['fail', 'files', /4 more like these/, /^chmod -R go= '/]],
   },
   {
-    name: 'the folder and files in it are another’s',
+    name: 'the folder and files in it belong to another user',
     skip: skipModes || (!isRoot && 'only root gives files away'),
     by: (dir) => {
       chownSync(join(dir, 'state.db'), 65_534, 65_534)
@@ -105,7 +105,7 @@ export const FOLDERS: readonly Broken[] = [
     ],
   },
   {
-    name: 'what is no file of ours lies in the folder',
+    name: 'the folder contains foreign files',
     skip: skipModes,
     by: (dir) => {
       symlinkSync('/etc/passwd', join(dir, 'link'))
@@ -117,7 +117,7 @@ export const FOLDERS: readonly Broken[] = [
     ],
   },
   {
-    name: 'a folder above is open to a group, another is somebody else’s',
+    name: 'one parent folder is open to a group, another belongs to another user',
     skip: skipModes || (!isRoot && 'only root gives files away'),
     by: (dir) => {
       const path = dirname(dir)
@@ -130,7 +130,7 @@ export const FOLDERS: readonly Broken[] = [
     ],
   },
   {
-    name: 'both databases are cut, the lock is garbage, runtime.json is of nobody',
+    name: 'both databases are cut, the lock is garbage, runtime.json names no process',
     by: (dir) => {
       truncateSync(join(dir, 'state.db'), 100)
       truncateSync(join(dir, 'account.db'), 8192)
@@ -145,7 +145,7 @@ export const FOLDERS: readonly Broken[] = [
     ],
   },
   {
-    name: 'the databases hold something else, and runtime.json is left of one that was killed',
+    name: 'the databases have other content, and a killed daemon left runtime.json',
     by: (dir) => {
       writeFileSync(join(dir, 'state.db'), 'not a database '.repeat(999), { mode: 0o600 })
       const page = Buffer.alloc(4096, 0xff)

@@ -50,19 +50,19 @@ async function held(t: TestContext): Promise<string> {
 }
 
 const silent: [name: string, by: (dir: string, t: TestContext) => unknown, found: RegExp][] = [
-  ['says nothing', () => undefined, /its address is unknown/],
+  ['wrote no runtime.json', () => undefined, /its address is unknown/],
   [
-    'left garbage',
+    'left a damaged runtime.json',
     (dir) => writeFileSync(join(dir, 'runtime.json'), '{', { mode: 0o600 }),
     /runtime\.json is damaged/,
   ],
   [
-    'names an address elsewhere',
+    'names an address on another machine',
     (dir) => point(dir, 'http://user:canary@evil.example:80'),
     /names no address of this machine/,
   ],
   [
-    'is not who answers there',
+    'is not the program at its address',
     async (dir, t) => {
       const server = httpServer((_, res) => res.end('{"status":"ok","version":"0","uptime_s":1}'))
       point(dir, `http://127.0.0.1:${await listening(t, server)}`)
@@ -70,7 +70,7 @@ const silent: [name: string, by: (dir: string, t: TestContext) => unknown, found
     /the program that answers at .* is not it/,
   ],
   [
-    'answers with another proof',
+    'answers with a wrong proof',
     async (dir, t) => {
       const server = httpServer((_, res) => {
         const proof = daemonProof(stateSecret(dir), 'another', 'http://127.0.0.1:1')
@@ -81,7 +81,7 @@ const silent: [name: string, by: (dir: string, t: TestContext) => unknown, found
     /is not it/,
   ],
   [
-    'has no secret any more',
+    'has lost its secret',
     (dir) => {
       rmSync(join(dir, 'secret'))
       point(dir, 'http://127.0.0.1:1')
@@ -106,8 +106,8 @@ const point = (dir: string, address: string) =>
   writeRuntime(dir, { pid: 1, address, nonce: 'canary', version: '0' })
 
 // Most of the time goes into waiting for processes that do not answer.
-describe('beside who holds the folder or the ports', { concurrency: 4 }, () => {
-  it('a daemon that is well: nothing fails, nothing changes; then stopped, and let go on', async (t) => {
+describe('doctor while the folder or the ports are in use', { concurrency: 4 }, () => {
+  it('a healthy daemon: nothing fails and nothing changes; then stopped, and resumed', async (t) => {
     const dir = freshFolder(t)
     const ports = { SVC_HTTP_PORT: await free(), SVC_ACCOUNT_PORT: await free() }
     const daemon = await startIdle(dir, ports)
@@ -151,7 +151,7 @@ describe('beside who holds the folder or the ports', { concurrency: 4 }, () => {
   })
 
   for (const [name, by, found] of silent)
-    it(`who holds the folder ${name}`, async (t) => {
+    it(`the lock owner of the folder ${name}`, async (t) => {
       const dir = await held(t)
       await by(dir, t)
       const { code, checks } = await examine(dir, {}, ['canary'])
@@ -159,7 +159,7 @@ describe('beside who holds the folder or the ports', { concurrency: 4 }, () => {
       assert.equal(code, 1)
     })
 
-  it('the ports are taken, and squatted on the other address', { skip: skipProc }, async (t) => {
+  it('the ports are in use, also on the other address', { skip: skipProc }, async (t) => {
     const dir = join(freshFolder(t), 'state')
     const api = await listening(t, createServer())
     const account = await listening(t, createServer(), '::1')
@@ -189,7 +189,7 @@ describe('beside who holds the folder or the ports', { concurrency: 4 }, () => {
     ])
   })
 
-  it('killed while it wrote: the log of its database is read, and stays', async (t) => {
+  it('a daemon killed while writing: the write-ahead log of its database is read and kept', async (t) => {
     const dir = freshFolder(t)
     const daemon = await startIdle(dir)
     await daemon.end('SIGKILL')
@@ -201,7 +201,7 @@ describe('beside who holds the folder or the ports', { concurrency: 4 }, () => {
   })
 })
 
-it('whose a lock is', () => {
+it('finds the process that has a lock', () => {
   const locks = [
     '1: POSIX  ADVISORY  READ 7 fe:01:4711 1073741826 1073742335',
     '2: -> POSIX  ADVISORY  WRITE 8 fe:01:4711 0 EOF',

@@ -30,7 +30,7 @@ const good =
 
 const servers: [name: string, answer: (base: () => string) => Answerer, says: Expected[]][] = [
   [
-    'is well',
+    'works',
     (base) => good(base),
     [
       ['ok', 'account server', /version 9\.9\.9, answered in \d+ ms/],
@@ -39,7 +39,7 @@ const servers: [name: string, answer: (base: () => string) => Answerer, says: Ex
     ],
   ],
   [
-    'is a quarter of a minute ahead',
+    'is 15 seconds ahead',
     (base) => good(base, 15_000),
     [['warn', 'clock', /1[456] seconds behind the account server’s/, /timedatectl/]],
   ],
@@ -49,7 +49,7 @@ const servers: [name: string, answer: (base: () => string) => Answerer, says: Ex
     [['fail', 'clock', /60 minutes ahead of.*beyond 30 seconds nothing verifies/, /timedatectl/]],
   ],
   [
-    'calls itself by another name',
+    'has another name',
     () => good(() => 'https://accounts.example'),
     [
       [
@@ -61,7 +61,7 @@ const servers: [name: string, answer: (base: () => string) => Answerer, says: Ex
     ],
   ],
   [
-    'sends elsewhere',
+    'redirects elsewhere',
     () => (res) => res.writeHead(302, { Location: 'http://127.0.0.1:9/canary' }).end(),
     [
       [
@@ -73,7 +73,7 @@ const servers: [name: string, answer: (base: () => string) => Answerer, says: Ex
     ],
   ],
   [
-    'is a web page, and its clock is an hour off',
+    'is a web page, with a clock an hour off',
     () => (res) =>
       res
         .writeHead(200, { Date: new Date(Date.now() + 3_600_000).toUTCString() })
@@ -109,7 +109,7 @@ for (const [name, answer, says] of servers)
     )
   })
 
-it('a relay, there and gone; its password is told to nobody', async (t) => {
+it('a mail relay, reachable and not; its password is never printed', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -163,7 +163,7 @@ async function inSession(
   return stdout
 }
 
-it('the keychain of the system, open and locked', { skip: noSession }, async (t) => {
+it('the system keychain, open and locked', { skip: noSession }, async (t) => {
   const of = { home: freshFolder(t), dir: freshFolder(t) }
   const doctor = async (more: object) => {
     const report = await inSession({ ...of, ...more }, MAIN, 'doctor', '--json')
@@ -176,20 +176,24 @@ it('the keychain of the system, open and locked', { skip: noSession }, async (t)
   assert(!JSON.stringify(locked).includes('canary'))
 })
 
-it('the keychain of the system, without a session', { skip: noSession }, async (t) => {
+it('the system keychain, without a session', { skip: noSession }, async (t) => {
   const { checks } = await examine(inTheSystem(t), { SVC_KEYCHAIN: 'auto' })
   findingOf(checks, ['fail', 'keychain', /no session bus/, /Log in to the desktop session/])
 })
 
-it('a keychain that hangs is given up, and hides nothing', { skip: noSession }, async (t) => {
-  const dir = inTheSystem(t)
-  const bus = join(freshFolder(t), 'bus')
-  const server = createServer((socket) => socket.on('error', () => undefined)).listen(bus)
-  await once(server, 'listening')
-  t.after(() => server.close())
-  const env = { SVC_KEYCHAIN: 'auto', DBUS_SESSION_BUS_ADDRESS: `unix:path=${bus}` }
-  const { code, checks } = await examine(dir, env)
-  findingOf(checks, ['fail', 'keychain', /does not answer: .*hangs/, /unlock/])
-  findingOf(checks, ['ok', 'daemon', /none runs/])
-  assert.equal(code, 1)
-})
+it(
+  'a keychain that hangs is abandoned, and does not hide other findings',
+  { skip: noSession },
+  async (t) => {
+    const dir = inTheSystem(t)
+    const bus = join(freshFolder(t), 'bus')
+    const server = createServer((socket) => socket.on('error', () => undefined)).listen(bus)
+    await once(server, 'listening')
+    t.after(() => server.close())
+    const env = { SVC_KEYCHAIN: 'auto', DBUS_SESSION_BUS_ADDRESS: `unix:path=${bus}` }
+    const { code, checks } = await examine(dir, env)
+    findingOf(checks, ['fail', 'keychain', /does not answer: .*hangs/, /unlock/])
+    findingOf(checks, ['ok', 'daemon', /none runs/])
+    assert.equal(code, 1)
+  },
+)

@@ -34,7 +34,7 @@ export const SURROUNDINGS: readonly Broken[] = [
     ],
   },
   {
-    name: 'everybody may create tokens, mail goes nowhere, the assistant’s key is open',
+    name: 'all users may create tokens, mail goes nowhere, the key of the assistant is open',
     skip: process.platform !== 'linux' && 'peers are told on Linux',
     by: (dir) => {
       const key = join(dirname(dir), 'key')
@@ -53,7 +53,7 @@ export const SURROUNDINGS: readonly Broken[] = [
     ],
   },
   {
-    name: 'the folder is of another account server; that does not answer',
+    name: 'the folder belongs to another account server, which does not answer',
     by: () => ({ SVC_BACKEND_URL: 'http://127.0.0.1:1' }),
     says: [
       ['fail', 'account', /holds the embedded account/, /^unset SVC_BACKEND_URL/],
@@ -84,7 +84,7 @@ export const SURROUNDINGS: readonly Broken[] = [
     code: 0,
   },
   {
-    name: 'a device that waits for approval and has not synced for long; the clock has gone back',
+    name: 'a device awaits approval and has not synced for long; the clock went back',
     by: (dir) => {
       const ahead = Math.floor(Date.now() / 60_000) + 300
       change(dir, 'state.db', `insert into replays_highest values (1, ${ahead})`)

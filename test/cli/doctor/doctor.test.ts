@@ -28,7 +28,7 @@ before(async () => {
 })
 after(() => whole.remove())
 
-describe('an installation, broken by', { concurrency: 2 }, () => {
+describe('doctor in a broken installation', { concurrency: 2 }, () => {
   for (const { name, skip = false, by, says, mends = false, code = 1 } of [
     ...FOLDERS,
     ...SURROUNDINGS,
@@ -50,8 +50,8 @@ describe('an installation, broken by', { concurrency: 2 }, () => {
     })
 })
 
-describe('where there is nothing to look at', { concurrency: 2 }, () => {
-  it('no folder: it is not made, and nothing is wrong', async (t) => {
+describe('doctor without a state folder', { concurrency: 2 }, () => {
+  it('a missing folder is not created, and not an error', async (t) => {
     const dir = join(freshFolder(t), 'a', 'b')
     const { code, checks } = await examine(dir)
     assert.equal(code, 0)
@@ -59,7 +59,7 @@ describe('where there is nothing to look at', { concurrency: 2 }, () => {
     assert(!existsSync(dirname(dir)))
   })
 
-  it('no folder, and none can be made', async () => {
+  it('a missing folder that cannot be created', async () => {
     const { checks } = await examine('/dev/null/state')
     findingOf(checks, ['fail', 'state folder', /cannot be/])
   })
@@ -84,7 +84,7 @@ describe('where there is nothing to look at', { concurrency: 2 }, () => {
       findingOf(checks, expected)
     })
 
-  it('no home folder: the rest is looked at', async () => {
+  it('without a home folder the other checks run', async () => {
     const { said, io } = streams()
     const env = { PATH: process.env['PATH'], XDG_STATE_HOME: '', SVC_STATE_DIR: 'relative' }
     assert.equal(await run(['doctor'], { ...io, env }), 1)
@@ -96,7 +96,7 @@ describe('where there is nothing to look at', { concurrency: 2 }, () => {
   })
 })
 
-it('a disk that is full', { skip: !isRoot && 'only root mounts' }, async (t) => {
+it('doctor on a full disk', { skip: !isRoot && 'only root mounts' }, async (t) => {
   const top = mkdtempSync(join(tmpdir(), 'countersign-full-'))
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m,mode=0700', 'tmpfs', top])
   t.after(() => {
@@ -107,7 +107,7 @@ it('a disk that is full', { skip: !isRoot && 'only root mounts' }, async (t) => 
   findingOf(checks, ['fail', 'disk', /free/, /^Make room/])
 })
 
-describe('on a terminal', () => {
+describe('doctor at a terminal', () => {
   const shownTo = async (env: NodeJS.ProcessEnv, dir: string) => {
     const { said, io } = streams()
     const stdout = { ...io.stdout, isTTY: true }
@@ -119,13 +119,13 @@ describe('on a terminal', () => {
     return said.out
   }
 
-  it('the words are coloured, unless NO_COLOR is set', async (t) => {
+  it('prints colours, unless NO_COLOR is set', async (t) => {
     const dir = join(freshFolder(t), 'state')
     assert((await shownTo({}, dir)).startsWith('\u001b[32mok  \u001b[39m  configuration'))
     assert(!(await shownTo({ NO_COLOR: '1' }, dir)).includes('\u001b'))
   })
 
-  it('what was read elsewhere moves no cursor', async (t) => {
+  it('removes terminal controls from file names', async (t) => {
     const dir = copyOf(t, whole.path)
     renameSync(join(dir, 'secret'), join(dir, 'a\u001b[2J'))
     chmodSync(join(dir, 'a\u001b[2J'), 0o644)
@@ -134,7 +134,7 @@ describe('on a terminal', () => {
   })
 })
 
-it('takes no other part to look at, and no other option', async (t) => {
+it('doctor accepts no unknown part and no other option', async (t) => {
   const run = terminal(join(freshFolder(t), 'state'))
   for (const args of [['--parts', 'x'], ['--parts', 'constructor'], ['--fix'], ['x']])
     assert.equal((await run(['doctor', ...args])).code, 2, args.join(' '))

@@ -64,7 +64,7 @@ const ODD = [
 describe('the definitions', () => {
   for (const platform of PLATFORMS)
     for (const scope of SCOPES)
-      it(`are as they were reviewed: ${platform}, ${scope}`, () => {
+      it(`match the reviewed ones: ${platform}, ${scope}`, () => {
         const { file, start, end, before, after, ask, health, ...rest } = made(platform, scope)
         const lines = (of: readonly (readonly string[])[]) => of.map((words) => words.join(' '))
         const { path, content, mode } = file
@@ -88,7 +88,7 @@ describe('the definitions', () => {
         assert.equal(text, readFileSync(golden, 'utf8'))
       })
 
-  it('refuse a path that a line or an XML text cannot hold', () => {
+  it('reject a path that a line or an XML text cannot contain', () => {
     for (const platform of PLATFORMS)
       assert.throws(
         () => made(platform, 'user', ['/opt/two\nlines/countersignd']),
@@ -114,7 +114,7 @@ function program(root: string, path: string): string {
 
 describe('the units of systemd', { skip: NO_SYSTEMD }, () => {
   for (const scope of SCOPES)
-    it(`have nothing that systemd does not know, whatever the path: ${scope}`, (t) => {
+    it(`contain nothing unknown to systemd, with any path: ${scope}`, (t) => {
       const root = freshFolder(t)
       for (const path of ODD) {
         // systemd rejects these characters in the program’s path only, not in its arguments.
@@ -137,7 +137,7 @@ describe('the units of systemd', { skip: NO_SYSTEMD }, () => {
       }
     })
 
-  it('expose little: the system unit at most 2.5 of 10', (t) => {
+  it('have little exposure: the system unit at most 2.5 of 10', (t) => {
     const unit = join(freshFolder(t), 'countersignd.service')
     writeFileSync(unit, made('linux', 'system').file.content)
     // It exits with 1 above the threshold, which is in tenths.
@@ -150,7 +150,7 @@ describe('the XML definitions', { skip: NO_XMLLINT }, () => {
     execFileSync('xmllint', ['--nonet', '--xpath', xpath, file], { encoding: 'utf8' }).trimEnd()
 
   for (const scope of SCOPES) {
-    it(`are property lists that hold the path as it is: ${scope}`, (t) => {
+    it(`are property lists with the exact path: ${scope}`, (t) => {
       const file = join(freshFolder(t), 'list.plist')
       for (const path of ODD) {
         writeFileSync(file, encoded(made('darwin', scope, [path]).file))
@@ -161,7 +161,7 @@ describe('the XML definitions', { skip: NO_XMLLINT }, () => {
       }
     })
 
-    it(`are tasks, in UTF-16 with its mark, that hold the path as it is: ${scope}`, (t) => {
+    it(`are tasks in UTF-16 with a byte order mark, with the exact path: ${scope}`, (t) => {
       const file = join(freshFolder(t), 'task.xml')
       for (const path of ODD) {
         const bytes = encoded(made('win32', scope, [path]).file)
@@ -188,11 +188,11 @@ const ARGUMENTS: readonly (readonly [string, string])[] = [
   ['a\\"b', '"a\\\\\\"b"'],
 ]
 
-it('an argument on Windows is heard as it was meant', () => {
+it('an argument on Windows is parsed back to the same value', () => {
   for (const [heard, written] of ARGUMENTS) assert.equal(argument(heard), written)
 })
 
-describe('what a service manager answers', () => {
+describe('parsing the state from a service manager', () => {
   const standing = (platform: ServicePlatform, out: string, code = 0) =>
     made(platform, 'user').standing({ code, out })
 
@@ -226,7 +226,7 @@ describe('what a service manager answers', () => {
       { enabled: true, running: true, since: null },
     ],
     [
-      'launchd: waits to start it again',
+      'launchd: waiting for a restart',
       'darwin',
       'gui/501/org.countersign.countersignd = {\n\tstate = spawn scheduled\n}\n',
       0,

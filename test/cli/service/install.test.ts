@@ -86,7 +86,7 @@ const PLANS: [name: string, wish: Wish, options: Record<string, boolean>, deeds:
     ],
   ],
   [
-    'Linux, over an older one, from its own place',
+    'Linux, over an older one, started from its own place',
     { files: OLDER, self: { isExecutable: true, words: [PLACE] } },
     {},
     [
@@ -170,7 +170,7 @@ const PLANS: [name: string, wish: Wish, options: Record<string, boolean>, deeds:
 
 describe('service install', () => {
   for (const [name, wish, options, expected] of PLANS)
-    it(`does just this: ${name}`, async () => {
+    it(`makes exactly these changes: ${name}`, async () => {
       const { machine, deeds } = fakeMachine(wish)
       const { error, out } = await call(machine, 'install', options)
       assert.ifError(error)
@@ -178,7 +178,7 @@ describe('service install', () => {
       assert.equal(out.split('\n').length, 3)
     })
 
-  it('makes a key of 32 bytes that only root reads, and never another', async () => {
+  it('makes a key of 32 bytes that only root reads, and keeps it', async () => {
     const { machine, files, text } = fakeMachine()
     await call(machine, 'install')
     const key = text(KEY)
@@ -188,13 +188,13 @@ describe('service install', () => {
     assert.equal(text(KEY), key)
   })
 
-  it('makes none beside one that the operator has encrypted', async () => {
+  it('makes none if the operator provides an encrypted one', async () => {
     const { machine, files } = fakeMachine({ files: { '/etc/countersign/key.cred': 'encrypted' } })
     assert.ifError((await call(machine, 'install')).error)
     assert.equal(files.has(KEY), false)
   })
 
-  it('takes the key that the state folder has of its own', async () => {
+  it('adopts the key in the state folder', async () => {
     const own = `${'ab'.repeat(32)}\n`
     const { machine, text } = fakeMachine({
       files: {
@@ -207,10 +207,10 @@ describe('service install', () => {
   })
 
   for (const [name, own] of [
-    ['is gone', undefined],
-    ['was replaced by something else', 'root:x:0:0\n'],
+    ['is missing', undefined],
+    ['was replaced by other content', 'root:x:0:0\n'],
   ] as const)
-    it(`makes no new key where secrets are sealed with one that ${name}`, async () => {
+    it(`makes no new key if secrets are sealed with one that ${name}`, async () => {
       const { machine, files } = fakeMachine({
         files: {
           '/var/lib/private/countersign/keychain/vault.sealed': 'sealed',
@@ -242,7 +242,7 @@ describe('service install', () => {
   ]
   for (const [name, { refuse, answer }, message] of faults) {
     const fault = { ...(refuse && { refuse }), ...(answer && { answer }) }
-    it(`leaves nothing installed where it fails at: ${name}`, async () => {
+    it(`leaves nothing installed after a failure at: ${name}`, async () => {
       // A removal applies to files that were written before. The rejected path was never written.
       const { machine, files, deeds } = fakeMachine(
         fault.refuse ? { refuse: onlyOnce(fault.refuse) } : fault,
@@ -259,7 +259,7 @@ describe('service install', () => {
         )
     })
 
-    it(`puts the older one back where it fails at: ${name}`, async (t) => {
+    it(`restores the older one after a failure at: ${name}`, async (t) => {
       if (name === 'the key') return t.skip('it has one already')
       // The previous version starts where the new one failed.
       let failed = false
@@ -297,7 +297,7 @@ describe('service install', () => {
     ['does not start either', 1, /does not run: "systemctl restart .*" failed for it, too/],
     ['refuses the state', 7, /does not run: the newer version has upgraded the state.*exit code 7/],
   ] as const)
-    it(`says how it stands where the older one is back and ${name}`, async () => {
+    it(`reports the state if the older one is restored and ${name}`, async () => {
       const { machine, files, text } = fakeMachine({ files: OLDER, answer: ended(code) })
       const { error } = await call(machine, 'install')
       assert.match(String(error?.message), message)
@@ -305,7 +305,7 @@ describe('service install', () => {
       assert.deepEqual([text(UNIT), text(PLACE), files.size], [OLD_UNIT, 'old program', 3])
     })
 
-  it('puts the older one back where launchd starts a newer one that does not answer', async () => {
+  it('restores the older one if launchd starts a newer one that does not answer', async () => {
     const place = '/Users/anna/.local/bin/countersignd'
     const list = '/Users/anna/Library/LaunchAgents/org.countersign.countersignd.plist'
     let asked = 0
@@ -326,7 +326,7 @@ describe('service install', () => {
     )
   })
 
-  it('names the program that it kept where it cannot put it back', async () => {
+  it('names the kept program if it cannot restore it', async () => {
     let copies = 0
     const { machine, text } = fakeMachine({
       files: OLDER,
@@ -343,7 +343,7 @@ describe('service install', () => {
     assert.equal(text(KEPT), 'old program')
   })
 
-  it('keeps no older program once the newer one answers, nor after uninstall', async () => {
+  it('deletes the older program once the newer one answers, and at uninstall', async () => {
     const { machine, files, deeds } = fakeMachine({ files: OLDER })
     assert.ifError((await call(machine, 'install')).error)
     assert.ok(deeds.includes(`copy ${PLACE} ${KEPT} 755`))
@@ -366,7 +366,7 @@ describe('service install', () => {
     }
   }
 
-  it('takes it back where launchd starts a daemon that does not answer', async () => {
+  it('removes it if launchd starts a daemon that does not answer', async () => {
     const { machine, files, deeds } = fakeMachine({
       ...MAC,
       answer: (line) =>
@@ -380,15 +380,20 @@ describe('service install', () => {
   })
 
   const refusals: [string, Wish, Record<string, string | boolean>, RegExp][] = [
-    ['root alone installs for the whole machine', { uid: 1000 }, { system: true }, /Only root can/],
     [
-      'Node is no program for the whole machine',
+      'only root can install for the whole machine',
+      { uid: 1000 },
+      { system: true },
+      /Only root can/,
+    ],
+    [
+      'Node cannot be installed for the whole machine',
       { self: { isExecutable: false, words: ['/n/node', '/c/c.cjs'] } },
       {},
       /npm run build:exe/,
     ],
-    ['one scope', {}, { system: true, user: true }, /exclude each other/],
-    ['a system without service manager', { platform: 'freebsd' }, {}, /no service for freebsd/],
+    ['two scopes at once', {}, { system: true, user: true }, /exclude each other/],
+    ['a system without a service manager', { platform: 'freebsd' }, {}, /no service for freebsd/],
     [
       'no systemd',
       { answer: () => ({ code: 1, out: '', err: 'not been booted with systemd\n' }) },
@@ -407,7 +412,7 @@ describe('service install', () => {
     ],
   ]
   for (const [name, wish, options, message] of refusals)
-    it(`refuses, with what to do, and changes nothing: ${name}`, async () => {
+    it(`rejects, with a remedy and without changes: ${name}`, async () => {
       const { machine, files } = fakeMachine(wish)
       const { error } = await call(machine, 'install', options)
       assert.match(String(error?.message), message)
@@ -418,12 +423,12 @@ describe('service install', () => {
   const places: [string, string, Partial<typeof folder>, RegExp][] = [
     ["a user's folder", '/usr/local', { uid: 1000 }, /chown root '\/usr\/local'/],
     ["a group's folder", '/usr/local/bin', { mode: 0o2775 }, /chmod go-w '\/usr\/local\/bin'/],
-    ['a folder for all', '/usr/local/bin', { mode: 0o1777 }, /chmod go-w/],
+    ['a world-writable folder', '/usr/local/bin', { mode: 0o1777 }, /chmod go-w/],
     ['a link', '/usr/local', { isLink: true }, /\/usr\/local is a link/],
     ["a user's file", PLACE, { uid: 1000, isFolder: false }, /chown root/],
   ]
   for (const [name, at, seen, message] of places)
-    it(`refuses a place where another user could put a program: ${name}`, async () => {
+    it(`rejects a place where another user could put a program: ${name}`, async () => {
       const { machine, deeds } = fakeMachine({
         look: (path) => ({ ...folder, ...(path === at ? seen : {}) }),
       })
@@ -435,7 +440,7 @@ describe('service install', () => {
 })
 
 describe('service uninstall', () => {
-  it('removes what install wrote, and keeps state and settings', async () => {
+  it('removes the installed files, and keeps state and settings', async () => {
     const { machine, deeds, files } = fakeMachine({
       files: { ...OLDER, '/var/lib/private/countersign/state.db': '' },
     })
@@ -451,7 +456,7 @@ describe('service uninstall', () => {
     assert.match(out, /^Kept: \/var\/lib\/private\/countersign, \/etc\/countersign$/m)
   })
 
-  it('leaves a program that the unit does not run', async () => {
+  it('keeps a program that the unit does not run', async () => {
     const { machine, files } = fakeMachine({
       files: { [UNIT]: '[Service]\nExecStart=/opt/mine serve\n', [PLACE]: 'another' },
     })
@@ -459,14 +464,14 @@ describe('service uninstall', () => {
     assert.deepEqual([...files.keys()], [PLACE])
   })
 
-  it('does nothing where nothing is installed', async () => {
+  it('does nothing if nothing is installed', async () => {
     const { machine, deeds } = fakeMachine({ files: { [PLACE]: 'another' } })
     const { out } = await call(machine, 'uninstall')
     assert.deepEqual(deeds, [])
     assert.match(out, /was not installed/)
   })
 
-  it('names what it could not remove', async () => {
+  it('names files that it could not remove', async () => {
     const { machine } = fakeMachine({
       files: OLDER,
       refuse: (path) => {
@@ -477,14 +482,14 @@ describe('service uninstall', () => {
     assert.match(String(error?.message), /usr\/local\/bin\/countersignd \(EBUSY\)/)
   })
 
-  it('purges only when that is meant', async () => {
+  it('purges only with the option', async () => {
     const { machine, deeds } = fakeMachine({ files: OLDER })
     const { error, purged } = await call(machine, 'uninstall', { purge: true })
     assert.match(String(error?.message), /Add --yes/)
     assert.deepEqual([deeds, purged], [[], []])
   })
 
-  it('purges the settings that the service reads, and names what stays', async () => {
+  it('purges the settings of the service, and names remaining files', async () => {
     const other = '/etc/countersign/notes.txt'
     const { machine, files } = fakeMachine({
       files: { ...OLDER, [other]: '', '/etc/countersign/environment': 'SVC_SMTP_URL=…' },
@@ -508,7 +513,7 @@ describe("a user's service", () => {
     assert.deepEqual([...files.keys()], [])
   })
 
-  it("purges the service's own folder, not that of the caller's shell, and says so", async () => {
+  it("purges and names the service's folder, not that of the caller's shell", async () => {
     const settings = '/home/anna/.config/countersign/environment'
     const { machine } = fakeMachine({
       ...ANNA,
@@ -521,7 +526,7 @@ describe("a user's service", () => {
     assert.match(err, /is removed: \/srv\/service$/m)
   })
 
-  it('removes nothing where its folder is in doubt', async () => {
+  it('removes nothing if its folder is uncertain', async () => {
     const settings = '/home/anna/.config/countersign/environment'
     const { machine, files } = fakeMachine({
       ...ANNA,
@@ -536,7 +541,7 @@ describe("a user's service", () => {
     assert.deepEqual([...files.keys()], [settings])
   })
 
-  it('is removed without what Node and the sources have', async () => {
+  it('is removed without Node and the sources', async () => {
     const self = { isExecutable: false, words: ['/n/node', '/c/c.cjs'] } as const
     const place = '/home/anna/.local/bin/countersignd'
     const { machine, files } = fakeMachine({ ...ANNA, self, files: { [place]: 'another' } })
@@ -558,18 +563,18 @@ describe('service status', () => {
   }
   const cases: [string, Wish, number, RegExp][] = [
     ['runs and answers', { files: OLDER, answer: show('active', 0) }, 0, /the daemon answers/],
-    ['runs and is silent', { files: OLDER, answer: show('active', 9) }, 1, /does not answer/],
+    ['runs without an answer', { files: OLDER, answer: show('active', 9) }, 1, /does not answer/],
     ['has failed', { files: OLDER, answer: show('failed', 9) }, 1, /running\s+no\n.*nothing runs/],
     ['is not installed', { answer: show('inactive', 9) }, 1, /not installed/],
   ]
   for (const [name, wish, code, text] of cases)
-    it(`says that the service ${name}`, async () => {
+    it(`reports that the service ${name}`, async () => {
       const said = await call(fakeMachine(wish).machine, 'status')
       assert.equal(said.code, code)
       assert.match(said.out, text)
     })
 
-  it("asks the machine's daemon, whatever state folder the caller has", async () => {
+  it("asks the machine's daemon, with any state folder of the caller", async () => {
     const { machine, environments, deeds } = fakeMachine({
       files: OLDER,
       answer: show('active', 0),
@@ -586,7 +591,7 @@ describe('service print', () => {
     ['darwin', /^<\?xml version="1.0" encoding="UTF-8"\?>/],
     ['win32', /^<\?xml version="1.0" encoding="UTF-16"\?>/],
   ] as const)
-    it(`shows the file and the commands of ${platform} on any machine, and touches nothing`, async () => {
+    it(`shows the file and the commands of ${platform} on any machine, and changes nothing`, async () => {
       const { machine, deeds } = fakeMachine({ uid: 1000, platform: 'freebsd' })
       const { out, err, error } = await call(machine, 'print', { platform, system: true })
       assert.ifError(error)
@@ -595,7 +600,7 @@ describe('service print', () => {
       assert.deepEqual(deeds, [])
     })
 
-  it('names the systems it knows', async () => {
+  it('names the known systems', async () => {
     const { error } = await call(fakeMachine().machine, 'print', { platform: 'plan9' })
     assert.match(String(error?.message), /--platform takes one of linux, darwin, win32/)
   })

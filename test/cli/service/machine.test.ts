@@ -16,7 +16,7 @@ import { hasModes } from '../../../src/keychain/private-file.ts'
 import { freshFolder } from '../../keychain/fresh-folder.ts'
 
 describe('the machine', () => {
-  it('writes a file whole, with its mode and the folders on the way, over an older one', (t) => {
+  it('writes a complete file, with its mode and parent folders, over an older one', (t) => {
     const root = freshFolder(t)
     const machine = thisMachine({}, root)
     machine.write('/etc/countersign/key', Buffer.from('one'), 0o600)
@@ -27,7 +27,7 @@ describe('the machine', () => {
     assert.deepEqual(readdirSync(join(root, 'etc/countersign')), ['key'])
   })
 
-  it('puts a link aside and leaves what it leads to', (t) => {
+  it('replaces a link and keeps its target', (t) => {
     const root = freshFolder(t)
     const target = join(root, 'precious')
     writeFileSync(target, 'kept')
@@ -37,7 +37,7 @@ describe('the machine', () => {
     assert.equal(readFileSync(join(root, 'unit'), 'utf8'), 'new')
   })
 
-  it('copies a program that can be run, whatever the mode of the first', (t) => {
+  it('copies a program as executable, with any mode of the original', (t) => {
     const root = freshFolder(t)
     const from = join(root, 'download')
     writeFileSync(from, '#!/bin/sh\n')
@@ -46,7 +46,7 @@ describe('the machine', () => {
     if (hasModes) assert.equal(statSync(join(root, 'bin/countersignd')).mode & 0o777, 0o755)
   })
 
-  it('leaves nothing half behind where it cannot write', (t) => {
+  it('leaves no partial file after a failed write', (t) => {
     const root = freshFolder(t)
     mkdirSync(join(root, 'bin/countersignd/inside'), { recursive: true })
     const machine = thisMachine({}, root)
@@ -54,18 +54,14 @@ describe('the machine', () => {
     assert.deepEqual(readdirSync(join(root, 'bin')), ['countersignd'])
   })
 
-  it(
-    'follows no link to what it reads',
-    { skip: !hasModes && 'Windows has no flag for that' },
-    (t) => {
-      const root = freshFolder(t)
-      writeFileSync(join(root, 'shadow'), 'secret')
-      symlinkSync(join(root, 'shadow'), join(root, 'key'))
-      assert.throws(() => thisMachine({}, root).read('/key'), { code: 'ELOOP' })
-    },
-  )
+  it('follows no link when reading', { skip: !hasModes && 'Windows has no flag for that' }, (t) => {
+    const root = freshFolder(t)
+    writeFileSync(join(root, 'shadow'), 'secret')
+    symlinkSync(join(root, 'shadow'), join(root, 'key'))
+    assert.throws(() => thisMachine({}, root).read('/key'), { code: 'ELOOP' })
+  })
 
-  it('sees what is there: a file, a folder, a link, nothing', (t) => {
+  it('recognises a file, a folder, a link, and a missing path', (t) => {
     const root = freshFolder(t)
     const machine = thisMachine({}, root)
     writeFileSync(join(root, 'file'), '')
@@ -79,7 +75,7 @@ describe('the machine', () => {
     assert.deepEqual(machine.list('/nothing'), [])
   })
 
-  it('removes a folder only when it is empty', (t) => {
+  it('removes a folder only if it is empty', (t) => {
     const root = freshFolder(t)
     const machine = thisMachine({}, root)
     machine.write('/etc/countersign/mine', Buffer.from('x'), 0o600)
@@ -89,7 +85,7 @@ describe('the machine', () => {
     assert.equal(machine.removeFolder('/etc/countersign'), true)
   })
 
-  it('runs a program without a shell and gives back what it said', async () => {
+  it('runs a program without a shell and returns its output', async () => {
     const machine = thisMachine({})
     const script =
       'console.log(process.argv[1], process.env.GIVEN); console.error("err"); process.exit(3)'
@@ -110,7 +106,7 @@ describe('the machine', () => {
     },
   )
 
-  it('tells where a program is not there', async () => {
+  it('reports a missing program', async () => {
     const ran = await thisMachine({}).run(['no-such-program-of-ours'])
     assert.equal(ran.code, null)
     assert.match(ran.err, /ENOENT/)

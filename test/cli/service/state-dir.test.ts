@@ -50,7 +50,7 @@ const DOUBTS = [
 
 describe('the state folder of a service of systemd', () => {
   for (const [text, user, system] of LINES)
-    it(`is what its settings say: ${JSON.stringify(text)}`, async () => {
+    it(`comes from its settings: ${JSON.stringify(text)}`, async () => {
       const files = { [USER_SETTINGS]: text, [SYSTEM_SETTINGS]: text }
       const found = [
         await folderOn('linux', 'user', { files }).found,
@@ -60,12 +60,12 @@ describe('the state folder of a service of systemd', () => {
     })
 
   for (const text of DOUBTS)
-    it(`is not guessed: ${JSON.stringify(text)}`, async () => {
+    it(`is rejected if uncertain: ${JSON.stringify(text)}`, async () => {
       const files = { [USER_SETTINGS]: text }
       await assert.rejects(folderOn('linux', 'user', { files }).found, { exit: 3 })
     })
 
-  it('follows what the systemd of the user gives to its services', async () => {
+  it('uses the environment that the user’s systemd gives to services', async () => {
     const says = (out: string, code = 0): Wish => ({
       answer: (line) =>
         line === 'systemctl --user show-environment' ? { code, out, err: '' } : undefined,
@@ -78,7 +78,7 @@ describe('the state folder of a service of systemd', () => {
     await assert.rejects(folderOn('linux', 'user', says('', 1)).found, /log in as the user/)
   })
 
-  it('is not guessed where a drop-in names it, or a file cannot be read', async () => {
+  it('is rejected if a drop-in sets it, or a file cannot be read', async () => {
     const dropIn = '/etc/systemd/system/countersignd.service.d/override.conf'
     const by = (text: string) => folderOn('linux', 'system', { files: { [dropIn]: text } }).found
     await assert.rejects(by('[Service]\nEnvironment=SVC_STATE_DIR=/srv/a\n'), /override\.conf sets/)
@@ -89,7 +89,7 @@ describe('the state folder of a service of systemd', () => {
     await assert.rejects(folderOn('linux', 'user', { read }).found, /cannot be read \(EACCES\)/)
   })
 
-  it('is where the health of the service is asked', async () => {
+  it('is passed to the health check of the service', async () => {
     const files = { [USER_SETTINGS]: 'SVC_STATE_DIR=/srv/a\n' }
     const { machine, definition } = folderOn('linux', 'user', { files })
     const asked = await askedThere(machine, 'linux', definition)
@@ -108,7 +108,7 @@ describe('the state folder of a service of launchd', () => {
     ['a folder', variables(named), '/srv/a&b'],
     ['none', variables(''), '/Users/anna/Library/Application Support/countersign'],
   ] as const)
-    it(`is what its property list says: ${name}`, async () => {
+    it(`comes from its property list: ${name}`, async () => {
       assert.equal(await folderOn('darwin', 'user', { files: { [PLIST]: text } }).found, expected)
     })
 
@@ -119,7 +119,7 @@ describe('the state folder of a service of launchd', () => {
     variables('<key>SVC_STATE_DIR</key><string>&#47;srv</string>'),
     list('<key>EnvironmentVariables</key><string/>'),
   ])
-    it(`is not guessed: ${text.slice(0, 90)}`, () => {
+    it(`is rejected if uncertain: ${text.slice(0, 90)}`, () => {
       assert.throws(
         () => fromPropertyList(Buffer.from(text), PLIST),
         /cannot be read with certainty/,

@@ -60,12 +60,12 @@ const proofHeader = (proof: string) => ({ 'Countersign-Proof': proof })
 
 const squatters: [name: string, server: (dir: string) => Server][] = [
   ['hangs up', () => tcpServer((socket) => socket.destroy())],
-  ['speaks something else', () => tcpServer((socket) => void socket.end('SSH-2.0-OpenSSH\r\n'))],
-  ['never says a word', () => tcpServer()],
+  ['speaks another protocol', () => tcpServer((socket) => void socket.end('SSH-2.0-OpenSSH\r\n'))],
+  ['never answers', () => tcpServer()],
   ['is a web server', http(() => (_req, res) => void res.end('{"status":"ok"}'))],
   ['asks for a token', http(() => (_req, res) => void res.writeHead(401).end())],
   [
-    'sends elsewhere',
+    'redirects elsewhere',
     http(() => (_req, res) => void res.writeHead(302, { Location: 'http://127.0.0.1:9/' }).end()),
   ],
   [
@@ -77,7 +77,7 @@ const squatters: [name: string, server: (dir: string) => Server][] = [
     }),
   ],
   [
-    'passes on what the daemon proved at another address',
+    'relays the proof of the daemon from another address',
     http((dir) => (req, res) => {
       const nonce = String(req.headers['countersign-nonce'])
       const proof = daemonProof(stateSecret(dir), nonce, 'http://127.0.0.1:19821')
@@ -94,11 +94,11 @@ const squatters: [name: string, server: (dir: string) => Server][] = [
 ]
 
 describe(
-  'a held state folder, and on the port of its daemon sits one that',
+  'a locked state folder, with a program on the port of its daemon that',
   { concurrency: 9 },
   () => {
     for (const [name, server] of squatters)
-      it(`${name}: 9, and hears no token`, async (t) => {
+      it(`${name}: exit code 9, and no token is sent`, async (t) => {
         const dir = await held(t)
         const squatter = await squat(t, server(dir))
         point(dir, squatter.address)
@@ -112,7 +112,7 @@ describe(
         assert.equal(squatter.connections(), 2, 'it was asked, once each time')
       })
 
-    it('proves itself and hangs up: the token does not go on a second connection', async (t) => {
+    it('proves itself and hangs up: the token is not sent on a second connection', async (t) => {
       const dir = await held(t)
       const squatter = await squat(
         t,
@@ -131,13 +131,13 @@ describe(
   },
 )
 
-describe('a held state folder', () => {
-  it('without runtime.json: 9', async (t) => {
+describe('a locked state folder', () => {
+  it('without runtime.json: exit code 9', async (t) => {
     const { code, out } = await terminal(await held(t))(['status', '--json'])
     assert.deepEqual([code, out], [EXIT.daemonSilent, ''])
   })
 
-  it('whose runtime.json names a port that nobody listens on: 9', async (t) => {
+  it('with an unused port in its runtime.json: exit code 9', async (t) => {
     const dir = await held(t)
     const server = tcpServer()
     const { address } = await squat(t, server)
@@ -147,7 +147,7 @@ describe('a held state folder', () => {
     assert.equal((await terminal(dir)(['status'])).code, EXIT.daemonSilent)
   })
 
-  it('of a daemon that is there: the token goes to it', async (t) => {
+  it('of a running daemon: the token is sent to it', async (t) => {
     const dir = freshFolder(t)
     const daemon = await daemonHere(dir)
     t.after(() => daemon.close())

@@ -65,21 +65,21 @@ type Plant = (site: Site, address: string) => void
 
 const unsafe: [what: string, plant: Plant][] = [
   [
-    'a folder that all may write',
+    'a world-writable folder',
     (site, address) => {
       publish(site, address)
       chmodSync(site.system.runtime, 0o777)
     },
   ],
   [
-    'a folder that its group may write',
+    'a group-writable folder',
     (site, address) => {
       publish(site, address)
       chmodSync(site.system.runtime, 0o775)
     },
   ],
   [
-    'a folder of theirs, in one that all may write',
+    'a folder of the attacker, in a world-writable one',
     (site, address) => {
       chmodSync(dirname(site.system.runtime), 0o777)
       instead(site, EVE, 0o755)
@@ -87,7 +87,7 @@ const unsafe: [what: string, plant: Plant][] = [
     },
   ],
   [
-    'a folder of theirs, in one that all may write and nobody else renames in',
+    'a folder of the attacker, in a world-writable one with the sticky bit',
     (site, address) => {
       chmodSync(dirname(site.system.runtime), 0o1777)
       instead(site, EVE, 0o755)
@@ -95,7 +95,7 @@ const unsafe: [what: string, plant: Plant][] = [
     },
   ],
   [
-    'a folder of theirs, in one of theirs',
+    'a folder of the attacker, in one of the attacker',
     (site, address) => {
       chownSync(dirname(site.system.runtime), EVE, EVE)
       instead(site, EVE, 0o755)
@@ -103,14 +103,14 @@ const unsafe: [what: string, plant: Plant][] = [
     },
   ],
   [
-    'a folder of nobody’s, who may be any user in a user namespace',
+    'a folder of uid 65534, which may be any user in a user namespace',
     (site, address) => {
       instead(site, 65_534, 0o755)
       publish(site, address, 65_534)
     },
   ],
   [
-    'a link to a folder of theirs',
+    'a link to a folder of the attacker',
     (site, address) => {
       publish(site, address)
       const elsewhere = join(site.home(EVE), 'run')
@@ -122,16 +122,19 @@ const unsafe: [what: string, plant: Plant][] = [
     },
   ],
   [
-    'a file in the place of the folder',
+    'a file in place of the folder',
     (site) => {
       rmSync(site.system.runtime, { recursive: true })
       writeFileSync(site.system.runtime, '')
     },
   ],
-  ['a file of theirs in the service’s folder', (site, address) => void publish(site, address, EVE)],
-  ['a file that all may write', (site, address) => chmodSync(publish(site, address), 0o666)],
   [
-    'a link to a file of theirs',
+    'a file of the attacker in the service’s folder',
+    (site, address) => void publish(site, address, EVE),
+  ],
+  ['a world-writable file', (site, address) => chmodSync(publish(site, address), 0o666)],
+  [
+    'a link to a file of the attacker',
     (site, address) => {
       const path = publish(site, address)
       rmSync(path)
@@ -141,7 +144,7 @@ const unsafe: [what: string, plant: Plant][] = [
     },
   ],
   [
-    'a file without end',
+    'an endless file',
     (site, address) => {
       const path = publish(site, address)
       writeFileSync(path, `${JSON.stringify({ address, version: '0', pid: 1 })}${' '.repeat(9000)}`)
@@ -156,13 +159,13 @@ const elsewhere: [what: string, address: (squatted: string) => string][] = [
   ['of another machine', () => 'http://192.0.2.1:19821'],
   ['of any machine', (squatted) => `http://0.0.0.0:${portOf(squatted)}`],
   ['by a name', (squatted) => `http://localhost:${portOf(squatted)}`],
-  ['with somebody before it', (squatted) => `http://127.0.0.1:1@127.0.0.1:${portOf(squatted)}`],
+  ['with a user before it', (squatted) => `http://127.0.0.1:1@127.0.0.1:${portOf(squatted)}`],
   ['with a path', (squatted) => `${squatted}/x`],
   ['over https', (squatted) => squatted.replace('http:', 'https:')],
-  ['that is none', () => 'http://127.0.0.256:1'],
+  ['that is invalid', () => 'http://127.0.0.256:1'],
 ]
 
-describe('in the place of the service of the whole machine', { skip }, () => {
+describe('in place of the service of the whole machine', { skip }, () => {
   let machine: SystemMachine
   before(async () => {
     machine = await openSystemMachine()
@@ -196,7 +199,7 @@ describe('in the place of the service of the whole machine', { skip }, () => {
   }
 
   for (const [what, plant] of unsafe)
-    it(`${what}: refused, and nobody is connected to`, async () => {
+    it(`${what}: rejected, without a connection`, async () => {
       const site = machine.site()
       const { line: port, heard } = await machine.squat(EVE, SQUAT, ['0'])
       plant(site, `http://127.0.0.1:${port}`)
@@ -204,7 +207,7 @@ describe('in the place of the service of the whole machine', { skip }, () => {
       assert.equal(await heardBy(port, heard), '')
     })
 
-  it('an address that no daemon writes: nobody is connected to', async () => {
+  it('an address that no daemon writes: no connection', async () => {
     const { line: port, heard } = await machine.squat(EVE, SQUAT, ['0'])
     for (const [, address] of elsewhere) {
       const site = machine.site()
@@ -214,7 +217,7 @@ describe('in the place of the service of the whole machine', { skip }, () => {
     assert.equal(await heardBy(port, heard), '')
   })
 
-  it('another user on the port of a service that was killed hears the greeting alone', async () => {
+  it('another user on the port of a killed service receives only the greeting', async () => {
     const site = machine.site()
     const service = await site.start()
     await service.end('SIGKILL')
@@ -223,7 +226,7 @@ describe('in the place of the service of the whole machine', { skip }, () => {
     assert.doesNotMatch(await heardBy(port, heard), /authorization|csd_|guest|\/api\//i)
   })
 
-  it('another user who passes everything on to the service hears the greeting alone', async () => {
+  it('another user who relays to the service receives only the greeting', async () => {
     const site = machine.site()
     const service = await site.start({ SVC_TOKEN_USERS: String(EVE) })
     const { line: port, heard } = await machine.squat(EVE, RELAY, [portOf(service.address)])
@@ -249,10 +252,10 @@ describe('in the place of the service of the whole machine', { skip }, () => {
     ['belongs to another user', ({ state }) => chownSync(state, EVE, EVE)],
     ['is open to others', ({ state }) => chmodSync(state, 0o750)],
     ['is not there', ({ system }) => rmSync(system.state)],
-    ['lies where others write', ({ state }) => chmodSync(dirname(state), 0o777)],
+    ['is in a world-writable folder', ({ state }) => chmodSync(dirname(state), 0o777)],
     ['holds a secret of another user', ({ state }) => chownSync(join(state, 'secret'), EVE, EVE)],
     [
-      'holds a link for a secret',
+      'contains a link in place of a secret',
       (site) => {
         const secret = join(site.state, 'secret')
         rmSync(secret)
@@ -261,7 +264,7 @@ describe('in the place of the service of the whole machine', { skip }, () => {
     ],
   ]
   for (const [what, plant] of states)
-    it(`root believes no state folder that ${what}`, async () => {
+    it(`root rejects a state folder that ${what}`, async () => {
       const site = machine.site()
       const service = await site.start()
       plant(site)
@@ -269,7 +272,7 @@ describe('in the place of the service of the whole machine', { skip }, () => {
       await service.end()
     })
 
-  it('root asks nobody at an address elsewhere that the service wrote', async () => {
+  it('root does not connect to an address elsewhere that the service wrote', async () => {
     const site = machine.site()
     const service = await site.start()
     const runtime = { pid: 1, address: 'http://192.0.2.1:80', nonce: 'n', version: '0' }
@@ -279,7 +282,7 @@ describe('in the place of the service of the whole machine', { skip }, () => {
     await service.end()
   })
 
-  it('who has the service’s uid is told to name its state folder', async () => {
+  it('a caller with the service’s uid is asked to name its state folder', async () => {
     const site = machine.site()
     publish(site, 'http://127.0.0.1:9')
     const { code, stderr } = await site.call(SERVICE, ['status'])

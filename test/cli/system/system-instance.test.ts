@@ -24,7 +24,7 @@ import { SERVICE, type Site, type SystemMachine, openSystemMachine } from './sys
 const CREATE = ['token', 'create', '--name', 'ci', '--scope', 'read']
 const TOKEN = /^csd_[0-9A-Za-z]{36}\n$/
 
-describe('the instance of the whole machine', { skip }, () => {
+describe('the service of the whole machine', { skip }, () => {
   let machine: SystemMachine
   let site: Site
   let service: Started
@@ -39,7 +39,7 @@ describe('the instance of the whole machine', { skip }, () => {
   })
   after(() => machine.close())
 
-  it('says publicly where it listens, and nothing that is a secret', () => {
+  it('publishes its address, and no secret', () => {
     const path = join(site.system.runtime, 'countersignd.json')
     const { address, pid, ...more } = JSON.parse(readFileSync(path, 'utf8')) as Record<
       string,
@@ -52,7 +52,7 @@ describe('the instance of the whole machine', { skip }, () => {
     assert.deepEqual(readdirSync(site.system.runtime), ['countersignd.json'])
   })
 
-  it('gives root everything, and root leaves nothing of its own in the state folder', async () => {
+  it('lets root do everything, and root leaves nothing of its own in the state folder', async () => {
     assert.match(`${token}\n`, TOKEN)
     for (const args of [
       ['status'],
@@ -69,7 +69,7 @@ describe('the instance of the whole machine', { skip }, () => {
     assert(!existsSync(join(site.home(0), '.local')), 'no state of root’s own either')
   })
 
-  it('gives a user who is named a token, with which all else works', async () => {
+  it('gives a listed user a token, with which everything else works', async () => {
     const made = await site.call(ANN, [...CREATE, '--label', 'box', '--expires-in', '1d'])
     assert.equal(made.code, EXIT.ok, made.stderr)
     assert.match(made.stdout, TOKEN)
@@ -84,7 +84,7 @@ describe('the instance of the whole machine', { skip }, () => {
     assert(!existsSync(join(site.home(ANN), '.local')), 'nothing was made in the home folder')
   })
 
-  it('answers a token from a file, whoever has it', async () => {
+  it('accepts a token from a file of any user', async () => {
     const path = join(site.home(GUS), 'token')
     writeFileSync(path, token, { mode: 0o600 })
     chownSync(path, GUS, GUS)
@@ -126,8 +126,8 @@ describe('the instance of the whole machine', { skip }, () => {
     env: Record<string, string>,
     says: RegExp,
   ][] = [
-    ['a user who is not named asks for a token', GUS, CREATE, {}, /SVC_TOKEN_USERS.*sudo/],
-    ['a user without a token asks for anything else', ANN, ['status'], {}, /SVC_TOKEN_FILE/],
+    ['a user who is not listed requests a token', GUS, CREATE, {}, /SVC_TOKEN_USERS.*sudo/],
+    ['a user without a token requests anything else', ANN, ['status'], {}, /SVC_TOKEN_FILE/],
     ['a user without a token signs in', ANN, ['login', '--email', 'a@b.c'], {}, /only root.*sudo/],
     [
       'a user with a token signs out',
@@ -139,7 +139,7 @@ describe('the instance of the whole machine', { skip }, () => {
     ['a token is wrong', ANN, ['status'], { SVC_TOKEN: 'csd_wrong' }, /token/],
   ]
   for (const [what, uid, args, env, says] of refusals)
-    it(`${what}: refused in words that help`, async () => {
+    it(`${what}: rejected with a remedy`, async () => {
       const { code, stdout, stderr } = await site.call(uid, args, env)
       assert.deepEqual([code, stdout], [EXIT.failed, ''], stderr)
       assert.match(stderr, says)
@@ -150,7 +150,7 @@ describe('the instance of the whole machine', { skip }, () => {
     ['root', 0, /it proved itself/],
     ['a user', GUS, /the kernel confirms its user/],
   ] as const)
-    it(`doctor tells ${who} which instance it looked at`, async () => {
+    it(`doctor reports to ${who} which instance it checked`, async () => {
       const { code, stdout, stderr } = await site.call(uid, ['doctor'])
       assert.equal(code, EXIT.ok, stdout + stderr)
       assert.match(stdout, /ok +daemon +the service of this machine: process \d+ of user 61234 at /)
@@ -158,7 +158,7 @@ describe('the instance of the whole machine', { skip }, () => {
       assert.doesNotMatch(stdout, /state folder/)
     })
 
-  it('is not asked by whoever has an account of their own', async () => {
+  it('is not used by a user with an account of their own', async () => {
     const own = join(site.home(GUS), '.local/state/countersign')
     await machine.run(GUS, 'mkdir', ['-p', '-m', '700', own])
     const env = { SVC_KEYCHAIN: 'file' }
@@ -168,7 +168,7 @@ describe('the instance of the whole machine', { skip }, () => {
     rmSync(join(site.home(GUS), '.local'), { recursive: true })
   })
 
-  it('is what root looks after, whatever root tried for itself before', async () => {
+  it('is what root manages, also after earlier commands of root for itself', async () => {
     const own = join(site.home(0), '.local')
     mkdirSync(join(own, 'state/countersign'), { recursive: true, mode: 0o700 })
     const [root, service] = [await site.call(0, ['whoami']), await site.call(0, ['token', 'list'])]
@@ -183,7 +183,7 @@ describe('the instance of the whole machine', { skip }, () => {
     assert.match(stderr, /call this again with sudo/)
   })
 
-  it('is not asked where the environment names a state folder', async () => {
+  it('is not used if the environment names a state folder', async () => {
     const SVC_STATE_DIR = join(site.home(ANN), 'named')
     const { code, stderr } = await site.call(ANN, ['status'], {
       SVC_STATE_DIR,
@@ -194,14 +194,14 @@ describe('the instance of the whole machine', { skip }, () => {
   })
 })
 
-describe('an instance of the whole machine', { skip }, () => {
+describe('a service of the whole machine', { skip }, () => {
   let machine: SystemMachine
   before(async () => {
     machine = await openSystemMachine()
   })
   after(() => machine.close())
 
-  it('that ends is no longer announced, and nobody opens its state', async () => {
+  it('that ends is no longer published, and its state is not opened', async () => {
     const site = machine.site()
     const service = await site.start()
     await service.end()
@@ -226,7 +226,7 @@ describe('an instance of the whole machine', { skip }, () => {
     for (const name of names) assert.equal(lstatSync(join(site.state, name)).uid, SERVICE, name)
   })
 
-  it('that is not installed is not waited for: everybody has an account of their own', async () => {
+  it('that is not installed is not awaited: users have accounts of their own', async () => {
     const site = machine.site()
     rmSync(site.system.runtime, { recursive: true })
     for (const unit of site.system.units) rmSync(unit)
@@ -235,7 +235,7 @@ describe('an instance of the whole machine', { skip }, () => {
     assert(existsSync(join(site.home(ANN), '.local/state/countersign/state.db')))
   })
 
-  it('runs all the same where it cannot say so publicly', async () => {
+  it('runs also if it cannot publish its address', async () => {
     const site = machine.site()
     chownSync(site.system.runtime, 0, 0)
     const service = await site.start()
@@ -243,7 +243,7 @@ describe('an instance of the whole machine', { skip }, () => {
     await service.end()
   })
 
-  it('without a dynamic user has its state folder itself in its place', async () => {
+  it('without a dynamic user has its state folder in place', async () => {
     const site = machine.site()
     rmSync(site.system.state)
     mkdirSync(site.system.state)

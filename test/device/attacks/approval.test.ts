@@ -93,14 +93,14 @@ function sharesNothing(first: Shown, second: Shown) {
   )
 }
 
-describe('an account server that names another account once it has seen the keys', () => {
+describe('an account server that names another account after it received the keys', () => {
   const another: [what: string, before: () => typeof noAccount | null, reset: boolean][] = [
-    ['as a further device of an account', () => null, false],
-    ['as the first device of an account that it made', () => noAccount, false],
-    ['by a reset', () => null, true],
+    ['first as a further device of an account', () => null, false],
+    ['first as the first device of an account of its own', () => noAccount, false],
+    ['first by a reset', () => null, true],
   ]
   const between: [what: string, then: (laptop: Laptop) => Promise<Laptop> | Laptop][] = [
-    ['at the next try', (laptop) => laptop],
+    ['on the next attempt', (laptop) => laptop],
     ['after a restart', (laptop) => laptop.restart()],
     [
       'after the sign-in was given up',
@@ -120,7 +120,7 @@ describe('an account server that names another account once it has seen the keys
   ]
   for (const [how, names, reset] of another)
     for (const [when, then] of between)
-      it(`shown ${how}, ${when}: other keys and another device`, async (t: TestContext) => {
+      it(`${how}, then another account ${when}: the device presents other keys and another id`, async (t: TestContext) => {
         const { server, script, door, last, outage } = scripted()
         script.names = names() ?? script.names
         const laptop = newLaptop(t, server, 'laptop', { door })
@@ -131,7 +131,7 @@ describe('an account server that names another account once it has seen the keys
         sharesNothing(first, last())
       })
 
-  it('shown as a further device, then told that there is no account: other keys', async (t) => {
+  it('first as a further device, then without an account: the device presents other keys', async (t) => {
     const { server, script, door, last, outage } = scripted()
     const laptop = newLaptop(t, server, 'laptop', { door })
     await outage(laptop)
@@ -141,7 +141,7 @@ describe('an account server that names another account once it has seen the keys
     sharesNothing(first, last())
   })
 
-  it('and goes back to the first account: other keys again', async (t) => {
+  it('a return to the first account: the device presents other keys again', async (t) => {
     const { server, script, door, last, outage } = scripted()
     const { names } = script
     const laptop = newLaptop(t, server, 'laptop', { door })
@@ -158,7 +158,7 @@ describe('an account server that names another account once it has seen the keys
     )
   })
 
-  it('the same account again: the same device, which the server may have enrolled', async (t) => {
+  it('the same account again: the device presents the same keys, as the server may have enrolled it', async (t) => {
     const { server, door, last, outage } = scripted()
     const laptop = newLaptop(t, server, 'laptop', { door })
     await outage(laptop)
@@ -167,7 +167,7 @@ describe('an account server that names another account once it has seen the keys
     assert.deepEqual(last(), first)
   })
 
-  it('when a waiting device renews its session: refused; begun anew, other keys', async (t) => {
+  it('another account when a waiting device renews its session: rejected; a new sign-in presents other keys', async (t) => {
     const { server, script, door, last } = scripted()
     const laptop = newLaptop(t, server, 'laptop', { door })
     await laptop.signIn()

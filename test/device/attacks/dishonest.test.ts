@@ -43,17 +43,21 @@ describe('rosters', () => {
 
   for (const [lie, change, reason] of [
     ['rolled back', (entries: Entries) => entries.slice(0, -1), 'rollback'],
-    ['without its beginning', (entries: Entries) => entries.slice(1), 'gap'],
+    ['without its first entry', (entries: Entries) => entries.slice(1), 'gap'],
     ['empty', () => [], 'empty'],
-    ['an entry repeated', (entries: Entries) => [...entries, entries.at(-1)!], 'duplicate_entry'],
-    ['an entry left out', (entries: Entries) => entries.toSpliced(1, 1), 'gap'],
     [
-      'an entry altered',
+      'with an entry repeated',
+      (entries: Entries) => [...entries, entries.at(-1)!],
+      'duplicate_entry',
+    ],
+    ['with an entry left out', (entries: Entries) => entries.toSpliced(1, 1), 'gap'],
+    [
+      'with an entry altered',
       (entries: Entries) => entries.with(-1, `${entries.at(-1)!.slice(0, -4)}AAAA`),
       'bad_signature',
     ],
   ] as const)
-    it(`${lie}: ${reason}, and all stays as it was`, async (t) => {
+    it(`${lie}: ${reason}, and the stored roster stays unchanged`, async (t) => {
       const { ada, bob, id } = await two(t)
       const { lied, error } = await told(ada, showing(change))
       assert.match(error, new RegExp(`refused \\(${reason}\\): it stays unchanged here`))
@@ -71,7 +75,7 @@ describe('rosters', () => {
     assert.match(error, /wrong_connection/)
   })
 
-  it('two histories: both are kept as evidence, and nothing of it verifies any more', async (t) => {
+  it('two histories: the device keeps both as evidence, and words of the connection no longer verify', async (t) => {
     const { world, ada, bob, id } = await two(t)
     // The server acknowledges what Ada signs and shows it to no account.
     const hiding = ada.restart((account) => ({
@@ -128,7 +132,7 @@ describe('rosters', () => {
     assert.equal(rid.state.connections.get(id), null, 'whoever gave it up is rid of it')
   })
 
-  it('withheld: what was known goes stale', async (t) => {
+  it('withheld: cached data becomes stale', async (t) => {
     const { world, ada, bob, id } = await two(t)
     const { lied } = await told(
       ada,
@@ -140,7 +144,7 @@ describe('rosters', () => {
     assert.deepEqual([conclusive, reasons], [false, ['sync_stale']])
   })
 
-  it('withheld: that words match no one is conclusive for an hour', async (t) => {
+  it('withheld: a failed verification is conclusive for an hour', async (t) => {
     const { world, ada } = await two(t)
     const { lied } = await told(
       ada,
@@ -159,7 +163,7 @@ describe('rosters', () => {
 })
 
 describe('members', () => {
-  it('an accomplice whom nobody invited is not taken in', async (t) => {
+  it('the device adds no account that it did not invite', async (t) => {
     const { ada, bob, eve } = await worldOf(t, 'ada', 'bob', 'eve')
     const id = await connected(ada, bob)
     const consent = await consentFor(eve, ada, id)
@@ -178,7 +182,7 @@ describe('members', () => {
     assert.equal(envelopes.length, 1)
   })
 
-  it('the account of an invited person cannot be exchanged', async (t) => {
+  it('the device does not add another account in place of the invited one', async (t) => {
     const { ada, bob, eve } = await worldOf(t, 'ada', 'bob', 'eve')
     const id = await ada.connect()
     await ada.invite(id, { user_id: bob.id })
@@ -197,7 +201,7 @@ describe('members', () => {
 })
 
 describe('key logs and envelopes', () => {
-  it('keys of another in place of a member’s: wrong_account', async (t) => {
+  it('another account’s key log in place of a member’s: wrong_account', async (t) => {
     const { ada, bob, eve } = await worldOf(t, 'ada', 'bob', 'eve')
     const id = await ada.connect()
     await ada.invite(id, { user_id: bob.id })
@@ -213,7 +217,7 @@ describe('key logs and envelopes', () => {
     assert.equal((await lied.account().rosters.read({ connection: id })).entries.length, 1)
   })
 
-  it('an invented device of a member gets nothing', async (t) => {
+  it('the device seals nothing to an invented device of a member', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const { entries } = await bob.account().keyLogs.read({ account: bob.id })
@@ -246,9 +250,9 @@ describe('key logs and envelopes', () => {
   for (const [lie, swap, reason] of [
     ['sealed to another device', 'recipient', 'wrong_recipient'],
     ['of another connection', 'connection', 'wrong_connection'],
-    ['with another secret than the epoch was opened with', 'secret', 'k_commit_mismatch'],
+    ['with another secret than that of the epoch', 'secret', 'k_commit_mismatch'],
   ] as const)
-    it(`an envelope ${lie}: ${reason}, and nothing verifies by it`, async (t) => {
+    it(`an envelope ${lie}: ${reason}, and no words verify with it`, async (t) => {
       const { ada, bob } = await worldOf(t, 'ada', 'bob')
       const id = await ada.connect()
       const other = await connected(ada, bob, 'Other')

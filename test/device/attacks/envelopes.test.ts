@@ -62,7 +62,7 @@ const CASES: readonly [
 ][] = [
   ['of an earlier epoch', ({ before }) => before, 'old_epoch'],
   [
-    'of an epoch that was never opened',
+    'of an epoch that does not exist',
     async ({ ada, bob, id }) => {
       const of = epochOf(ada, id)
       const to = await recipient(bob)
@@ -71,7 +71,7 @@ const CASES: readonly [
     'unknown_epoch',
   ],
   [
-    'of an epoch that another entry opened',
+    'of an epoch that another entry began',
     async ({ ada, bob, id }) => {
       const epochHead = new Uint8Array(randomBytes(32))
       return sealEnvelope(
@@ -100,7 +100,7 @@ const CASES: readonly [
     'open_failed',
   ],
   [
-    'to a sealing key that the device does not hold',
+    'to a sealing key that the device does not have',
     async ({ ada, bob, id }) => {
       const { seal } = newDeviceKeys()
       const to = { kid: sealKeyId(seal.publicKey), publicKey: seal.publicKey }
@@ -109,7 +109,7 @@ const CASES: readonly [
     'wrong_recipient_kid',
   ],
   [
-    'with a secret of the server’s own',
+    'with a secret of the server’s choice',
     async ({ ada, bob, id }) =>
       sealEnvelope(epochOf(ada, id), new Uint8Array(randomBytes(32)), await recipient(bob)),
     'k_commit_mismatch',
@@ -123,18 +123,22 @@ const CASES: readonly [
   ],
   ['with a short ct', ({ now }) => changed(now, ({ ct }) => ({ ct: shorter(ct) })), 'bad_value'],
   [
-    'with a short id of the key',
+    'with a short key id',
     ({ now }) => changed(now, ({ recipient_kid: kid }) => ({ recipient_kid: shorter(kid) })),
     'bad_value',
   ],
-  ['with a member more', ({ now }) => changed(now, () => ({ more: 1 })), 'unknown_member'],
-  ['with a member less', ({ now }) => changed(now, () => ({ ct: undefined })), 'missing_member'],
-  ['that is no JSON', ({ now }) => now.slice(1), 'bad_json'],
+  ['with an additional member', ({ now }) => changed(now, () => ({ more: 1 })), 'unknown_member'],
+  [
+    'without one of its members',
+    ({ now }) => changed(now, () => ({ ct: undefined })),
+    'missing_member',
+  ],
+  ['that is not JSON', ({ now }) => now.slice(1), 'bad_json'],
 ]
 
-describe('an envelope', () => {
+describe('an invalid envelope', () => {
   for (const [lie, envelope, reason] of CASES)
-    it(`${lie}: ${reason}, no words, and the honest one afterwards`, async (t) => {
+    it(`${lie}: ${reason}, the device has no words, and an honest envelope follows`, async (t) => {
       const of = await scene(t)
       const { ada, bob, id } = of
       const { lied: there, error } = await lied(bob, showingEnvelopes([await envelope(of)]))
@@ -153,7 +157,7 @@ describe('an envelope', () => {
       assert(await verifies(again, ada, id))
     })
 
-  it('that a member spoiled: the device deletes it at the server, and another is sealed', async (t) => {
+  it('corrupted by a member: the device deletes it at the server, and another is sealed', async (t) => {
     const { world, ada, bob, id } = await scene(t)
     const spoiled = (envelope: string) =>
       JSON.parse(envelope).recipient === bob.deviceId
@@ -180,7 +184,7 @@ describe('an envelope', () => {
     assert(await verifies(bob, spoiling, id))
   })
 
-  it('that never comes: secret_missing, and the honest server brings it', async (t) => {
+  it('withheld: secret_missing, and an honest server delivers it', async (t) => {
     const { world, ada, bob, id } = await scene(t)
     const { lied: there, error } = await lied(bob, showingEnvelopes([]))
     for (let round = 0; round < 3; round++) await there.device().sync.run('timer')

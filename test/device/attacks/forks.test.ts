@@ -99,16 +99,16 @@ const isFork = (error: unknown) => {
   return true
 }
 
-describe('a fork around one’s own entry is seen, and whoever was removed verifies no more', () => {
+describe('a fork around the device’s own entry is detected, and a removed member’s words do not verify', () => {
   for (const [what, sign] of [
     [
-      'the change of a role',
+      'a change of a role',
       (bob: Desk, id: string, cy: Desk) =>
         setRole(bob.device(), bob.account(), id, { member: cy.id, role: 'owner' }),
     ],
-    ['a new secret', (bob: Desk, id: string) => rotateNow(bob.device(), bob.account(), id)],
+    ['a rotation', (bob: Desk, id: string) => rotateNow(bob.device(), bob.account(), id)],
   ] as const)
-    it(`where Bob signed ${what}, and a sync is shown that while his removal is on its way`, async (t) => {
+    it(`Bob signed ${what}, and a sync receives that entry while the removal of Bob is being sent`, async (t) => {
       const forking = await hiddenEntry(t, sign)
       const { world, bob, id, hidden } = forking
       const { lied, own } = await deceived(forking)
@@ -120,8 +120,8 @@ describe('a fork around one’s own entry is seen, and whoever was removed verif
     })
 })
 
-describe('a new secret', () => {
-  it('stays though the one before it was being handed over meanwhile', async (t) => {
+describe('a rotated secret', () => {
+  it('is kept although the device was sealing the secret before it to another device meanwhile', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const unsealed = [{ connection: id, devices: [(await world.further(bob, 'tablet')).deviceId] }]
@@ -159,7 +159,7 @@ describe('a new secret', () => {
     assert(await verifies(bob, busy, id))
   })
 
-  it('cannot be made by whoever was removed and does not know it yet: there is no such connection', async (t) => {
+  it('cannot come from a removed member who is not aware of the removal: not_found', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     await remove(ada.device(), ada.account(), id, bob.id)

@@ -16,7 +16,7 @@ import {
 } from '../contacting.ts'
 
 describe('a dishonest account server', () => {
-  it('that names another inviter once the words were right: nothing is approved or confirmed', async (t) => {
+  it('that names another inviter after the right words: the device approves and confirms nothing', async (t) => {
     const { world, ada, bob, invitation, words } = await invited(t)
     const eve = await world.person('eve')
     const connection = await eve.connect('Trap')
@@ -35,7 +35,7 @@ describe('a dishonest account server', () => {
     assert.deepEqual([trusts(swapped, ada), trusts(swapped, eve)], ['none', 'none'])
   })
 
-  it('that names another account as the one who typed', async (t) => {
+  it('that names another account as the one that typed the words', async (t) => {
     const { world, ada, bob, invitation, words } = await invited(t)
     const eve = await world.person('eve')
     const lied = ada.restart(
@@ -49,7 +49,7 @@ describe('a dishonest account server', () => {
     )
   })
 
-  it('that shows the invitee another key log of the inviter', async (t) => {
+  it('that returns another key log for the inviter to the invitee', async (t) => {
     const { world, ada, bob, invitation, words } = await invited(t)
     const eve = await world.person('eve')
     const swapped = bob.restart((account) => ({
@@ -65,7 +65,7 @@ describe('a dishonest account server', () => {
     assert.deepEqual(outcomes(ada), [['failed', 'ad_mismatch']])
   })
 
-  it('that plays the first message back as the reply, and swaps replies of two runs', async (t) => {
+  it('that returns the first message as the reply, and swaps the replies of two runs', async (t) => {
     const { ada, bob, invitation, words } = await invited(t)
     const echoing = bob.restart(
       delivering((items) =>
@@ -124,7 +124,7 @@ describe('a dishonest account server', () => {
     await approving
   })
 
-  it('that hands the message to another device of the inviter, which does not answer', async (t) => {
+  it('that delivers the message to another device of the inviter, which does not answer', async (t) => {
     const { world, ada, bob, invitation, words } = await invited(t)
     const second = await world.further(ada, 'ada2')
     const sent: unknown[] = []
@@ -147,7 +147,7 @@ describe('a dishonest account server', () => {
     assert.equal(trusts(ada, bob), 'confirmed')
   })
 
-  it('learns no more of wrong words than that they were wrong', async (t) => {
+  it('learns nothing from wrong words, except that they were wrong', async (t) => {
     const { ada, bob, invitation, words } = await invited(t)
     const seen: string[] = []
     const watched = bob.restart((account) =>

@@ -60,13 +60,13 @@ async function forgedConsent({ ada, eve, id }: Scene): Promise<string> {
 const CASES: readonly [what: string, consent: (scene: Scene) => Promise<string>, reason: string][] =
   [
     [
-      'to another connection',
+      'for another connection',
       async ({ ada, bob, eve }) => consentFor(eve, ada, await connected(ada, bob, 'Other')),
       'consent_mismatch',
     ],
-    ['to another inviter', ({ bob, eve, id }) => consentFor(eve, bob, id), 'consent_mismatch'],
+    ['for another inviter', ({ bob, eve, id }) => consentFor(eve, bob, id), 'consent_mismatch'],
     ['of another account', ({ ada, bob, id }) => consentFor(bob, ada, id), 'consent_mismatch'],
-    ['that another key signed', forgedConsent, 'bad_consent'],
+    ['signed by another key', forgedConsent, 'bad_consent'],
     ['of a device that was revoked since', revokedConsent, 'consent_log'],
     ['that was used before a removal', usedConsent, 'consent_stale'],
     [
@@ -88,7 +88,7 @@ const withGhost = (id: string, ghost: string) =>
 /**
  * Checks that Ada’s device signs nothing for Eve, and that Bob’s accepts no entry that adds her.
  */
-describe('a consent', () => {
+describe('an invalid consent', () => {
   for (const [what, consentIn, reason] of CASES)
     it(`${what}: ${reason} at the inviter and at every member`, async (t) => {
       const of = await scene(t)
@@ -122,7 +122,7 @@ describe('a consent', () => {
       assert(await verifies(other, eve, id))
     })
 
-  it('that an entry does not carry: missing_member', async (t) => {
+  it('missing from an entry: missing_member', async (t) => {
     const { ada, bob, eve, id } = await scene(t)
     const member = { member: eve.id, member_log: await placeOf(eve), role: 'member' }
     const ghost = await forgedEntry(ada, id, { op: 'add', ...member })

@@ -40,8 +40,8 @@ const listing =
     },
   })
 
-describe('a guest code that the account server lists otherwise', () => {
-  it('keeps its label, in answers and in what is verified', async (t) => {
+describe('a guest code that the account server lists with other values', () => {
+  it('keeps its label in lists and verifications', async (t) => {
     const { world, ada } = await worldOf(t, 'ada')
     const guest = await made(ada)
     const external_member = { id: 'ext_00000000000000000000000000', display_name: 'Mum' }
@@ -53,7 +53,7 @@ describe('a guest code that the account server lists otherwise', () => {
     assert.equal(items[0]?.label, 'Plumber')
   })
 
-  it('ends when the person said, though the server says later', async (t) => {
+  it('expires when the user chose, although the server lists a later time', async (t) => {
     const { world, ada } = await worldOf(t, 'ada')
     const guest = await made(ada)
     const expires_at = '2099-01-01T00:00:00.000Z'
@@ -64,7 +64,7 @@ describe('a guest code that the account server lists otherwise', () => {
     assert.equal((await there.hears(saidBy(guest, world.clock.ms))).verified, false)
   })
 
-  it('ends earlier where the server says so', async (t) => {
+  it('expires earlier if the server lists an earlier time', async (t) => {
     const { world, ada } = await worldOf(t, 'ada')
     const guest = await made(ada)
     const soon = new Date(world.clock.ms + 5 * 60_000).toISOString()
@@ -75,7 +75,7 @@ describe('a guest code that the account server lists otherwise', () => {
     assert.equal((await there.hears(saidBy(guest, world.clock.ms))).verified, false)
   })
 
-  it('is what was asked for, whatever the answer to its creation says', async (t) => {
+  it('has the requested values, although the answer to its creation has others', async (t) => {
     const { world, ada } = await worldOf(t, 'ada')
     const there = ada.restart((account) => ({
       ...account,

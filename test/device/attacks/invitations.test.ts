@@ -45,8 +45,8 @@ const refused = async () => {
   throw new AppError('invalid_state', 'No.', { details: { state: 'approved' } })
 }
 
-describe('an invitation that was taken back takes nobody in', () => {
-  it('of a mailbox, as a member by the id of its invitation', async (t) => {
+describe('an invitation that was taken back adds no member', () => {
+  it('to a mailbox, removed by the id of its invitation', async (t) => {
     const { ada, cy, id } = await two(t)
     const { id: mid } = await ada.invite(id, { email: MAIL })
     await members.remove({ id, mid }, at(ada))
@@ -58,7 +58,7 @@ describe('an invitation that was taken back takes nobody in', () => {
     )
   })
 
-  it('where the account server answers that another one was', async (t) => {
+  it('if the account server answers with another invitation', async (t) => {
     const { ada, bob, cy, id } = await two(t)
     const made = await ada.invite(id, { user_id: cy.id })
     const to = { ...made.to, user_id: bob.id, email: null }
@@ -69,7 +69,7 @@ describe('an invitation that was taken back takes nobody in', () => {
     await takesNobodyIn(ada, id, cy, null)
   })
 
-  it('where the account server is away: nobody knows whether it heard', async (t) => {
+  it('if the account server is unreachable, so that the result is unknown', async (t) => {
     const { ada, cy, id } = await two(t)
     const made = await ada.invite(id, { user_id: cy.id })
     const cut = ada.restart(instead('invitations', 'withdraw', () => away))
@@ -78,7 +78,7 @@ describe('an invitation that was taken back takes nobody in', () => {
   })
 
   for (const by of ['account', 'mailbox'] as const)
-    it(`where it was made together with its connection, by ${by}`, async (t) => {
+    it(`made together with its connection, by ${by}`, async (t) => {
       const { world, ada, cy } = await worldOf(t, 'ada', 'cy')
       const invite = [by === 'account' ? { user_id: cy.id } : { email: MAIL }]
       const act = { id: randomBytes(16), at: world.clock.ms }
@@ -94,7 +94,7 @@ describe('an invitation that was taken back takes nobody in', () => {
       await takesNobodyIn(ada, id, cy, by === 'account' ? null : MAIL)
     })
 
-  it('where a mailbox was invited, and whoever approved it is named by account', async (t) => {
+  it('to a mailbox, if its account is removed by the account id after the approval', async (t) => {
     const { ada, cy, id } = await two(t)
     await ada.invite(id, { email: MAIL })
     await cy.approve()
@@ -103,16 +103,16 @@ describe('an invitation that was taken back takes nobody in', () => {
   })
 })
 
-describe('an invitation serves', () => {
+describe('an invitation stays valid', () => {
   for (const [how, take] of [
     ['withdraw it', withdraw],
     [
-      'let its person go',
+      'remove the invitee',
       ({ connection_id: id }: Invitation, ada: Desk, cy: Desk) =>
         members.remove({ id, mid: cy.id }, at(ada)),
     ],
   ] as const)
-    it(`though the account server refused to ${how}`, async (t) => {
+    it(`if the account server refused to ${how}`, async (t) => {
       const { world, ada, cy, id } = await two(t)
       const made = await ada.invite(id, { email: MAIL })
       await cy.approve()
@@ -130,7 +130,7 @@ describe('an invitation serves', () => {
       assert(await verifies(ada, cy, id))
     })
 
-  it('though the account server refused to let them go by their account', async (t) => {
+  it('if the account server refused to remove the invitee by account id', async (t) => {
     const { ada, cy, id } = await two(t)
     await ada.invite(id, { user_id: cy.id })
     const refused = { code: 'invalid_state' } as const
@@ -143,7 +143,7 @@ describe('an invitation serves', () => {
     assert(isIn(ada, id, cy))
   })
 
-  it('though it was made while the account server told of an earlier one that is over', async (t) => {
+  it('if it was made while a list with an earlier, ended invitation was on its way', async (t) => {
     const { world, ada, cy, id } = await two(t)
     const first = await ada.invite(id, { user_id: cy.id })
     await cy.account().invitations.decline({ id: first.id })
@@ -168,7 +168,7 @@ describe('an invitation serves', () => {
     assert(await verifies(slow, cy, id))
   })
 
-  it('though a sync was told of an earlier one that is over while it was made', async (t) => {
+  it('if a sync received an earlier, ended invitation while this one was made', async (t) => {
     const { ada, cy, id } = await two(t)
     const first = await ada.invite(id, { user_id: cy.id })
     await cy.account().invitations.decline({ id: first.id })

@@ -104,22 +104,22 @@ type Forged = (bob: Desk, entries: readonly string[]) => Promise<readonly string
 
 const CASES: readonly [lie: string, forged: Forged, reason: string][] = [
   [
-    'with first keys of the server’s own',
+    'with first keys of the server’s choice',
     async ({ id }) => forgedLog(id).entries,
     'account_mismatch',
   ],
   [
-    'with a first entry of another salt, signed by the account',
+    'with a first entry with another salt, signed by the account',
     async (bob, [first = '']) => [await resigned(bob, first, { salt: encodeBase64url(newSalt()) })],
     'account_mismatch',
   ],
   [
-    'with a first entry of another sealing key, signed by the account',
+    'with a first entry with another sealing key, signed by the account',
     async (bob, [first = '']) => [await resigned(bob, first, { keys: otherKeys(first, 'seal') })],
     'account_mismatch',
   ],
   [
-    'with a first entry of another time, signed by the account',
+    'with a first entry with another time, signed by the account',
     async (bob, entries) => {
       const log = [await resigned(bob, entries[0]!, { at: 2 })]
       for (const entry of entries.slice(1))
@@ -141,12 +141,12 @@ const CASES: readonly [lie: string, forged: Forged, reason: string][] = [
     'bad_signature',
   ],
   [
-    'with a device that the server added in the name of a device of the account',
+    'with a device that the server added in the name of one of the account’s devices',
     async (bob, entries) => [...entries, invented(bob, entries)],
     'bad_signature',
   ],
   ['without its revocation', async (_, entries) => entries.slice(0, -1), 'rollback'],
-  ['without an entry between', async (_, entries) => entries.toSpliced(1, 1), 'gap'],
+  ['without an entry in the middle', async (_, entries) => entries.toSpliced(1, 1), 'gap'],
   ['without its first entry', async (_, entries) => entries.slice(1), 'gap'],
   ['with an entry twice', async (_, entries) => [...entries, entries[1]!], 'duplicate_entry'],
   [
@@ -167,7 +167,7 @@ const CASES: readonly [lie: string, forged: Forged, reason: string][] = [
   ['without entries', async () => [], 'empty'],
 ]
 
-describe('a key log that the server shows', () => {
+describe('an invalid key log from the server', () => {
   for (const [lie, forged, reason] of CASES)
     it(`${lie}: ${reason}, and nothing changes`, async (t) => {
       const { world, ada, bob, id, entries } = await scene(t)
@@ -197,8 +197,8 @@ describe('a key log that the server shows', () => {
     })
 })
 
-describe('an account that this device never saw', () => {
-  it('with first keys of the server’s own: account_mismatch, and it is not taken in', async (t) => {
+describe('an account that is new to this device', () => {
+  it('with first keys of the server’s choice: account_mismatch, and the device does not add the account', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await ada.connect()
     await ada.invite(id, { user_id: bob.id })
@@ -217,7 +217,7 @@ describe('an account that this device never saw', () => {
     assert(await verifies(again, bob, id))
   })
 
-  it('with an older log than it has by now: the devices that it leaves out get the secret later', async (t) => {
+  it('with an outdated log: devices missing from it get the secret later', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await ada.connect()
     await ada.invite(id, { user_id: bob.id })
@@ -265,7 +265,7 @@ describe('a reset that the server signs itself', () => {
     return { world, ada: there, bob, id, sealed }
   }
 
-  it('holds the connection, and the next epoch is sealed to none of its keys', async (t) => {
+  it('suspends the connection, and the next epoch is sealed to none of its keys', async (t) => {
     const { world, ada, id, sealed } = await shownReset(t)
     world.later(10)
     await ada.device().sync.run('request')
@@ -273,7 +273,7 @@ describe('a reset that the server signs itself', () => {
     assert.notEqual(ada.words(id), null)
   })
 
-  it('and then shows the true log: key_log_forked, and the connection can be given up', async (t) => {
+  it('followed by the true log: key_log_forked, and the connection can be deleted', async (t) => {
     const { world, ada, bob, id } = await shownReset(t)
     for (const name of ['watch', 'laptop']) await world.further(bob, name)
     const again = ada.restart((account) => account)

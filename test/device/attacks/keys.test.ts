@@ -70,7 +70,7 @@ describe('a confirmation of keys that was cut off', () => {
     assert(await verifies(back, anew, id))
   })
 
-  it('takes nobody in whom another device of the account removed meanwhile', async (t) => {
+  it('does not add an account that another device removed meanwhile', async (t) => {
     const { ada, laptop, bob, id } = await cutOff(t)
     await remove(laptop.device(), laptop.account(), id, bob.id)
     const back = signsNothing(ada)
@@ -82,7 +82,7 @@ describe('a confirmation of keys that was cut off', () => {
     ['before a sync', 16, 0],
     ['while one runs', 0, 16],
   ] as const)
-    it(`is given up after 15 days that end ${when}, and whoever waited stays in as they are`, async (t) => {
+    it(`is given up after 15 days that end ${when}, and the waiting account stays a member as before`, async (t) => {
       const { world, ada, bob, id } = await cutOff(t)
       world.later(before * DAYS)
       const late = signsNothing(
@@ -96,7 +96,7 @@ describe('a confirmation of keys that was cut off', () => {
       assert.deepEqual([isIn(late, id, bob), waiting(late)], [true, []])
     })
 
-  it('is given up after 15 days, though other keys came that the person has to look at first', async (t) => {
+  it('is given up after 15 days, even if newer keys wait for the user’s review', async (t) => {
     const { world, ada, id, bob } = await cutOff(t)
     await world.reset('bob')
     const back = honest(ada)
@@ -107,7 +107,7 @@ describe('a confirmation of keys that was cut off', () => {
     assert.deepEqual([isIn(back, id, bob), waiting(back)], [true, []])
   })
 
-  it('is given up when the person follows them no more', async (t) => {
+  it('is given up when the user unfollows the account', async (t) => {
     const { ada, bob, id } = await cutOff(t)
     assert.deepEqual(waiting(ada), [bob.id])
     await unfollow(ada, bob)
@@ -117,7 +117,7 @@ describe('a confirmation of keys that was cut off', () => {
   })
 })
 
-describe('keys in a seat that an owner confirmed, and the person who follows them did not', () => {
+describe('keys that an owner confirmed and a follower did not', () => {
   /**
    * Eve, an owner, and the account server added Ada with keys of their own.
    * Bob follows Ada and confirmed her keys.
@@ -134,7 +134,7 @@ describe('keys in a seat that an owner confirmed, and the person who follows the
     return { world, eve, bob, forged, id }
   }
 
-  it('verify nothing at that person’s, and get no secret from there', async (t) => {
+  it('verify nothing on the follower’s device, and get no secret from it', async (t) => {
     const { world, eve, bob, forged, id } = await swapped(t)
     for (const speaker of [forged, eve]) {
       const { verified, conclusive, reasons } = await bob.hears(speaker.words(id))
@@ -151,9 +151,9 @@ describe('keys in a seat that an owner confirmed, and the person who follows the
 
   for (const [how, act] of [
     ['confirms them', confirm],
-    ['follows them no more', unfollow],
+    ['unfollows the account', unfollow],
   ] as const)
-    it(`until that person ${how}`, async (t) => {
+    it(`until the follower ${how}`, async (t) => {
       const { world, eve, bob, forged, id } = await swapped(t)
       await rotateNow(bob.device(), bob.account(), id)
       await eve.sync()
@@ -165,7 +165,7 @@ describe('keys in a seat that an owner confirmed, and the person who follows the
       assert(await verifies(bob, forged, id))
     })
 
-  it('is told to a person who unfollowed them on another device, and may do so here as well', async (t) => {
+  it('are reported after unfollowing on another device, and can be unfollowed here as well', async (t) => {
     const { bob, forged, id } = await swapped(t)
     await bob.account().trustCards.delete({ id: forged.id })
     const { error } = await bob.device().sync.run('request')
@@ -182,8 +182,8 @@ describe('keys in a seat that an owner confirmed, and the person who follows the
   })
 })
 
-describe('a card that the account server answers', () => {
-  it('is of whom the person asked to follow, and makes nobody’s confirmation undone', async (t) => {
+describe('a trust card in an answer of the account server', () => {
+  it('is checked against the followed account, and never undoes a confirmation of another', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     await follow(ada, bob)
     await confirm(ada, bob)
@@ -198,8 +198,8 @@ describe('a card that the account server answers', () => {
   })
 })
 
-describe('who made a connection', () => {
-  it('is taken in anew by another owner, who confirmed their keys', async (t) => {
+describe('a connection’s creator', () => {
+  it('is added again after a reset by another owner, who confirmed the new keys', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
     await bob.sync()

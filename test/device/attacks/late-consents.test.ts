@@ -62,8 +62,8 @@ const LEFT = /by an approval of dev_\w{26}, a device that is revoked: this devic
 
 const cut = (account: Account): Account => instead('rosters', 'append', () => away)(account)
 
-describe('an account that is taken in by a consent of a device that it had revoked', () => {
-  it('leaves, says so, and signs nothing else', async (t) => {
+describe('an account that is added by a consent of a device that it had revoked', () => {
+  it('leaves, reports that, and signs nothing else', async (t) => {
     const { ada, eve, phone, id, takesIn } = await approvedByPhone(t)
     await eve.revoke(phone.deviceId)
     const after = await takesIn()
@@ -85,7 +85,7 @@ describe('an account that is taken in by a consent of a device that it had revok
     assert.deepEqual(await opsOf(ada, eve, id), ['leave'])
   })
 
-  it('leaves also where it hears of both at once, and no device that stays has signed', async (t) => {
+  it('leaves also if it learns of both at once, and no remaining device has signed', async (t) => {
     const { world, ada, eve, phone, id } = await approvedByPhone(t)
     const desk = await world.further(eve, 'desk')
     await desk.sync()
@@ -97,7 +97,7 @@ describe('an account that is taken in by a consent of a device that it had revok
     assert.deepEqual(await opsOf(ada, eve, id), ['leave'])
   })
 
-  it('as its only owner says what the person can do, and signs nothing', async (t) => {
+  it('that is the only owner reports the options of the user, and signs nothing', async (t) => {
     const { world, ada, eve, phone, id, takesIn } = await approvedByPhone(t)
     const cy = await world.person('cy')
     await ada.invite(id, { user_id: cy.id })
@@ -113,7 +113,7 @@ describe('an account that is taken in by a consent of a device that it had revok
     assert.deepEqual(await opsOf(eve, eve, id), [])
   })
 
-  it('comes in again by an approval of a device that it has', async (t) => {
+  it('joins again by an approval of a device in its log', async (t) => {
     const { world, eve, phone, id, takesIn } = await approvedByPhone(t)
     await eve.revoke(phone.deviceId)
     const after = await takesIn()
@@ -128,7 +128,7 @@ describe('an account that is taken in by a consent of a device that it had revok
     assert(await verifies(after, eve, id))
   })
 
-  it('stays where the person signs for the connection before the device could leave', async (t) => {
+  it('stays if the user signs for the connection before the device could leave', async (t) => {
     const { eve, phone, id, takesIn } = await approvedByPhone(t)
     await eve.revoke(phone.deviceId)
     await takesIn()
@@ -141,7 +141,7 @@ describe('an account that is taken in by a consent of a device that it had revok
 })
 
 describe('an account stays in a connection', () => {
-  it('into which it was taken before it revoked the device that consented', async (t) => {
+  it('that added it before it revoked the consenting device', async (t) => {
     const { world, ada, eve, phone, id } = await approvedByPhone(t)
     await ada.sync()
     await eve.sync()
@@ -152,7 +152,7 @@ describe('an account stays in a connection', () => {
     assert(await verifies(ada, eve, id))
   })
 
-  it('of which another device hears together with the revocation, once one that stays signed', async (t) => {
+  it('that another device learns of together with the revocation, once a remaining device signed', async (t) => {
     const { world, ada, eve, phone, id } = await approvedByPhone(t)
     const desk = await world.further(eve, 'desk')
     await desk.sync()
@@ -164,7 +164,7 @@ describe('an account stays in a connection', () => {
     assert.deepEqual(await opsOf(ada, eve, id), ['rotate'])
   })
 
-  it('that a device sees at its first sync, however old it is', async (t) => {
+  it('that a device first sees at its first sync, however old it is', async (t) => {
     const { world, ada, eve, phone, id } = await approvedByPhone(t)
     await ada.sync()
     await phone.sync()

@@ -47,7 +47,7 @@ async function confirmKeys(desk: Desk, account: string) {
 const signedOut = { last_device: true, forget: false }
 
 describe('an account that was reset', () => {
-  it('its lost devices verify nowhere', async (t) => {
+  it('words of its lost devices verify nowhere', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     await world.reset('bob')
@@ -56,7 +56,7 @@ describe('an account that was reset', () => {
     await isHeld(ada, bob, id)
   })
 
-  it('after all its devices signed out by themselves: nobody verifies until an owner confirms its new keys', async (t) => {
+  it('after all its devices signed out: no words verify until an owner confirms its new keys', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await ada.connect()
     await takenIn(ada, id, [bob, cy])
@@ -77,12 +77,12 @@ describe('an account that was reset', () => {
 
   for (const [how, settle] of [
     [
-      'removes it',
+      'removes the account',
       (ada: Desk, bob: string, id: string) => remove(ada.device(), ada.account(), id, bob),
     ],
     ['confirms its new keys', (ada: Desk, bob: string) => confirmKeys(ada, bob)],
   ] as const)
-    it(`in a group, nobody verifies until an owner ${how}`, async (t) => {
+    it(`in a group, no words verify until an owner ${how}`, async (t) => {
       const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
       const id = await ada.connect()
       await takenIn(ada, id, [bob, cy])
@@ -103,7 +103,7 @@ describe('an account that was reset', () => {
 })
 
 describe('a stolen device that the thief signs out', () => {
-  it('verifies nowhere until the account has rotated, which its next sync does', async (t) => {
+  it('has words that verify nowhere, until the next sync of the account rotates', async (t) => {
     const { world, ada, bob, id, stolen } = await theft(t)
     const words = stolen.words(id)
     await stolen.flow.end(signedOut)
@@ -117,7 +117,7 @@ describe('a stolen device that the thief signs out', () => {
     assert(await verifies(ada, bob, id))
   })
 
-  it('a rotation whose rate is limited waits for the next sync, and nothing else does', async (t) => {
+  it('a rate-limited rotation is retried by the next sync, and delays nothing else', async (t) => {
     const { bob, ada, stolen } = await theft(t)
     await stolen.flow.end(signedOut)
     await bob.sync()
@@ -140,13 +140,13 @@ describe('a stolen device that the thief signs out', () => {
   })
 
   for (const [when, prepare] of [
-    ['before it has heard of it', async () => undefined],
+    ['before its device synced that', async () => undefined],
     [
-      'after it has heard of it and could not rotate',
+      'after its device synced that and could not rotate',
       async (ada: Desk) => void (await ada.device().sync.run('request')),
     ],
   ] as const)
-    it(`the owner revokes it ${when}: that succeeds and rotates, also twice`, async (t) => {
+    it(`the owner revokes it ${when}: that succeeds and rotates, and can be repeated`, async (t) => {
       const { world, ada, bob, id, stolen } = await theft(t)
       const { deviceId } = stolen
       await stolen.flow.end(signedOut)
@@ -163,7 +163,7 @@ describe('a stolen device that the thief signs out', () => {
       assert(await verifies(bob, back, id))
     })
 
-  it('the last one of an account: another member makes the new secret, within ten minutes', async (t) => {
+  it('as the last one of an account: another member rotates within ten minutes', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     await bob.flow.end(signedOut)
     await cy.sync()
@@ -177,7 +177,7 @@ describe('a stolen device that the thief signs out', () => {
     assert(await verifies(ada, cy, id))
   })
 
-  it('the last one of an account that comes back: it speaks once an owner confirms its new keys', async (t) => {
+  it('as the last one of an account that returns: its words verify once an owner confirms its new keys', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     const bobId = bob.id
     await trustCards.create({ body: { user_id: bobId } }, at(ada))
@@ -195,7 +195,7 @@ describe('a stolen device that the thief signs out', () => {
     assert(await verifies(anew, ada, id))
   })
 
-  it('the last one of the only owner: the others make the new secret', async (t) => {
+  it('as the last one of the only owner: the others rotate', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     await ada.flow.end(signedOut)
     await bob.sync()
@@ -208,8 +208,8 @@ describe('a stolen device that the thief signs out', () => {
   })
 })
 
-describe('a revoked device verifies nowhere', () => {
-  it('though the one that revoked it signed out before it could make a new secret', async (t) => {
+describe('words of a revoked device verify nowhere', () => {
+  it('although the revoking device signed out before it could rotate', async (t) => {
     const { world, ada, bob, id, stolen } = await theft(t)
     const cut = cutOff(ada)
     await cut.revoke(stolen.deviceId)
@@ -221,10 +221,10 @@ describe('a revoked device verifies nowhere', () => {
 
   type List = Account['connections']['list']
   for (const [how, after] of [
-    ['shows the connections as they were before it', (before: List): List => before],
-    ['is away after it', (): List => away],
+    ['returns the connections from before the revocation', (before: List): List => before],
+    ['is unreachable after the revocation', (): List => away],
   ] as const)
-    it(`though a sync ran meanwhile, and the account server ${how}`, async (t) => {
+    it(`although a sync ran meanwhile, and the account server ${how}`, async (t) => {
       const { world, ada, bob, id, stolen } = await theft(t)
       // The sync has something to check, and needs Bob’s key log for it.
       await world.further(bob, 'tablet')
@@ -301,11 +301,11 @@ describe('a revoked device verifies nowhere', () => {
     await trustCards.list({ limit: 50 }, at(bob))
   }
   for (const [how, prepare, learn] of [
-    ['a sync that asks for the keys of whom the person follows', followed, late],
-    ['a sync that takes the same person into another connection', invited, late],
-    ['a list of those whom the person follows', followed, listed],
+    ['a sync that fetches the keys of followed accounts', followed, late],
+    ['a sync that adds the same account to another connection', invited, late],
+    ['a list of followed accounts', followed, listed],
   ] as const)
-    it(`from when its key log says so, here by ${how}`, async (t) => {
+    it(`once the revocation is in a fetched key log, here by ${how}`, async (t) => {
       const { world, ada, bob, id, stolen } = await theft(t)
       await prepare(bob, ada)
       await learn(bob, () => cutOff(ada).revoke(stolen.deviceId))
@@ -313,7 +313,7 @@ describe('a revoked device verifies nowhere', () => {
       await isHeld(bob, stolen, id)
     })
 
-  it('from when its key log says so, here by an approval of a further device', async (t) => {
+  it('once the revocation is in a fetched key log, here by an approval of a further device', async (t) => {
     const { world, ada, id, stolen } = await theft(t)
     const laptop = await world.further(ada, 'laptop')
     for (const desk of [ada, laptop]) await desk.sync()

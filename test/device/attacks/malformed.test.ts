@@ -39,8 +39,8 @@ const stored = ({ state }: Desk) =>
     JSON.stringify(state.db.prepare(`select * from ${table} order by 1, 2, 3`).all()),
   )
 
-describe('an account server that shows', () => {
-  it('malformed entries: each is refused by name, and the connection goes on', async (t) => {
+describe('an account server that returns', () => {
+  it('malformed entries: each is rejected with a reason, and the connection continues', async (t) => {
     const { world, ada, bob, id } = await two(t)
     const { entry, seed } = await nextBy(bob, id)
     const before = stored(ada)
@@ -60,7 +60,7 @@ describe('an account server that shows', () => {
     assert(await verifies(honest, bob, id))
   })
 
-  it('100,001 entries: refused, and the connection goes on', async (t) => {
+  it('100,001 entries: rejected, and the connection continues', async (t) => {
     const { world, ada, bob, id } = await two(t)
     const before = stored(ada)
     const many = (entries: readonly string[]) =>
@@ -73,7 +73,7 @@ describe('an account server that shows', () => {
     assert(await verifies(lied, bob, id))
   })
 
-  it('malformed entries of a key log: each is refused by name, and the connection goes on', async (t) => {
+  it('malformed entries of a key log: each is rejected with a reason, and the connection continues', async (t) => {
     const { world, ada, bob, id } = await two(t)
     const before = stored(ada)
     const { identity } = bob.device()
@@ -95,7 +95,7 @@ describe('an account server that shows', () => {
     assert(await verifies(there, bob, id))
   })
 
-  it('100,001 entries of a key log: refused, and the connection goes on', async (t) => {
+  it('100,001 entries of a key log: rejected, and the connection continues', async (t) => {
     const { world, ada, bob, id } = await two(t)
     const before = stored(ada)
     const lie = showingLog(bob.id, ({ entries, seal_keys }) => ({
@@ -109,7 +109,7 @@ describe('an account server that shows', () => {
     assert(await verifies(there, bob, id))
   })
 
-  it('malformed entries of the own key log: each is refused, and words are said as before', async (t) => {
+  it('malformed entries of the own key log: each is rejected, and the device keeps its words', async (t) => {
     const { world, ada, bob, id } = await two(t)
     const { identity } = ada.device()
     const [{ sign }, log] = [await identity.keys(), await identity.keyLog()]
@@ -132,7 +132,7 @@ describe('an account server that shows', () => {
     assert(await verifies(bob, there, id))
   })
 
-  it('a connection with 201 members: too_many_members, nothing of it is stored', async (t) => {
+  it('a connection with 201 members: too_many_members, and nothing of it is stored', async (t) => {
     const { world, ada, bob, id } = await two(t)
     const device = newDevice()
     const owner = newPerson(device)

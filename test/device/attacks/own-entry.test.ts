@@ -21,8 +21,8 @@ import { newLaptop, refusedWith } from '../session/signing-in.ts'
 import { isWaiting, twoLaptops } from '../waiting-laptop.ts'
 import { paged } from '../paged.ts'
 
-describe('what the new device is shown', () => {
-  it('binds to the first answer: another one after it changes nothing', async (t) => {
+describe('the new device', () => {
+  it('binds itself to the first answer: a later answer changes nothing', async (t) => {
     const { old, fresh } = await twoLaptops(t)
     const answers: { nonce: string; seq: number; head: string }[] = []
     const lied = fresh.restart({
@@ -57,7 +57,7 @@ describe('what the new device is shown', () => {
     assert.equal(fresh.state.approvalAttempts.after('new', 0).length, 1)
   })
 
-  it('an answer of the server, for a log of its own: the words of the other screen differ', async (t) => {
+  it('answered by the server, for a log of its own: the words of the two screens differ', async (t) => {
     const { old, fresh } = await twoLaptops(t)
     const own = firstOf(newId('dev_', 1), newDeviceKeys())
     const { head } = verifyKeyLog(own.account, [own.entry])
@@ -90,13 +90,13 @@ describe('what the new device is shown', () => {
     says: RegExp,
   ][] = [
     [
-      'not in it',
+      'the device is not in the log',
       ({ server, account }) => server.logOf(account).entries.slice(0, 1),
       'invalid_state',
       /Not approved yet/,
     ],
     [
-      'in it with other keys',
+      'the device is in the log with other keys',
       ({ server, account, newcomer, by }) => {
         const log = verifyKeyLog(account, server.logOf(account).entries.slice(0, 1))
         const keys = { ...newcomer.keys, seal: publicKeys(newDeviceKeys()).seal }
@@ -106,7 +106,7 @@ describe('what the new device is shown', () => {
       /own_keys_differ/,
     ],
     [
-      'added in a generation after the one that was promised',
+      'the device was added in a later generation than the promised one',
       ({ server, account, newcomer }) => {
         const log = verifyKeyLog(account, server.logOf(account).entries.slice(0, 1))
         const [own, device] = [newDeviceKeys(), newId('dev_', 1)]
@@ -118,7 +118,7 @@ describe('what the new device is shown', () => {
       /generation_changed/,
     ],
     [
-      'revoked in it',
+      'the device is revoked in the log',
       ({ server, account, newcomer, by }) => {
         const log = server.logOf(account)
         return next(log, revokeDevice({ log, device: newcomer.id, ...by })).entries
@@ -127,7 +127,7 @@ describe('what the new device is shown', () => {
       /was revoked/,
     ],
     [
-      'a log without the entry that was promised',
+      'the log lacks the promised entry',
       ({ account, newcomer }) => {
         const other = newDevice()
         const first = logEntry(account, [], 'add', other, other)
@@ -139,7 +139,7 @@ describe('what the new device is shown', () => {
     ],
   ]
   for (const [what, make, code, says] of logs)
-    it(`${what}: nothing is kept or posted, and the true log is taken after it`, async (t) => {
+    it(`${what}: the device stores and posts nothing, and accepts the true log later`, async (t) => {
       const of = await twoLaptops(t)
       const posted: unknown[] = []
       let shown: readonly string[] | null = null
@@ -171,7 +171,7 @@ describe('what the new device is shown', () => {
       assert.equal((await lied.flow.approve(words)).state, 'signed_in')
     })
 
-  it('an entry of its own that came before the promised one: refused', async (t) => {
+  it('rejects an entry of its own from before the promised one', async (t) => {
     const { server, old, fresh, account, newcomer } = await twoLaptops(t)
     await added(old, fresh.flow)
     const log = server.logOf(account)
@@ -180,7 +180,7 @@ describe('what the new device is shown', () => {
     assert.throws(() => checkOwnEntry(log, own, 1), { reason: 'added_before' })
   })
 
-  it('that it is approved, by the answer to its enrolment: not believed', async (t) => {
+  it('does not trust an answer to its enrolment that it is approved', async (t) => {
     const server = testServer()
     const old = newLaptop(t, server, 'desk')
     await old.signIn()

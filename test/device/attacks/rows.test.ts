@@ -42,15 +42,15 @@ const ownKey = async (desk: Desk) => (await desk.device().identity.keys()).seal.
 
 const ROWS: readonly [what: string, row: (cy: Desk) => Promise<Row>][] = [
   [
-    'a place that the log has not',
+    'a seq that the log does not have',
     async (cy) => ({ account: cy.id, seq: 7, head: encodeBase64url(randomBytes(32)) }),
   ],
   [
-    'another entry at a place of the log',
+    'another entry hash at a seq of the log',
     async (cy) => ({ account: cy.id, seq: 0, head: encodeBase64url(randomBytes(32)) }),
   ],
   [
-    'an entry of the log at another place',
+    'an entry hash of the log at another seq',
     async (cy) => ({ account: cy.id, ...(await placeOf(cy)), seq: 1 }),
   ],
 ]
@@ -61,9 +61,9 @@ async function scene(t: TestContext) {
   return { world, ada, bob, cy, id }
 }
 
-describe('a row that fits nothing', () => {
+describe('an entry that names a state of a key log that does not exist', () => {
   for (const [what, row] of ROWS)
-    it(`${what}: the entry counts, the row does not, and the next epoch is whole`, async (t) => {
+    it(`${what}: the entry is valid, the named state is ignored, and the next epoch includes all devices`, async (t) => {
       const { world, ada, bob, cy, id } = await scene(t)
       await rotatedBy(bob, id, [await row(cy)])
       const listener = await honest(ada)
@@ -79,7 +79,7 @@ describe('a row that fits nothing', () => {
       assert.deepEqual(rememberedRoster(listener.state, id)!.roster.unfit, [])
     })
 
-  it('is answered three times a day, then the member who signs it is named', async (t) => {
+  it('is answered three times a day; then the signing member is reported', async (t) => {
     const { world, ada, bob, cy, id } = await scene(t)
     const epochs: number[] = []
     for (let time = 0; time < 4; time++) {
@@ -99,7 +99,7 @@ describe('a row that fits nothing', () => {
     assert(await verifies(ada, cy, id), 'another day')
   })
 
-  it('is left to the devices of the account that it names', async (t) => {
+  it('is answered only by devices of the named account', async (t) => {
     const { ada, bob, cy, id } = await scene(t)
     await rotatedBy(bob, id, [await ROWS[0]![1](cy)])
     await ada.sync()
@@ -108,7 +108,7 @@ describe('a row that fits nothing', () => {
     assert.equal(rememberedRoster(ada.state, id)!.roster.epoch, 2)
   })
 
-  it('for a revocation that no other device sees: it ends nothing once the true one comes', async (t) => {
+  it('for a revocation that no other device has: it ends nothing once the true one arrives', async (t) => {
     const { world, ada, bob, cy, id } = await scene(t)
     const phone = await world.further(cy, 'phone')
     for (const desk of [cy, phone, ada, bob]) await desk.sync()

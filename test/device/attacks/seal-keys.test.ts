@@ -20,12 +20,12 @@ const shorter = (text: string) => encodeBase64url(decodeBase64url(text).slice(1)
 /** The keys that a server returns in place of the sealing keys of an account. */
 const KEYS: readonly [lie: string, keys: (honest: readonly string[]) => string[]][] = [
   ['none', () => []],
-  ['one of its own', () => [encodeBase64url(newDeviceKeys().seal.publicKey)]],
-  ['one of another length', ([key = '']) => [shorter(key)]],
-  ['one that is spelt in another way', ([key = '']) => [respelt(key)]],
-  ['one that is no base64url', ([key = '']) => [`${key.slice(0, -1)}=`]],
-  ['an altered one', ([key = '']) => [`${key.startsWith('A') ? 'B' : 'A'}${key.slice(1)}`]],
-  ['each twice', (keys) => [...keys, ...keys]],
+  ['with one of the server’s own', () => [encodeBase64url(newDeviceKeys().seal.publicKey)]],
+  ['with one of another length', ([key = '']) => [shorter(key)]],
+  ['with one in another spelling', ([key = '']) => [respelt(key)]],
+  ['with one that is not base64url', ([key = '']) => [`${key.slice(0, -1)}=`]],
+  ['with an altered one', ([key = '']) => [`${key.startsWith('A') ? 'B' : 'A'}${key.slice(1)}`]],
+  ['with each twice', (keys) => [...keys, ...keys]],
 ]
 
 /** Returns another encoding of the same bytes: the last character has four unused bits. */
@@ -59,9 +59,9 @@ function watching(sealed: Set<string>) {
   })
 }
 
-describe('sealing keys that do not fit the log', () => {
+describe('sealing keys that do not match the log', () => {
   for (const [lie, keys] of KEYS)
-    it(`${lie}: the log is taken, the others get the secret, and the device later`, async (t) => {
+    it(`${lie}: the log is accepted, the other devices get the secret, and this one gets it later`, async (t) => {
       const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
       const id = await ada.connect()
       await takenIn(ada, id, [cy])
@@ -75,7 +75,7 @@ describe('sealing keys that do not fit the log', () => {
       const { lied: there, error } = await lied(ada, (account) => watching(sealed)(shown(account)))
       assert.equal(error, '')
       await rotateNow(there.device(), there.account(), id)
-      assert.equal(sealed.has(bob.deviceId), lie === 'each twice')
+      assert.equal(sealed.has(bob.deviceId), lie === 'with each twice')
       assert(sealed.has(cy.deviceId))
       await cy.sync()
       world.later()
@@ -88,7 +88,7 @@ describe('sealing keys that do not fit the log', () => {
       assert(await verifies(again, bob, id))
     })
 
-  it('beside a key known before: a removal is signed, and that key gets the secret', async (t) => {
+  it('beside a cached key: a removal is signed, and the cached key gets the secret', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await ada.connect()
     await takenIn(ada, id, [bob, cy])
@@ -130,7 +130,7 @@ async function renewed(
 }
 
 describe('a sealing key that was renewed', () => {
-  it('is the only one that gets the secret, though the server still gives the older one', async (t) => {
+  it('is the only one that gets the secret, although the server still returns the old key', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const { seal_keys: old } = await bob.account().keyLogs.read({ account: bob.id })
@@ -146,7 +146,7 @@ describe('a sealing key that was renewed', () => {
     assert.equal(readEnvelope(newest).recipient_kid, kid)
   })
 
-  it('into one that nothing can be sealed to: it gets none, and the member can go on', async (t) => {
+  it('to a key that nothing can be sealed to gets no secret, and the member can continue', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const phone = await world.further(bob, 'phone')

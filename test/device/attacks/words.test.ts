@@ -43,7 +43,7 @@ const showing =
     },
   })
 
-describe('what the approving device is shown', () => {
+describe('the approving device', () => {
   const random = () => encodeBase64url(new Uint8Array(randomBytes(32)))
   const evil = publicKeys(newDeviceKeys())
   const reveals: [what: string, change: (reveal: NonNullable<Read['reveal']>) => object][] = [
@@ -54,10 +54,10 @@ describe('what the approving device is shown', () => {
     ['another nonce', () => ({ nonce: random() })],
     ['another account', () => ({ account: newId('acc_', 1) })],
     ['another device', () => ({ device: newId('dev_', 1) })],
-    ['keys that are none', ({ keys }) => ({ keys: { ...keys, sign: { ...keys.sign, x: 'AA' } } })],
+    ['malformed keys', ({ keys }) => ({ keys: { ...keys, sign: { ...keys.sign, x: 'AA' } } })],
   ]
   for (const [what, change] of reveals)
-    it(`${what} than were committed to: refused, and the attempt is over`, async (t) => {
+    it(`receives ${what}, unlike the commitment: rejects that and ends the attempt`, async (t) => {
       const { server, old, fresh, account, newcomer } = await twoLaptops(t)
       const deceived = old.restart({
         account: relaying((read) =>
@@ -77,7 +77,7 @@ describe('what the approving device is shown', () => {
       assert.equal(server.logOf(account).seq, 0)
     })
 
-  it('a device of the server, which commits and answers by itself: the words differ', async (t) => {
+  it('faces a device of the server, which commits and answers by itself: the words differ', async (t) => {
     const { server, old, fresh, account, newcomer } = await twoLaptops(t)
     const nonce = new Uint8Array(randomBytes(32))
     const own = { account, device: newcomer.id, nonce, keys: rawKeys(evil) }
@@ -120,7 +120,7 @@ describe('what the approving device is shown', () => {
     assert.equal(server.logOf(account).seq, 0)
   })
 
-  it('a log in which it is revoked, since the server reset it: its nonce does not leave', async (t) => {
+  it('receives a log in which it is revoked by a reset of the server: does not send its nonce', async (t) => {
     const { server, old, fresh, account, newcomer } = await twoLaptops(t)
     const [own, by] = [newDeviceKeys(), newId('dev_', 1)]
     const before = server.logOf(account)
@@ -136,7 +136,7 @@ describe('what the approving device is shown', () => {
     assert.equal((await fresh.flow.advanceApproval()).device_words, null)
   })
 
-  it('an older log than it knows: refused', async (t) => {
+  it('receives an older log than its cached one: rejects it', async (t) => {
     const { server, old, fresh, account } = await twoLaptops(t)
     const before = [...(server.logs.get(account) ?? [])]
     await approved(old, fresh.flow)
@@ -149,7 +149,7 @@ describe('what the approving device is shown', () => {
     )
   })
 
-  it('a device again that was revoked: its id is in the log, so no nonce leaves', async (t) => {
+  it('is asked to approve a revoked device again: its id is in the log, so no nonce is sent', async (t) => {
     const { server, old, fresh, account, newcomer } = await twoLaptops(t)
     await approved(old, fresh.flow)
     await fresh.flow.end({ last_device: false, forget: false })

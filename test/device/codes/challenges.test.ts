@@ -47,7 +47,7 @@ const ownWords = (b: Bench, heard: Parameters<typeof wordsForListener>[2], id = 
   )
 
 describe('an answer to a challenge', () => {
-  it('verifies, by person, for the purpose that both sides see', async (t) => {
+  it('verifies the member, for the purpose that both sides see', async (t) => {
     const b = bench(t)
     b.connection()
     const drawn = b.challenges.draw(CONNECTION, PURPOSE, null)
@@ -66,7 +66,7 @@ describe('an answer to a challenge', () => {
     assert.equal(summary, `Verified: the words of Bob ("Bank"), for you alone, for "${SHOWN}".`)
   })
 
-  it('without a purpose says so', async (t) => {
+  it('without a purpose is reported as without one', async (t) => {
     const b = bench(t)
     b.connection()
     const drawn = b.challenges.draw(CONNECTION, '', null)
@@ -110,7 +110,7 @@ describe('an answer to a challenge', () => {
     ]),
   ]
   for (const [name, said] of others)
-    it(`${name}: not verified, a wrong try, and the challenge is used up`, async (t) => {
+    it(`${name}: not verified, counted as a wrong try, and the challenge is used up`, async (t) => {
       const b = bench(t)
       b.connection()
       const drawn = b.challenges.draw(CONNECTION, PURPOSE, null)
@@ -146,7 +146,7 @@ describe('an answer to a challenge', () => {
     assert.equal((await answer(b, said, drawn)).verified, true)
   })
 
-  it('leaves the words for everyone of that minute good, and the other way round', async (t) => {
+  it('leaves the words for everyone of that minute valid, and the reverse', async (t) => {
     const b = bench(t)
     b.connection()
     const check = async () => (await b.verifier.verify(b.say(CONNECTION, BOB), null)).verified
@@ -156,7 +156,7 @@ describe('an answer to a challenge', () => {
     assert.equal((await answer(b, said, drawn)).verified, true)
   })
 
-  it('does not count again where the same word is drawn twice', async (t) => {
+  it('does not count again if the same word is drawn twice', async (t) => {
     const b = bench(t)
     b.connection()
     const first = b.challenges.draw(CONNECTION, '', null)
@@ -168,7 +168,7 @@ describe('an answer to a challenge', () => {
     assert.deepEqual([again.verified, again.replayed], [false, true])
   })
 
-  it('that the listener says, repeated back, is an echo', async (t) => {
+  it('that is the listener’s own is an echo', async (t) => {
     const b = bench(t)
     b.connection({ others: [BOB, CAROL] })
     const drawn = b.challenges.draw(CONNECTION, PURPOSE, null)
@@ -181,7 +181,7 @@ describe('an answer to a challenge', () => {
     )
   })
 
-  it('names who of a group speaks', async (t) => {
+  it('names the speaker in a group', async (t) => {
     const b = bench(t)
     b.connection({ others: [BOB, CAROL] })
     for (const speaker of [BOB, CAROL]) {
@@ -195,7 +195,7 @@ describe('an answer to a challenge', () => {
     }
   })
 
-  it('uses up the challenge once, though two try it at a time', async (t) => {
+  it('uses up the challenge once, also with two concurrent tries', async (t) => {
     const b = bench(t)
     b.connection()
     const drawn = b.challenges.draw(CONNECTION, '', null)
@@ -211,7 +211,7 @@ describe('an answer to a challenge', () => {
     ['of one connection', CONNECTION],
     ['of all connections', null],
   ] as const)
-    it(`${where}, where the last sync is old: a sync is made for what fails, and for nothing else`, async (t) => {
+    it(`${where}, with an old last sync: the device syncs only for words that fail`, async (t) => {
       const b = bench(t)
       b.connection()
       let syncs = 0
@@ -226,7 +226,7 @@ describe('an answer to a challenge', () => {
       assert.deepEqual([verified, reasons, syncs], [false, ['sync_stale'], 1])
     })
 
-  it('is not verified by a clock that is behind, and says what else could not be checked', async (t) => {
+  it('is not verified by a clock that is behind, and every reason is reported', async (t) => {
     const b = bench(t)
     b.connection()
     b.freshness.clock = 'behind'
@@ -242,7 +242,7 @@ describe('an answer to a challenge', () => {
     assert.match(unsure.summary, /^Inconclusive: .*rotation_pending/)
   })
 
-  it('with words off the list, or too few, is no try', async (t) => {
+  it('with unknown or too few words is not a try', async (t) => {
     const b = bench(t)
     b.connection()
     const drawn = b.challenges.draw(CONNECTION, '', null)
@@ -252,7 +252,7 @@ describe('an answer to a challenge', () => {
     assert.equal((await answer(b, said, drawn)).verified, true)
   })
 
-  it('is limited as tries at one expected person are', async (t) => {
+  it('shares the limit of tries with an expected speaker', async (t) => {
     const b = bench(t)
     b.connection()
     for (let i = 0; i < 20; i++)
@@ -264,7 +264,7 @@ describe('an answer to a challenge', () => {
     assert.equal((await answer(b, said, drawn)).verified, true)
   })
 
-  it('leaves neither the purpose nor the word in the verification log or behind it', async (t) => {
+  it('leaves neither the purpose nor the word in any table of the state', async (t) => {
     const b = bench(t)
     b.connection()
     const drawn = b.challenges.draw(CONNECTION, PURPOSE, null)
@@ -289,7 +289,7 @@ describe('an answer to a challenge', () => {
 })
 
 describe('a challenge for any connection', () => {
-  it('verifies on the one where it is answered, and tells how many were checked', async (t) => {
+  it('verifies on the connection where it is answered, and reports how many were checked', async (t) => {
     const { pace, count } = slowPace(1)
     const b = bench(t, { pace })
     b.connection()
@@ -307,7 +307,7 @@ describe('a challenge for any connection', () => {
     assert(count.turns > 100, `${count.turns} turns`)
   })
 
-  it('fails where one of them could not be checked: not conclusive', async (t) => {
+  it('fails inconclusively if a connection could not be checked', async (t) => {
     const b = bench(t)
     b.connection()
     b.connection({ id: FAMILY, hold: 'roster_forked' })
@@ -316,14 +316,14 @@ describe('a challenge for any connection', () => {
     assert.deepEqual([verified, conclusive, reasons], [false, false, ['roster_forked']])
   })
 
-  it('checks nothing where there is no connection, though there are guests', async (t) => {
+  it('checks nothing if there is no connection, even if there are guests', async (t) => {
     const b = bench(t)
     b.guest()
     const { conclusive, reasons } = await answer(b, WRONG, b.challenges.draw(null, '', null))
     assert.deepEqual([conclusive, reasons], [false, ['nothing_cached']])
   })
 
-  it('takes no try any more where another was faster', async (t) => {
+  it('is closed for a try if another one was faster', async (t) => {
     const more: { try?: () => Promise<unknown> } = {}
     const { pace } = slowPace(1, () => void more.try?.())
     const b = bench(t, { pace })
@@ -338,7 +338,7 @@ describe('a challenge for any connection', () => {
     await assert.rejects(answer(b, said, drawn), closedAs('used'))
   })
 
-  it('is searched for by one caller at a time: the others find it used up, and search nothing', async (t) => {
+  it('is searched for by one caller at a time: the others find it used up, and do not search', async (t) => {
     const { pace, count } = slowPace(1)
     const b = bench(t, { pace })
     for (let n = 1; n <= 50; n++) b.connection({ id: numbered('connection', n) })
@@ -355,7 +355,7 @@ describe('a challenge for any connection', () => {
     assert.equal(next.verified, false)
   })
 
-  it('takes no try of a device that signed out meanwhile', async (t) => {
+  it('rejects a try of a device that signed out meanwhile', async (t) => {
     const { pace } = slowPace(1, () => void (b.seat.left = true))
     const b: Bench = bench(t, { pace })
     for (let n = 1; n <= 300; n++) b.connection({ id: numbered('connection', n) })
@@ -365,7 +365,7 @@ describe('a challenge for any connection', () => {
 })
 
 describe('challenges', () => {
-  it('are ended by a new one of the same connection, and by one for any', (t) => {
+  it('are ended by a new one for the same connection, and by one for any connection', (t) => {
     const b = bench(t)
     b.connection()
     b.connection({ id: FAMILY })
@@ -383,7 +383,7 @@ describe('challenges', () => {
     assert.throws(() => b.challenges.open(any.id), closedAs('ended'))
   })
 
-  it('are five in fifteen minutes for a connection, after a restart, whatever the clock shows', async (t) => {
+  it('are limited to five in fifteen minutes for a connection, also after a restart and a change of the clock', async (t) => {
     const b = bench(t)
     b.connection()
     b.connection({ id: FAMILY })
@@ -411,7 +411,7 @@ describe('challenges', () => {
     b.reopen().challenges.draw(CONNECTION, '', null)
   })
 
-  it('of a token neither end those of the command line or of another token, nor use up the five of the owner', async (t) => {
+  it('of a token neither end those of other callers, nor use up the five of the command line', async (t) => {
     const b = bench(t)
     b.connection()
     const owners = b.challenges.draw(CONNECTION, '', null)
@@ -444,7 +444,7 @@ describe('challenges', () => {
     assert.equal((await answer(b, said, drawn)).verified, true)
   })
 
-  it('for any connection count for each', (t) => {
+  it('for any connection count for each connection', (t) => {
     const b = bench(t)
     b.connection()
     for (let i = 0; i < 3; i++) b.challenges.draw(null, '', null)
@@ -455,7 +455,7 @@ describe('challenges', () => {
     assert.equal(b.challenges.draw(null, '', null).connection, null)
   })
 
-  it('are open over a restart of the daemon, for one try', async (t) => {
+  it('stay open over a restart of the daemon, for one try', async (t) => {
     const b = bench(t)
     b.connection()
     const drawn = b.challenges.draw(CONNECTION, PURPOSE, null)
@@ -479,7 +479,7 @@ describe('challenges', () => {
     assert.throws(() => b.reopen().challenges.open(next.id), closedAs('expired'))
   })
 
-  it('need a connection that is known, and a purpose that is short', (t) => {
+  it('need a known connection and a short purpose', (t) => {
     const b = bench(t)
     b.connection()
     for (const unknown of [FAMILY, b.guest()])
@@ -498,7 +498,7 @@ describe('challenges', () => {
 describe('words for a listener', () => {
   const heard = { challenge: 'Matador', purpose: PURPOSE }
 
-  it('are for the other member of two, and as a peer computes them', (t) => {
+  it('are for the other member of two, and the same as a peer computes', (t) => {
     const b = bench(t)
     b.connection()
     const said = ownWords(b, heard)
@@ -508,7 +508,7 @@ describe('words for a listener', () => {
     assert.deepEqual(ownWords(b, { ...heard, listener: BOB }), said)
   })
 
-  it('of a group are for the member that is named', (t) => {
+  it('of a group are for the named member', (t) => {
     const b = bench(t)
     b.connection({ others: [BOB, CAROL] })
     assert.throws(() => ownWords(b, heard), /Name the member who gave the challenge/)
@@ -520,7 +520,7 @@ describe('words for a listener', () => {
 
   for (const [name, listener] of [
     ['oneself', ME],
-    ['nobody in the connection', CAROL],
+    ['a stranger to the connection', CAROL],
   ] as const)
     it(`for ${name}: validation_failed`, (t) => {
       const b = bench(t)
@@ -528,7 +528,7 @@ describe('words for a listener', () => {
       assert.throws(() => ownWords(b, { ...heard, listener }), refusal('validation_failed'))
     })
 
-  it('there are none alone, without the connection, or where it is held', (t) => {
+  it('do not exist for a single member, without the connection, or while it is suspended', (t) => {
     const b = bench(t)
     assert.equal(ownWords(b, heard), null)
     b.connection({ others: [] })

@@ -10,7 +10,7 @@ import { MINUTE } from '../bench.ts'
 import { enrolled } from '../enrolled.ts'
 import { SPAN, WRONG, far, guestOf, moveState, pass, restart, set } from './moving-clock.ts'
 
-describe('the account on this machine alone, without a clock to measure by', () => {
+describe('the clock of an embedded account, with no server clock to compare to', () => {
   /** Returns the device after a sync. */
   async function alone(t: TestContext) {
     const device = await enrolled(t)
@@ -23,7 +23,7 @@ describe('the account on this machine alone, without a clock to measure by', () 
     ['in the same run', false],
     ['and the daemon is started again', true],
   ] as const)
-    it(`is set back, ${how}: recorded words prove nothing, synced or not`, async (t) => {
+    it(`is set back, ${how}: recorded words do not verify, before and after a sync`, async (t) => {
       const { device, wordsAt } = await alone(t)
       const recorded = wordsAt(device.clock.ms)
       pass(device, SPAN)
@@ -63,7 +63,7 @@ describe('the account on this machine alone, without a clock to measure by', () 
     }
   })
 
-  it('is set back while the machine is off: nothing before the last use is believed', async (t) => {
+  it('is set back while the machine is off: words from before the last use do not verify', async (t) => {
     const { device, wordsAt } = await alone(t)
     const recorded = wordsAt(device.clock.ms)
     pass(device, SPAN)
@@ -73,7 +73,7 @@ describe('the account on this machine alone, without a clock to measure by', () 
     assert.deepEqual([verified, reasons], [false, ['clock_uncertain']])
   })
 
-  it('goes on after its state moved to a machine that has run for longer', async (t) => {
+  it('stays valid after the state moved to a machine with a longer uptime', async (t) => {
     const { device, wordsAt } = await alone(t)
     moveState(device, 10 * device.clock.ms)
     const moved = device.reopen()
@@ -81,7 +81,7 @@ describe('the account on this machine alone, without a clock to measure by', () 
     assert.deepEqual([verified, reasons], [true, []])
   })
 
-  it('is set back before its state moves: no words from before the last use are accepted', async (t) => {
+  it('is set back before the state moves: words from before the last use do not verify', async (t) => {
     const { device, wordsAt } = await alone(t)
     const recorded = wordsAt(device.clock.ms)
     pass(device, SPAN)
@@ -92,7 +92,7 @@ describe('the account on this machine alone, without a clock to measure by', () 
     assert.deepEqual([verified, reasons], [false, ['clock_uncertain']])
   })
 
-  it('refuses own words when set back, and names the command that accepts the clock', async (t) => {
+  it('shows no own words when set back, and the error names the command that accepts the clock', async (t) => {
     const { device } = await alone(t)
     const id = await device.connect()
     set(device, -SPAN)
@@ -103,7 +103,7 @@ describe('the account on this machine alone, without a clock to measure by', () 
     })
   })
 
-  it('goes on after the machine was off or asleep, or is set ahead', async (t) => {
+  it('stays valid after the machine was off or asleep, or the clock is set ahead', async (t) => {
     const { device, wordsAt } = await alone(t)
     for (const move of [restart, set, pass]) {
       move(device, SPAN)
@@ -112,7 +112,7 @@ describe('the account on this machine alone, without a clock to measure by', () 
     }
   })
 
-  it('was ahead and is right again: the person confirms it', async (t) => {
+  it('was ahead and is right again: the user can accept it', async (t) => {
     const { device, wordsAt } = await alone(t)
     set(device, SPAN)
     await device.verifier.verify(WRONG, null)
@@ -124,7 +124,7 @@ describe('the account on this machine alone, without a clock to measure by', () 
     assert.deepEqual([verified, reasons], [true, []])
   })
 
-  it('is not accepted on a word where an account server measures it', async (t) => {
+  it('cannot be accepted by the user if an account server measures it', async (t) => {
     const { first } = await far(t)
     assert.throws(() => first.acceptClock(), { code: 'invalid_state' })
   })

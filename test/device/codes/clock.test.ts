@@ -24,7 +24,7 @@ describe('a clock that is set back after a good sync', () => {
     ['in the same run', false],
     ['and the daemon is started again', true],
   ] as const)
-    it(`${how}: recorded words prove nothing, and nothing is conclusive`, async (t) => {
+    it(`${how}: recorded words do not verify, and no answer is conclusive`, async (t) => {
       const { first, open, wordsAt } = await far(t)
       const recorded = wordsAt(first.clock.ms)
       pass(first, SPAN)
@@ -38,7 +38,7 @@ describe('a clock that is set back after a good sync', () => {
       assert(device.soon.length > 0, 'no sync was asked for')
     })
 
-  it('is told from the words too, which are of a guest that is known', async (t) => {
+  it('is reported in the summary of matching words, too', async (t) => {
     const { first, wordsAt } = await far(t)
     const recorded = wordsAt(first.clock.ms)
     pass(first, SPAN)
@@ -48,7 +48,7 @@ describe('a clock that is set back after a good sync', () => {
     assert.match(summary, /the clock cannot be trusted: no proof/)
   })
 
-  it('is measured by the next sync: by its offset nothing is conclusive until it is right', async (t) => {
+  it('is measured by the next sync: answers are inconclusive until it is right', async (t) => {
     const { first, wordsAt } = await far(t)
     set(first, -SPAN)
     assert((await first.sync.run('timer')).ok)
@@ -68,14 +68,14 @@ describe('a clock that moved since it was measured', () => {
     [30_001, ['clock_uncertain']],
     [-30_001, ['clock_uncertain']],
   ] as const)
-    it(`by ${ms} ms: ${reasons.join() || 'no matter'}`, async (t) => {
+    it(`by ${ms} ms: ${reasons.join() || 'no effect'}`, async (t) => {
       const { first } = await far(t)
       pass(first, 10 * MINUTE)
       set(first, ms)
       assert.deepEqual((await first.verifier.verify(WRONG, null)).reasons, reasons)
     })
 
-  it('is uncertain after the machine was restarted, until it was measured', async (t) => {
+  it('is uncertain after a restart of the machine, until it is measured', async (t) => {
     const { first, open } = await far(t)
     pass(first, SPAN)
     restart(first, SPAN)
@@ -86,7 +86,7 @@ describe('a clock that moved since it was measured', () => {
     assert.equal((await connections.code({ id }, contextOf(device))).connection_id, id)
   })
 
-  it('is uncertain, and not wrong, on another machine that has run for longer', async (t) => {
+  it('is uncertain, and not wrong, on another machine with a longer uptime', async (t) => {
     const { first, open } = await far(t)
     moveState(first, 10 * first.clock.ms)
     const device = open()
@@ -95,7 +95,7 @@ describe('a clock that moved since it was measured', () => {
     assert.equal((await connections.code({ id }, contextOf(device))).connection_id, id)
   })
 
-  it('asks for a sync once a minute, however often it is looked at, and not as an act', async (t) => {
+  it('requests a sync once a minute, however often it is read, without an operation id', async (t) => {
     const { first } = await far(t)
     const look = async () => {
       for (let i = 0; i < 5; i++) {
@@ -122,7 +122,7 @@ describe('a clock that moved since it was measured', () => {
     ['ahead', SPAN],
     ['back', -SPAN],
   ] as const)
-    it(`${name}: no words are said by it`, async (t) => {
+    it(`${name}: the device shows no own words`, async (t) => {
       const { first } = await far(t)
       const id = await first.connect()
       const { items } = await guestCodes.list({ limit: 50 }, contextOf(first))
@@ -144,7 +144,7 @@ describe('a clock that moved since it was measured', () => {
     ['ahead', SPAN],
     ['back', -SPAN],
   ] as const)
-    it(`${name}: the profile has no public words, and a stamp names no offset of the server's`, async (t) => {
+    it(`${name}: the profile has no public words, and a stamp has no offset to the server`, async (t) => {
       const { first } = await far(t)
       await preferences.update({ body: { public_code: true } }, contextOf(first))
       const said = async () => (await profile.read({}, contextOf(first))).public_code
@@ -181,7 +181,7 @@ describe('the uptime of the machine', () => {
     assert.equal(watch.state(-SPAN), 'behind')
   })
 
-  it('is of the machine, and goes on between two readings', () => {
+  it('is the machine’s, and increases between two readings', () => {
     const { exact, recent } = machineUptime()
     const before = exact()
     assert(Math.abs(before / 1000 - uptime()) < 60)

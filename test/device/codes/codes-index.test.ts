@@ -23,7 +23,7 @@ function macCode(kc: Uint8Array, window: number, speaker: Uint8Array): number {
   return mac.readUIntBE(0, 5) / 16 - (mac[4]! & 15) / 16
 }
 
-test('a code is the start of an HMAC, wherever its key is kept and its speaker stands', () => {
+test('a code is the start of an HMAC, at every position of its key and speaker', () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ minLength: 32, maxLength: 32 }),
@@ -88,7 +88,7 @@ const Change = fc.oneof(
 
 for (const [name, read, codeOf, runs] of [
   [
-    'codes that collide',
+    'colliding codes',
     crowdedRead,
     (kc: Uint8Array, window: number, speaker: Uint8Array) => {
       const kept = new Uint32Array(KEPT_WORDS)
@@ -99,7 +99,7 @@ for (const [name, read, codeOf, runs] of [
   ],
   ['real codes', codeUnder, macCode, 40],
 ] as const)
-  test(`the index says what a scan says: ${name}`, () => {
+  test(`the index returns the same as a scan: ${name}`, () => {
     fc.assert(
       fc.property(fc.array(Change, { maxLength: 25 }), (changes) => {
         const index = newCodeIndex(read)
@@ -165,7 +165,7 @@ for (const [name, read, codeOf, runs] of [
     )
   })
 
-test('a step is small, whatever there is to do, and each brings the end nearer', () => {
+test('each step is small, however large the task, and brings the end nearer', () => {
   let computed = 0
   const index = newCodeIndex((...of) => {
     computed++
@@ -186,7 +186,7 @@ test('a step is small, whatever there is to do, and each brings the end nearer',
   assert.equal(computed, 0, 'and never twice')
 })
 
-test('a window that was prepared is kept until another one needs its place', () => {
+test('a prepared window is kept until another one needs its place', () => {
   let computed = 0
   const index = newCodeIndex((...of) => {
     computed++
@@ -212,7 +212,7 @@ test('a window that was prepared is kept until another one needs its place', () 
   )
 })
 
-test('a subject that is put again and again takes no more room, and leaves no key behind', () => {
+test('a subject that is put repeatedly takes no more space, and leaves no key behind', () => {
   const pages = new Set<Uint32Array>()
   const index = newCodeIndex((kept, ...of) => {
     pages.add(kept)
@@ -233,7 +233,7 @@ test('a subject that is put again and again takes no more room, and leaves no ke
   for (const page of pages) assert(page.every((word) => word === 0))
 })
 
-test('a table: what was entered is found, once, also at its edge and when it is full', () => {
+test('a table returns each entry once, also at its edge and when it is full', () => {
   const table = newCodeTable(100)
   const entered = new Map<number, number[]>()
   const room = table.room()
@@ -255,7 +255,7 @@ test('a table: what was entered is found, once, also at its edge and when it is 
   assert.deepEqual([table.room(), table.find(3)], [room, []])
 })
 
-test('a map by id is a map', () => {
+test('a map by id behaves like a Map', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.stringMatching(/^con_[0-9a-z]{3}$/), fc.option(fc.nat(9)))),

@@ -27,7 +27,7 @@ describe('many', () => {
     return { ...all, again: all.reopen({ pace }) }
   }
 
-  it('are taken in slice by slice: no slice outlasts its millisecond', async (t) => {
+  it('are indexed in slices, none longer than its millisecond', async (t) => {
     const { pace, count } = slowPace(0.05)
     const { again, say, clock } = started(t, pace)
     assert.equal(count.looks, 0, 'nothing happens before somebody verifies')
@@ -42,7 +42,7 @@ describe('many', () => {
     assert.equal(count.timers, 1, 'the next minute will be ready')
   })
 
-  it('what changes meanwhile counts at once', async (t) => {
+  it('changes meanwhile count at once', async (t) => {
     const changed: (() => void)[] = []
     const { pace } = slowPace(0.05, () => changed.pop()?.())
     const { again, say, clock } = started(t, pace)
@@ -87,14 +87,14 @@ describe('many', () => {
     assert.deepEqual(find(held).lacks, [], 'it was listed after it was held, and counted once')
   })
 
-  it('a look-up that did not wait is right all the same', (t) => {
+  it('a look-up that did not wait is right, too', (t) => {
     const { pace, count } = slowPace(0.05)
     const { again, say, clock } = started(t, pace)
     const { hits, checked } = again.codes.find(indicesOf(say(connectionId(5), BOB)), clock.ms)
     assert.deepEqual([hits.length, checked, count.turns], [1, MANY, 0])
   })
 
-  it('few are no work while nobody verifies, nor after', async (t) => {
+  it('few connections cause no background work, before and after a verification', async (t) => {
     const { pace, count } = slowPace(0)
     const all = bench(t, { pace })
     all.state.transaction(() => {

@@ -38,7 +38,7 @@ const Step = fc.oneof(
 )
 type Step = typeof Step extends fc.Arbitrary<infer T> ? T : never
 
-it('both find the same, whatever changes and wherever the clock goes', async (t) => {
+it('the index and a scan return the same after any changes of data and clock', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(Step, { minLength: 5, maxLength: 30 }), async (steps) => {
       const first = bench(t)

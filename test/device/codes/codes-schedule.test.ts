@@ -70,14 +70,14 @@ function workshop({ units = 0, codes = FEW } = {}) {
   }
 }
 
-test('what fits into one slice is done at once, and nothing is done ahead for few', () => {
+test('work that fits into one slice is done at once, and few codes are never prepared ahead', () => {
   const shop = workshop({ units: 4 })
   assert.equal(shop.ready(), null)
   assert.deepEqual(shop.slices, [{ windows: [W0 - 1, W0, W0 + 1], ms: SLICE_MS }])
   assert.deepEqual([shop.waitingTurns(), shop.timers()], [0, []])
 })
 
-test('what does not is done in slices, with a turn for everybody else after each', async () => {
+test('longer work is done in slices, and yields to the event loop after each', async () => {
   const shop = workshop({ units: 41 })
   const wait = shop.ready()
   assert(wait !== null)
@@ -93,7 +93,7 @@ test('what does not is done in slices, with a turn for everybody else after each
   assert.equal(shop.ready(), null)
 })
 
-test('many who wait share one run of slices', async () => {
+test('concurrent waiters share one run of slices', async () => {
   const shop = workshop({ units: 40 })
   const waits = Array.from({ length: 20 }, () => shop.ready())
   assert.equal(new Set(waits).size, 1)
@@ -103,7 +103,7 @@ test('many who wait share one run of slices', async () => {
   assert.equal(shop.slices.length, 10)
 })
 
-test('the minute that turns meanwhile is the one that counts', async () => {
+test('if the minute ends meanwhile, the new minute is prepared', async () => {
   const shop = workshop({ units: 8 })
   const wait = shop.ready()
   shop.clock.ms += MINUTE
@@ -112,7 +112,7 @@ test('the minute that turns meanwhile is the one that counts', async () => {
   assert.deepEqual(shop.slices.at(-1)?.windows, [W0, W0 + 1, W0 + 2])
 })
 
-test('an error ends the wait, and the next one tries again', async () => {
+test('an error rejects the wait, and the next call tries again', async () => {
   const shop = workshop({ units: 8 })
   const locked = new Error('locked')
   const wait = shop.ready()
@@ -123,7 +123,7 @@ test('an error ends the wait, and the next one tries again', async () => {
   assert.equal(shop.ready(), null)
 })
 
-test('where there are many, the window after the next is ready before the minute turns', () => {
+test('with many codes, the next window is prepared before the minute ends', () => {
   const shop = workshop({ codes: FEW + 1 })
   assert.equal(shop.ready(), null)
   assert.equal(shop.timers().length, 1)
@@ -140,13 +140,13 @@ test('where there are many, the window after the next is ready before the minute
   assert.deepEqual(shop.timers(), [MINUTE])
 })
 
-test('it is one timer, however many verify', () => {
+test('one timer serves any number of verifications', () => {
   const shop = workshop({ codes: FEW + 1 })
   for (let i = 0; i < 10; i++) void shop.ready()
   assert.equal(shop.timers().length, 1)
 })
 
-test('while somebody waits, they are served first', async () => {
+test('a timer leaves the work to a running wait', async () => {
   const shop = workshop({ units: 40, codes: FEW + 1 })
   const wait = shop.ready()
   shop.fire()
@@ -158,7 +158,7 @@ test('while somebody waits, they are served first', async () => {
   assert.equal(shop.slices.at(-1)?.windows.length, 4)
 })
 
-test('after five minutes without anybody who verifies there is nothing more, until somebody does', () => {
+test('preparation stops after five minutes without a verification, and resumes with the next', () => {
   const shop = workshop({ codes: FEW + 1 })
   void shop.ready()
   let minutes = 0
@@ -176,7 +176,7 @@ test('after five minutes without anybody who verifies there is nothing more, unt
   assert.equal(shop.timers().length, 1)
 })
 
-test('an error while nobody waits is nobody’s: whoever verifies next is told', () => {
+test('an error in the background is returned to the next verification', () => {
   const shop = workshop({ codes: FEW + 1 })
   void shop.ready()
   shop.left.error = new Error('locked')

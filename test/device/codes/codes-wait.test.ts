@@ -26,7 +26,7 @@ function slow(t: TestContext, meanwhile: (of: ReturnType<typeof bench>) => void 
   return { ...device, count }
 }
 
-it('the words of a member verify, after a wait, once', async (t) => {
+it('the words of a member verify once, after a wait', async (t) => {
   const { verifier, say, count } = slow(t)
   const words = say(ID, BOB)
   const answers = await Promise.all([verifier.verify(words, null), verifier.verify(words, null)])
@@ -45,7 +45,7 @@ it('the words of a member verify, after a wait, once', async (t) => {
   )
 })
 
-it('who guesses while others wait is braked with them: twenty are answered', async (t) => {
+it('of concurrent guesses twenty are answered, and the others are rate-limited', async (t) => {
   const { verifier } = slow(t)
   const guesses = Array.from({ length: 50 }, () => verifier.verify(WRONG, null))
   const ends = await Promise.allSettled(guesses)
@@ -54,30 +54,35 @@ it('who guesses while others wait is braked with them: twenty are answered', asy
     if (end.status === 'rejected') assert.equal((end.reason as AppError).code, 'rate_limited')
 })
 
-it('what is no word is told without a wait', async (t) => {
+it('an unknown word is rejected without a wait', async (t) => {
   const { verifier, count } = slow(t)
   await assert.rejects(verifier.verify('matador carlod recede', null), { code: 'unknown_word' })
   assert.equal(count.turns, 0)
 })
 
-it('who signed out meanwhile is answered nothing, and nothing is logged', async (t) => {
+it('after a sign-out meanwhile, a verification is rejected and not logged', async (t) => {
   const { verifier, say, state } = slow(t, ({ seat }) => void (seat.left = true))
   await assert.rejects(verifier.verify(say(ID, BOB), null), { code: 'not_signed_in' })
   assert.deepEqual(state.verifications.page(9, null), [])
 })
 
 for (const [name, meanwhile, verified, reasons] of [
-  ['the minute turns', ({ clock }) => void (clock.ms += MINUTE), true, []],
+  ['the minute ends', ({ clock }) => void (clock.ms += MINUTE), true, []],
   ['two minutes pass', ({ clock }) => void (clock.ms += 2 * MINUTE), false, []],
   [
-    'it is held',
+    'the connection is suspended',
     ({ connection }) => void connection({ id: ID, hold: 'rotation_pending' }),
     false,
     ['rotation_pending'],
   ],
-  ['it gets a new secret', ({ connection }) => void connection({ id: ID, epoch: 2 }), false, []],
   [
-    'it ends',
+    'the connection is rotated',
+    ({ connection }) => void connection({ id: ID, epoch: 2 }),
+    false,
+    [],
+  ],
+  [
+    'the connection ends',
     ({ codes, state }) => {
       codes.remove(ID)
       state.connections.delete(ID)

@@ -23,10 +23,10 @@ import {
 
 const connectionId = (n: number) => numbered('connection', n)
 
-describe('a connection that is held', () => {
+describe('a suspended connection', () => {
   for (const hold of ['rotation_pending', 'roster_forked'] as const)
     for (const secret of ['here', 'missing'] as const)
-      it(`${hold}, its secret ${secret}: nothing is said, nothing matches, and that is why`, (t) => {
+      it(`${hold}, secret ${secret}: it has no own words and matches none, for that reason`, (t) => {
         const { codes, vault, connection, guest, say, clock } = bench(t)
         guest()
         connection()
@@ -54,7 +54,7 @@ describe('a connection that is held', () => {
 })
 
 describe('changes', () => {
-  it('a secret that comes later, one that is replaced, another name, another member, an end', (t) => {
+  it('a later or replaced secret, a new name, a new member, the end of the connection', (t) => {
     const { codes, vault, state, connection, say, clock } = bench(t)
     const find = (words: string) => codes.find(indicesOf(words), clock.ms)
     connection()
@@ -82,7 +82,7 @@ describe('changes', () => {
     assert.deepEqual([codes.has(CONNECTION), codes.own(CONNECTION, clock.ms)], [false, null])
   })
 
-  it('one that was taken back with its transaction did not happen', (t) => {
+  it('a change that was rolled back with its transaction', (t) => {
     const { codes, state, connection, say, clock } = bench(t)
     connection()
     assert.throws(() =>
@@ -94,7 +94,7 @@ describe('changes', () => {
     assert.equal(codes.find(indicesOf(say(CONNECTION, BOB)), clock.ms).hits.length, 1)
   })
 
-  it('the guest code that runs out, also for a clock that goes back, and the one that is revoked', (t) => {
+  it('a guest code that expires, also with a clock that goes back, and one that is revoked', (t) => {
     const { codes, state, guest, say, clock } = bench(t)
     guest({ expiresAt: T0 + 5000 })
     const words = say(GUEST, GUEST)
@@ -114,7 +114,7 @@ describe('changes', () => {
     assert.deepEqual(counts(), [0, 0])
   })
 
-  it('nothing is read before the first look-up, and each secret once for all that come', (t) => {
+  it('no secret is read before the first look-up, and each secret once for all look-ups', (t) => {
     const first = bench(t)
     let opened = 0
     const secrets = {
@@ -135,7 +135,7 @@ describe('changes', () => {
     assert.equal(opened, 6)
   })
 
-  it('own words are the same object while their minute lasts', (t) => {
+  it('own words are the same object during their minute', (t) => {
     const { codes, connection, clock } = bench(t)
     connection()
     const said = codes.toSay(CONNECTION, clock.ms)
@@ -144,7 +144,7 @@ describe('changes', () => {
     assert.equal(codes.toSay(GUEST, clock.ms), null)
   })
 
-  it('a keychain that is locked is told, and no harm is done', (t) => {
+  it('a locked keychain is reported, and a later look-up works', (t) => {
     const all = bench(t)
     all.connection()
     let isLocked = true
@@ -169,7 +169,7 @@ describe('changes', () => {
   })
 })
 
-it('what ended is forgotten at once, and read again before it is wanted', (t) => {
+it('ended connections are removed from the index at once, and read again before the next look-up', (t) => {
   const { state, vault, connection } = bench(t)
   connection()
   const index = newCodeIndex()

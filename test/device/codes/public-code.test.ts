@@ -32,8 +32,8 @@ async function spoken(t: TestContext) {
   return { world, ada, laptop, old: await secretOf(ada) }
 }
 
-describe('the public code of who revokes a device', () => {
-  it('is off, and on again it has another secret', async (t) => {
+describe('the public code after its account revokes a device', () => {
+  it('is off, and has another secret when it is switched on again', async (t) => {
     const { ada, laptop, old } = await spoken(t)
     await ada.revoke(laptop.deviceId)
     assert.deepEqual([await isOn(ada), await secretOf(ada)], [false, null])
@@ -49,7 +49,7 @@ describe('the public code of who revokes a device', () => {
     assert.notEqual((await wordsOf(laptop))?.words, said?.words)
   })
 
-  it('is forgotten by the others when they ask, and shared anew by whichever switches it on', async (t) => {
+  it('is deleted on other devices when they sync, and shared again by the device that switches it on', async (t) => {
     const { world, ada, laptop, old } = await spoken(t)
     const phone = await world.further(ada, 'phone')
     assert.equal(await followCode(phone.device(), phone.account()), true)
@@ -76,7 +76,7 @@ describe('the public code of who revokes a device', () => {
     assert.notEqual(await secretOf(anew), old)
   })
 
-  it('stays on where it was switched on while a sync was told that it is off', async (t) => {
+  it('stays on if it was switched on while a sync received that it is off', async (t) => {
     const { ada } = await spoken(t)
     let told = false
     const slow: Desk = ada.restart(

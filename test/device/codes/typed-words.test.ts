@@ -11,7 +11,7 @@ const key = (encoding: 'base64' | 'base64url') =>
 
 const cases: [name: string, typed: string, word: string][] = [
   ['a typing error', 'matador carload recdee', 'recdee'],
-  ['words in one', 'matadorcarloadrecdee', 'matadorcarloadrecdee'],
+  ['words without spaces', 'matadorcarloadrecdee', 'matadorcarloadrecdee'],
   ['a key in base64', key('base64'), '[redacted]'],
   ['a key in base64url', key('base64url').slice(0, 43), '[redacted]'],
   ['a key among words', `matador ${key('base64')} recede`, '[redacted]'],

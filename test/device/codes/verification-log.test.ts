@@ -26,7 +26,7 @@ describe('the verification log', () => {
     for (const word of said.join(' ').split(' ')) assert(!JSON.stringify(entries).includes(word))
   })
 
-  it('is written before the answer: what cannot be logged is not answered, and not used up', async (t) => {
+  it('is written before the answer: a verification that cannot be logged is rejected, and its words are not used up', async (t) => {
     const good = bench(t)
     good.connection()
     const words = good.say(CONNECTION, BOB)

@@ -5,16 +5,16 @@ import { BOB, CONNECTION, DAY, HOUR, ME, T0, WRONG, bench, numbered } from '../b
 
 describe('conclusive', () => {
   const cases: [name: string, set: (b: ReturnType<typeof bench>) => void, reasons: string[]][] = [
-    ['all is well', ({ connection }) => void connection(), []],
+    ['nothing to report', ({ connection }) => void connection(), []],
     ['a guest alone is enough', ({ guest }) => void guest(), []],
-    ['nothing at all', () => undefined, ['nothing_cached']],
+    ['no connections and guests', () => undefined, ['nothing_cached']],
     [
       'a secret is on another device',
       ({ connection, vault }) => vault.delete(connection()),
       ['secret_missing'],
     ],
     [
-      'one secret of two',
+      'one secret of two missing',
       ({ connection, guest, vault }) => {
         guest()
         vault.delete(connection())
@@ -22,7 +22,7 @@ describe('conclusive', () => {
       ['secret_missing'],
     ],
     ...(['rotation_pending', 'roster_forked'] as const).map((hold): (typeof cases)[number] => [
-      'one that is held, and one that is not',
+      'one suspended connection, and one active one',
       ({ connection, guest }) => {
         guest()
         connection({ hold })
@@ -30,7 +30,7 @@ describe('conclusive', () => {
       [hold],
     ]),
     [
-      'one that is held, without its secret',
+      'a suspended connection without its secret',
       ({ connection, vault }) => vault.delete(connection({ hold: 'rotation_pending' })),
       ['rotation_pending'],
     ],
@@ -67,7 +67,7 @@ describe('conclusive', () => {
       ['sync_stale'],
     ],
     ...([0, 1] as const).map((over): (typeof cases)[number] => [
-      `the last sync is an hour and ${over} ms old, and none could be made`,
+      `the last sync is an hour and ${over} ms old, and no new one succeeds`,
       ({ connection, freshness }) => {
         connection()
         freshness.lastSync = T0 - HOUR - over
@@ -84,7 +84,7 @@ describe('conclusive', () => {
     ],
   ]
   for (const [name, set, reasons] of cases)
-    it(`${name}: ${reasons.join(', ') || 'yes'}`, async (t) => {
+    it(`${name}: ${reasons.join(', ') || 'conclusive'}`, async (t) => {
       const all = bench(t)
       set(all)
       const answer = await all.verifier.verify(WRONG, null)
@@ -94,7 +94,7 @@ describe('conclusive', () => {
       assert.equal(answer.summary.startsWith('Not verified'), reasons.length === 0)
     })
 
-  it('a sync that was made for the answer makes it conclusive', async (t) => {
+  it('a sync during the verification makes the answer conclusive', async (t) => {
     const { verifier, connection, freshness } = bench(t)
     connection()
     freshness.lastSync = T0 - HOUR - 1
@@ -103,7 +103,7 @@ describe('conclusive', () => {
     assert.deepEqual([verified, conclusive, reasons], [false, true, []])
   })
 
-  it('words that match what is known here wait for no sync', async (t) => {
+  it('matching words do not wait for a sync', async (t) => {
     const { verifier, connection, say, freshness } = bench(t)
     connection()
     freshness.lastSync = T0 - 7 * DAY
@@ -112,7 +112,7 @@ describe('conclusive', () => {
     assert.deepEqual([verified, conclusive], [true, true])
   })
 
-  it('what is held verifies nothing: neither a member’s words nor an echo, until it is held no more', async (t) => {
+  it('words of a suspended connection do not verify, neither a member’s nor the own, until it is active again', async (t) => {
     const { verifier, connection, say } = bench(t)
     connection({ hold: 'roster_forked' })
     for (const speaker of [BOB, ME]) {
@@ -137,7 +137,7 @@ describe('conclusive', () => {
     ]),
   ]
   for (const [name, spoil] of others)
-    it(`${name} of another does not make a match that verified inconclusive`, async (t) => {
+    it(`${name} of another connection does not make a verified match inconclusive`, async (t) => {
       const b = bench(t)
       b.connection()
       spoil(b)
@@ -155,7 +155,7 @@ describe('conclusive', () => {
   const own: [name: string, spoil: (b: ReturnType<typeof bench>) => void, reasons: string[]][] = [
     ['nothing', () => undefined, []],
     ['a clock ahead', ({ freshness }) => void (freshness.clock = 'ahead'), ['clock_uncertain']],
-    ['no sync for long', ({ freshness }) => void (freshness.lastSync = 0), ['sync_stale']],
+    ['an old sync', ({ freshness }) => void (freshness.lastSync = 0), ['sync_stale']],
     [
       'both, and a fork elsewhere',
       ({ freshness, connection }) => {
@@ -167,7 +167,7 @@ describe('conclusive', () => {
     ],
   ]
   for (const [name, spoil, reasons] of own)
-    it(`a match rests on the clock, the sync and its connection: ${name}`, async (t) => {
+    it(`a match depends on the clock, the sync and its connection: ${name}`, async (t) => {
       const b = bench(t)
       b.connection()
       spoil(b)
@@ -185,7 +185,7 @@ describe('conclusive', () => {
       }
     })
 
-  it('a match of a connection that was ended is not conclusive, and says why', async (t) => {
+  it('a match of an ended connection is inconclusive, with that reason', async (t) => {
     const b = bench(t)
     b.connection({ hold: 'ended' })
     const { matches } = await b.verifier.verify(b.say(CONNECTION, BOB), null)

@@ -37,20 +37,25 @@ const isCarol: Expectation = { user_id: CAROL }
 /** Words by their subject and speaker; a guest speaks those of a guest code. */
 type Said = readonly [subject: string, speaker: string]
 
-describe('what is expected', () => {
+describe('an expected speaker', () => {
   const cases: [name: string, expect: Expectation, said: Said, found: string | null][] = [
-    ['a connection, its member', inBank, [CONNECTION, BOB], BOB],
-    ['a group, one of its members', inFamily, [FAMILY, CAROL], CAROL],
-    ['a group, another of them', inFamily, [FAMILY, BOB], BOB],
-    ['a connection, the same member on another', inBank, [FAMILY, BOB], null],
-    ['a connection, a stranger to it', inBank, [FAMILY, CAROL], null],
-    ['a connection, a guest', inBank, [GUEST, GUEST], null],
-    ['a person, on one connection', isBob, [CONNECTION, BOB], BOB],
-    ['a person, on another', isBob, [FAMILY, BOB], BOB],
-    ['a person, another member of the same group', isBob, [FAMILY, CAROL], null],
+    ['a connection, and its member speaks', inBank, [CONNECTION, BOB], BOB],
+    ['a group, and one of its members speaks', inFamily, [FAMILY, CAROL], CAROL],
+    ['a group, and another member speaks', inFamily, [FAMILY, BOB], BOB],
+    ['a connection, and its member speaks on another', inBank, [FAMILY, BOB], null],
+    ['a connection, and a stranger to it speaks', inBank, [FAMILY, CAROL], null],
+    ['a connection, and a guest speaks', inBank, [GUEST, GUEST], null],
+    ['a person, who speaks on one connection', isBob, [CONNECTION, BOB], BOB],
+    ['a person, who speaks on another connection', isBob, [FAMILY, BOB], BOB],
+    ['a person, and another member of the same group speaks', isBob, [FAMILY, CAROL], null],
     ['a person, who is only in the group', isCarol, [FAMILY, CAROL], CAROL],
-    ['a person, words of a connection without them', isCarol, [CONNECTION, BOB], null],
-    ['a person, a guest', isBob, [GUEST, GUEST], null],
+    [
+      'a person, and the words are of a connection without that person',
+      isCarol,
+      [CONNECTION, BOB],
+      null,
+    ],
+    ['a person, and a guest speaks', isBob, [GUEST, GUEST], null],
   ]
   for (const [name, expect, [subject, speaker], found] of cases)
     it(`${name}: ${found === null ? 'not verified' : 'verified'}`, async (t) => {
@@ -69,7 +74,7 @@ describe('what is expected', () => {
       assert.equal(replayed, found !== null)
     })
 
-  it('words of others are answered like words of nobody, in everything', async (t) => {
+  it('words of unexpected speakers get exactly the answer of unknown words', async (t) => {
     const b = known(bench(t))
     const others: Said[] = [
       [FAMILY, BOB],
@@ -88,7 +93,7 @@ describe('what is expected', () => {
     assert.equal(b.state.replays.highest(), 0)
   })
 
-  it('counts them as wrong tries', async (t) => {
+  it('words of unexpected speakers count as wrong tries', async (t) => {
     const b = known(bench(t))
     for (let i = 0; i < 20; i++)
       await b.verifier.verify(b.say(FAMILY, CAROL), 'tok', { expect: inBank })
@@ -102,7 +107,7 @@ describe('what is expected', () => {
     ['a connection', inFamily],
     ['a person', isCarol],
   ] as const)
-    it(`${name}: own words there are an echo, and those from elsewhere are nothing`, async (t) => {
+    it(`${name}: own words there are an echo, own words from elsewhere match nothing`, async (t) => {
       const b = known(bench(t))
       const echo = await b.verifier.verify(b.say(FAMILY, ME), null, { expect })
       assert.deepEqual([echo.verified, echo.echo, echo.matches.length], [false, true, 1])
@@ -110,7 +115,7 @@ describe('what is expected', () => {
       assert.deepEqual([none.verified, none.echo, none.matches], [false, false, []])
     })
 
-  it('words that were used before are told, with the time', async (t) => {
+  it('used words are reported, with the time', async (t) => {
     const b = known(bench(t))
     const words = b.say(CONNECTION, BOB)
     const { checked_at } = await b.verifier.verify(words, null)
@@ -121,7 +126,7 @@ describe('what is expected', () => {
     )
   })
 
-  it('is what the summary speaks of, and what to do', async (t) => {
+  it('is named in the summary, with advice', async (t) => {
     const b = known(bench(t))
     const advice =
       'Ask for the words again. If they fail again, hang up, and call a number that you know.'
@@ -142,7 +147,7 @@ describe('what is expected', () => {
   })
 })
 
-describe('what is not known', () => {
+describe('an unknown expected speaker', () => {
   for (const [name, expect] of [
     ['a connection', { connection_id: ALONE }],
     ['a person', { user_id: CAROL }],
@@ -159,7 +164,7 @@ describe('what is not known', () => {
       assert.equal((await b.verifier.verify(b.say(CONNECTION, BOB), 'tok')).verified, true)
     })
 
-  it('a name that looks like the id of an account makes nobody of it', async (t) => {
+  it('a member with a name like an account id does not match that id', async (t) => {
     const b = bench(t)
     const row = {
       id: b.connection(),
@@ -176,7 +181,7 @@ describe('what is not known', () => {
   })
 })
 
-describe('conclusive, of what is expected alone', () => {
+describe('a conclusive answer about an expected speaker', () => {
   const reasonsOf = ({ conclusive, reasons, checked, unchecked }: Verification) => ({
     conclusive,
     reasons,
@@ -185,7 +190,7 @@ describe('conclusive, of what is expected alone', () => {
   })
 
   for (const hold of ['rotation_pending', 'roster_forked'] as const)
-    it(`${hold} counts where it is expected, and nowhere else`, async (t) => {
+    it(`${hold} counts for the expected connection, and not for others`, async (t) => {
       const b = known(bench(t))
       b.connection({ hold })
       const ask = async (expect: Expectation) =>
@@ -198,7 +203,7 @@ describe('conclusive, of what is expected alone', () => {
       assert.deepEqual(await ask(isCarol), good)
     })
 
-  it('a secret that is missing elsewhere is no matter', async (t) => {
+  it('needs no secrets of other connections', async (t) => {
     const b = known(bench(t))
     b.vault.delete(CONNECTION)
     const missing = await b.verifier.verify(WRONG, null, { expect: inBank })
@@ -207,7 +212,7 @@ describe('conclusive, of what is expected alone', () => {
     assert.deepEqual([good.conclusive, good.reasons], [true, []])
   })
 
-  it('nothing of a connection that was ended proves anything', async (t) => {
+  it('is impossible for an ended connection', async (t) => {
     const b = known(bench(t))
     b.connection({ hold: 'ended' })
     for (const words of [WRONG, b.say(CONNECTION, BOB)]) {
@@ -229,7 +234,7 @@ describe('conclusive, of what is expected alone', () => {
   })
 })
 
-it('agrees with a check of everybody, whatever is said: with the expected ones, it finds what that finds of them', async (t) => {
+it('a verification with an expected speaker finds what an unrestricted one finds of that speaker', async (t) => {
   const b = known(bench(t))
   const speakers: Said[] = [
     [CONNECTION, BOB],

@@ -115,7 +115,7 @@ describe('wrong words in a minute', () => {
     assert.equal((await verifier.verify(say(CONNECTION, BOB), 'tok_a')).verified, true)
   })
 
-  it('counts tries that name the expected speaker apart, in both directions', async (t) => {
+  it('counts tries with an expected speaker separately, in both directions', async (t) => {
     const { verifier, connection } = bench(t)
     connection()
     for (const [caller, first, then] of [
@@ -139,7 +139,7 @@ describe('wrong words in a minute', () => {
     }
   })
 
-  it('only wrong words count: not good ones, not used ones, not what is no word', async (t) => {
+  it('counts only wrong words: not valid, used or unknown ones', async (t) => {
     const { verifier, connection, say } = bench(t)
     connection()
     for (let i = 0; i < 30; i++) {
@@ -158,10 +158,10 @@ describe('wrong words in a row', () => {
   for (const [name, caller, asked] of [
     ['a token', 'tok_a', {}],
     ['the command line', null, {}],
-    ['a token that names whom it expects', 'tok_a', EXPECT],
-    ['the command line that names whom it expects', null, EXPECT],
+    ['a token with an expected speaker', 'tok_a', EXPECT],
+    ['the command line with an expected speaker', null, EXPECT],
   ] as const)
-    it(`${name}: from the 100th on each begins a pause, of 1, 2, 4 … 60 minutes`, async (t) => {
+    it(`${name}: each from the 100th on begins a pause, of 1, 2, 4 … 60 minutes`, async (t) => {
       const b = bench(t)
       b.connection()
       await wrong(b, 99, caller, asked)
@@ -171,7 +171,7 @@ describe('wrong words in a row', () => {
       assert.deepEqual(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 60])
     })
 
-  it('says how long, that right words end it, and what to do meanwhile', async (t) => {
+  it('the error names the length of the pause, how to end the row, and what to do meanwhile', async (t) => {
     const b = bench(t)
     b.connection()
     for (const [caller, asked, whose, otherwise] of [
@@ -194,7 +194,7 @@ describe('wrong words in a row', () => {
     }
   })
 
-  it('right words end the row, and are refused like others while the pause lasts', async (t) => {
+  it('right words end the row, and are rejected like others during the pause', async (t) => {
     const b = bench(t)
     b.connection()
     await wrong(b, 100, 'tok_a')
@@ -225,7 +225,7 @@ describe('wrong words in a row', () => {
       assert.equal(await nextPause(b, null), 1)
     })
 
-  it('words that could not be checked count: they tell as much', async (t) => {
+  it('words that could not be checked count, as they reveal as much', async (t) => {
     const b = bench(t)
     b.connection()
     b.freshness.offset = null
@@ -233,7 +233,7 @@ describe('wrong words in a row', () => {
     await assert.rejects(b.verifier.verify(WRONG, null), limited('60'))
   })
 
-  it('right words by a clock that is behind do not end it: they verify nothing', async (t) => {
+  it('right words do not end the row while the clock is behind, as they do not verify', async (t) => {
     const b = bench(t)
     b.connection()
     await wrong(b, 99, null)
@@ -243,7 +243,7 @@ describe('wrong words in a row', () => {
     assert.equal(await nextPause(b, null), 1)
   })
 
-  it('all tokens together reach 300, whichever they are, and the command line does not notice', async (t) => {
+  it('all tokens together reach 300, and the command line is not affected', async (t) => {
     const b = bench(t)
     b.connection()
     for (let n = 0; n < 4; n++) await wrong(b, 75, `tok_${n}`)
@@ -261,7 +261,7 @@ describe('wrong words in a row', () => {
     assert.equal((await b.verifier.verify(WRONG, 'tok_1')).verified, false)
   })
 
-  it('right words with and without the expected speaker end only a row of their kind', async (t) => {
+  it('right words with and without an expected speaker end only the row of their kind', async (t) => {
     const b = bench(t)
     b.connection()
     b.guest()
@@ -288,7 +288,7 @@ describe('a pause', () => {
     return b
   }
 
-  it('and the count survive a restart of the daemon', async (t) => {
+  it('survives a restart of the daemon, with the count', async (t) => {
     const b = await inPause(t)
     b.pass(MINUTE)
     const again = b.reopen()
@@ -325,7 +325,7 @@ describe('a pause', () => {
     ['of a system with a boot id', 'boot 2'],
     ['of a system without one', null],
   ] as const)
-    it(`counts from a restart of the machine on, ${name}`, async (t) => {
+    it(`begins again at a restart of the machine, ${name}`, async (t) => {
       const b = bench(t)
       if (boot === null) b.machine.boot = null
       const first = b.reopen()
@@ -340,7 +340,7 @@ describe('a pause', () => {
     })
 })
 
-it('words that the account server knows are taken out of the row', async (t) => {
+it('words that the account server knows are subtracted from the row', async (t) => {
   const b = bench(t)
   b.connection()
   await wrong(b, 99, 'tok_a')
@@ -352,7 +352,7 @@ it('words that the account server knows are taken out of the row', async (t) => 
   assert.equal(await nextPause(b, 'tok_a'), 1)
 })
 
-it('any history of tries is limited by rows alone: a model of them agrees', async (t) => {
+it('any history of tries is limited exactly as a model predicts', async (t) => {
   const b = bench(t)
   b.connection()
   const model = new Map<string, number>()

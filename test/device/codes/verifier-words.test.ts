@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { AppError } from '../../../src/errors.ts'
 import { BOB, CONNECTION, bench, refusal } from '../bench.ts'
 
-describe('words as people write them', () => {
+describe('spellings of words', () => {
   for (const [name, spell] of [
     ['upper case', (words: string) => words.toUpperCase()],
     ['commas and line feeds', (words: string) => words.replaceAll(' ', ',\n ')],
@@ -36,7 +36,7 @@ describe('words as people write them', () => {
       )
     })
 
-  it('an unknown word is named, with what is near it', async (t) => {
+  it('the error for an unknown word names the word and similar ones', async (t) => {
     await assert.rejects(
       bench(t).verifier.verify('matador carlod recede', null),
       (error: AppError) => {

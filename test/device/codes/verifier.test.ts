@@ -21,7 +21,7 @@ import {
 } from '../bench.ts'
 
 describe('directional', () => {
-  it('others’ words verify, one’s own are an echo, and a stranger’s are nothing', async (t) => {
+  it('words of others verify, own words are an echo, and a stranger’s match nothing', async (t) => {
     const { verifier, connection, say } = bench(t)
     connection({ others: [BOB, CAROL] })
     for (const [speaker, verified, echo, who] of [
@@ -50,7 +50,7 @@ describe('directional', () => {
     assert.deepEqual([stranger.verified, stranger.echo, stranger.matches], [false, false, []])
   })
 
-  it('a guest: the guest’s words verify, the owner’s are an echo, and both are what they say', async (t) => {
+  it('of a guest code, the guest’s words verify, the owner’s are an echo, and the summary names the guest', async (t) => {
     const { verifier, guest, say, codes, clock } = bench(t)
     guest()
     assert.equal(codes.own(GUEST, clock.ms)?.words, say(GUEST, ME))
@@ -67,7 +67,7 @@ describe('directional', () => {
     )
   })
 
-  it('a guest code for an external member: match, log and summary name them, after another start too', async (t) => {
+  it('match, log and summary name the external member of a guest code, after a restart too', async (t) => {
     const first = bench(t)
     const externalMember = { id: `ext_0${'3'.repeat(25)}`, display_name: 'Maria Muster' }
     const other = first.guest({ id: `gst_0${'4'.repeat(25)}`, label: 'Ben' })
@@ -90,7 +90,7 @@ describe('directional', () => {
     assert.equal(without.matches[0]?.external_member, null)
   })
 
-  it('a label that is the name of the external member is not repeated', async (t) => {
+  it('a label equal to the name of the external member is not repeated', async (t) => {
     const { verifier, guest, say } = bench(t)
     const display_name = 'Maria Muster'
     guest({
@@ -101,7 +101,7 @@ describe('directional', () => {
     assert.equal(summary, 'Verified: the words of guest "Maria Muster".')
   })
 
-  it('one’s own words turn with the minute', (t) => {
+  it('own words change with the minute', (t) => {
     const { connection, say, codes } = bench(t)
     connection()
     for (const at of [T0, T0 + 47_999, T0 + 48_000, T0 + 100 * MINUTE, T0]) {
@@ -134,7 +134,7 @@ describe('windows', () => {
     [1, true],
     [2, false],
   ] as const)
-    it(`words of the window ${drift >= 0 ? '+' : ''}${drift}: ${verified ? 'verify' : 'nothing'}`, async (t) => {
+    it(`words of the window ${drift >= 0 ? '+' : ''}${drift}: ${verified ? 'verify' : 'match nothing'}`, async (t) => {
       const { verifier, connection, say } = bench(t)
       connection()
       const answer = await verifier.verify(say(CONNECTION, BOB, W0 + drift), null)
@@ -146,7 +146,7 @@ describe('windows', () => {
       )
     })
 
-  it('each window counts for itself, and a later one does not free an earlier one', async (t) => {
+  it('windows are used up separately, and a later window does not free an earlier one', async (t) => {
     const { verifier, connection, say, clock } = bench(t)
     connection()
     const verify = (window: number) => verifier.verify(say(CONNECTION, BOB, window), null)
@@ -160,7 +160,7 @@ describe('windows', () => {
     )
   })
 
-  it('an expired guest code says and verifies nothing', async (t) => {
+  it('an expired guest code has no words and verifies nothing', async (t) => {
     const { verifier, guest, say, clock } = bench(t)
     guest({ expiresAt: T0 + 5000 })
     clock.ms += 5000
@@ -169,8 +169,8 @@ describe('windows', () => {
   })
 })
 
-describe('replay', () => {
-  it('is told with the time of the first use, after another start too', async (t) => {
+describe('a repeated use', () => {
+  it('is reported with the time of the first use, after a restart too', async (t) => {
     const first = bench(t)
     first.connection()
     const words = first.say(CONNECTION, BOB)
@@ -185,7 +185,7 @@ describe('replay', () => {
     }
   })
 
-  it('is per speaker', async (t) => {
+  it('is counted for each speaker', async (t) => {
     const { verifier, connection, say } = bench(t)
     connection({ others: [BOB, CAROL] })
     assert.equal((await verifier.verify(say(CONNECTION, BOB), null)).verified, true)
@@ -195,11 +195,11 @@ describe('replay', () => {
 
 describe('a clock that goes back', () => {
   for (const [name, back, uncertain] of [
-    ['one minute: within the drift', 1, false],
+    ['one minute, within the drift', 1, false],
     ['two minutes', 2, true],
     ['a day', 24 * 60, true],
   ] as const)
-    it(`${name}: ${uncertain ? 'clock_uncertain, and nothing verifies' : 'no matter'}`, async (t) => {
+    it(`${name}: ${uncertain ? 'clock_uncertain, and nothing verifies' : 'no effect'}`, async (t) => {
       const { verifier, connection, say, clock } = bench(t)
       connection()
       assert.equal((await verifier.verify(say(CONNECTION, BOB), null)).verified, true)
@@ -222,7 +222,7 @@ describe('a clock that goes back', () => {
     [0, -5, 0],
     [1, -100, 1, 0],
   ])
-    it(`lets nothing verify twice: ${stops.join(', ')}`, async (t) => {
+    it(`never makes words verify twice: ${stops.join(', ')}`, async (t) => {
       const all = bench(t)
       all.connection()
       const words = all.say(CONNECTION, BOB, W0)
@@ -250,7 +250,7 @@ describe('several matches', () => {
     { id: formatId(ID_PREFIX.guest, new Uint8Array(16).fill(2)), label: 'Ben', k: keyOf('b95377') },
   ] as const
 
-  it('are all returned, never only the first, and each is used up', async (t) => {
+  it('are all returned, and each is used up', async (t) => {
     const { verifier, guest, say } = bench(t)
     const [ann, ben] = guests.map((one) => guest(one)) as [string, string]
     const words = say(ann, ann)
@@ -266,7 +266,7 @@ describe('several matches', () => {
     assert.deepEqual([again.verified, again.replayed, again.matches.length], [false, true, 2])
   })
 
-  it('one of whose words were used: what is still fresh verifies, once', async (t) => {
+  it('of which one is used: the fresh one verifies, once', async (t) => {
     const { verifier, guest, say } = bench(t)
     const [ann, ben] = [guests[0].id, guests[1].id]
     guest(guests[0])

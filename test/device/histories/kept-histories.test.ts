@@ -20,7 +20,7 @@ import { freshFolder } from '../../keychain/fresh-folder.ts'
 const unsigned = (jws: string) =>
   [...jws.split('.').slice(0, 2), randomBytes(64).toString('base64url')].join('.')
 
-it('verifies no signature of the part before the fork again', (t) => {
+it('a roster is verified again without checking the signatures before the fork', (t) => {
   const device = newDevice()
   const person = newPerson(device)
   const connection = newConnection()

@@ -79,7 +79,7 @@ const unheard = (account: Account): Account => ({
 })
 
 describe('a connection with one other', () => {
-  it('shows who went as gone, believes no words of theirs, and can be deleted', async (t) => {
+  it('shows the deleted member, accepts no words of theirs, and can be deleted', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     world.later()
@@ -102,7 +102,7 @@ describe('a connection with one other', () => {
     assert.deepEqual(bob.state.connections.ids(), [])
   })
 
-  it('until the other hears of it, nothing else of theirs is held up', async (t) => {
+  it('until the other syncs that, other connections of theirs are not affected', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     await connected(ada, bob)
     const other = await connected(cy, bob)
@@ -115,7 +115,7 @@ describe('a connection with one other', () => {
 })
 
 describe('a group', () => {
-  it('with another owner: it is left by a signature, and goes on', async (t) => {
+  it('with another owner: the deleted account leaves by a signed entry, and the group continues', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
     for (const desk of [bob, cy]) await desk.sync()
@@ -138,7 +138,7 @@ describe('a group', () => {
     assert(await verifies(dan, cy, id))
   })
 
-  it('whose only owner goes: the rest get a new secret, and it stays among them', async (t) => {
+  it('after the deletion of its only owner: the others rotate, and the group stays among them', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     const words = ada.words(id)
     await ada.flow.deleteAccount()
@@ -167,7 +167,7 @@ describe('a group', () => {
     isDeleted(world, id)
   })
 
-  it('that could not be left by a signature: an owner may remove who is gone, and is the last one', async (t) => {
+  it('not left by a signed entry: an owner can remove the deleted account, and is the last owner', async (t) => {
     const { ada, bob, cy, id } = await three(t)
     await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
     await bob.sync()
@@ -192,7 +192,7 @@ describe('a group', () => {
     }
   })
 
-  it('in which somebody seals to who went a moment ago: it decides anew', async (t) => {
+  it('with a member deleted during another’s rotation: the device retries without that member', async (t) => {
     const { ada, bob, cy, id } = await three(t)
     await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
     await bob.sync()
@@ -215,7 +215,7 @@ describe('a group', () => {
   })
 })
 
-it('somebody who is taken in and goes at that moment is not, and nothing else is held up', async (t) => {
+it('an account that is deleted while it is added is not added, and nothing else is affected', async (t) => {
   const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
   const id = await bob.connect()
   await takenIn(bob, id, [cy])
@@ -245,17 +245,17 @@ it('somebody who is taken in and goes at that moment is not, and nothing else is
   assert(await verifies(cy, racing, id))
 })
 
-describe('what the account server says of who departed', () => {
+describe('deleted members in answers of the account server', () => {
   /** A roster of three in an epoch, the input of these cases. */
   const roster = { connection: 'con_1', epoch: 3, members: ['a', 'b', 'c'], rotationPending: false }
   const cases: [name: string, said: [string, number][], members: string, due: boolean][] = [
-    ['nobody', [], 'abc', false],
+    ['none', [], 'abc', false],
     ['one, in this epoch', [['b', 3]], 'ac', true],
     ['one, before the epoch began', [['b', 2]], 'ac', false],
-    ['one, in an epoch to come: one rotation is enough', [['b', 9]], 'ac', true],
+    ['one, in a later epoch: one rotation is enough', [['b', 9]], 'ac', true],
     ['two', [['b', 2], ['c', 3]], 'a', true], // prettier-ignore
-    ['oneself, who hears of that otherwise', [['a', 3]], 'abc', false],
-    ['somebody who is in it no more', [['z', 3]], 'abc', false],
+    ['the own account, which is handled elsewhere', [['a', 3]], 'abc', false],
+    ['an account that is no longer a member', [['z', 3]], 'abc', false],
   ]
   const rosterIn = (epoch: number) =>
     ({
@@ -282,7 +282,7 @@ describe('what the account server says of who departed', () => {
       assert.equal(rows.size, 0)
     })
 
-  it('taken back and said again: two more new secrets, and then no more', () => {
+  it('taken back and reported again: two more rotations, and then no more', () => {
     const state = { meta: newMeta().meta }
     const due: boolean[] = []
     for (let epoch = 3; epoch < 9; epoch++) {
@@ -296,7 +296,7 @@ describe('what the account server says of who departed', () => {
     assert.deepEqual(due, [true, true, true, false, false, false])
   })
 
-  it('is forgotten when this account leaves', async (t) => {
+  it('are deleted when this account leaves', async (t) => {
     const { ada, bob, id } = await three(t)
     await ada.flow.deleteAccount()
     await bob.sync()
@@ -336,7 +336,7 @@ describe('this device', () => {
     assert.equal(desk.seat.identity(), null)
   }
 
-  it('keeps nothing: no row, no key, no token', async (t) => {
+  it('stores nothing after the deletion: no row, no key, no token', async (t) => {
     const { ada, entries } = await full(t)
     assert.deepEqual(held(ada, entries), entries)
     await ada.flow.deleteAccount()
@@ -345,7 +345,7 @@ describe('this device', () => {
     assert.equal((await ada.flow.read()).state, 'signed_out')
   })
 
-  it('keeps everything while the server is away, also half way', async (t) => {
+  it('keeps everything while the server is unreachable, also halfway', async (t) => {
     const { ada, entries, id } = await full(t)
     const cut: ((account: Account) => Partial<Account>)[] = [
       () => ({ deletion: { read: away } }),
@@ -370,10 +370,10 @@ describe('this device', () => {
   })
 
   for (const [name, forget] of [
-    ['the same again', (desk: Desk) => desk.flow.deleteAccount()],
+    ['a repetition', (desk: Desk) => desk.flow.deleteAccount()],
     ['the next start', finish],
   ] as const)
-    it(`the server did it and nobody heard: ${name} forgets the rest`, async (t) => {
+    it(`with a deletion that lost its answer: ${name} deletes the local data`, async (t) => {
       const { ada, entries } = await full(t)
       await assert.rejects(
         ada.restart(unheard).flow.deleteAccount(),
@@ -385,7 +385,7 @@ describe('this device', () => {
       isEmpty(again, entries)
     })
 
-  it('the server did it, and a sync was answered on the way, before it: the next start forgets the rest', async (t) => {
+  it('with a deletion that lost its answer, and a sync before it: the next start deletes the local data', async (t) => {
     const { ada, entries } = await full(t)
     const desk: Desk = ada.restart((account) => ({
       ...account,
@@ -402,7 +402,7 @@ describe('this device', () => {
     isEmpty(again, entries)
   })
 
-  it('the server did not do it, as a sync saw a good while later: a session that ends then deletes nothing', async (t) => {
+  it('with a deletion that a later sync refutes: the end of the session deletes nothing', async (t) => {
     const { world, ada, entries } = await full(t)
     const desk = ada.restart((account) => ({ ...account, account: { delete: away } }))
     await assert.rejects(desk.flow.deleteAccount(), refusedWith('backend_unavailable'))
@@ -414,7 +414,7 @@ describe('this device', () => {
     assert.deepEqual(held(later, entries), entries)
   })
 
-  it('that waits for approval deletes nothing', async (t) => {
+  it('awaiting approval cannot delete the account', async (t) => {
     const { world, ada } = await full(t)
     const waiting = await world.waiting(ada, 'tablet')
     await assert.rejects(
@@ -423,7 +423,7 @@ describe('this device', () => {
     )
   })
 
-  it('the server did it, and the attempt that the client made after that was refused: done', async (t) => {
+  it('with a deletion and a rejected retry: the account is deleted', async (t) => {
     const { ada, entries } = await full(t)
     const desk = ada.restart((account) => ({
       ...account,
@@ -438,7 +438,7 @@ describe('this device', () => {
     isEmpty(desk, entries)
   })
 
-  it('a keychain that fails half way: what is left goes before anybody sits down', async (t) => {
+  it('with a failing keychain: the remaining data is deleted before the next sign-in', async (t) => {
     const { ada, entries } = await full(t)
     const { keychain } = ada
     const locked = { ...keychain, delete: () => assert.fail('locked') }
@@ -457,7 +457,7 @@ describe('this device', () => {
     isEmpty(again, entries)
   })
 
-  it('a session that ended otherwise deletes nothing and forgets nothing', async (t) => {
+  it('with a session that ended otherwise deletes nothing, here and at the server', async (t) => {
     const { ada, entries } = await full(t)
     const ended = () => Promise.reject(new AppError('not_signed_in', 'It has ended.'))
     const desk = ada.restart((account) => ({ ...account, deletion: { read: ended } }))
@@ -466,7 +466,7 @@ describe('this device', () => {
     assert.deepEqual(held(ada, entries), entries)
   })
 
-  it('a refusal changes nothing: no connection is left before it', async (t) => {
+  it('with a rejected deletion leaves no connection before', async (t) => {
     const { world, ada, bob, entries, id } = await full(t)
     const refused = () =>
       Promise.reject(new AppError('invalid_state', 'Not so.', { details: { state: 'last_owner' } }))
@@ -481,7 +481,7 @@ describe('this device', () => {
     assert(await verifies(bob, ada, id))
   })
 
-  it('of which another one deleted the account: told, no crash, and nothing verifies as fresh', async (t) => {
+  it('after another device deleted the account: reports that, and nothing verifies as recent', async (t) => {
     const { world, ada } = await full(t)
     const tablet = await world.further(ada, 'tablet')
     await tablet.sync()

@@ -30,7 +30,7 @@ async function twoLaptops(t: TestContext) {
 const tooMany = refusedWith('rate_limited', /5 approvals in 24 hours.*Try again in/)
 
 describe('a restart in the middle', () => {
-  it('of the new device: the same keys, other words, and the other attempt is over', async (t) => {
+  it('of the new device: the same keys, other words, and the other attempt ends', async (t) => {
     const { old, fresh, seq } = await twoLaptops(t)
     const { id, words } = await shownBy(old, fresh.flow)
     const { device, kid } = fresh.identity()
@@ -50,7 +50,7 @@ describe('a restart in the middle', () => {
     assert.deepEqual([next.identity().device, next.identity().kid, seq()], [device, kid, 1])
   })
 
-  it('of the new device, before it revealed: the old one says that it began again', async (t) => {
+  it('of the new device, before it revealed: the old one reports that it began again', async (t) => {
     const { old, fresh } = await twoLaptops(t)
     const { device: id } = fresh.identity()
     await fresh.flow.beginApproval()
@@ -64,7 +64,7 @@ describe('a restart in the middle', () => {
     await approved(old, next.flow)
   })
 
-  it('of the old device: it answers no commitment that was answered, and waits for another', async (t) => {
+  it('of the old device: it does not answer a commitment twice, and waits for another', async (t) => {
     const { old, fresh } = await twoLaptops(t)
     const { id, words } = await shownBy(old, fresh.flow)
     const next = old.restart()
@@ -76,8 +76,8 @@ describe('a restart in the middle', () => {
   })
 })
 
-describe('how long an attempt lasts', () => {
-  it('15 minutes on the old device, and on the new one', async (t) => {
+describe('the lifetime of an attempt', () => {
+  it('is 15 minutes on both devices', async (t) => {
     const { server, old, fresh, seq } = await twoLaptops(t)
     const { id, words } = await shownBy(old, fresh.flow)
     const noAttempt = refusedWith('invalid_state', /lasts 15 minutes/, 'no_attempt')
@@ -90,7 +90,7 @@ describe('how long an attempt lasts', () => {
     assert.equal(seq(), 0)
   })
 
-  it('an attempt that the account server has no more', async (t) => {
+  it('ends if the account server has the attempt no longer', async (t) => {
     const { server, fresh } = await twoLaptops(t)
     await fresh.flow.beginApproval()
     delete server.devices.get(fresh.identity().device)?.attempt
@@ -113,7 +113,7 @@ describe('two attempts at once', () => {
     assert.equal(seq(), 1)
   })
 
-  it('two steps at the same time draw one nonce', async (t) => {
+  it('with two concurrent steps: one nonce is drawn', async (t) => {
     const { old, fresh } = await twoLaptops(t)
     const { device: id } = fresh.identity()
     await old.approver.begin(old.account, id)
@@ -124,7 +124,7 @@ describe('two attempts at once', () => {
     assert.equal(old.state.approvalAttempts.after('approving', 0).length, 1)
   })
 
-  it('by two devices of the account: one answers, the other is told', async (t) => {
+  it('by two devices of the account: one answers, the other gets an error', async (t) => {
     const { old, fresh, another, seq } = await twoLaptops(t)
     const phone = await another('phone')
     await approved(old, phone.flow)
@@ -137,7 +137,7 @@ describe('two attempts at once', () => {
 })
 
 describe('five attempts in 24 hours', () => {
-  it('the sixth is refused on both sides, also after a restart, until the first is a day old', async (t) => {
+  it('the sixth is rejected on both sides, also after a restart, until the first is a day old', async (t) => {
     const { server, old, fresh } = await twoLaptops(t)
     const first = server.clock.ms
     for (let made = 0; made < 5; made++) {
@@ -158,7 +158,7 @@ describe('five attempts in 24 hours', () => {
     await approved(again, waiting.flow)
   })
 
-  it('each device counts for itself, and each side apart', async (t) => {
+  it('devices are counted separately, and so is each side', async (t) => {
     const { old, fresh, another } = await twoLaptops(t)
     for (let made = 0; made < 5; made++) await shownBy(old, fresh.flow)
     const phone = await another('phone')
@@ -167,7 +167,7 @@ describe('five attempts in 24 hours', () => {
     assert.equal(fresh.state.approvalAttempts.after('approving', 0).length, 0)
   })
 
-  it('what counts is a nonce that left: commitments and waiting do not', async (t) => {
+  it('sent nonces count; commitments and waiting do not', async (t) => {
     const { old, fresh } = await twoLaptops(t)
     const { device: id } = fresh.identity()
     for (let made = 0; made < 7; made++) {
@@ -182,7 +182,7 @@ describe('five attempts in 24 hours', () => {
     assert.equal(fresh.state.approvalAttempts.after('new', 0).length, 1)
   })
 
-  it('the sixth is refused where the nonce would leave, whenever it was begun', async (t) => {
+  it('the sixth is rejected when it would send the nonce, whenever it began', async (t) => {
     const { old, fresh, another } = await twoLaptops(t)
     const begun = old.restart()
     const { device: id } = fresh.identity()
@@ -196,7 +196,7 @@ describe('five attempts in 24 hours', () => {
     )
   })
 
-  it('counted before it leaves: an answer that was lost counts, and is not drawn again', async (t) => {
+  it('counted before sending: a lost answer counts, and the nonce is not drawn again', async (t) => {
     const { old, fresh } = await twoLaptops(t)
     const { device: id } = fresh.identity()
     const sent: unknown[] = []
@@ -221,7 +221,7 @@ describe('five attempts in 24 hours', () => {
     assert.equal(old.state.approvalAttempts.after('approving', 0).length, 1)
   })
 
-  it('a clock that was set back holds nobody up for longer than a day', async (t) => {
+  it('a clock that was set back delays an attempt for a day at most', async (t) => {
     const { server, old, another } = await twoLaptops(t)
     const now = server.clock.ms
     server.clock.ms = now + 365 * DAY

@@ -20,7 +20,7 @@ const leave = ({ flow }: { flow: SignInFlow }, how = {}) =>
 
 describe('a keychain that fails half way through a sign-out', () => {
   for (const entry of ['vault', 'session', 'device'])
-    it(`at "${entry}": nobody sits down before it is finished, and the next person keeps everything`, async (t) => {
+    it(`at "${entry}": no sign-in is possible before it is finished, and the next user keeps everything`, async (t) => {
       const server = testServer()
       const laptop = newLaptop(t, server)
       await laptop.signIn()
@@ -55,7 +55,7 @@ describe('a keychain that fails half way through a sign-out', () => {
       assert.equal((await next.seat.account().keyLogs.read({ account })).entries.length, 1)
     })
 
-  it('a newcomer that is put there all the same is not seated', async (t) => {
+  it('a new identity stored during that is not used', async (t) => {
     const laptop = newLaptop(t, testServer())
     await laptop.signIn()
     const identity = laptop.identity()
@@ -64,7 +64,7 @@ describe('a keychain that fails half way through a sign-out', () => {
   })
 })
 
-describe('a device that gives up while it waits', () => {
+describe('a device that gives up while it awaits approval', () => {
   /** Returns a signed-in device, and one that waits for it, approved or not. */
   async function waiting(t: TestContext, isApproved: boolean) {
     const server = testServer()
@@ -83,7 +83,7 @@ describe('a device that gives up while it waits', () => {
   }
 
   for (const isApproved of [false, true])
-    it(`${isApproved ? 'between the two comparisons of words' : 'before the first'}: no device is left behind, and the other is the last`, async (t) => {
+    it(`${isApproved ? 'between the two comparisons of words' : 'before the first comparison'}: leaves no device behind, and the other is the last one`, async (t) => {
       const { desk, fresh, active } = await waiting(t, isApproved)
       await leave(fresh)
       await isGone(fresh)
@@ -91,7 +91,7 @@ describe('a device that gives up while it waits', () => {
       await assert.rejects(leave(desk), refusedWith('invalid_state', /last device/, 'last_device'))
     })
 
-  it('and is the last in the log: it is asked about that', async (t) => {
+  it('and is the last in the log: needs a confirmation for that', async (t) => {
     const { desk, fresh, active } = await waiting(t, true)
     await leave(desk)
     assert.deepEqual(active(), [fresh.identity().device])
@@ -100,7 +100,7 @@ describe('a device that gives up while it waits', () => {
     assert.deepEqual(active(), [])
   })
 
-  it('while the server is away: it stays, with its keys, unless it is told to forget', async (t) => {
+  it('while the server is unreachable: stays, with its keys, unless it is signed out with forget', async (t) => {
     const { fresh } = await waiting(t, true)
     const offline = fresh.restart({
       account: (account) => ({ ...account, keyLogs: { ...account.keyLogs, read: away } }),
@@ -113,7 +113,7 @@ describe('a device that gives up while it waits', () => {
   })
 })
 
-describe('what was made here', () => {
+describe('local changes', () => {
   /** Returns a device over the account server of this process, with a flow and unsent data. */
   async function working(t: TestContext, parts: (account: Account) => Partial<Account>) {
     const device = await enrolled(t)
@@ -142,9 +142,9 @@ describe('what was made here', () => {
     (await account.verificationLog.list({})).items.length
 
   const pulls: [what: string, parts: (account: Account) => Partial<Account>][] = [
-    ['nothing else fails', () => ({})],
+    ['and nothing else fails', () => ({})],
     [
-      'what is fetched does not come',
+      'and a fetch fails',
       ({ guestCodes }) => ({
         guestCodes: {
           ...guestCodes,
@@ -154,7 +154,7 @@ describe('what was made here', () => {
     ],
   ]
   for (const [what, parts] of pulls)
-    it(`reaches the account before the device goes: ${what}`, async (t) => {
+    it(`reach the account before the device signs out: ${what}`, async (t) => {
       const receipts: string[] = []
       const at = await working(t, (account) => ({
         ...parts(account),
@@ -172,7 +172,7 @@ describe('what was made here', () => {
       assert.equal(at.here.seat.identity(), null)
     })
 
-  it('after the last push of the sync under way reaches it too', async (t) => {
+  it('made after the last push of the running sync reach it too', async (t) => {
     const asked = gate()
     const answer = gate()
     let pushed = 0
@@ -201,7 +201,7 @@ describe('what was made here', () => {
     assert.equal(pushed, 2)
   })
 
-  it('and is refused: the device goes, and the log tells how much was lost', async (t) => {
+  it('that are rejected: the device signs out, and the log names the number of lost ones', async (t) => {
     const refuse = (code: ErrorCode) => () => Promise.reject(new AppError(code, 'No.'))
     const at = await working(t, () => ({
       verifications: { push: refuse('validation_failed') },

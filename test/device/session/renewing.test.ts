@@ -21,7 +21,7 @@ function account(code: ErrorCode = 'not_signed_in') {
 }
 
 describe('a session that ended', () => {
-  it('is made anew, and the call is made again', async () => {
+  it('is renewed, and the call is repeated', async () => {
     const { seen, of } = account()
     const wrapped = renewing(of, async () => {
       seen.renewals++
@@ -35,7 +35,7 @@ describe('a session that ended', () => {
     assert.equal(seen.renewals, 2)
   })
 
-  it('once for all that wait for it', async () => {
+  it('is renewed once for all waiting calls', async () => {
     const { seen, of } = account()
     const { promise, resolve } = gate()
     const wrapped = renewing(of, async () => {
@@ -49,7 +49,7 @@ describe('a session that ended', () => {
     assert.equal(seen.renewals, 1)
   })
 
-  it('counts once, also where the new one is not in use at once', async () => {
+  it('is renewed once, also if the new one is not in use at once', async () => {
     const { seen, of } = account()
     const wrapped = renewing(of, async () => {
       seen.renewals++
@@ -61,20 +61,20 @@ describe('a session that ended', () => {
     assert.equal(seen.renewals, 1)
   })
 
-  it('is made anew once: what is refused all the same is told', async () => {
+  it('is renewed once: another rejection is returned', async () => {
     const { seen, of } = account()
     const wrapped = renewing(of, async () => void seen.renewals++)
     await assert.rejects(wrapped.connections.list({}), { code: 'not_signed_in' })
     assert.deepEqual([seen.calls, seen.renewals], [3, 1])
   })
 
-  it('cannot be made anew: why', async () => {
+  it('that cannot be renewed: the error is returned', async () => {
     const { of } = account()
     const wrapped = renewing(of, () => Promise.reject(new AppError('not_signed_in', 'revoked')))
     await assert.rejects(wrapped.connections.list({}), /revoked/)
   })
 
-  it('is not the reason: told as it is', async () => {
+  it('is not assumed for other errors, which are returned unchanged', async () => {
     const { seen, of } = account('not_found')
     const wrapped = renewing(of, async () => void seen.renewals++)
     await assert.rejects(wrapped.connections.list({}), { code: 'not_found' })

@@ -81,7 +81,7 @@ async function household(t: TestContext) {
 const isActive = (log: KeyLog, id: string) => log.active.some((device) => device.id === id)
 
 describe('revoking another device', () => {
-  it('signs it into the key log, and knows that log from then on', async (t) => {
+  it('signs it into the key log, and stores that log', async (t) => {
     const { home, others, seen, log, revoke: act } = await household(t)
     await act(others[0])
     assert.deepEqual([isActive(log(), others[0]), isActive(log(), others[1])], [false, true])
@@ -89,7 +89,7 @@ describe('revoking another device', () => {
     assert.deepEqual([seen.appended, seen.turnedAway], [1, []])
   })
 
-  it('goes on top of what another device added first', async (t) => {
+  it('follows an entry that another device added first', async (t) => {
     const { others, seen, log, race, addedByOthers, revoke: act } = await household(t)
     race(() => {
       race(() => undefined)
@@ -99,7 +99,7 @@ describe('revoking another device', () => {
     assert.deepEqual([isActive(log(), others[0]), seen.appended, log().seq], [false, 2, 4])
   })
 
-  it('that another device revoked first: done, with nothing more to sign', async (t) => {
+  it('that another device revoked first: succeeds, with nothing more to sign', async (t) => {
     const { home, others, race, revokedByOthers, seen, log, revoke: act } = await household(t)
     race(() => revokedByOthers(others[0]))
     await act(others[0])
@@ -108,7 +108,7 @@ describe('revoking another device', () => {
     assert.deepEqual([...(await home.identity.keyLog()).entries], log().entries)
   })
 
-  it('does not try for ever', async (t) => {
+  it('gives up after five attempts', async (t) => {
     const { others, race, addedByOthers, seen, log, revoke: act } = await household(t)
     race(addedByOthers)
     await assert.rejects(act(others[0]), { code: 'conflict' })
@@ -116,14 +116,14 @@ describe('revoking another device', () => {
     assert(isActive(log(), others[0]))
   })
 
-  it('that is not in the log is for the account to turn away', async (t) => {
+  it('that is not in the log is left to the account server to reject', async (t) => {
     const { seen, revoke: act } = await household(t)
     const id = newId('dev_', 0)
     await act(id)
     assert.deepEqual([seen.appended, seen.turnedAway], [0, [id]])
   })
 
-  it('that is the one that answers: countersignd logout', async (t) => {
+  it('that is this device: the error names countersignd logout', async (t) => {
     const { home, seen, revoke: act } = await household(t)
     await assert.rejects(act(home.identity.device), (error: AppError) => {
       assert.deepEqual([error.code, error.details], ['invalid_state', { state: 'current' }])

@@ -104,7 +104,7 @@ describe('signing out', () => {
     )
   })
 
-  it('leaves API tokens, and the words that were used up', async (t) => {
+  it('keeps API tokens and the list of used words', async (t) => {
     const { device } = await furnished(t)
     const { home } = contextOf(device)
     const { token, id } = home.tokens.mint({ name: 'n', scope: 'read' })
@@ -115,7 +115,7 @@ describe('signing out', () => {
     assert.equal(device.state.replays.firstUse(use, 2), 1)
   })
 
-  it('from then on nobody is signed in, here and at the next start', async (t) => {
+  it('leaves no identity, here and at the next start', async (t) => {
     const { device } = await furnished(t)
     await device.seat.leave()
     for (const seat of [device.seat, reseated(device)]) {
@@ -125,7 +125,7 @@ describe('signing out', () => {
     }
   })
 
-  it('waits for the sync under way, which brings nothing back', async (t) => {
+  it('waits for the running sync, which stores nothing back', async (t) => {
     const { device, connection } = await furnished(t)
     const { promise, resolve } = gate()
     const asked = gate()
@@ -153,7 +153,7 @@ describe('signing out', () => {
     assert.equal(late.store.get('vault'), null)
   })
 
-  it('a connection that the account confirms afterwards is not kept', async (t) => {
+  it('does not keep a connection that the account server confirms afterwards', async (t) => {
     const device = await enrolled(t)
     const late = device.reopen({
       rosters: {
@@ -173,7 +173,7 @@ describe('signing out', () => {
   })
 
   for (const entry of ['vault', 'session', 'device'])
-    it(`a crash at the keychain entry "${entry}" is made good at the next start`, async (t) => {
+    it(`interrupted by a crash at the keychain entry "${entry}" is finished at the next start`, async (t) => {
       const { device } = await furnished(t)
       const dying = reseated(device, {
         ...device.store,
@@ -192,7 +192,7 @@ describe('signing out', () => {
 })
 
 describe('signing in', () => {
-  it('a device that waits for approval has an account to read, and no device', async (t) => {
+  it('a device awaiting approval has an account to read, and no device', async (t) => {
     const device = await enrolled(t)
     const { keys: _, keyLog: __, ...facts } = device.identity
     storeFacts(device.state, { ...facts, approved: false })
@@ -203,7 +203,7 @@ describe('signing in', () => {
     assert.equal(seat.device()?.identity.device, device.identity.device)
   })
 
-  it('tells who waits for it', async (t) => {
+  it('notifies the waiting caller', async (t) => {
     const device = await enrolled(t)
     let heard = 0
     const seat = openSeat({
@@ -218,7 +218,7 @@ describe('signing in', () => {
     assert.equal(heard, 1)
   })
 
-  it('again, with a new session: the device at work stays, and what ended is forgotten', async (t) => {
+  it('again, with a new session: the running device stays, and the end of the session is cleared', async (t) => {
     const device = await enrolled(t)
     const ended = () => Promise.reject(new AppError('not_signed_in', 'The session is no good.'))
     const { context } = device.account

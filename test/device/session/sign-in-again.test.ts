@@ -20,9 +20,9 @@ function endSession(server: TestServer, { identity }: Laptop) {
 const read = ({ seat, identity }: Laptop) =>
   seat.account().keyLogs.read({ account: identity().account })
 
-describe('a person whose session has ended', () => {
+describe('a user with an ended session', () => {
   for (const which of ['the first device', 'a further device'] as const)
-    it(`${which}: a code gives the same device with the same keys a new one`, async (t) => {
+    it(`${which}: a code gives the same device with the same keys a new session`, async (t) => {
       const server = testServer()
       const first = newLaptop(t, server, 'desk')
       await first.signIn()
@@ -65,7 +65,7 @@ describe('a person whose session has ended', () => {
     assert.equal(state, 'signed_in')
   })
 
-  it('another address, and a reset, are refused as long as this device is here', async (t) => {
+  it('another address and a reset are rejected while this device is signed in', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     await laptop.signIn()
@@ -76,7 +76,7 @@ describe('a person whose session has ended', () => {
     await assert.rejects(laptop.flow.code({ code: server.code(), reset: true }), isHere)
   })
 
-  it('a device that was revoked is told so, and comes as a new one after it forgot', async (t) => {
+  it('a revoked device gets that error, and signs in as a new one after logout --forget', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     await laptop.signIn()
@@ -94,7 +94,7 @@ describe('a person whose session has ended', () => {
     assert.notEqual(laptop.identity().device, device)
   })
 
-  it('a device that was turned away asks again by a code, as the same device', async (t) => {
+  it('a rejected device can ask for approval again with a code, as the same device', async (t) => {
     const server = testServer()
     const old = newLaptop(t, server, 'desk')
     await old.signIn()
@@ -109,10 +109,10 @@ describe('a person whose session has ended', () => {
   })
 })
 
-describe('what belongs to one account server', () => {
+describe('data for one account server', () => {
   const other = 'https://other.test'
 
-  it('a code that one sent is not waited for at another', async (t) => {
+  it('a code of one server is not awaited at another', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     await laptop.flow.begin(EMAIL)
@@ -120,7 +120,7 @@ describe('what belongs to one account server', () => {
     assert.equal((await laptop.restart().flow.read()).state, 'code_sent')
   })
 
-  it('at another address than its public one, nobody signs in: both are named, no mail is sent', async (t) => {
+  it('at another than the server’s public address, sign-in fails: the error names both, and no mail is sent', async (t) => {
     const server = testServer(other)
     const laptop = newLaptop(t, server, 'laptop', { server: 'https://localhost' })
     const refused = refusedWith(
@@ -134,7 +134,7 @@ describe('what belongs to one account server', () => {
     assert.equal((await laptop.flow.read()).state, 'signed_out')
   })
 
-  it('keys and account that were made for one are not shown to another', async (t) => {
+  it('keys and accounts of one server are not sent to another', async (t) => {
     const [server, second] = [testServer(), testServer(other)]
     const laptop = newLaptop(t, server)
     await laptop.flow.begin(EMAIL)
@@ -172,7 +172,7 @@ describe('what belongs to one account server', () => {
   })
 })
 
-describe('an address to which too much was sent', () => {
+describe('an address that reached its limit of mails', () => {
   const limited = (server: TestServer) => ({
     ...server.door,
     signIns: {
@@ -194,7 +194,7 @@ describe('an address to which too much was sent', () => {
     assert.deepEqual([state, email], ['signed_in', EMAIL])
   })
 
-  it('a server that sends nothing to anybody just now: no code is waited for, and one that is there still', async (t) => {
+  it('a server that sends no mail for now: no new code is awaited, and an earlier one still is', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     const create = async () => Promise.reject(new AppError('rate_limited', 'Later.'))
@@ -207,7 +207,7 @@ describe('an address to which too much was sent', () => {
     assert.deepEqual([(await flow.read()).state, (await flow.read()).email], ['code_sent', EMAIL])
   })
 
-  it('waits for no code longer than one lives', async (t) => {
+  it('a code is not awaited longer than its lifetime', async (t) => {
     const server = testServer()
     const { flow } = newLaptop(t, server, 'laptop', { door: limited(server) })
     await assert.rejects(flow.begin(EMAIL))
@@ -219,7 +219,7 @@ describe('an address to which too much was sent', () => {
 })
 
 for (const minutes of [-20, 20])
-  it(`a clock that is ${minutes} minutes off signs in all the same`, async (t) => {
+  it(`a clock that is ${minutes} minutes off does not prevent a sign-in`, async (t) => {
     const server = testServer()
     const clock = { ms: server.clock.ms + minutes * 60_000 }
     const { flow } = newLaptop(t, server, 'laptop', { now: () => clock.ms })
@@ -230,7 +230,7 @@ for (const minutes of [-20, 20])
     assert.equal((await flow.code({ code: server.code(), reset: false })).state, 'signed_in')
   })
 
-describe('an answer that is lost after the server did what was asked', () => {
+describe('an answer that is lost after the server executed the request', () => {
   const cases = [
     ['signIns', 'read', 'first'],
     ['enrolment', 'create', 'first'],
@@ -239,7 +239,7 @@ describe('an answer that is lost after the server did what was asked', () => {
   ] as const
   for (const [group, row, as] of cases)
     for (const code of ['backend_unavailable', 'backend_timeout'] as const)
-      it(`${group}.${row} of a ${as} device, ${code}: asked again, done once`, async (t) => {
+      it(`${group}.${row} of a ${as} device, ${code}: repeated, and executed once`, async (t) => {
         const server = testServer()
         if (as !== 'first') await newLaptop(t, server, 'old').signIn()
         const before = server.devices.size
@@ -252,7 +252,7 @@ describe('an answer that is lost after the server did what was asked', () => {
         assert.equal(server.logOf(account).seq, as === 'reset' ? 1 : 0)
       })
 
-  it('for ever: said so, after three times', async (t) => {
+  it('always: reported after three attempts', async (t) => {
     const server = testServer()
     const door = losing(server.door, 'enrolment', 'create', 3, 'backend_unavailable')
     const laptop = newLaptop(t, server, 'laptop', { door })
@@ -261,7 +261,7 @@ describe('an answer that is lost after the server did what was asked', () => {
     assert.deepEqual([server.accounts().length, server.devices.size], [1, 1])
   })
 
-  it('signIns.create: no second mail by itself', async (t) => {
+  it('signIns.create: sends no second mail by itself', async (t) => {
     const server = testServer()
     const door = losing(server.door, 'signIns', 'create', 1, 'backend_unavailable')
     const laptop = newLaptop(t, server, 'laptop', { door })

@@ -9,7 +9,7 @@ import { isWaiting, twoLaptops } from '../waiting-laptop.ts'
 import { paged } from '../paged.ts'
 
 describe('approval', () => {
-  it('words typed across: the new device is signed in, and both know the same log', async (t) => {
+  it('words typed on both sides: the new device is signed in, and both have the same log', async (t) => {
     const { server, old, fresh, account } = await twoLaptops(t)
     assert.equal(fresh.seat.device(), null, 'read-only')
     const { id, words } = await shownBy(old, fresh.flow)
@@ -28,7 +28,7 @@ describe('approval', () => {
     assert.equal((await fresh.flow.approve('x')).state, 'signed_in', 'done is done')
   })
 
-  it('the approving device knows the grown log at once', async (t) => {
+  it('the approving device stores the grown log at once', async (t) => {
     const { old, fresh } = await twoLaptops(t)
     const identity = old.seat.identity()
     assert.equal((await identity?.keyLog())?.seq, 0)
@@ -36,7 +36,7 @@ describe('approval', () => {
     assert.equal((await identity?.keyLog())?.seq, 1)
   })
 
-  it('whichever side begins: each waits for the other', async (t) => {
+  it('either side can begin, and each waits for the other', async (t) => {
     const { old, fresh } = await twoLaptops(t)
     const { device: id } = fresh.identity()
     const seen = async () => (await old.approver.advance(old.account, id)).state
@@ -63,7 +63,7 @@ describe('approval', () => {
     ['matador carload recede matador', 'validation_failed', /may be dishonest/],
   ]
   for (const [typed, code, says] of slips) {
-    it(`on the old device, "${typed}": ${code}, nothing signed, and typed again`, async (t) => {
+    it(`on the old device, "${typed}": ${code}, nothing is signed, and the words can be typed again`, async (t) => {
       const { server, old, fresh, account } = await twoLaptops(t)
       const { id, words } = await shownBy(old, fresh.flow)
       await assert.rejects(old.approver.approve(old.account, id, typed), refusedWith(code, says))
@@ -72,7 +72,7 @@ describe('approval', () => {
       assert.equal(server.logOf(account).seq, 1)
     })
 
-    it(`on the new device, "${typed}": ${code}, nothing changed, and typed again`, async (t) => {
+    it(`on the new device, "${typed}": ${code}, nothing changes, and the words can be typed again`, async (t) => {
       const { old, fresh } = await twoLaptops(t)
       const words = await added(old, fresh.flow)
       await assert.rejects(fresh.flow.approve(typed), refusedWith(code, says))
@@ -81,7 +81,7 @@ describe('approval', () => {
     })
   }
 
-  it('the words of the other side, typed where they are shown: refused on both', async (t) => {
+  it('words typed on the device that shows them are rejected, on both devices', async (t) => {
     const { server, old, fresh, account } = await twoLaptops(t)
     const { id, words } = await shownBy(old, fresh.flow)
     await assert.rejects(fresh.flow.approve(words), refusedWith('validation_failed', /this device/))
@@ -94,7 +94,7 @@ describe('approval', () => {
     await isWaiting(fresh)
   })
 
-  it('words typed on the new device before the old one signed: it is told to wait', async (t) => {
+  it('words typed on the new device before the old one signed: the new device is asked to wait', async (t) => {
     const { server, old, fresh, account } = await twoLaptops(t)
     const words = await added(old, fresh.flow)
     const [first = ''] = server.logs.get(account) ?? []
@@ -118,7 +118,7 @@ describe('approval', () => {
     await isWaiting(early)
   })
 
-  it('compared a second time on the old device: the same words, nothing added', async (t) => {
+  it('compared a second time on the old device: the same words, and no further entry', async (t) => {
     const { server, old, fresh, account } = await twoLaptops(t)
     const { id, words } = await shownBy(old, fresh.flow)
     const first = await old.approver.approve(old.account, id, words)
@@ -126,7 +126,7 @@ describe('approval', () => {
     assert.equal(server.logOf(account).seq, 1)
   })
 
-  it('an id that waits for nothing', async (t) => {
+  it('an unknown id', async (t) => {
     const { old } = await twoLaptops(t)
     await assert.rejects(
       old.approver.begin(old.account, newId('dev_', 1)),
@@ -134,7 +134,7 @@ describe('approval', () => {
     )
   })
 
-  it('entries of another device in between: signed on top of them, and accepted', async (t) => {
+  it('entries of another device in between: the addition follows them, and is accepted', async (t) => {
     const { server, old, fresh, account } = await twoLaptops(t)
     const third = newLaptop(t, server, 'phone')
     await third.signIn()
@@ -158,7 +158,7 @@ describe('approval', () => {
     assert.equal(server.logOf(account).seq, 2)
   })
 
-  it('a new device that gives up ends its session and waits no more', async (t) => {
+  it('a new device that gives up ends its session and no longer waits', async (t) => {
     const { server, fresh } = await twoLaptops(t)
     const { device } = fresh.identity()
     await fresh.flow.end({ last_device: false, forget: false })
@@ -166,7 +166,7 @@ describe('approval', () => {
     assert(!server.devices.has(device))
   })
 
-  it('a new device that was turned away meanwhile can leave', async (t) => {
+  it('a new device that was rejected meanwhile can leave', async (t) => {
     const { server, fresh } = await twoLaptops(t)
     server.devices.delete(fresh.identity().device)
     await fresh.flow.end({ last_device: false, forget: false })

@@ -114,7 +114,7 @@ describe('a crash at any step', () => {
     )
   })
 
-  it('and the device it left at the server was revoked meanwhile: it comes as a new one', async (t) => {
+  it('and its device at the server was revoked meanwhile: signs in as a new one', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     await laptop.flow.begin(EMAIL)
@@ -134,7 +134,7 @@ describe('a crash at any step', () => {
     assert.notEqual(next.identity().device, spent)
   })
 
-  it('and the server does not tell of its account yet: the very same entry is presented', async (t) => {
+  it('and the server does not report its account yet: presents the same entry again', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     await laptop.flow.begin(EMAIL)

@@ -10,7 +10,7 @@ import { testServer } from './sign-in-server.ts'
 import { EMAIL, away, newLaptop, refusedWith } from './signing-in.ts'
 
 describe('sign-out', () => {
-  it('the last device: only when it is said; then the account has none', async (t) => {
+  it('of the last device needs a confirmation; then the account has no device', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     await laptop.signIn()
@@ -26,7 +26,7 @@ describe('sign-out', () => {
     for (const name of ['device', 'session']) assert.equal(laptop.keychain.get(name), null)
   })
 
-  it('while the server is away: refused, nothing changed, and it works later', async (t) => {
+  it('while the server is unreachable: rejected, nothing changes, and it works later', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     await laptop.signIn()
@@ -45,7 +45,7 @@ describe('sign-out', () => {
     await laptop.restart().flow.end({ last_device: true, forget: false })
   })
 
-  it('a device that was revoked elsewhere leaves when it is said', async (t) => {
+  it('of a device that was revoked elsewhere needs logout --forget', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     await laptop.signIn()
@@ -63,7 +63,7 @@ describe('sign-out', () => {
     assert.equal(server.logOf(account).seq, 1)
   })
 
-  it('what was made here reaches the account first', async (t) => {
+  it('sends local changes to the account first', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     await laptop.signIn()
@@ -89,7 +89,7 @@ describe('sign-out', () => {
     assert.match(JSON.stringify(syncing.logged), /did not take.*"verifications":0,"stamps":2/)
   })
 
-  it('a server that shows an older log than was seen gets no signature', async (t) => {
+  it('signs nothing for a server that returns an older log than before', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     await laptop.signIn()
@@ -104,7 +104,7 @@ describe('sign-out', () => {
     assert.equal((await laptop.flow.read()).state, 'signed_in')
   })
 
-  it('others were faster: it is signed anew, a bounded number of times', async (t) => {
+  it('repeats the signature after entries of other devices, a limited number of times', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     await laptop.signIn()
@@ -133,7 +133,7 @@ describe('sign-out', () => {
     }
   })
 
-  it('nobody is signed in: said so; a code that was sent is forgotten', async (t) => {
+  it('without an account: not_signed_in; a code that was sent is discarded', async (t) => {
     const server = testServer()
     const { flow } = newLaptop(t, server)
     await assert.rejects(

@@ -24,7 +24,7 @@ describe('a machine account', () => {
     } as const
   }
 
-  it('signs in by its key, which stays in the keychain alone', async (t) => {
+  it('signs in by its key, which is stored in the keychain alone', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     const key = machineOf(server)
@@ -37,7 +37,7 @@ describe('a machine account', () => {
     assert.equal(laptop.keychain.get('machine'), null)
   })
 
-  it('signs the name in its key file, and none of this system where there is none', async (t) => {
+  it('signs the name in its key file, and not the host name if there is none', async (t) => {
     for (const name of ['billing', undefined]) {
       const server = testServer()
       const laptop = newLaptop(t, server)
@@ -56,7 +56,7 @@ describe('a machine account', () => {
     assert.equal(nameToSign(anew.state), 'billing')
   })
 
-  it('a lost session is made anew without anybody: the same device, another session', async (t) => {
+  it('renews a lost session without a user: the same device, another session', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     const key = machineOf(server)
@@ -76,7 +76,7 @@ describe('a machine account', () => {
     assert.deepEqual([server.devices.size, server.logOf(laptop.identity().account).seq], [1, 0])
   })
 
-  it('revoked, it stays out', async (t) => {
+  it('that was revoked cannot sign in again', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     const key = machineOf(server)
@@ -88,7 +88,7 @@ describe('a machine account', () => {
     await assert.rejects(laptop.flow.again(), refusedWith('not_signed_in', /was revoked/))
   })
 
-  it('revoked, it leaves when it is said to forget', async (t) => {
+  it('that was revoked leaves with logout --forget', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     const key = machineOf(server)
@@ -104,7 +104,7 @@ describe('a machine account', () => {
     assert.deepEqual([laptop.seat.identity(), laptop.keychain.get('machine')], [null, null])
   })
 
-  it('turned away before it was approved, it does not come back by itself', async (t) => {
+  it('that was rejected before its approval does not return by itself', async (t) => {
     const server = testServer()
     const key = machineOf(server)
     await newLaptop(t, server, 'first').flow.machine({ key, reset: false })
@@ -119,7 +119,7 @@ describe('a machine account', () => {
     assert(server.devices.has(device))
   })
 
-  it('a reset while the server is away costs a waiting device nothing', async (t) => {
+  it('a reset while the server is unreachable keeps a waiting device', async (t) => {
     const server = testServer()
     const key = machineOf(server)
     const first = newLaptop(t, server, 'first')
@@ -141,7 +141,7 @@ describe('a machine account', () => {
     assert.equal(server.devices.size, 2)
   })
 
-  it('a reset of a device that was approved and has not confirmed: it is revoked, and comes as a new one', async (t) => {
+  it('a reset of an approved, unconfirmed device: it is revoked, and signs in as a new one', async (t) => {
     const server = testServer()
     const key = machineOf(server)
     const first = newLaptop(t, server, 'first')
@@ -159,7 +159,7 @@ describe('a machine account', () => {
     assert.notEqual(second.identity().device, device_id)
   })
 
-  it('a second device of one account: the log warns, and a reset from there brings it in', async (t) => {
+  it('a second device of one account: the log warns, and a reset from there signs it in', async (t) => {
     const server = testServer()
     const key = machineOf(server)
     const lost = newLaptop(t, server, 'lost')
@@ -178,7 +178,7 @@ describe('a machine account', () => {
     assert.equal(second.keychain.get('machine'), JSON.stringify(key))
   })
 
-  it('who signs out while a session is made anew stays signed out', async (t) => {
+  it('a device that signs out during a renewal of its session stays signed out', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     const key = machineOf(server)
@@ -203,7 +203,7 @@ describe('a machine account', () => {
   })
 
   for (const row of ['read', 'create'] as const)
-    it(`an answer that is lost (${row}): an assertion serves once, so another is shown`, async (t) => {
+    it(`a lost answer (${row}): an assertion is valid once, so the retry uses another`, async (t) => {
       const server = testServer()
       const group = row === 'read' ? 'signIns' : 'enrolment'
       const door = losing(server.door, group, row, 2, 'backend_timeout')
@@ -219,7 +219,7 @@ describe('a machine account', () => {
     await assert.rejects(laptop.flow.again(), refusedWith('not_signed_in', /login/))
   })
 
-  it('a key for another server, or whose halves differ, is not even tried', async (t) => {
+  it('a key for another server, or with different halves, is rejected before use', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     const key = machineOf(server)
@@ -251,7 +251,7 @@ describe('a machine account', () => {
     )
   })
 
-  it('and a person at once: one after the other, and the keys are those of the one that came in', async (t) => {
+  it('and a person at once: one after the other, and the stored keys are those of the one that signed in', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     const key = machineOf(server)

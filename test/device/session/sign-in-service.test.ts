@@ -108,7 +108,7 @@ describe('over the account server', () => {
     }
   })
 
-  it('wrong, used and spent codes are refused', async (t) => {
+  it('wrong, used and expired codes are rejected', async (t) => {
     const { email } = await person(t)
     const other = newLaptop(t, place)
     await other.flow.begin(anybody())
@@ -120,7 +120,7 @@ describe('over the account server', () => {
       )
   })
 
-  it('a further device may only read until it has checked the log that names it', async (t) => {
+  it('a further device can only read until it checked the log that names it', async (t) => {
     const { email, laptop: old, account } = await person(t)
     const fresh = newLaptop(t, place, 'laptop 2')
     const { state } = await fresh.signIn({ email })
@@ -140,7 +140,7 @@ describe('over the account server', () => {
     assert.deepEqual(await logOf(fresh), await logOf(old))
   })
 
-  it('a crash at any step of the newcomer’s check', async (t) => {
+  it('a crash at any step of the new device’s check', async (t) => {
     for (let at = 1; ; at++) {
       const { email, laptop: old } = await person(t)
       const fresh = newLaptop(t, place, `laptop ${at}`)
@@ -163,7 +163,7 @@ describe('over the account server', () => {
     }
   })
 
-  it('a newcomer that gives up is gone, and comes again as another', async (t) => {
+  it('a new device that gives up is deleted, and signs in again as another', async (t) => {
     const { email, laptop: old } = await person(t)
     const fresh = newLaptop(t, place, 'laptop 2')
     await fresh.signIn({ email })
@@ -217,7 +217,7 @@ describe('over the account server', () => {
       assert.equal(items.length, row === 'create' ? 1 : 2)
     })
 
-  it('a machine account’s device that is revoked or was turned away', async (t) => {
+  it('a machine account’s device that is revoked or was rejected', async (t) => {
     const { laptop: owner } = await person(t)
     const key = await machineOf(owner)
     const bot = newLaptop(t, place, 'rack')
@@ -239,7 +239,7 @@ describe('over the account server', () => {
     assert.equal((await bot.flow.machine({ key, reset: false })).state, 'awaiting_approval')
   })
 
-  it('a machine account comes back with its recovery key; another one is refused, and the wait goes on', async (t) => {
+  it('a machine account returns with its recovery key; another key is rejected, and the device still waits', async (t) => {
     const { laptop: owner } = await person(t)
     const key = await machineOf(owner)
     const bot = newLaptop(t, place, 'rack')
@@ -264,7 +264,7 @@ describe('over the account server', () => {
     assert.deepEqual([state, log.account, isLinked(log, 1, 2)], ['signed_in', account, true])
   })
 
-  it('reset: every earlier device is out at once', async (t) => {
+  it('reset: every earlier device loses access at once', async (t) => {
     const { email, laptop: lost, account } = await person(t)
     const fresh = newLaptop(t, place, 'new')
     await fresh.signIn({ email, reset: true })
@@ -287,7 +287,7 @@ describe('over the account server', () => {
     return { kty: 'OKP', crv: 'Ed25519', x, d, machine, token_endpoint } as const
   }
 
-  it('a machine account: signs in, gets a lost session back by itself, and stays out once revoked', async (t) => {
+  it('a machine account signs in, renews a lost session by itself, and cannot after a revocation', async (t) => {
     const { laptop: owner } = await person(t)
     const key = await machineOf(owner)
     const bot = newLaptop(t, place, 'rack')

@@ -6,7 +6,7 @@ import { type TestServer, testServer } from './sign-in-server.ts'
 import { EMAIL, type Laptop, away, losing, newLaptop, refusedWith, written } from './signing-in.ts'
 
 describe('a person’s first device', () => {
-  it('asks for a code, signs in, and is still signed in after another start', async (t) => {
+  it('requests a code, signs in, and is still signed in after a restart', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     const out = {
@@ -36,7 +36,7 @@ describe('a person’s first device', () => {
     assert(!written(laptop).includes(code), 'the code is kept')
   })
 
-  it('a code that was sent long ago is forgotten; the next one counts', async (t) => {
+  it('an expired code is discarded; the next one counts', async (t) => {
     const server = testServer()
     const { flow } = newLaptop(t, server)
     await flow.begin(EMAIL)
@@ -44,7 +44,7 @@ describe('a person’s first device', () => {
     assert.equal((await flow.read()).state, 'signed_out')
   })
 
-  it('a wrong code: said so, nothing quoted, nothing changed; the right one then works', async (t) => {
+  it('a wrong code: rejected without quoting it, and nothing changes; the right one then works', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     await laptop.flow.begin(EMAIL)
@@ -56,7 +56,7 @@ describe('a person’s first device', () => {
     assert.equal((await laptop.flow.code({ code: server.code(), reset: false })).state, 'signed_in')
   })
 
-  it('a code that another device used is refused', async (t) => {
+  it('a code that another device used is rejected', async (t) => {
     const server = testServer()
     await newLaptop(t, server).signIn()
     const other = newLaptop(t, server)
@@ -66,7 +66,7 @@ describe('a person’s first device', () => {
     )
   })
 
-  it('who is signed in signs out first', async (t) => {
+  it('a signed-in device has to sign out first', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     await laptop.signIn()
@@ -77,7 +77,7 @@ describe('a person’s first device', () => {
       await assert.rejects(again, refusedWith('invalid_state', /countersignd logout/, 'signed_in'))
   })
 
-  it('two steps at once are taken one after the other: one account, one device', async (t) => {
+  it('two concurrent steps run one after the other: one account, one device', async (t) => {
     const server = testServer()
     const { flow } = newLaptop(t, server)
     await flow.begin(EMAIL)
@@ -88,7 +88,7 @@ describe('a person’s first device', () => {
     assert.equal(server.devices.size, 1)
   })
 
-  it('another mailbox, while the answer to an earlier one is out: refused, the keys stay, and it is finished or given up', async (t) => {
+  it('another mailbox, while an earlier answer is missing: rejected, the keys stay, and the sign-in can be finished or given up', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     await laptop.flow.begin(EMAIL)
@@ -145,14 +145,14 @@ describe('a person’s first device', () => {
   })
 
   const mailed: [what: string, then: (laptop: Laptop, server: TestServer) => Promise<unknown>][] = [
-    ['after a code for another mailbox was asked for', ({ flow }) => flow.begin('bob@example.org')],
+    ['after a code for another mailbox was requested', ({ flow }) => flow.begin('bob@example.org')],
     [
       'after this device stopped waiting for it',
       async (_, { clock }) => void (clock.ms += 900_001),
     ],
   ]
   for (const [what, then] of mailed)
-    it(`a code that is typed ${what} signs in who it was mailed to`, async (t) => {
+    it(`a code that is typed ${what} signs in the account that it was mailed to`, async (t) => {
       const server = testServer()
       const laptop = newLaptop(t, server)
       await laptop.flow.begin(EMAIL)
@@ -163,7 +163,7 @@ describe('a person’s first device', () => {
     })
 
   for (const wrong of ['account_id', 'device_id'] as const)
-    it(`a server that enrols another ${wrong} than was asked is refused`, async (t) => {
+    it(`an enrolment with another ${wrong} than requested is rejected`, async (t) => {
       const server = testServer()
       const other = newLaptop(t, server)
       await other.signIn({ email: 'bob@example.org' })
@@ -186,7 +186,7 @@ describe('a person’s first device', () => {
 })
 
 describe('reset', () => {
-  it('with devices left: they are revoked, and this one is alone', async (t) => {
+  it('with remaining devices: they are revoked, and this one is alone', async (t) => {
     const server = testServer()
     const lost = newLaptop(t, server, 'lost')
     await lost.signIn()
@@ -206,7 +206,7 @@ describe('reset', () => {
     )
   })
 
-  it('an account that lost all its devices is not opened without saying reset', async (t) => {
+  it('an account that lost all its devices is not opened without reset', async (t) => {
     const server = testServer()
     const lost = newLaptop(t, server, 'lost')
     await lost.signIn()
@@ -230,7 +230,7 @@ describe('reset', () => {
     assert.deepEqual(server.accounts(), [])
   })
 
-  it('a key log that breaks a rule is refused, and nothing is signed', async (t) => {
+  it('a key log that breaks a rule is rejected, and nothing is signed', async (t) => {
     const server = testServer()
     const lost = newLaptop(t, server, 'lost')
     await lost.signIn()
@@ -247,7 +247,7 @@ describe('reset', () => {
 })
 
 describe('the embedded account', () => {
-  it('signs in and out of nothing, and says how to have a server', async (t) => {
+  it('has no sign-in and sign-out, and the error explains how to use a server', async (t) => {
     const server = testServer()
     const { flow } = newLaptop(t, server, 'laptop', { server: null })
     const key = {

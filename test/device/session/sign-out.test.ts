@@ -53,8 +53,8 @@ const deaf = (part: 'read' | 'append') => (account: Account) => ({
   keyLogs: { ...account.keyLogs, [part]: away },
 })
 
-describe('a device whose session the server takes no more', () => {
-  it('stays, and the person is told why and what to do', async (t) => {
+describe('a device with a session that the server rejects', () => {
+  it('stays, and the error names the reason and the remedy', async (t) => {
     const { endSession, leave } = await signedIn(t)
     endSession()
     for (const says of [
@@ -66,7 +66,7 @@ describe('a device whose session the server takes no more', () => {
       await assert.rejects(leave(), refusedWith('invalid_state', says, 'unknown_here'))
   })
 
-  it('and that has no mailbox is not told to sign in by one', async (t) => {
+  it('without a mailbox gets no advice to sign in by one', async (t) => {
     const { laptop, endSession, leave } = await signedIn(t)
     changeFacts(laptop.state, { email: null })
     endSession()
@@ -76,13 +76,13 @@ describe('a device whose session the server takes no more', () => {
     })
   })
 
-  it('goes when it is told to forget', async (t) => {
+  it('leaves with logout --forget', async (t) => {
     const { endSession, leave } = await signedIn(t)
     endSession()
     await leave({ forget: true })
   })
 
-  it('goes when its own key log says that it is revoked', async (t) => {
+  it('leaves if its own key log revokes it', async (t) => {
     const { laptop, server, endSession, leave } = await signedIn(t)
     const { account, device, kid, keys, keyLog } = laptop.identity()
     const log = await keyLog()
@@ -95,7 +95,7 @@ describe('a device whose session the server takes no more', () => {
     await leave()
   })
 
-  it('goes when it waits for approval', async (t) => {
+  it('leaves while it awaits approval', async (t) => {
     const { laptop, endSession, leave } = await signedIn(t)
     changeFacts(laptop.state, { approved: false })
     endSession()
@@ -103,7 +103,7 @@ describe('a device whose session the server takes no more', () => {
   })
 })
 
-describe('a device that signed its revocation and heard no answer', () => {
+describe('a device that signed its revocation and got no answer', () => {
   const lossy = (account: Account) => ({
     keyLogs: {
       ...account.keyLogs,
@@ -114,14 +114,14 @@ describe('a device that signed its revocation and heard no answer', () => {
     },
   })
 
-  it('stays, and goes at the next attempt', async (t) => {
+  it('stays, and leaves at the next attempt', async (t) => {
     const { revoked, leave } = await signedIn(t, lossy)
     await assert.rejects(leave(), refusedWith('backend_unavailable', /Not signed out/))
     assert(revoked())
     await leave()
   })
 
-  it('and has another session since: a session that ends says nothing of the revocation', async (t) => {
+  it('and has another session since: the end of that session does not prove the revocation', async (t) => {
     const { laptop, leave } = await signedIn(t, lossy)
     await assert.rejects(leave(), refusedWith('backend_unavailable'))
     changeFacts(laptop.state, { session: 'ses_00000000000000000000000000' })
@@ -129,7 +129,7 @@ describe('a device that signed its revocation and heard no answer', () => {
   })
 })
 
-describe('a device whose revocation never arrived, and whose session ends later', () => {
+describe('a device with a revocation that never arrived, and a session that ends later', () => {
   /** Returns an account that loses appended entries until `mend` is called. */
   function cut() {
     let isCut = true
@@ -144,7 +144,7 @@ describe('a device whose revocation never arrived, and whose session ends later'
   }
   const unknown = refusedWith('invalid_state', /its keys may still be valid/, 'unknown_here')
 
-  it('is told, where a sync saw it active since', async (t) => {
+  it('gets an error, if a sync saw it active since', async (t) => {
     const { parts } = cut()
     const { laptop, endSession, leave } = await signedIn(t, parts)
     await assert.rejects(leave(), refusedWith('backend_unavailable'))
@@ -166,7 +166,7 @@ describe('a device whose revocation never arrived, and whose session ends later'
     await assert.rejects(leave(), unknown)
   })
 
-  it('is told, where another attempt saw it active and was refused', async (t) => {
+  it('gets an error, if another attempt saw it active and was rejected', async (t) => {
     const { parts, mend } = cut()
     const { endSession, leave } = await signedIn(t, parts)
     await assert.rejects(leave(), refusedWith('backend_unavailable'))
@@ -180,14 +180,14 @@ describe('a device whose revocation never arrived, and whose session ends later'
   })
 })
 
-describe('told to forget', () => {
-  it('it still tells a server that answers', async (t) => {
+describe('logout --forget', () => {
+  it('still informs a server that answers', async (t) => {
     const { revoked, leave } = await signedIn(t)
     await leave({ forget: true })
     assert(revoked())
   })
 
-  it('the last device is asked about all the same', async (t) => {
+  it('still asks for a confirmation on the last device', async (t) => {
     const { revoked, leave } = await signedIn(t)
     await assert.rejects(
       leave({ forget: true, lastDevice: false }),
@@ -197,7 +197,7 @@ describe('told to forget', () => {
   })
 
   for (const part of ['read', 'append'] as const)
-    it(`it goes while the server is away (${part}), and otherwise stays`, async (t) => {
+    it(`leaves while the server is unreachable (${part}), and logout alone does not`, async (t) => {
       const { leave } = await signedIn(t, deaf(part))
       await assert.rejects(
         leave(),
@@ -206,14 +206,14 @@ describe('told to forget', () => {
       await leave({ forget: true })
     })
 
-  it('it goes without its keys, and otherwise stays', async (t) => {
+  it('leaves without the keys, and logout alone does not', async (t) => {
     const { laptop, leave } = await signedIn(t)
     laptop.keychain.delete('device')
     await assert.rejects(leave(), refusedWith('keychain_locked'))
     await leave({ forget: true })
   })
 
-  it('it stays when another device was faster: the next attempt is heard', async (t) => {
+  it('after a conflict with another device: logout stays, and the next attempt succeeds', async (t) => {
     const { leave } = await signedIn(t, (account) => ({
       keyLogs: {
         ...account.keyLogs,

@@ -32,7 +32,7 @@ export function connectionsSuite(
     invitationAnswersSuite(() => clubs)
 
     describe('members', () => {
-      test('whoever is only invited is removed without a key, by any owner', async () => {
+      test('an owner removes a member who is only invited, without signing', async () => {
         const id = await club()
         await takeIn(ada, id, owner, 'owner')
         for (const answer of [false, true]) {
@@ -45,7 +45,7 @@ export function connectionsSuite(
         }
       })
 
-      test('an invited mailbox is removed by the id that the members have, by any owner', async () => {
+      test('any owner removes an invited mailbox by the id in the list of members', async () => {
         const [id, other] = [await club(), await club()]
         await takeIn(ada, id, owner, 'owner')
         await takeIn(ada, id, carl)
@@ -69,7 +69,7 @@ export function connectionsSuite(
         await fails('not_found', owner.account.members.remove({ id, mid: invitation }))
       })
 
-      test('whoever is in it takes a device, and an owner', async () => {
+      test('removing an active member needs a device and the role of owner', async () => {
         const id = await club()
         await takeIn(ada, id, carl)
         await fails('no_device', ada.account.members.remove({ id, mid: carl.id }))
@@ -81,7 +81,7 @@ export function connectionsSuite(
           await fails('not_found', ada.account.members.remove({ id, mid }))
       })
 
-      test('a mailbox is no way to find out whose it is', async () => {
+      test('an invited mailbox cannot be removed by the account id behind it', async () => {
         const id = await club()
         await invite(ada, id, await addressOf(carl))
         await fails('not_found', ada.account.members.remove({ id, mid: carl.id }))
@@ -89,7 +89,7 @@ export function connectionsSuite(
     })
 
     describe('connections', () => {
-      test('two are direct, with the name of the inviter; more are a group, with its name', async () => {
+      test('two members are direct, named after the inviter; more members are a group with its own name', async () => {
         const id = await club()
         await takeIn(ada, id, bob)
         const theirs = await bob.account.connections.read({ id })
@@ -107,7 +107,7 @@ export function connectionsSuite(
         assert.equal((await ada.account.connections.read({ id })).name, 'Club')
       })
 
-      test('whoever is alone ends it, with every invitation', async () => {
+      test('the only member ends a connection and deletes its invitations', async () => {
         const id = await club()
         await invite(ada, id, bob)
         await invite(ada, id, newAddress())
@@ -123,13 +123,13 @@ export function connectionsSuite(
         await fails('not_found', ada.account.connections.delete({ id }))
       })
 
-      test('nobody ends it for others', async () => {
+      test('a connection with other members is not deleted without a signed entry', async () => {
         const { id, people } = await connected(server, ['Ada', 'Bob'])
         for (const { account } of people)
           await fails('no_device', account.connections.delete({ id }))
       })
 
-      test('ended by its owner: the others have it as ended until they delete it, without a key', async () => {
+      test('after its owner ends it, the others see it as ended until they delete it, without signing', async () => {
         const { id, people } = await connected(server, ['Ada', 'Bob', 'Carl', 'Dora'])
         const [ada, bob, carl, dora] = people
         const outside = await enrol(server, 'Eve')
@@ -158,7 +158,7 @@ export function connectionsSuite(
         assert.deepEqual(await left.execute(), [])
       })
 
-      test('opened with invitations: again is as once, and one that is wrong keeps it all away', async () => {
+      test('opening with invitations can be repeated; one wrong invitation rejects the whole request', async () => {
         const eve = await enrol(server, 'Eve')
         const email = newAddress()
         const body = {
@@ -187,7 +187,7 @@ export function connectionsSuite(
         assert.deepEqual(await letters(bad.invite[0]!.email!), [])
       })
 
-      test('a stranger, and who was removed or left, finds nothing', async () => {
+      test('strangers and former members get not_found', async () => {
         const { id, people } = await connected(server, ['Ada', 'Bob', 'Carl'])
         const [ada, bob, carl] = people
         const eve = await enrol(server)

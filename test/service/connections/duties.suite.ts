@@ -14,7 +14,7 @@ export function dutiesSuite(rosters: () => Rosters): void {
   })
 
   describe('duties', () => {
-    test('joins are for the owner who invited, and only while an account waits', async () => {
+    test('the server lists joins for the owner who invited, and only while an approval is pending', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const [ada, bob] = people
       const email = newAddress()
@@ -43,7 +43,7 @@ export function dutiesSuite(rosters: () => Rosters): void {
       assert.deepEqual(await joins(ada), [])
     })
 
-    test('a thousand connections at once, and what is left the next time', async () => {
+    test('the server lists 1,000 connections at once, and the others in the next call', async () => {
       const ada = await enrol(server)
       const ids = Array.from({ length: 1100 }, (_, i) => newId('con_', 1000 + i)).sort()
       const row = { role: 'owner' as const, name: 'x', favorite: 0 as const, updated_at: 1 }

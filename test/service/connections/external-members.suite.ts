@@ -51,7 +51,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
     before(open)
     after(close)
 
-    test('made and listed, newest first; what is not given is null', async () => {
+    test('are created and listed, newest first; omitted fields are null', async () => {
       const bob = inside(await enrol(subject.server))
       const one = await newExternal(bob)
       const told = { display_name: 'Plumber', email: null, phone: null, note: null }
@@ -78,23 +78,23 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
     for (const [what, body] of Object.entries({
       'no name': { display_name: '' },
       'an empty name': { display_name: ' ' },
-      'a name that turns the line around': { display_name: 'a\u202eb' },
+      'a name with a direction override': { display_name: 'a\u202eb' },
       'a name of two lines': { display_name: 'a\nb' },
       'a name of a mebibyte': { display_name: 'x'.repeat(1024 * 1024) },
-      'an address that is none': { email: 'nobody' },
+      'an invalid address': { email: 'nobody' },
       'an address with a header': { email: 'a@example.org\r\nBcc: eve@example.org' },
-      'a number that is none': { phone: 'call me' },
-      'a note that turns the line around': { note: 'a\u2066b' },
+      'an invalid number': { phone: 'call me' },
+      'a note with a direction override': { note: 'a\u2066b' },
       'a long note': { note: 'x'.repeat(2001) },
-      'what nobody knows': { owner: 'eve' },
+      'an unknown field': { owner: 'eve' },
     }))
-      test(`refused: ${what}`, async () => {
+      test(`rejects ${what}`, async () => {
         const before = (await ada.account.externalMembers.list({})).items
         await fails('validation_failed', newExternal(ada, body))
         assert.deepEqual((await ada.account.externalMembers.list({})).items, before)
       })
 
-    test('a cursor of another list is none; a limit is from 1 to 200', async () => {
+    test('the list rejects a cursor of another list, and limits outside 1 to 200', async () => {
       const { externalMembers, guestCodes } = ada.account
       await newGuest(ada)
       await newGuest(ada)
@@ -105,7 +105,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
         await fails('validation_failed', externalMembers.list({ limit }))
     })
 
-    test('a thousand are the most', async () => {
+    test('an account has 1,000 at most', async () => {
       const bob = inside(await enrol(subject.server))
       const rows = Array.from({ length: 999 }, () => ({
         id: newId('ext_', Date.now()),
@@ -124,7 +124,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       await newExternal(bob)
     })
 
-    test('a guest code names whom it is for; again is as once', async () => {
+    test('a guest code refers to its external member; creating it again returns the same code', async () => {
       const { id: external_member_id } = await newExternal(ada)
       const body = { external_member_id, expires_at: time(HOUR) }
       const made = await newGuest(ada, body)
@@ -137,7 +137,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(await listed(ada, made.id), made)
     })
 
-    test('a guest code carries the name of whom it is for, until they are deleted', async () => {
+    test('a guest code contains the name of its external member until that is deleted', async () => {
       const { id, display_name } = await newExternal(ada, { display_name: 'Maria Muster' })
       const body = { external_member_id: id, expires_at: time(HOUR) }
       const made = await newGuest(ada, body)
@@ -153,7 +153,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       assert.equal((await listed(ada, made.id))?.external_member, null)
     })
 
-    test('a guest code for nobody’s external member, or somebody else’s, is not made', async () => {
+    test('a guest code for an unknown external member, or for one of another account, is rejected', async () => {
       const theirs = await newExternal(eve)
       const before = (await ada.account.guestCodes.list({})).items
       for (const external_member_id of [theirs.id, newId('ext_', Date.now())])
@@ -162,7 +162,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual((await ada.account.guestCodes.list({})).items, before)
     })
 
-    test('deleting revokes the guest codes that are theirs, and no other; they stay listed', async () => {
+    test('deleting an external member revokes only its own guest codes; they stay listed', async () => {
       const [one, other] = [await newExternal(ada), await newExternal(ada)]
       const revoked = await newGuest(ada, { external_member_id: one.id })
       await ada.account.guestCodes.delete({ id: revoked.id })
@@ -191,7 +191,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       await fails('not_found', ada.account.externalMembers.delete({ id: one.id }))
     })
 
-    test('a guest code made while its external member is deleted is revoked, or not made', async () => {
+    test('a guest code created while its external member is deleted is revoked or rejected', async () => {
       for (let i = 0; i < 5; i++) {
         const { id: external_member_id } = await newExternal(ada)
         const [made] = await Promise.allSettled([
@@ -204,7 +204,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       }
     })
 
-    test('what is somebody else’s, unknown or malformed is not there', async () => {
+    test('ids of another account, unknown and malformed ids are not found', async () => {
       const theirs = await newExternal(eve)
       const guest = await newGuest(eve, { external_member_id: theirs.id })
       for (const id of [
@@ -229,7 +229,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
     before(open)
     after(close)
 
-    test('the mail holds the link and says who sends it; the secret is in nothing else', async () => {
+    test('the mail contains the link and names the sender; nothing else contains the secret', async () => {
       const [at, secret] = [newAddress(), newSecret()]
       await ada.account.profile.update({ body: { display_name: 'Ada <www.evil.example>' } })
       const guest = await newGuest(ada)
@@ -255,7 +255,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       assert.ok(!kept.join().includes(at))
     })
 
-    test('to its external member unless told; to nobody without an address', async () => {
+    test('is sent to the external member by default, and needs an address', async () => {
       const email = newAddress()
       const known = await newExternal(ada, { email })
       const guest = await newGuest(ada, { external_member_id: known.id })
@@ -278,7 +278,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       }
     })
 
-    test('one that has ended is not mailed, whatever ended it', async () => {
+    test('revoked and expired codes are not mailed', async () => {
       const send = (id: string) =>
         ada.account.deviceGuestCodes.send({ id, body: { to, secret: newSecret() } })
       const to = newAddress()
@@ -304,7 +304,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(await subject.server.letters(to), [])
     })
 
-    test('five an hour to one address, twenty in all; what was refused does not count', async () => {
+    test('sends five an hour to one address and twenty in all; rejected requests do not count', async () => {
       const bob = inside(await enrol(subject.server, 'Bob'))
       const { id } = await newGuest(bob, { expires_at: time(9 * HOUR) })
       const send = (to: string) =>
@@ -323,7 +323,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       await send(addresses[0]!)
     })
 
-    test('tagged addresses of one mailbox count as that mailbox: five an hour', async () => {
+    test('tagged addresses of one mailbox share the limit of five an hour', async () => {
       const bob = inside(await enrol(subject.server, 'Bob'))
       const { id } = await newGuest(bob, { expires_at: time(9 * HOUR) })
       const [local, domain] = newAddress().split('@')
@@ -336,7 +336,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       await fails('rate_limited', send(5))
     })
 
-    test('ten an hour to one address, whoever has them mailed', async () => {
+    test('sends ten an hour to one address for all accounts together', async () => {
       const to = newAddress()
       const sends = await Promise.all(
         ['Cy', 'Dora', 'Eve'].map(async (called) => {
@@ -352,7 +352,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
     })
   })
 
-  describe(`a guest code, in every state, under everything that may happen to it: ${name}`, () => {
+  describe(`a guest code in every state, with every operation: ${name}`, () => {
     before(open)
     after(close)
 
@@ -405,7 +405,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
     before(open)
     after(close)
 
-    test('its owner is told of the first opening', async () => {
+    test('notifies its owner of the first opening', async () => {
       const guest = await newGuest(ada, { label: 'Kitchen\u00a0sink' })
       const { guestPages } = subject.service.open
       const opened = () => guestPages.opened({ id: guest.id }, VISITOR)
@@ -431,7 +431,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual((await eve.account.notifications.list({})).items, [])
     })
 
-    test('shows for whom the code was made while it is active, with HTML in the name as text', async () => {
+    test('shows the recipient’s name of an active code, with HTML in the name as text', async () => {
       const read = async (id: string) => {
         const { status = 200, body } = await subject.service.open.guestPages.read({ id }, VISITOR)
         return { status, text: body as string }
@@ -461,7 +461,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual([page.status, page.text.includes('Maria')], [410, false])
     })
 
-    test('one that has ended is opened by nobody', async () => {
+    test('an ended code is not recorded as opened', async () => {
       const { id } = await newGuest(eve)
       await eve.account.guestCodes.delete({ id })
       await subject.service.open.guestPages.opened({ id }, VISITOR)

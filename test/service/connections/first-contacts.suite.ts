@@ -78,7 +78,7 @@ export function firstContactsSuite(
       assert.equal(Number(count), 0)
     })
 
-    test('new words end the ones before', async () => {
+    test('a new session with new words ends the session before it', async () => {
       const of = await opened()
       const { ada, bob, invitation } = of
       await send(bob, of, 0, 'a')
@@ -89,7 +89,7 @@ export function firstContactsSuite(
       await send(bob, { invitation, sid }, 0, 'a')
     })
 
-    test('who began reads the roster before being a member, and nobody else', async () => {
+    test('the invitee can read the roster once the first contact began; other accounts cannot', async () => {
       const of = await opened()
       const { bob, eve, connection } = of
       const read = ({ account }: Person) => account.rosters.read({ connection })
@@ -99,7 +99,7 @@ export function firstContactsSuite(
       await assert.rejects(read(eve), { code: 'not_found' })
     })
 
-    test('is open for the one who invited, and for what can be approved', async () => {
+    test('only the inviter opens a session, for an invitation that can be approved', async () => {
       const { ada, bob, invitation } = await opened()
       const open = ({ account }: Person) =>
         account.deviceFirstContacts.open({ body: { invitation, sid: newSid() } })
@@ -111,7 +111,7 @@ export function firstContactsSuite(
       })
     })
 
-    test('what has expired is given to nobody', async () => {
+    test('expired messages are not returned', async () => {
       const of = await opened()
       const { ada, bob, invitation } = of
       await send(bob, of, 0, 'a')

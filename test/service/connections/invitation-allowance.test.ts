@@ -44,7 +44,7 @@ onBothEngines((name, engine) => {
       assert.deepEqual(await mails(ada, ['ada@example.org']), [])
     })
 
-    test('500 an hour from one account to one domain, and others beside it', async (t) => {
+    test('500 mails an hour from one account to one domain; other domains and accounts have their own limit', async (t) => {
       const { clock, account, mails } = await opened(t)
       const [ada, bob] = [await account(DAY), await account(DAY)]
       assert.equal((await mails(ada, people(400, 'a.test'))).length, 400)
@@ -57,7 +57,7 @@ onBothEngines((name, engine) => {
       assert.equal((await mails(ada, people(500, 'a.test', 2000))).length, 500)
     })
 
-    test('an account in its first day: 100 an hour to all domains together', async (t) => {
+    test('an account in its first day: 100 mails an hour to all domains together', async (t) => {
       const { clock, account, mails } = await opened(t)
       const young = await account(0)
       assert.equal((await mails(young, people(80, 'a.test'))).length, 80)
@@ -67,7 +67,7 @@ onBothEngines((name, engine) => {
       assert.equal((await mails(young, people(400, 'c.test', 1))).length, 400)
     })
 
-    test('many requests at once take no more than one would', async (t) => {
+    test('concurrent requests share one limit', async (t) => {
       const { account, mails } = await opened(t)
       const young = await account(0)
       const got = await Promise.all(

@@ -24,7 +24,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
     ;({ server, hand, ada, bob, carl, owner, later, letters, club } = clubs())
   })
 
-  describe('an answer', () => {
+  describe('answers to invitations', () => {
     /** Makes an invitation of Ada’s to Carl’s mailbox and brings it to a step. */
     async function invited(step: string) {
       const id = await club()
@@ -88,7 +88,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
         }
       })
 
-    test('an approval takes a consent to this invitation, by the device that gives it', async () => {
+    test('an approval needs a consent to this invitation, signed by the approving device', async () => {
       const { id, invitation } = await invited('pending')
       await fails('no_device', carl.account.invitations.approve({ id: invitation }))
       const other = await club()
@@ -120,7 +120,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
     const headsOf = async (id: string) =>
       (await ada.account.rosters.read({ connection: id })).entries.map(entryHash)
 
-    test('an approval names an entry of the roster', async () => {
+    test('an approval has to name an entry of the roster', async () => {
       const id = await club()
       const [opened] = await headsOf(id)
       const [elsewhere] = await headsOf(await club())
@@ -135,7 +135,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
       ['was removed', (id: string) => make(ada, id, { op: 'remove', member: carl.id })],
       ['left', (id: string) => make(carl, id, { op: 'leave' })],
     ] as const)
-      test(`an approval of who ${what} names that entry or a later one`, async () => {
+      test(`an approval by an account that ${what} has to name that entry or a later one`, async () => {
         const id = await club()
         await takeIn(ada, id, carl)
         await go(id)
@@ -146,7 +146,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
         assert.equal((await approvesFor(id, heads.at(-1)!)).state, 'approved')
       })
 
-    test('only of whom it is for, or from', async () => {
+    test('only the invitee approves or declines, and only the inviter withdraws', async () => {
       const address = newAddress()
       const dora = await enrolByMail(server, address)
       const connection = await club()
@@ -173,7 +173,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
     const waiting = async (id: string) =>
       (await ada.account.duties.read({})).joins.filter(({ connection }) => connection === id)
 
-    test('to one that came to the mailbox of a member: none once that one went, until it is sent again', async () => {
+    test('an invitation to the mailbox of a member cannot be answered after the member is gone, until it is sent again', async () => {
       for (const change of ['remove', 'leave'] as const) {
         const id = await club()
         const address = await addressOf(carl)
@@ -215,7 +215,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
       }
     })
 
-    test('an approval ends too, where nobody takes in whoever gave it: a day after the invitation', async () => {
+    test('an approval that no owner acts on expires a day after the invitation', async () => {
       const { id, invitation } = await invited('approved')
       later(15 * DAY - 1)
       const state = async () => (await sent(ada, id))[0]?.state
@@ -236,7 +236,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
       await make(ada, id, { op: 'add', member: carl.id })
     })
 
-    test('once declined or withdrawn, nobody is taken in', async () => {
+    test('after the invitee declined or the inviter withdrew, the invitee cannot be added', async () => {
       for (const step of ['declined', 'withdrawn'] as const) {
         const { id, invitation } = await invited('approved')
         if (step === 'declined') await carl.account.invitations.decline({ id: invitation })
@@ -250,7 +250,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
       }
     })
 
-    test('what an owner asked is asked no more once they are none', async () => {
+    test('invitations of an owner end when the owner loses that role', async () => {
       for (const change of ['remove', 'role', 'leave'] as const) {
         const id = await club()
         await takeIn(ada, id, owner, 'owner')

@@ -27,8 +27,8 @@ export function invitationsSuite(clubs: () => Clubs): void {
     ;({ server, ada, bob, carl, owner, later, time, letters, inside, club } = clubs())
   })
 
-  describe('an invitation', () => {
-    test('to an account is seen by both sides, and is no membership yet', async () => {
+  describe('invitations', () => {
+    test('an invited account and its inviter see it, and the account is not yet a member', async () => {
       const id = await club()
       const made = await invite(ada, id, bob)
       const email = (await ada.account.context.read({})).user.email
@@ -62,7 +62,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       })
     })
 
-    test('to a mailbox waits for whoever proves it', async () => {
+    test('an invitation to a mailbox is visible once an account confirms that mailbox', async () => {
       const id = await club()
       const address = newAddress()
       const made = await invite(ada, id, address.toUpperCase().replace('EXAMPLE', 'Example'))
@@ -91,7 +91,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       assert.deepEqual([waiting?.user_id, waiting?.state], [dora.id, 'invited'])
     })
 
-    test('a mail says who invites and what to do, the same to a stranger and to an account', async () => {
+    test('the mail names the inviter and the next step, the same to a stranger and to an account', async () => {
       const id = await club()
       const email = await addressOf(ada)
       const texts = []
@@ -106,7 +106,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       assert.equal(texts[0], texts[1])
     })
 
-    test('by account, the mail goes to its first mailbox; none to whoever wants none', async () => {
+    test('an invitation to an account is mailed to its first address, unless the account declines mails', async () => {
       const id = await club()
       const [at, quiet] = [newAddress(), newAddress()]
       await invite(ada, id, await enrolByMail(server, at))
@@ -123,7 +123,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       assert.equal((await received(person, id)).length, 2)
     })
 
-    test('what the inviter wrote is one short line without a link', async () => {
+    test('the mail shows names from the inviter as one short line without a link', async () => {
       const name = `Bank http://evil.example/x "${'long '.repeat(12)}"`
       const eve = await enrol(server, name)
       const { id } = await connect(eve, 'me@evil.example, <b>call</b>\u00a0now')
@@ -134,7 +134,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       for (const line of text.split('\n')) assert.ok(line.length <= 80, line)
     })
 
-    test('again is as once, is good as long as a new one, and sends no second mail', async () => {
+    test('inviting again renews the expiry and sends no second mail', async () => {
       const id = await club()
       const address = newAddress()
       const made = [await invite(ada, id, bob), await invite(ada, id, address)]
@@ -152,7 +152,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       assert.deepEqual(await invite(ada, id, bob), { ...yes, direction: 'sent' })
     })
 
-    test('whom nobody may invite', async () => {
+    test('rejects the inviter, members, an account invited by another owner, and unknown accounts', async () => {
       const id = await club()
       await takeIn(ada, id, carl)
       await takeIn(ada, id, owner, 'owner')
@@ -161,8 +161,8 @@ export function invitationsSuite(clubs: () => Clubs): void {
         ['oneself', ada, 'invalid_state', 'self'],
         ['the own mailbox', await addressOf(ada), 'invalid_state', 'self'],
         ['a member', carl, 'invalid_state', 'member'],
-        ['whom another owner awaits', bob, 'invalid_state', 'invited'],
-        ['nobody', { ...bob, id: newId('acc_', Date.now()) }, 'not_found', undefined],
+        ['invited by another', bob, 'invalid_state', 'invited'],
+        ['unknown', { ...bob, id: newId('acc_', Date.now()) }, 'not_found', undefined],
       ]
       for (const [, to, code, state] of cases) await fails(code, invite(ada, id, to), state)
       await fails('forbidden', invite(carl, id, bob))
@@ -179,7 +179,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
         await fails('validation_failed', connect(ada, name))
     })
 
-    test('a mailbox does not tell whether it has an account', async () => {
+    test('an invitation to a mailbox does not reveal whether that mailbox has an account', async () => {
       const id = await club()
       const [nobody, guest, member] = [newAddress(), await addressOf(carl), newAddress()]
       const dora = await enrolByMail(server, member, 'Dora')
@@ -215,7 +215,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       assert.deepEqual([other?.state, other?.to.user_id], ['pending', null])
     })
 
-    test('a mailbox by which somebody came is known as that member’s', async () => {
+    test('the mailbox of an approved invitation counts as the member’s', async () => {
       const id = await club()
       const address = await addressOf(carl)
       const made = await invite(ada, id, address)
@@ -225,7 +225,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       await fails('invalid_state', invite(ada, id, carl), 'member')
     })
 
-    test('another owner asks an account that approved: each owner needs a consent of its own', async () => {
+    test('two owners can invite the same account, and each needs a consent of its own', async () => {
       const id = await club()
       await takeIn(ada, id, owner, 'owner')
       const address = await addressOf(carl)
@@ -255,7 +255,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       assert.deepEqual((await owner.account.duties.read({})).joins, [])
     })
 
-    test('two hundred, invited ones included, and no more', async () => {
+    test('a connection has 200 members at most, invited ones included', async () => {
       const eve = inside(await enrol(server))
       const wanted = Array.from({ length: 199 }, () => ({ email: newAddress() }))
       const body = { ...(await opening(eve)), invite: wanted }
@@ -277,7 +277,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       await invite(eve, id, newAddress())
     })
 
-    test('two hundred an hour, however many connections they were for', async () => {
+    test('an account invites 200 an hour at most, for all connections together', async () => {
       const eve = inside(await enrol(server))
       const eighty = Array.from({ length: 80 }, () => ({ email: newAddress() }))
       for (let i = 0; i < 2; i++) {
@@ -298,7 +298,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       await eve.account.rosters.open({ body })
     })
 
-    test('of many at the same moment as many as are left', async () => {
+    test('of many concurrent invitations only as many succeed as the limit allows', async () => {
       const eve = inside(await enrol(server))
       const wanted = Array.from({ length: 198 }, () => ({ email: newAddress() }))
       await eve.account.rosters.open({ body: { ...(await opening(eve)), invite: wanted } })
@@ -312,7 +312,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       )
     })
 
-    test('tagged addresses of one mailbox get no more than ten mails an hour together', async () => {
+    test('tagged addresses of one mailbox get ten mails an hour together at most', async () => {
       const [local, domain] = newAddress().split('@')
       const tagged = Array.from({ length: 12 }, (_, i) => `${local}+${i}@${domain}`)
       const id = await club()
@@ -324,7 +324,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       assert.equal(out.flat().length, 10)
     })
 
-    test('one mailbox gets no more than ten mails an hour', async () => {
+    test('one mailbox gets ten mails an hour at most', async () => {
       const address = newAddress()
       const clubs = []
       for (let i = 0; i < 12; i++) clubs.push(await club())

@@ -282,7 +282,7 @@ onBothEngines((engine, of) => {
         )
       })
 
-    test('invitations, in both directions', async () => {
+    test('invitations are filtered by state, in both directions', async () => {
       // Stores that invitations expired.
       await account.notifications.list({})
       const all = await account.invitations.list({})

@@ -33,7 +33,7 @@ export function logPagesSuite(name: string, open: Open): void {
       return (await logOf(person)).entries
     }
 
-    test('a key log: from a place on, so many entries, and where it ends', async (t) => {
+    test('a page of a key log starts at the given entry, has a maximum of entries, and names the newest', async (t) => {
       const server = await opened(t, { entries: 3, characters: 100_000 })
       const ada = await enrol(server)
       const entries = [...(await grown(ada, 2))]
@@ -58,7 +58,7 @@ export function logPagesSuite(name: string, open: Open): void {
       for (const [from, page] of pages) assert.deepEqual(await read(from), { page, seq: 3 })
     })
 
-    test('a key log: so many characters, and at least one entry', async (t) => {
+    test('a page of a key log has a maximum of characters, and at least one entry', async (t) => {
       const server = await opened(t, { entries: 100, characters: 10_000 })
       const ada = await enrol(server)
       const entries = await grown(ada, 20)
@@ -73,7 +73,7 @@ export function logPagesSuite(name: string, open: Open): void {
       assert.deepEqual([page, seq, seal_keys.length], [[bob.entry], 1, 1])
     })
 
-    test('the key log that a code opens', async (t) => {
+    test('the key log of a sign-in code comes in pages', async (t) => {
       const server = await opened(t, { entries: 2, characters: 100_000 })
       const email = newAddress()
       const ada = await enrolByMail(server, email, 'Ada')
@@ -94,7 +94,7 @@ export function logPagesSuite(name: string, open: Open): void {
       assert.deepEqual([key_log, key_log_seq], [[], null])
     })
 
-    test('a roster: what stands beside it comes with its newest entry', async (t) => {
+    test('the last page of a roster comes with the key logs', async (t) => {
       const server = await opened(t, { entries: 2, characters: 100_000 })
       const { id: connection, people } = await connected(server, ['Ada', 'Bob'])
       const [ada, bob] = people

@@ -12,7 +12,7 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
   let clubs: Clubs
   let { server, hand, ada, bob, later, time } = {} as Clubs
 
-  describe(`what takes from presets: ${engine}`, () => {
+  describe(`uses of presets: ${engine}`, () => {
     before(async () => {
       clubs = await openClubs(newPlace)
       ;({ server, hand, ada, bob, later, time } = clubs)
@@ -28,7 +28,7 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
         ['one', true, 'that one'],
       ]
       for (const [wanted, has, takes] of CASES)
-        test(`asked for ${wanted}, ${has ? 'a' : 'no'} default: takes ${takes ?? 'none'}`, async () => {
+        test(`request names ${wanted}, ${has ? 'a' : 'no'} default exists: uses ${takes ?? 'none'}`, async () => {
           const eve = await newcomer(clubs)
           const tag = await newTag(eve)
           const usual = await create(eve, { tag_ids: [await newTag(eve)] })
@@ -45,11 +45,11 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
         })
 
       for (const [what, id] of [
-        ['somebody else’s', async () => (await create(bob)).id],
+        ['another account’s', async () => (await create(bob)).id],
         ['a deleted', async () => deleted()],
         ['an unknown', async () => NOBODYS],
       ] as const)
-        test(`${what} preset: not found, and nothing is made`, async () => {
+        test(`${what} preset: not_found, and no connection is opened`, async () => {
           const address = newAddress()
           const body = {
             ...(await opening(ada)),
@@ -67,7 +67,7 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
         return id
       }
 
-      test('asked for again is the same, whatever became of the preset', async () => {
+      test('opening again returns the same connection, also after its preset changed', async () => {
         const eve = await newcomer(clubs)
         const tag = await newTag(eve)
         const { id } = await create(eve, { tag_ids: [tag], favorite: true })
@@ -80,7 +80,7 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
         assert.deepEqual([first.preset_id, first.tag_ids, first.favorite], [id, [tag], true])
       })
 
-      test('stays as it is when its preset changes or goes; others in it know nothing of that', async () => {
+      test('a connection keeps its values when the preset changes, and other members never see the preset', async () => {
         const preset = await create(ada, { tag_ids: [await newTag(ada)], favorite: true })
         const made = await open(ada, { preset_id: preset.id, invite: [{ user_id: bob.id }] })
         const [asked] = await received(bob, made.id)
@@ -99,7 +99,7 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
     describe('invitations to a connection', () => {
       const invite_message = 'Dear all,\n\n<b>it</b> is me.'
 
-      test('say what its preset says, at once and later, until that is gone', async () => {
+      test('take message and expiry of the preset as it is now, until the preset is deleted', async () => {
         const preset = await create(ada, { invite_message, invitation_expires_in: 5 * 3600 })
         const made = await open(ada, { preset_id: preset.id, invite: [{ user_id: bob.id }] })
         const [first] = await received(bob, made.id)
@@ -116,7 +116,7 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
         assert.deepEqual([fourth.message, fourth.expires_at], [null, time(14 * DAY)])
       })
 
-      test('made again say what they would say now, and are good for no less', async () => {
+      test('sending one again uses the current message, and never shortens the expiry', async () => {
         const preset = await create(ada, { invite_message, invitation_expires_in: 10 * 24 * 3600 })
         const made = await open(ada, { preset_id: preset.id, invite: [{ user_id: bob.id }] })
         const until = time(10 * DAY)
@@ -126,7 +126,7 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
         assert.deepEqual([again.message, again.expires_at], ['Shorter', until])
       })
 
-      test('of another owner are by that one’s own', async () => {
+      test('of another owner do not use the preset', async () => {
         const { id } = await open(ada, { preset_id: (await create(ada, { invite_message })).id })
         await hand.db
           .insertInto('memberships')
@@ -147,7 +147,7 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
         [29, 'approved'],
         [31, 'expired'],
       ] as const)
-        test(`good for a month, after ${days} days: ${state}`, async () => {
+        test(`valid for a month, answered after ${days} days: ${state}`, async () => {
           const { id: preset_id } = await create(ada, { invitation_expires_in: 2_592_000 })
           const { id } = await open(ada, { preset_id, invite: [{ user_id: bob.id }] })
           const [asked] = await received(bob, id)
@@ -159,13 +159,13 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
 
       const MAILS: [what: string, message: string, seconds: number | null, says: RegExp[]][] = [
         [
-          'lines, each with a mark',
+          'each line is marked',
           'Hello Bob,\r\n\r\nit is me.',
           null,
           [/They write:\n {4}\| Hello Bob,\n {4}\| it is me\.\nPeople who/, /good for 14 days/],
         ],
         [
-          'no link, tag or other direction',
+          'without links, tags or direction marks',
           'see https://evil.example/x or me@evil.example\nwww.evil.example evil\u3002example \u200f<a href="x">',
           3600,
           [
@@ -175,13 +175,13 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
           ],
         ],
         [
-          'not more than what follows can bear',
+          'no more than 20 lines',
           'line\n'.repeat(200),
           90_000,
           [/(?: {4}\| line\n){20} {4}\| …\nPeople/, /good for 25 hours/],
         ],
         [
-          'a long word cut, words kept',
+          'long words are split, other words are kept whole',
           `${'a'.repeat(100)} ${'word '.repeat(40)}`,
           2_592_000,
           [/ {4}\| a{68}\n {4}\| a{32} word/, /good for 30 days/],
@@ -202,7 +202,7 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
           for (const line of text.split('\n')) assert(line.length <= 80, line)
         })
 
-      test('without a message, the mail has no place for one', async () => {
+      test('the mail has no quotation if there is no message', async () => {
         const address = newAddress()
         await open(ada, { preset_id: null, invite: [{ email: address }] })
         const { text } = await arrived(server, address, /invites/)

@@ -26,7 +26,7 @@ export function presetsSuite(engine: string, { newPlace }: Engine): void {
     })
     after(() => clubs.close())
 
-    test('made, changed in part, cleared, deleted', async () => {
+    test('are created, changed in part, cleared and deleted', async () => {
       const eve = await newcomer(clubs)
       const { presets } = eve.account
       const tags = [await newTag(eve), await newTag(eve)].sort()
@@ -76,7 +76,7 @@ export function presetsSuite(engine: string, { newPlace }: Engine): void {
       assert.deepEqual(await all(eve), [])
     })
 
-    test('tags of somebody else, and none, are refused at their place, and nothing is kept', async () => {
+    test('unknown tags and tags of another account are rejected with their position, and nothing is stored', async () => {
       const [own, foreign] = [await newTag(ada), await newTag(bob)]
       const preset = await create(ada, { tag_ids: [own] })
       const before = await all(ada)
@@ -117,7 +117,7 @@ export function presetsSuite(engine: string, { newPlace }: Engine): void {
         ['another', 'delete', 'another'],
       ]
       for (const [now, action, then] of CASES)
-        test(`${now}; ${action}: ${then}`, async () => {
+        test(`default: ${now}; ${action}: default: ${then}`, async () => {
           const eve = await newcomer(clubs)
           const { presets } = eve.account
           const ids = {
@@ -135,7 +135,7 @@ export function presetsSuite(engine: string, { newPlace }: Engine): void {
           assert.deepEqual(await defaults(eve), ids[then])
         })
 
-      test('of several at once, one', async () => {
+      test('of several concurrent calls, one sets the default', async () => {
         const eve = await newcomer(clubs)
         const made = [await create(eve), await create(eve), await create(eve)]
         await Promise.all(made.map(({ id }) => eve.account.presets.setDefault({ id })))
@@ -143,7 +143,7 @@ export function presetsSuite(engine: string, { newPlace }: Engine): void {
       })
     })
 
-    test('of somebody else, unknown or malformed, they are not there', async () => {
+    test('ids of another account, unknown and malformed ids are not found', async () => {
       const eve = await newcomer(clubs)
       const { id } = await create(ada)
       await ada.account.presets.setDefault({ id })
@@ -160,7 +160,7 @@ export function presetsSuite(engine: string, { newPlace }: Engine): void {
       await ada.account.presets.clearDefault({})
     })
 
-    test('there are at most 100, until one is deleted', async () => {
+    test('an account has 100 at most', async () => {
       const eve = await newcomer(clubs)
       const made: Preset[] = []
       for (let i = 0; i < 100; i++) made.push(await create(eve))
@@ -175,7 +175,7 @@ export function presetsSuite(engine: string, { newPlace }: Engine): void {
     })
 
     for (const text of ['<script>alert(1)</script>', "'); drop table presets; --", '日本 🏠\ttab'])
-      test(`text stays text: ${text}`, async () => {
+      test(`stores as text: ${text}`, async () => {
         const made = await create(ada, { name: text.replace('\t', ' '), invite_message: text })
         const kept = (await all(ada)).find(({ id }) => id === made.id)!
         assert.equal(kept.invite_message, text)
@@ -185,23 +185,23 @@ export function presetsSuite(engine: string, { newPlace }: Engine): void {
     for (const [what, body] of [
       ['an empty name', { name: '' }],
       ['1 MiB as a name', { name: MIB }],
-      ['a name that turns direction', { name: 'a\u202eb' }],
+      ['a name with a direction override', { name: 'a\u202eb' }],
       ['no name', { name: null }],
       ['1 MiB as a message', { invite_message: MIB }],
       ['1001 characters', { invite_message: 'a'.repeat(1001) }],
       ['an empty message', { invite_message: '' }],
-      ['a message that turns direction', { invite_message: 'a\u2067b' }],
+      ['a message with a direction override', { invite_message: 'a\u2067b' }],
       ['a message with a control character', { invite_message: 'a\u001b[2J' }],
-      ['an hour less a second', { invitation_expires_in: 3599 }],
-      ['a month and a second', { invitation_expires_in: 2_592_001 }],
-      ['less than nothing', { invitation_expires_in: -1 }],
-      ['half a second', { invitation_expires_in: 3600.5 }],
-      ['a tag that is none', { tag_ids: ['x'] }],
+      ['an expiry of less than an hour', { invitation_expires_in: 3599 }],
+      ['an expiry of more than 30 days', { invitation_expires_in: 2_592_001 }],
+      ['a negative expiry', { invitation_expires_in: -1 }],
+      ['an expiry of half a second', { invitation_expires_in: 3600.5 }],
+      ['a malformed tag id', { tag_ids: ['x'] }],
       ['no list of tags', { tag_ids: null }],
       ['51 tags', { tag_ids: Array.from({ length: 51 }, () => newId('tag_', 0)) }],
-      ['a default by the way', { is_default: true }],
+      ['is_default in the body', { is_default: true }],
     ] as const)
-      test(`refused: ${what}`, async () => {
+      test(`rejects ${what}`, async () => {
         const { id } = await create(ada)
         const before = await all(ada)
         const refused = { code: 'validation_failed' }
@@ -217,7 +217,7 @@ export function presetsSuite(engine: string, { newPlace }: Engine): void {
       [{ cursor: Buffer.from(newId('tag_', 0)).toString('base64url') }, 'bad_request'],
       [{ limit: -1 }, 'validation_failed'],
     ] as const)
-      test(`no page: ${JSON.stringify(query).slice(0, 40)}`, () =>
+      test(`list rejects ${JSON.stringify(query).slice(0, 40)}`, () =>
         fails(code, ada.account.presets.list(query)))
   })
 }

@@ -27,7 +27,7 @@ export function replacementsSuite(rosters: () => Rosters): void {
   const hints = async ({ account }: Person) => (await account.duties.read({})).replacements ?? []
 
   describe('a connection that replaces a forked one', () => {
-    test('is shown to the invited members of the other connection alone', async () => {
+    test('is shown only to the invited members of the other connection', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob', 'Carl'])
       const [ada, bob, carl] = people
       const dora = await enrol(server)
@@ -47,14 +47,14 @@ export function replacementsSuite(rosters: () => Rosters): void {
       assert.deepEqual(await hints(bob), [], 'once it was answered')
     })
 
-    test('is no hint where its opener is a stranger to the other', async () => {
+    test('is not shown if its opener is no member of the other connection', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const eve = await enrol(server)
       await eve.account.rosters.open({ body: await replacing(eve, id, [people[1]]) })
       assert.deepEqual(await hints(people[1]), [])
     })
 
-    test('is shown though another member opened many: the newest of each inviter', async () => {
+    test('the newest of each inviter is shown, however many another member opened', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob', 'Eve'])
       const [ada, bob, eve] = people
       const first = await replacing(ada, id, [bob])
@@ -68,7 +68,7 @@ export function replacementsSuite(rosters: () => Rosters): void {
       assert.deepEqual(shown, [newest.entry, first.entry])
     })
 
-    test('has the name, the favourite and the tags that each member gave the other', async () => {
+    test('keeps the name, the favourite and the tags that each member gave the other connection', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const [ada, bob] = people
       const tagOf = async ({ account }: Person, name: string) => {
@@ -95,7 +95,7 @@ export function replacementsSuite(rosters: () => Rosters): void {
       })
     })
 
-    test('is refused with a fork that is none, and nothing of it is kept', async () => {
+    test('is rejected with an invalid fork, and nothing is stored', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const [ada, bob] = people
       const other = await connected(server, ['Carl', 'Dora'])
@@ -106,8 +106,8 @@ export function replacementsSuite(rosters: () => Rosters): void {
         (await hand.db.selectFrom('replacements').selectAll().execute()).length
       const kept = await count()
       for (const [what, fork, reason] of [
-        ['one entry twice', [one, one], 'bad_value'],
-        ['entries of two places', [one, entries[0]!], 'bad_value'],
+        ['a repeated entry', [one, one], 'bad_value'],
+        ['entries of two seqs', [one, entries[0]!], 'bad_value'],
         ['of another connection', foreign, 'wrong_connection'],
       ] as const) {
         const body = { ...(await replacing(ada, id, [bob])), fork: [...fork] as [string, string] }
@@ -131,7 +131,7 @@ export function replacementsSuite(rosters: () => Rosters): void {
       await assert.rejects(itself, { reason: 'bad_value' })
     })
 
-    test('goes with what is kept of it', async () => {
+    test('deleting it deletes its stored fork', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const body = await replacing(people[0], id, [])
       await people[0].account.rosters.open({ body })

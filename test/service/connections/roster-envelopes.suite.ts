@@ -45,7 +45,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       return { id, ada, bob, email, laptop }
     }
 
-    test('a device without one is named to all members, gets one, and is named no more', async () => {
+    test('a device without an envelope is listed to all members until it gets one', async () => {
       const { id, ada, bob, laptop } = await further()
       assert.deepEqual(await unsealed(ada, id), [laptop.device])
       assert.deepEqual(await unsealed(bob, id), [laptop.device])
@@ -75,7 +75,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       assert.equal(readEnvelope((await envelopesOf(laptop, id))[0]!).epoch, 2)
     })
 
-    test('none is kept for a device before it posted its check of the key log', async () => {
+    test('the server stores none for a device that has not posted its check of the key log', async () => {
       const { id, ada, bob, laptop } = await further({ isApproved: false })
       assert.equal(await unsealed(ada, id), undefined)
       // The key log names the device, so other devices seal to it: they cannot see that it has
@@ -95,7 +95,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       assert.deepEqual(await envelopesOf(laptop, id), envelopes)
     })
 
-    test('what is not for the current epoch or its members is refused', async () => {
+    test('an envelope for another epoch or for a stranger is rejected', async () => {
       const { id, ada, bob, laptop } = await further()
       const eve = await enrol(server)
       const known = await knownBy(ada, id)
@@ -108,18 +108,18 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       const short = (bytes: number) => encodeBase64url(new Uint8Array(bytes - 1))
       const cases: [what: string, envelopes: string[], reason: string][] = [
         ['for a stranger', [good, await envelopeFor(roster, strange)], 'wrong_recipient'],
-        ['an epoch to come', [await envelopeFor(roster, to, { epoch: 2 })], 'unknown_epoch'],
+        ['a later epoch', [await envelopeFor(roster, to, { epoch: 2 })], 'unknown_epoch'],
         ['no envelope', ['{}'], 'missing_member'],
         ['no JSON', [good.slice(1)], 'bad_json'],
         ['a list', ['[]'], 'bad_json'],
         ['version 1', [changed({ v: 1 })], 'wrong_version'],
         ['an unknown suite', [changed({ suite: 2 })], 'unknown_suite'],
         ['a suite as text', [changed({ suite: '1' })], 'bad_value'],
-        ['a member more', [changed({ more: 1 })], 'unknown_member'],
+        ['an additional member', [changed({ more: 1 })], 'unknown_member'],
         ['another connection', [changed({ connection: elsewhere })], 'wrong_connection'],
         ['another entry', [changed({ epoch_head: short(33) })], 'wrong_epoch_head'],
         ['a short epoch_head', [changed({ epoch_head: short(32) })], 'bad_value'],
-        ['a short id of a key', [changed({ recipient_kid: short(32) })], 'bad_value'],
+        ['a short key id', [changed({ recipient_kid: short(32) })], 'bad_value'],
         ['a short enc', [changed({ enc: short(1120) })], 'bad_value'],
         ['a long enc', [changed({ enc: short(1122) })], 'bad_value'],
         ['a short ct', [changed({ ct: short(48) })], 'bad_value'],
@@ -139,7 +139,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       await tooLate(add([good]), headOf(entries.at(-1)!))
     })
 
-    test('one to a key that was renewed since is refused, one to the newest is stored', async () => {
+    test('an envelope to a replaced key is rejected, one to the newest key is stored', async () => {
       const { id, ada, bob, laptop } = await further()
       const old = await knownBy(ada, id)
       const late = await envelopeFor(
@@ -158,7 +158,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       assert.deepEqual(await envelopesOf(laptop, id), [good])
     })
 
-    test('one that its device deletes is asked for again, and sealed by any member', async () => {
+    test('a device that deleted its envelope is listed again, and any member can seal another', async () => {
       const { id, ada, bob, laptop } = await further()
       const { roster, keyLogs } = await knownBy(ada, id)
       const to = signerAt(keyLogs.get(bob.id)!, laptop.device, 1)
@@ -179,7 +179,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       assert.equal(await unsealed(ada, id), undefined)
     })
 
-    test('those of a device that is revoked go with it, so that others seal anew', async () => {
+    test('revoking a device deletes its envelopes and those that it sealed, so that others seal new ones', async () => {
       const { id, ada, bob, email, laptop } = await further()
       const known = await knownBy(ada, id)
       const to = signerAt(known.keyLogs.get(bob.id)!, laptop.device, 1)

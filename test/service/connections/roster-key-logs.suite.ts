@@ -25,7 +25,7 @@ export function rosterKeyLogsSuite(rosters: () => Rosters): void {
   })
 
   describe('key logs', () => {
-    test('whatever they gain, whoever is connected with the account sees that there is more', async () => {
+    test('each new entry updates the connections of the account, and no others', async () => {
       const email = newAddress()
       const ada = await enrol(server, 'Ada')
       const bob = await enrolByMail(server, email, 'Bob')
@@ -77,7 +77,7 @@ export function rosterKeyLogsSuite(rosters: () => Rosters): void {
     ]
 
     for (const [what, ending] of endings)
-      test(`${what} and what is written in the same connections meanwhile wait for each other`, async () => {
+      test(`${what} and concurrent writes to the same connections run one after another`, async () => {
         // The ending starts at once, or after this many answers.
         for (const answered of [0, 1, 4]) {
           const [ada, bob] = [await enrol(server), await enrol(server)]
@@ -110,7 +110,7 @@ export function rosterKeyLogsSuite(rosters: () => Rosters): void {
         }
       })
 
-    test('a reset account gets nothing until an owner confirms it', async () => {
+    test('a reset account gets no envelope until an owner confirms the reset', async () => {
       const email = newAddress()
       const ada = await enrol(server, 'Ada')
       const bob = await enrolByMail(server, email, 'Bob')

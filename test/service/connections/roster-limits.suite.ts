@@ -41,7 +41,7 @@ export function rosterLimitsSuite(rosters: () => Rosters): void {
   }
 
   describe('a roster', () => {
-    test(`takes ${MOST} entries of an account a day, and any that ends access`, async () => {
+    test(`accepts ${MOST} entries a day of one account, and always an entry that ends access`, async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob', 'Cy', 'Dan'])
       const [ada, bob, cy] = people
       await spent(ada, id, MOST - 3 - 1)
@@ -59,7 +59,7 @@ export function rosterLimitsSuite(rosters: () => Rosters): void {
       await make(ada, id, { op: 'leave' })
     })
 
-    test('takes no entry that white space makes long', async () => {
+    test('rejects entries padded with white space', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const [ada, bob] = people
       const cases: [change: Parameters<typeof make>[2], spaces: number][] = [

@@ -46,7 +46,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
   })
 
   describe('append', () => {
-    test('an entry that breaks a rule changes nothing', async () => {
+    test('an entry that breaks a rule is rejected and changes nothing', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob', 'Carl'])
       const [ada, bob, carl] = people
       const other = await connected(server, ['Eve', 'Finn'])
@@ -78,19 +78,19 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       const cases: [what: string, entry: string, reason: string][] = [
         ['an unknown op', forged({ op: 'rename' }), 'bad_op'],
         ['a second open', forged({ op: 'open', epoch: 2, k_commit }), 'bad_op'],
-        ['a member that the op knows not', forged({ member: bob.id }), 'superfluous_member'],
-        ['an epoch too many', forged({ op: 'rotate', epoch: 3, k_commit }), 'epoch_skip'],
+        ['a member that the op does not have', forged({ member: bob.id }), 'superfluous_member'],
+        ['a skipped epoch', forged({ op: 'rotate', epoch: 3, k_commit }), 'epoch_skip'],
         ['of another connection', forged({ connection: other.id }), 'wrong_connection'],
         ['the last owner leaves', forged({}), 'last_owner'],
         [
-          'the removal of nobody',
+          'removing an unknown account',
           forged({ op: 'remove', epoch: 2, member: eve.id, k_commit }),
           'not_member',
         ],
-        ['a signature that is none', tampered(rotation), 'bad_signature'],
+        ['an invalid signature', tampered(rotation), 'bad_signature'],
         ['another’s', await entryBy(bob, known, { op: 'rotate' }), 'unknown_signer'],
         [
-          'of another account that the device claims',
+          'an entry in the name of another account',
           forged({ actor: bob.id, op: 'rotate', epoch: 2, k_commit }),
           'actor_log_mismatch',
         ],
@@ -132,7 +132,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       assert.deepEqual(await read(ada, id), epochs)
     })
 
-    test('nobody is taken in who has not approved since they left or were removed', async () => {
+    test('an account is added only if it approved after it last left or was removed', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const [ada, bob] = people
       const carl = await enrol(server)
@@ -162,7 +162,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       await make(ada, id, { op: 'add', member: carl.id })
     })
 
-    test('an approval that nobody acts on for long enough is none', async () => {
+    test('an approval expires if no owner acts on it in time', async () => {
       const person = await enrol(server)
       const ada = { ...person, account: insideOf(person) }
       const [bob, { id }] = [await enrol(server), await connect(ada)]
@@ -176,7 +176,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       clock.ms = at
     })
 
-    test('a bad envelope keeps the entry away', async () => {
+    test('an invalid envelope rejects its entry', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const [ada, bob] = people
       const eve = await enrol(server)
@@ -193,7 +193,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       const to = (other: Parameters<typeof envelopeFor>[2]) =>
         envelopeFor(roster, deviceOf(bob), other)
       const cases: [what: string, envelopes: string[], reason: string][] = [
-        ['none for the device that signs', [good], 'Give an envelope'],
+        ['no envelope for the signing device', [good], 'Give an envelope'],
         ['none', [], 'Give an envelope'],
         ['for a stranger', [own, await envelopeFor(roster, strange)], 'wrong_recipient'],
         ['two for one device', [own, good, good], 'duplicate_device'],
@@ -202,7 +202,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
           [own, await to({ connection: newId('con_', 1) })],
           'wrong_connection',
         ],
-        ['an epoch to come', [own, await to({ epoch: 3 })], 'unknown_epoch'],
+        ['a later epoch', [own, await to({ epoch: 3 })], 'unknown_epoch'],
         [
           'another opening of it',
           [own, await to({ epochHead: entryHash('x') })],
@@ -223,7 +223,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       await ada.account.rosters.append({ connection: id, body })
     })
 
-    test('whoever leaves seals nothing any more', async () => {
+    test('a leaving member cannot seal envelopes', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const [, bob] = people
       const { body, next } = await changeBy(bob, id, { op: 'leave' })
@@ -236,7 +236,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       assert.equal((await read(bob, id)).members.length, 2)
     })
 
-    test('sealed to a device that was revoked meanwhile: a conflict, to decide anew', async () => {
+    test('an entry with an envelope to a device revoked meanwhile is a conflict', async () => {
       const email = newAddress()
       const ada = await enrol(server)
       const bob = await enrolByMail(server, email)
@@ -253,7 +253,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       await make(ada, id, { op: 'rotate' })
     })
 
-    test('a revoked device, and one that waits, add nothing', async () => {
+    test('revoked and pending devices cannot append', async () => {
       const email = newAddress()
       const ada = await enrolByMail(server, email)
       const { id } = await connect(ada)
@@ -280,7 +280,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       assert.equal((await ada.account.rosters.read({ connection: id })).entries.length, 1)
     })
 
-    test('strangers and former members are told of no connection', async () => {
+    test('strangers and former members get not_found', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob', 'Carl'])
       const [ada, bob, carl] = people
       const rotation = (await changeBy(carl, id, { op: 'rotate' })).body
@@ -300,7 +300,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
         await fails('not_found', ada.account.rosters.append({ connection, body }))
     })
 
-    test('a machine’s token signs nothing', async () => {
+    test('the bearer of a machine token cannot append', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const [ada] = people
       const { body } = await changeBy(ada, id, { op: 'rotate' })
@@ -314,7 +314,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       assert.deepEqual(await duties.read({}), { joins: [], unsealed: [] })
     })
 
-    test('an epoch whose own maker lacks the secret is not opened', async () => {
+    test('an epoch without an envelope for its own author is rejected', async () => {
       const email = newAddress()
       const ada = await enrolByMail(server, email)
       const laptop = await laptopOf(ada, email)

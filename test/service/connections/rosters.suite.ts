@@ -76,7 +76,7 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
         ],
       ]
       for (const [what, change, then] of changes)
-        test(`${what}: its effects are kept with it, once`, async () => {
+        test(`${what}: the entry and its effects are stored together, once`, async () => {
           const { id, people } = await connected(server, ['Ada', 'Bob', 'Carl'])
           const [ada, bob, carl] = people
           const dora = await enrol(server, 'Dora')
@@ -121,7 +121,7 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
           }
         })
 
-      test('says how long the key logs are that the roster rests on', async () => {
+      test('reading a roster returns the lengths of its key logs', async () => {
         const email = newAddress()
         const ada = await enrolByMail(server, email)
         const [bob, carl] = [await enrol(server), await enrol(server)]
@@ -141,7 +141,7 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
         )
       })
 
-      test('of several at once one wins, and the others are told where the roster is', async () => {
+      test('of several concurrent entries one succeeds, and the others get the current roster head', async () => {
         const { id, people } = await connected(server, ['Ada', 'Bob', 'Carl'])
         // Two processes on one SQLite file wait for each other synchronously, which two servers
         // in one process must not do.
@@ -177,7 +177,7 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
         if (replica !== subject) await replica.close()
       })
 
-      test('after another entry than the newest: a conflict, whatever it says', async () => {
+      test('an entry that does not follow the newest is a conflict, also if it is invalid', async () => {
         const { id, people } = await connected(server, ['Ada', 'Bob'])
         const [ada, bob] = people
         const late = await changeBy(bob, id, { op: 'rotate' })
@@ -201,7 +201,7 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
     rosterLimitsSuite(() => rosters)
     signedProfilesSuite(() => rosters)
 
-    test('two hundred members: one more is refused, and the secret changes for all at once', async () => {
+    test('200 members: another one is rejected, and a rotation reaches all of them', async () => {
       const person = await enrol(server)
       const ada = { ...person, account: insideOf(person) }
       const { id } = await connect(ada)

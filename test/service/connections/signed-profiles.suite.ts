@@ -20,7 +20,7 @@ export function signedProfilesSuite(rosters: () => Rosters): void {
   })
 
   describe('signed names', () => {
-    test('stand beside the key log and in rosters, and touch the connections', async () => {
+    test('are returned with key log and roster, and update the connections', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const [ada, bob] = people
       const seen = async () => (await ada.account.connections.read({ id })).updated_at
@@ -35,7 +35,7 @@ export function signedProfilesSuite(rosters: () => Rosters): void {
       assert.equal((await bob.account.profile.read({})).display_name, 'Robert')
     })
 
-    test('are taken again, newer alone, and by no unsigned word', async () => {
+    test('can be repeated; an older one, or an unsigned change of the name, is rejected', async () => {
       const bob = await enrol(server)
       const profile = profileOf(bob, 2, 'Robert')
       await give(bob, profile)
@@ -47,7 +47,7 @@ export function signedProfilesSuite(rosters: () => Rosters): void {
       assert.equal((await bob.account.profile.read({})).display_name, 'Bob')
     })
 
-    test('of another account, of a wrong signature, or that cannot be read are refused', async () => {
+    test('of another account, with a wrong signature, or unreadable are rejected', async () => {
       const [ada, bob] = [await enrol(server), await enrol(server)]
       for (const profile of [
         profileOf(ada, 1, 'Ada'),
@@ -59,13 +59,13 @@ export function signedProfilesSuite(rosters: () => Rosters): void {
       assert.equal((await ada.account.keyLogs.read({ account: bob.id })).profile, undefined)
     })
 
-    test('change fifty times in a day', async () => {
+    test('can change fifty times a day', async () => {
       const bob = await enrol(server)
       for (let n = 1; n <= 50; n++) await give(bob, profileOf(bob, n, `Bob ${n}`))
       await fails('rate_limited', give(bob, profileOf(bob, 51, 'Bob')))
     })
 
-    test('go with the account', async () => {
+    test('are deleted with the account', async () => {
       const [ada, bob] = [await enrol(server), await enrol(server)]
       await give(bob, profileOf(bob, 1, 'Robert'))
       await bob.account.account.delete({})

@@ -55,7 +55,7 @@ export function tagAssignmentsSuite(engine: string, { newPlace }: Engine): void 
         else assert.deepEqual(after, before)
       })
 
-    test('wherever the account sees the connection', async () => {
+    test('appear wherever the account reads the connection', async () => {
       const { connections, tags } = ada.account
       const [one, two] = [await create(), await create()]
       const body = await opening(ada, 'Bank')
@@ -74,7 +74,7 @@ export function tagAssignmentsSuite(engine: string, { newPlace }: Engine): void 
       assert.deepEqual((await read(ada, id)).tag_ids, [two.id])
     })
 
-    test('other members have their own, and who leaves keeps none', async () => {
+    test('are separate for each member, and are deleted when a member leaves', async () => {
       const { id, people } = await connected(subject.server, ['Ada', 'Bob'])
       const [owner, bob] = people
       const [hers, his] = [await create('Club', owner), await create('Club', bob)]
@@ -94,7 +94,7 @@ export function tagAssignmentsSuite(engine: string, { newPlace }: Engine): void 
       assert.equal((await all(owner))[0]!.connection_count, 1)
     })
 
-    test('a connection that ends is counted no more', async () => {
+    test('ended connections are not counted', async () => {
       const [{ id }, { id: cid }] = [await create(), await connect(ada)]
       await ada.account.tags.assign({ id, cid })
       await ada.account.connections.delete({ id: cid })
@@ -102,7 +102,7 @@ export function tagAssignmentsSuite(engine: string, { newPlace }: Engine): void 
       await fails('not_found', ada.account.tags.assign({ id, cid }))
     })
 
-    test('it ends while it is tagged: either is done, and neither breaks', async () => {
+    test('of tagging and ending at once each may succeed, and neither fails unexpectedly', async () => {
       const { id } = await create()
       for (let i = 0; i < 5; i++) {
         const { id: cid } = await connect(ada)

@@ -28,7 +28,7 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
     })
     after(() => subject.close())
 
-    test('made, changed in part, counted, deleted', async () => {
+    test('are created, changed in part, counted and deleted', async () => {
       const bob = await enrol(subject.server)
       const { tags } = bob.account
       const made = await tags.create({ body: { name: 'Work', color: '#00ff7f' } })
@@ -64,7 +64,7 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
       assert.deepEqual(await all(bob), [])
     })
 
-    describe('a name is of one tag of an account', () => {
+    describe('a name belongs to one tag of an account', () => {
       const own = 'Zoë & Family'
       let [first, second] = [] as Tag[]
       before(async () => {
@@ -72,7 +72,7 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
         second = await create()
       })
       for (const same of [own, 'ZOË & family', ` ${own} `, own.normalize('NFD')])
-        test(`${JSON.stringify(same)} is the same`, async () => {
+        test(`${JSON.stringify(same)} counts as the same name`, async () => {
           await fails('conflict', create(same))
           await fails(
             'conflict',
@@ -83,14 +83,14 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
           assert.equal(kept.name, same)
         })
 
-      test('others may have it, and so may a later one', async () => {
+      test('another account can use it, and so can a later tag', async () => {
         const bob = await enrol(subject.server)
         const { id } = await create(own, bob)
         await bob.account.tags.delete({ id })
         await create(own, bob)
       })
 
-      test('of several who want it at once, one gets it', async () => {
+      test('of several concurrent requests for it, one succeeds', async () => {
         const { id: account, device } = ada
         const here = subject.service.as({ account, device, session: '', token: null })
         for (let round = 0; round < 5; round++) {
@@ -103,7 +103,7 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
       })
     })
 
-    test('there are at most 200, until one is deleted', async () => {
+    test('an account has 200 at most', async () => {
       const bob = await enrol(subject.server)
       const made: Tag[] = []
       for (let i = 0; i < 200; i++) made.push(await create(`t${i}`, bob))
@@ -112,7 +112,7 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
       await create('one more', bob)
     })
 
-    test('pages go on where they stopped, while tags come and go', async () => {
+    test('pages continue after the last tag, while tags are created and deleted', async () => {
       const bob = await enrol(subject.server)
       const made: string[] = []
       for (let i = 0; i < 7; i++) made.push((await create(newName(), bob)).id)
@@ -135,7 +135,7 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
       assert.equal(second.next_cursor, null)
     })
 
-    test('of somebody else, unknown or malformed, they are not there', async () => {
+    test('ids of another account, unknown and malformed ids are not found', async () => {
       const eve = await enrol(subject.server)
       const [{ id }, { id: cid }] = [await create(), await connect(ada)]
       const [{ id: evil }, { id: lair }] = [await create('Evil', eve), await connect(eve)]
@@ -158,7 +158,7 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
       assert.deepEqual((await read(ada, cid)).tag_ids, [id])
     })
 
-    test('without a device, as a machine account has none', async () => {
+    test('work for a caller without a device, such as a machine account', async () => {
       const who = { account: ada.id, device: null, session: null, token: newId('tok_', 0) }
       const account = subject.service.as(who)
       const [{ id }, { id: cid }] = [await create(), await connect(ada)]
@@ -166,7 +166,7 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
     })
 
     for (const name of ['<img src=x onerror=alert(1)>', '"; drop table tags; --', '%00', '日本 🏠'])
-      test(`text stays text: ${name}`, async () => {
+      test(`stores as text: ${name}`, async () => {
         const made = await create(name)
         assert.equal(made.name, name)
         assert((await all(ada)).some((one) => one.name === name))
@@ -180,14 +180,14 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
       ['61 characters', { name: 'a'.repeat(61) }],
       ['1 MiB', { name: MIB }],
       ['two lines', { name: 'a\nb' }],
-      ['another direction', { name: 'a\u202eb' }],
-      ['half a character', { name: 'a\ud800' }],
+      ['a direction override', { name: 'a\u202eb' }],
+      ['a lone surrogate', { name: 'a\ud800' }],
       ['a colour by name', { name: 'a', color: 'red' }],
       ['a colour in capitals', { name: 'a', color: '#ABCDEF' }],
       ['a style', { name: 'a', color: '#000000;x:y' }],
-      ['another field', { name: 'a', connection_count: 7 }],
+      ['an unknown field', { name: 'a', connection_count: 7 }],
     ] as const)
-      test(`refused: ${what}`, async () => {
+      test(`rejects ${what}`, async () => {
         const before = await all(ada)
         const { tags } = ada.account
         const refused = { code: 'validation_failed' }
@@ -206,7 +206,7 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
       [{ limit: 0 }, 'validation_failed'],
       [{ limit: 201 }, 'validation_failed'],
     ] as const)
-      test(`no page: ${JSON.stringify(query).slice(0, 40)}`, () =>
+      test(`list rejects ${JSON.stringify(query).slice(0, 40)}`, () =>
         fails(code, ada.account.tags.list(query)))
   })
 }

@@ -109,7 +109,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
         ({ event }) => event,
       )
 
-    test('somebody is followed by account or by mailbox, in any case of its letters', async () => {
+    test('an account is followed by its id or by its mailbox in any letter case', async () => {
       const { bob, address, others } = await people('Carol')
       const [carol] = others as [Person]
       const created_at = new Date(subject.clock.ms).toISOString()
@@ -135,7 +135,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(await listed(bob), [])
     })
 
-    test('nobody there, oneself, or the same person twice: refused', async () => {
+    test('an unknown account, the own account and a followed account are rejected', async () => {
       const { bob, address } = await people()
       const own = newAddress()
       const eve = await enrolByMail(subject.server, own, 'Eve')
@@ -149,7 +149,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       assert.equal((await listed(ada)).length, 1)
     })
 
-    test('thirty mailboxes an hour are looked up, found or not', async () => {
+    test('looks up thirty mailboxes an hour, found or not', async () => {
       const { bob, address } = await people()
       const at = subject.clock.ms
       await byMail(ada, address)
@@ -169,7 +169,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       await fails('not_found', byMail(ada, newAddress()))
     })
 
-    test('a try that is part of an act counts as well', async () => {
+    test('attempts with an operation id count towards the limit', async () => {
       await people()
       const { id: account, device, enrolment } = ada
       const session = { account, device, session: enrolment.session.session_id, token: null }
@@ -179,7 +179,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       await fails('rate_limited', acting().create({ body: { email: newAddress() } }))
     })
 
-    test('the list is in the order of following, newest first, page by page', async () => {
+    test('the list is ordered by the time of following, newest first, in pages', async () => {
       const { others } = await people('a', 'b', 'c', 'd', 'e')
       const ids = others.map(({ id }) => id)
       await follow(ada, ids[0] as string)
@@ -199,7 +199,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
         await fails('bad_request', ada.account.trustCards.list({ cursor }))
     })
 
-    test('note and confirmation: what changes is an event, what was so is none', async () => {
+    test('a changed note or confirmation adds an event, an unchanged one does not', async () => {
       const { bob, others } = await people('Carol')
       const [carol] = others as [Person]
       await follow(ada, bob.id, 'a note')
@@ -225,7 +225,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       await assert.rejects(update({ note: 'x'.repeat(2001) }), { code: 'validation_failed' })
     })
 
-    test('a note that is changed again and again is one event, the last', async () => {
+    test('repeated changes of a note are one event, the last', async () => {
       const { bob, others } = await people('Carol')
       const [carol] = others as [Person]
       const { clock } = subject
@@ -259,7 +259,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(await events(carol, bob.id), ['note_changed', 'followed'])
     })
 
-    test('who lost all devices has other keys until that is confirmed; a further device changes nothing', async () => {
+    test('an account that lost all devices has changed keys until confirmed; a further device changes nothing', async () => {
       const { bob, address } = await people()
       const { server, clock } = subject
       await follow(ada, bob.id)
@@ -290,7 +290,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       assert.equal((await ada.account.trust.metrics({})).keys_changed_30d, 0)
     })
 
-    test('with devices replaced by the recovery key has no changed keys; followers are notified', async () => {
+    test('devices replaced by the recovery key do not count as changed keys; followers are notified', async () => {
       const { bob, address } = await people()
       const { server, clock } = subject
       await follow(ada, bob.id)
@@ -316,7 +316,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       )
     })
 
-    test('who confirmed the keys of a reset without the recovery key has other keys after one with it', async () => {
+    test('keys confirmed after a reset without the recovery key count as changed after a later reset with it', async () => {
       const { bob, address } = await people()
       const { server, clock } = subject
       await follow(ada, bob.id)
@@ -330,7 +330,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       assert.equal((await card(ada, bob.id)).key_status, 'changed_unverified')
     })
 
-    test('who is followed no more is gone with the history', async () => {
+    test('unfollowing deletes the card and its history', async () => {
       const { bob, others } = await people('Carol')
       const [carol] = others as [Person]
       await follow(ada, bob.id, 'a note')
@@ -347,7 +347,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(await events(carol, bob.id), ['followed'])
     })
 
-    test('whom a device verified is noted on their card, once, at the time of the verification', async () => {
+    test('a verification is added once to the cards of the verified members, with its own time', async () => {
       const { bob, others } = await people('Carol', 'Dan')
       const [carol, dan] = others as [Person, Person]
       const { clock } = subject
@@ -384,7 +384,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       assert.equal((await card(ada, bob.id)).last_verified_at, now)
     })
 
-    test('the metrics count what is one’s own', async () => {
+    test('the metrics count only the account’s own data', async () => {
       const { bob, others } = await people('Carol')
       const [carol] = others as [Person]
       const none = {

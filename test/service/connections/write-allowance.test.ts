@@ -32,7 +32,7 @@ onBothEngines((name, engine) => {
     })
 
   describe(`writes of an account: ${name}`, () => {
-    test('3,000 a minute over all replicas; other accounts and the next minute are free', async (t) => {
+    test('3,000 a minute over all replicas; other accounts and the next minute are not limited', async (t) => {
       const { clock, one, two } = await opened(t)
       for (let i = 0; i < MOST; i++) await [one, two][i % 2]!.take('acc_ada', MOST)
       await limited(one.take('acc_ada', MOST), '45')
@@ -44,7 +44,7 @@ onBothEngines((name, engine) => {
       await two.take('acc_ada', MOST)
     })
 
-    test('asked at once, exactly as many are let through, for one query in a hundred', async (t) => {
+    test('of concurrent writes exactly 3,000 pass, with one query for a hundred', async (t) => {
       const { one } = await opened(t)
       const all = await Promise.allSettled(
         Array.from({ length: MOST + 50 }, () => one.take('acc_ada', MOST)),

@@ -82,7 +82,7 @@ const fails = (promise: Promise<unknown>, code: ErrorCode, inLog: RegExp) =>
     return true
   })
 
-test('a question in the form of the interface, an answer as it came', async (t) => {
+test('sends the question in the format of the API and returns the answer unchanged', async (t) => {
   const { endpoint, ask } = await open(t, says('Hel', 'lo.'))
   assert.equal(await all((await ask()).body), delta('Hel') + delta('lo.') + LAST)
   const [{ method, path, headers, body }] = endpoint.asked as [Endpoint['asked'][number]]
@@ -93,7 +93,7 @@ test('a question in the form of the interface, an answer as it came', async (t) 
   assert.equal(headers['accept-encoding'], 'identity')
 })
 
-test('each piece is there before the next was sent', async (t) => {
+test('passes each piece on before the next is sent', async (t) => {
   let res!: ServerResponse
   const { ask } = await open(t, (answer) => {
     res = begins(answer)
@@ -108,7 +108,7 @@ test('each piece is there before the next was sent', async (t) => {
   assert.equal((await reader.next()).done, true)
 })
 
-describe('an answer that is none', () => {
+describe('rejects an invalid answer', () => {
   const html =
     (status: number): Speaker =>
     (res) =>
@@ -125,7 +125,7 @@ describe('an answer that is none', () => {
     ['500', html(500), 'backend_unavailable', /answered 500/],
     ['503', html(503), 'backend_unavailable', /answered 503/],
     ['504', html(504), 'backend_timeout', /answered 504/],
-    ['200 in HTML', html(200), 'backend_error', /event stream/],
+    ['200 with HTML', html(200), 'backend_error', /event stream/],
     [
       '201',
       (res) => void res.writeHead(201, { 'Content-Type': 'text/event-stream' }).end(LAST),
@@ -133,7 +133,7 @@ describe('an answer that is none', () => {
       /answered 201/,
     ],
     [
-      'a whole answer in JSON',
+      'complete JSON',
       (res) =>
         void res.writeHead(200, { 'Content-Type': 'application/json' }).end('{"choices":[]}'),
       'backend_error',
@@ -148,10 +148,15 @@ describe('an answer that is none', () => {
       'backend_error',
       /compressed/,
     ],
-    ['no byte', (res) => void begins(res).end(), 'backend_error', /broke off/],
-    ['cut at once', (res) => void res.socket!.destroy(), 'backend_unavailable', /ECONNRESET/],
+    ['no bytes', (res) => void begins(res).end(), 'backend_error', /broke off/],
     [
-      'cut after its head',
+      'a connection closed before the head',
+      (res) => void res.socket!.destroy(),
+      'backend_unavailable',
+      /ECONNRESET/,
+    ],
+    [
+      'a connection closed after the head',
       (res) => {
         begins(res).flushHeaders()
         res.socket!.end()
@@ -169,7 +174,7 @@ describe('an answer that is none', () => {
     })
 
   for (const status of [301, 302, 307, 308])
-    test(`a redirect (${status}) is not followed, and takes the key nowhere`, async (t) => {
+    test(`does not follow a redirect (${status}), and does not send the key there`, async (t) => {
       const elsewhere = await startEndpoint()
       t.after(() => elsewhere.close())
       const Location = `${elsewhere.url}/chat/completions`
@@ -178,7 +183,7 @@ describe('an answer that is none', () => {
       assert.equal(elsewhere.asked.length, 0)
     })
 
-  test('nobody there', async (t) => {
+  test('an endpoint that is not running', async (t) => {
     const { ask, endpoint } = await open(t)
     endpoint.close()
     await fails(ask(), 'backend_unavailable', /ECONNREFUSED/)
@@ -189,7 +194,7 @@ describe('silence', () => {
   const patience = { firstMs: 60, silenceMs: 60 }
   const silent: [name: string, speak: Speaker][] = [
     ['no head', () => undefined],
-    ['no byte', (res) => begins(res).flushHeaders()],
+    ['no bytes', (res) => begins(res).flushHeaders()],
   ]
   for (const [name, speak] of silent)
     test(name, async (t) => {
@@ -200,7 +205,7 @@ describe('silence', () => {
       assert.equal(endpoint.asked.length, 1)
     })
 
-  test('in the middle: what came has passed, and the connection is cut', async (t) => {
+  test('after a part of the answer: that part was passed on, and the connection is closed', async (t) => {
     const gone = Promise.withResolvers<void>()
     const { ask } = await open(
       t,
@@ -217,11 +222,11 @@ describe('silence', () => {
   })
 })
 
-describe('breaking off', () => {
+describe('an answer that breaks off', () => {
   const middles: [name: string, act: (res: ServerResponse) => unknown][] = [
-    ['the socket is destroyed', (res) => res.socket!.destroy()],
-    ['the socket is reset', (res) => res.socket!.resetAndDestroy()],
-    ['a chunk is malformed', (res) => res.socket!.end('zz\r\n')],
+    ['because the socket is destroyed', (res) => res.socket!.destroy()],
+    ['because the socket is reset', (res) => res.socket!.resetAndDestroy()],
+    ['because a chunk is malformed', (res) => res.socket!.end('zz\r\n')],
   ]
   for (const [name, act] of middles)
     test(name, async (t) => {
@@ -241,7 +246,7 @@ describe('breaking off', () => {
       assert.equal((await reader.next()).done, true)
     })
 
-  test('who leaves takes the question back at once', async (t) => {
+  test('cancels the request when the reader leaves', async (t) => {
     const gone = Promise.withResolvers<void>()
     const { ask } = await open(t, (res) => {
       res.once('close', () => gone.resolve())
@@ -256,12 +261,12 @@ describe('breaking off', () => {
   })
 })
 
-describe('the key', () => {
+describe('the key of the endpoint', () => {
   const bad: [name: string, make: (path: string) => void][] = [
-    ['is not there', () => undefined],
+    ['is missing', () => undefined],
     ['is a folder', (path) => mkdirSync(path, { mode: 0o700 })],
     [
-      'may be read by others',
+      'is readable by others',
       (path) => {
         writeFileSync(path, KEY)
         chmodSync(path, 0o644)
@@ -272,7 +277,7 @@ describe('the key', () => {
     ['has two lines', (path) => writeFileSync(path, `${KEY}\nX: ${KEY}`, { mode: 0o600 })],
   ]
   for (const [at, [name, make]] of bad.entries())
-    test(`that ${name} is sent nowhere`, async (t) => {
+    test(`is not sent if its file ${name}`, async (t) => {
       const path = join(folder, `bad-${at}`)
       make(path)
       const { ask, endpoint } = await open(t, undefined, { config: { keyFile: path } })
@@ -280,7 +285,7 @@ describe('the key', () => {
       assert.equal(endpoint.asked.length, 0)
     })
 
-  test('goes to nobody without a good certificate, whatever the environment says', async (t) => {
+  test('is not sent without a valid certificate, in any environment', async (t) => {
     const made = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout tls.key -out tls.pem'
     const about = '-subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -days 2'
     execFileSync('openssl', `req -x509 ${made} ${about}`.split(' '), { stdio: 'pipe', cwd: folder })
@@ -305,7 +310,7 @@ describe('the key', () => {
     assert.equal(asked, 0)
   })
 
-  test('is read anew for each question', async (t) => {
+  test('is read again for each question', async (t) => {
     const path = join(folder, 'turning')
     const { ask, endpoint } = await open(t, undefined, { config: { keyFile: path } })
     for (const key of ['one', 'two']) {
@@ -318,7 +323,7 @@ describe('the key', () => {
     )
   })
 
-  test('is not wanted by every endpoint', async (t) => {
+  test('can be omitted', async (t) => {
     const { ask, endpoint } = await open(t, undefined, { config: { keyFile: null } })
     await all((await ask()).body)
     assert.equal(endpoint.asked[0]?.headers.authorization, undefined)
@@ -334,7 +339,7 @@ describe('the model', () => {
         : says('Hello.')(res, asked)
   const config = { model: null }
 
-  test('is the first that the endpoint lists, asked for once', async (t) => {
+  test('is the first in the endpoint’s list, fetched once', async (t) => {
     const { ask, endpoint } = await open(t, lists('{"data":[{"id":"m-7"},{"id":"m-8"}]}'), {
       config,
     })
@@ -347,7 +352,7 @@ describe('the model', () => {
     assert.equal((JSON.parse(endpoint.asked[2]!.body) as { model: string }).model, 'm-7')
   })
 
-  test('that is no more is looked for anew', async (t) => {
+  test('is looked up again if the endpoint no longer has it', async (t) => {
     const { ask, endpoint } = await open(t, lists('{"data":[{"id":"m-7"}]}'), { config })
     await all((await ask()).body)
     endpoint.speak = (res) => res.writeHead(404).end()
@@ -366,12 +371,12 @@ describe('the model', () => {
     '[]',
     `{"data":[{"id":"${'x'.repeat(300)}"}]}`,
   ])
-    test(`is in no list that says ${body.slice(0, 30)}`, async (t) => {
+    test(`a list without a model is rejected: ${body.slice(0, 30)}`, async (t) => {
       const { ask } = await open(t, lists(body), { config })
       await fails(ask(), 'backend_error', body === '' ? /broke off/ : /SVC_ASSISTANT_MODEL/)
     })
 
-  test('is not waited for for ever', async (t) => {
+  test('is not awaited without a limit', async (t) => {
     const { ask } = await open(t, () => undefined, { config, patience: { firstMs: 60 } })
     await fails(ask(), 'backend_timeout', /in time/)
   })

@@ -65,7 +65,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
         .orderBy('id')
         .execute()
 
-    test('the answer passes unchanged, the ids come with it, and the turn is kept', async () => {
+    test('passes the answer unchanged, with the ids, and stores the turn', async () => {
       endpoint.speak = says('Hel', 'lo.')
       const content = await turn('What is a <b>stamp</b>?')
       assert.equal(content.type, 'text/event-stream')
@@ -89,7 +89,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       )
     })
 
-    test('the assistant is told of the handbook, and nothing of the account', async () => {
+    test('the assistant gets the handbook, and no data of the account', async () => {
       await heard('How do I check a stamp offline?')
       const [[role, system], question] = messagesOf(endpoint.asked[0]!) as [
         [string, string],
@@ -103,7 +103,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       assert(!endpoint.asked[0]!.body.includes('Ada'))
     })
 
-    test('a conversation goes on with what was said, in order; another one does not', async () => {
+    test('a conversation continues with its own earlier turns, in order', async () => {
       endpoint.speak = says('One.')
       const { conversation } = await heard('1?')
       endpoint.speak = says('Two.')
@@ -122,7 +122,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(messagesOf(endpoint.asked[3]!).slice(1), [['user', '4?']])
     })
 
-    test('of a long conversation the newest goes along, as far as it fits', async () => {
+    test('of a long conversation the newest turns are sent, within the size limit', async () => {
       const { conversation } = await heard('first')
       for (let i = 0; i < 12; i++) await heard(`q${i}`, conversation)
       const many = messagesOf(endpoint.asked.at(-1)!).slice(1)
@@ -138,7 +138,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       )
     })
 
-    test('of an answer that breaks off, what came is kept, and it is said why', async () => {
+    test('of an answer that breaks off, the received part is stored, and the client gets the reason', async () => {
       endpoint.speak = (res) => {
         begins(res).write(delta('Hal'), () => res.socket!.destroy())
       }
@@ -155,16 +155,16 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
     const FAULT = 'data: {"error":{"message":"No.","code":500}}\n\n'
     const ends: [name: string, last: string, isWhole: boolean][] = [
       ['the last mark', LAST, true],
-      ['a reason', STOPPED, true],
-      ['a reason, and what it cost', `${STOPPED}data: {"choices":[],"usage":{}}\n\n`, true],
-      ['an error that is none', `data: {"choices":[],"error":null}\n\n${LAST}`, true],
+      ['a finish reason', STOPPED, true],
+      ['a finish reason and the usage', `${STOPPED}data: {"choices":[],"usage":{}}\n\n`, true],
+      ['an error of null', `data: {"choices":[],"error":null}\n\n${LAST}`, true],
       ['nothing', '', false],
       ['half an event', 'data: {"cho', false],
       ['half of the last mark', 'data: [DO', false],
       ['an error', FAULT, false],
-      ['an error, and the last mark', FAULT + LAST, false],
-      ['an error in a word', `data: {"error":"No."}\n\n`, false],
-      ['an error with its name', `event: error\n${FAULT}`, false],
+      ['an error and the last mark', FAULT + LAST, false],
+      ['an error as text', `data: {"error":"No."}\n\n`, false],
+      ['an error with an event name', `event: error\n${FAULT}`, false],
     ]
     for (const [what, last, isWhole] of ends)
       test(`an answer without a length that ends with ${what} is ${isWhole ? 'whole' : 'broken off'}`, async () => {
@@ -181,7 +181,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
         assert.equal((await kept())[0]?.answer, 'Hal')
       })
 
-    test('an account that is deleted while the assistant thinks is not there', async () => {
+    test('an account that is deleted during the answer gets not_found', async () => {
       const eve = await enrol(subject.server, 'Eve')
       endpoint.speak = async (res) => {
         await eve.account.account.delete({})
@@ -190,7 +190,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       await fails(turn('1?', null, eve), 'not_found')
     })
 
-    test('who leaves takes the question back; what came is kept', async () => {
+    test('a reader who leaves cancels the request; the received part is stored', async () => {
       const gone = Promise.withResolvers<void>()
       endpoint.speak = (res) => {
         res.once('close', () => gone.resolve())
@@ -212,17 +212,17 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
         `data: {"choices":[{"delta":{"role":"assistant"}}]}\n\n${LAST}`,
         null,
       ],
-      ['a null and half a character', delta('a\0b') + delta('\ud83d') + LAST, 'ab\ufffd'],
-      ['a long one', delta('x'.repeat(30_000)).repeat(3) + LAST, 'x'.repeat(65_536)],
+      ['a null and a lone surrogate', delta('a\0b') + delta('\ud83d') + LAST, 'ab\ufffd'],
+      ['a long answer', delta('x'.repeat(30_000)).repeat(3) + LAST, 'x'.repeat(65_536)],
     ]
     for (const [what, bytes, answer] of odd)
-      test(`${what} passes as it came, and is kept as far as it is text`, async () => {
+      test(`${what} is passed unchanged, and its valid text is stored up to a limit`, async () => {
         endpoint.speak = (res) => begins(res).end(bytes)
         assert.equal((await heard('1?')).text, bytes)
         assert.equal((await kept())[0]?.answer, answer)
       })
 
-    test('a refusal of the endpoint is told, keeps no turn, and ends nothing', async () => {
+    test('an error of the endpoint is reported, stores no turn, and the conversation continues', async () => {
       const { conversation } = await heard('1?')
       for (const [status, code] of [
         [401, 'backend_error'],
@@ -240,7 +240,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       )
     })
 
-    test('conversations and turns of others are not there', async () => {
+    test('conversations and turns of other accounts are not found', async () => {
       const { conversation, turn: id } = await heard('1?')
       const eve = await enrol(subject.server, 'Eve')
       endpoint.asked.length = 0
@@ -259,7 +259,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
         await fails(turn('2?', conversation_id), 'validation_failed')
     })
 
-    test('a rating takes the place of the one before', async () => {
+    test('a new rating replaces the one before', async () => {
       const { turn: turn_id } = await heard('1?')
       for (const [body, comment] of [
         [{ rating: 'up', comment: '<i>good</i>\n!' }, '<i>good</i>\n!'],
@@ -284,7 +284,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
         )
     })
 
-    test('what is no question is passed on to nobody', async () => {
+    test('invalid questions are not passed on', async () => {
       for (const [what, message] of BAD_TEXTS)
         await assert.rejects(
           ada.account.chat.turn({ body: { message } as never }),
@@ -294,7 +294,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       assert.equal(endpoint.asked.length, 0)
     })
 
-    test('five answers may be under way for an account; each that ends makes room', async () => {
+    test('an account has five running answers at most', async () => {
       const open: (() => unknown)[] = []
       endpoint.speak = (res) => {
         begins(res).write(delta('…'))
@@ -312,7 +312,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       await heard('?')
     })
 
-    test('a machine account asks like anybody', async () => {
+    test('a machine account can ask, too', async () => {
       const { chat } = asMachine(subject, ada)
       assert.equal(
         await textOf(await chat.turn({ body: { message: '?' } })),
@@ -320,7 +320,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       )
     })
 
-    test('the newest thousand turns are kept', async () => {
+    test('the newest 1,000 turns are kept', async () => {
       const rows = Array.from({ length: 1000 }, (_, i) => ({
         id: newId('trn_', 1000 + i),
         account_id: ada.id,
@@ -373,7 +373,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       return answered
     }
 
-    test('answers where there is no assistant, and says that it does', async () => {
+    test('answers if there is no assistant, and names itself as the source', async () => {
       const { assistant, answer, sections, turn_id, conversation_id } = await ask(
         'How do I check a stamp offline?',
       )
@@ -392,14 +392,14 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
     })
 
     for (const message of ['Bake me a cake', '?!', '" OR *', 'the and of'])
-      test(`says so where nothing matches: ${message}`, async () => {
+      test(`reports that nothing matches: ${message}`, async () => {
         const { answer, sections } = await ask(message)
         assert.deepEqual(sections, [])
         assert.match(answer, /nothing in it matches/)
         assert.match(answer, /- The command line: .*Signing in/)
       })
 
-    test('120 questions an hour, then not before the first has its hour behind it', async () => {
+    test('120 questions an hour; the next when the first is an hour old', async () => {
       const { chat } = asMachine(subject, ada)
       const again = () => chat.turn({ body: { message: 'stamp' } })
       for (let i = 0; i < 120; i++) await again()

@@ -18,7 +18,7 @@ import { openSubject } from '../subject.ts'
 
 const ENTRIES = 40_000
 
-test('kill -9 in the middle of an export: another server finishes it', async (t) => {
+test('after kill -9 during an export, another server finishes it', async (t) => {
   const place = { url: null, file: join(freshFolder(t), 'account.db') }
   const child = spawn(process.execPath, [join(import.meta.dirname, 'exporting.ts'), place.file], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -47,7 +47,7 @@ test('kill -9 in the middle of an export: another server finishes it', async (t)
   assert.equal(log.length, ENTRIES)
 })
 
-test('a server is closed at once, however much there is to build', async (t) => {
+test('a server closes at once, however large the export is', async (t) => {
   const place = { url: null, file: join(freshFolder(t), 'account.db') }
   const first = await openSubject(place)
   const ada = await enrol(first.server)

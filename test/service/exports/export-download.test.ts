@@ -58,7 +58,7 @@ async function answerTo(url: URL, headers: Record<string, string> = {}, method =
 
 const noises = ({ log }: TestServer) => log.filter((line) => /"level":"(error|warn)"/.test(line))
 
-test('whoever has the link gets the whole file, with its length and a name', async (t) => {
+test('the bearer of the link gets the whole file, with its length and a name', async (t) => {
   const { server, url } = await arranged(t)
   const { res } = await answerTo(url)
   assert.equal(res.statusCode, 200)
@@ -75,7 +75,7 @@ test('whoever has the link gets the whole file, with its length and a name', asy
   assert.deepEqual(noises(server), [])
 })
 
-test('a link may be opened from another site; a page there may not read the file', async (t) => {
+test('a link can be opened from another site, but a page there cannot read the file', async (t) => {
   const { url } = await arranged(t)
   const opened = { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' }
   const { res, req } = await answerTo(url, opened)
@@ -85,7 +85,7 @@ test('a link may be opened from another site; a page there may not read the file
   assert.equal((await answerTo(url, read)).res.statusCode, 403)
 })
 
-test('a wrong link is told in the one shape of errors, and nothing of the file', async (t) => {
+test('a wrong link gets an error in the common format and no data of the file', async (t) => {
   const { server, url, ada } = await arranged(t)
   for (const [name, value] of [
     ['signature', 'x'],
@@ -104,7 +104,7 @@ test('a wrong link is told in the one shape of errors, and nothing of the file',
   assert.equal(status, 404, 'a session is no link')
 })
 
-test('who goes away in the middle leaves nothing running, and no error in the log', async (t) => {
+test('a client that disconnects leaves no work running and no error in the log', async (t) => {
   const { server, url } = await arranged(t)
   const { res, req } = await answerTo(url)
   await once(res, 'data')
@@ -119,7 +119,7 @@ test('who goes away in the middle leaves nothing running, and no error in the lo
   assert.deepEqual(noises(server), [])
 })
 
-test('deleted while it is sent: the end is no whole file', async (t) => {
+test('an export deleted during its download breaks the download off', async (t) => {
   const { server, url, ada } = await arranged(t)
   const { res } = await answerTo(url)
   await once(res, 'data')

@@ -84,7 +84,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
       await subject.close()
     })
 
-    test('a lease that ran out is taken up, and whoever had it writes nothing more', async () => {
+    test('an expired lease is taken over, and its former holder writes nothing more', async () => {
       const id = await queue()
       const gate = newGate()
       const slow = another(async (query) => {
@@ -115,7 +115,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
       await slow.stop()
     })
 
-    test('what an earlier attempt left is no part of the file', async () => {
+    test('the file contains nothing of an earlier attempt', async () => {
       await own().exports.clear({})
       const builder_until = subject.clock.ms
       const dead = { state: 'building', progress: 55, builder: 'dead', builder_until } as const
@@ -132,7 +132,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
       assert.equal(await partsIn(place), 1)
     })
 
-    test('of ten builders at once one builds', async () => {
+    test('of ten concurrent builders one builds', async () => {
       const id = await queue()
       let reads = 0
       const builders = Array.from({ length: 10 }, () =>
@@ -148,7 +148,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
       await Promise.all(builders.map(({ stop }) => stop()))
     })
 
-    test('deleted while it is built: nothing stays, nobody is told', async () => {
+    test('an export deleted during its build leaves no file and no notification', async () => {
       const id = await queue()
       const before = await notes()
       const told: unknown[] = []
@@ -172,7 +172,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
       await slow.stop()
     })
 
-    test('a server that is closed leaves it to the next, at once', async () => {
+    test('a closing server leaves its build to the next server at once', async () => {
       const id = await queue()
       const gate = newGate()
       const slow = another(async (query) => {
@@ -189,7 +189,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
       await until(own(), 'ready')
     })
 
-    test('what fails is told kindly; the cause is in the log', async () => {
+    test('a failure is reported without details; the cause is logged', async () => {
       let id = ''
       const told: unknown[] = []
       const failing = another(
@@ -216,10 +216,10 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
     })
 
     for (const [what, error, isAway] of [
-      ['the driver', new Error('gone'), true],
-      ['an answer', new AppError('backend_unavailable', 'gone'), false],
+      ['an error of the driver', new Error('gone'), true],
+      ['an error code', new AppError('backend_unavailable', 'gone'), false],
     ] as const)
-      test(`a database out of reach is no failure of the export: told by ${what}`, async () => {
+      test(`an outage of the database, known by ${what}, does not fail the export`, async () => {
         const id = await queue()
         const away = another(
           async () => {
@@ -235,7 +235,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
         await until(own(), 'ready')
       })
 
-    test('progress is told while it is built', async () => {
+    test('reports progress during the build', async () => {
       const id = await queue()
       const seen: number[] = []
       const pages = 50
@@ -259,7 +259,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
       await slow.stop()
     })
 
-    test('an account that is gone takes its exports along', async () => {
+    test('deleting an account deletes its exports', async () => {
       const eve = await enrol(subject.server, 'Eve')
       const row = exportRow(eve.id, subject.clock.ms, {})
       await database.db.insertInto('exports').values(row).execute()
@@ -282,7 +282,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
       await slow.stop()
     })
 
-    test('a server that starts takes up what was left, without being asked', async () => {
+    test('a server that starts resumes unfinished exports', async () => {
       const id = await queue()
       const next = await openSubject(place, subject.clock)
       // Any call will do: it opens the database.

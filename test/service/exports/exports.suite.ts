@@ -74,7 +74,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
     before(open)
     after(() => subject.close())
 
-    test('a file for each resource, with exactly what the routes answer', async () => {
+    test('has a file for each resource, with exactly the answers of the routes', async () => {
       const tricks = '<script>alert("1")</script> \u00fc \u{1f512}'
       const { account } = ada
       const tag = await account.tags.create({ body: { name: 'Family', color: null } })
@@ -191,7 +191,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
       )
     })
 
-    test('what proves somebody is in no file', async () => {
+    test('no file contains tokens, secrets or their hashes', async () => {
       const secrets = await beside(place, async (db) => [
         ...(await db.selectFrom('sessions').select('refresh_hash as s').execute()),
         ...(await db.selectFrom('access_tokens').select('hash as s').execute()),
@@ -205,7 +205,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         for (const secret of all) assert.ok(!text.includes(secret), file)
     })
 
-    test('who asked is notified when it is ready', async () => {
+    test('notifies the requester when it is ready', async () => {
       await own(ada).exports.clear({})
       const { id } = await exported(own(ada))
       const [note] = (await own(ada).notifications.list({})).items
@@ -220,7 +220,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         expired: expiredNow,
       }
       for (const [state, values] of Object.entries(states))
-        test(`${state}: no download, and told why`, async () => {
+        test(`${state}: cannot be downloaded, and the error gives the reason`, async () => {
           const [id] = await left(values())
           const { download } = own(ada).exports
           const error = await fails('export_not_ready', download({ id: id! }), { state })
@@ -231,14 +231,14 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         })
 
       for (const state of ['queued', 'building'] as const)
-        test(`${state}: another is refused`, async () => {
+        test(`${state}: another one is rejected`, async () => {
           const [id] = await left(state === 'queued' ? {} : building())
           const error = await fails('conflict', own(ada).exports.create({}))
           assert.match(error.message, new RegExp(id!))
         })
 
       for (const state of ['failed', 'expired'] as const)
-        test(`${state}: another is made beside it`, async () => {
+        test(`${state}: another one is created`, async () => {
           const [id] = await left(states[state]())
           await exported(own(ada))
           const { items } = await own(ada).exports.list({})
@@ -251,7 +251,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
           )
         })
 
-      test('ready: another is made beside it, and both are fetched', async () => {
+      test('ready: another one is created, and both can be downloaded', async () => {
         await own(ada).exports.clear({})
         const first = await exported(own(ada))
         const second = await exported(own(ada))
@@ -261,7 +261,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         }
       })
 
-      test('deleted: gone with its file, in every state', async () => {
+      test('deletes the export and its file, in every state', async () => {
         await left(states.queued(), building(), states.failed(), states.expired())
         assert.deepEqual(await own(ada).exports.clear({}), { deleted: 4 })
         await exported(own(ada))
@@ -272,7 +272,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
       })
     })
 
-    test('of two at once one is built', async () => {
+    test('of two concurrent requests one export is built', async () => {
       await own(ada).exports.clear({})
       const asked = await Promise.allSettled([1, 2].map(() => own(ada).exports.create({})))
       assert.deepEqual(asked.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
@@ -281,7 +281,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
       await until(own(ada), 'ready')
     })
 
-    test('the same Idempotency-Key: the same export, built once', async () => {
+    test('requests with the same Idempotency-Key build one export', async () => {
       await own(ada).exports.clear({})
       const keyed = { caller: ada.device, key: 'export', fingerprint: 'x' }
       const create = () => subject.service.once(keyed, async () => own(ada).exports.create({}))
@@ -292,7 +292,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
       assert.equal((await own(ada).exports.list({})).items.length, 1)
     })
 
-    test('twenty are kept, and the twenty-first refused until they are deleted', async () => {
+    test('an account keeps twenty; the next is rejected until they are deleted', async () => {
       await left(...Array.from({ length: 20 }, () => ({ state: 'failed' as const })))
       const error = await fails('conflict', own(ada).exports.create({}))
       assert.match(error.message, /delete/)
@@ -300,7 +300,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
       await exported(own(ada))
     })
 
-    test('twenty an hour are built for one account, whatever is deleted', async () => {
+    test('builds twenty an hour for one account, deleted ones included', async () => {
       const eve = await enrol(subject.server, 'Eve')
       for (let i = 0; i < 20; i++) {
         await own(eve).exports.create({})
@@ -313,7 +313,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
       await exported(own(eve))
     })
 
-    test('pages, newest first; a cursor of another list or a limit that is none is refused', async () => {
+    test('the list has pages, newest first, and rejects a foreign cursor and an invalid limit', async () => {
       const ids = await left(...Array.from({ length: 5 }, () => ({ state: 'failed' as const })))
       const seen: string[] = []
       let cursor: string | undefined
@@ -330,7 +330,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         await assert.rejects(own(ada).exports.list({ limit }), { code: 'validation_failed' })
     })
 
-    test('somebody else’s: not seen, not fetched, not deleted', async () => {
+    test('exports of another account cannot be seen, downloaded or deleted', async () => {
       await own(ada).exports.clear({})
       await own(bob).exports.clear({})
       const { id } = await exported(own(ada))
@@ -353,7 +353,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
     })
 
     describe('the link', () => {
-      test('is signed, good for five minutes, and gives a file with a name', async () => {
+      test('is signed, valid for five minutes, and returns a named file', async () => {
         await own(ada).exports.clear({})
         const { id, size_bytes } = await exported(own(ada))
         const { url, expires_at } = await own(ada).exports.download({ id })
@@ -368,7 +368,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         })
       })
 
-      test('with one byte changed anywhere leads nowhere', async () => {
+      test('is rejected with one byte changed anywhere', async () => {
         const link = await linkTo(own(ada), (await newest(own(ada))).id)
         const wrong = [
           ...(['id', 'expires', 'signature'] as const).flatMap((part) =>
@@ -390,7 +390,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         await fetchFile(subject.service, link)
       })
 
-      test('leads nowhere five minutes later, after deletion, and once the export has expired', async () => {
+      test('is rejected after five minutes, after deletion, and after the export expired', async () => {
         const { id } = await newest(own(ada))
         const link = await linkTo(own(ada), id)
         subject.clock.ms += LINK_MS - 1000
@@ -412,7 +412,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         assert.equal((await newest(own(ada))).state, 'expired')
       })
 
-      test('made for a token of a daemon ends with it, and lives no longer', async () => {
+      test('made with a daemon’s token ends with that token, at the latest', async () => {
         await own(ada).exports.clear({})
         const { id: export_id } = await exported(own(ada))
         const { downloads } = own(ada)
@@ -443,7 +443,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         await fetchFile(subject.service, kept)
       })
 
-      test('made for a token of a machine account, or of its daemon, ends with it, and with a suspension', async () => {
+      test('made with a token of a machine account or of its daemon ends with the token and with a suspension', async () => {
         const owner = own(ada)
         const { id: organisation_id } = await owner.organisations.create({ body: { name: 'Acme' } })
         const key = newDeviceKeys().auth.jwk
@@ -494,7 +494,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         for (const link of [kept.link, daemons]) await fetchFile(subject.service, link)
       })
 
-      test('of an export that is not ready, or went away while it was sent: no file', async () => {
+      test('returns no file of an unfinished export, or of one deleted during the download', async () => {
         await own(ada).exports.clear({})
         const { id } = await exported(own(ada))
         const link = await linkTo(own(ada), id)
@@ -510,7 +510,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         await fails('not_found', bytesOf(file))
       })
 
-      test('is good at every replica', { skip: !replicas }, async () => {
+      test('works at every replica', { skip: !replicas }, async () => {
         await exported(own(ada))
         const link = await linkTo(own(ada), (await newest(own(ada))).id)
         const other = await openSubject(place, subject.clock)
@@ -522,7 +522,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
       })
     })
 
-    test('the file of an expired export is deleted; the export stays listed', async () => {
+    test('deletes the file of an expired export; the export stays listed', async () => {
       await own(ada).exports.clear({})
       await own(bob).exports.clear({})
       await exported(own(ada))

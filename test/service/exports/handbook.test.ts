@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { handbook, newHandbook, sectionsOf } from '../../../src/service/assistant/handbook.ts'
 
 describe('sections', () => {
-  test('are cut at headings, and named by all that are over them', () => {
+  test('are split at headings and titled with all headings above them', () => {
     const text =
       '# A\n\nOne.\n\n## B\n\nTwo.\n\n### C\n\nThree.\n\n## D\n\n### E\nFour.\n# F\nFive.'
     assert.deepEqual(
@@ -23,14 +23,14 @@ describe('sections', () => {
     )
   })
 
-  test('a comment of a script is no heading, and code is never cut', () => {
+  test('a comment in a script is not a heading, and code is not split', () => {
     const code = `\`\`\`sh\n# not a heading\n\n${'echo\n'.repeat(1000)}\`\`\``
     const [first, second, ...others] = sectionsOf('x.md', `# A\n${code}\n## B\nx`)
     assert.deepEqual([first?.title, first?.text], ['A', code])
     assert.deepEqual([second?.title, others], ['A › B', []])
   })
 
-  test('long ones are cut between paragraphs, long tables between rows, and nothing is lost', () => {
+  test('long sections are split between paragraphs and tables between rows, without loss', () => {
     const text = `# A\n${'A paragraph of words.\n\n'.repeat(200)}${'| a | b |\n'.repeat(500)}`
     const sections = sectionsOf('x.md', text)
     assert(sections.length > 5)
@@ -42,7 +42,7 @@ describe('sections', () => {
     assert.deepEqual(words(sections.map((one) => one.text).join('\n')), words(text)?.slice(1))
   })
 
-  test('of nothing there are none', () => {
+  test('an empty document has none', () => {
     for (const text of ['', '\n\n', '# A', '# A\n## B\n'])
       assert.deepEqual(sectionsOf('x.md', text), [])
   })
@@ -76,18 +76,18 @@ describe('a search', () => {
   for (const [question, found] of cases)
     test(`for ${JSON.stringify(question)}`, () => assert.deepEqual(titles(question), found))
 
-  test('gives no more than was asked for', () => assert.equal(titles('apples', 1).length, 1))
+  test('returns no more results than requested', () => assert.equal(titles('apples', 1).length, 1))
 
-  test('takes any text', () => {
+  test('accepts any text', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void book.find(text, 3)))
     book.find(`${'word '.repeat(3000)}apples`, 3)
     book.find('x'.repeat(16_000), 3)
   })
 
-  test('says what there is', () => assert.deepEqual(book.contents, ['Fruit: Apples, Pears']))
+  test('lists the contents', () => assert.deepEqual(book.contents, ['Fruit: Apples, Pears']))
 })
 
-describe('the one that is built in', () => {
+describe('the built-in handbook', () => {
   const cases: [question: string, source: string, says: RegExp][] = [
     ['How do I invite somebody to a connection?', 'docs/cli.md', /countersignd invite/],
     ['I lost my laptop, how do I get my account back?', 'docs/cli.md', /reset/],
@@ -103,7 +103,7 @@ describe('the one that is built in', () => {
       assert.notEqual(right.length, 0, JSON.stringify(found.map(({ title }) => title)))
     })
 
-  test('has no decisions in it, and names what it has', () => {
+  test('excludes decisions, and lists its contents', () => {
     assert(handbook().contents.some((line) => /^The command line: .*Signing in/.test(line)))
     const sources = new Set(
       ['decision', 'account', 'stamp', 'words', 'server'].flatMap((word) =>

@@ -29,8 +29,8 @@ export function openLinkAnswersSuite(links: () => Links): void {
   const state = async (by: Person, { id }: OpenLinkRequest) =>
     (await by.account.openLinkApprovals.read({ id })).state
 
-  describe('a request', () => {
-    test('shows who asked, what they wrote, and what came of it', async () => {
+  describe('a request by an open link', () => {
+    test('shows the requester, the message and the outcome', async () => {
       const { id: open_link_id, slug } = await link(ada)
       const email = newAddress()
       const request = await asked(ada, slug, email.toUpperCase(), 'Hello\nthere')
@@ -89,14 +89,14 @@ export function openLinkAnswersSuite(links: () => Links): void {
         assert.equal(made, to === 'approved' ? 1 : 0)
       })
 
-    test('the same opening again is as once', async () => {
+    test('the same approval can be repeated', async () => {
       const { slug } = await link(ada)
       const body = await bodyFor(ada, await asked(ada, slug))
       const made = await ada.account.rosters.open({ body })
       assert.deepEqual(await ada.account.rosters.open({ body }), made)
     })
 
-    test('of two devices that approve at the same moment, and one that declines, one answers', async () => {
+    test('of two concurrent approvals and a refusal, one succeeds', async () => {
       const eve = await newPerson('Eve')
       const { slug } = await link(eve)
       const request = await asked(eve, slug)
@@ -115,7 +115,7 @@ export function openLinkAnswersSuite(links: () => Links): void {
       assert.equal((await eve.account.invitations.list({})).sent.length, items.length)
     })
 
-    test('an opening that is no approval of it keeps nothing', async () => {
+    test('an opening that does not match the request is rejected, and nothing is stored', async () => {
       const eve = await newPerson('Eve')
       const { slug } = await link(ada)
       const { slug: own } = await link(eve)
@@ -135,7 +135,7 @@ export function openLinkAnswersSuite(links: () => Links): void {
       )
     })
 
-    test('from one’s own mailbox can be declined alone', async () => {
+    test('from the own mailbox can only be declined', async () => {
       const eve = await links().newReader('Eve')
       const { slug } = await link(eve)
       const request = await asked(eve, slug, await addressOf(eve))
@@ -144,7 +144,7 @@ export function openLinkAnswersSuite(links: () => Links): void {
       assert.equal((await decline(eve, request)).state, 'declined')
     })
 
-    test('is not approved by a bearer of a machine account’s token, who has no keys', async () => {
+    test('cannot be approved with a machine token, which has no keys', async () => {
       const { slug } = await link(ada)
       const request = await asked(ada, slug)
       const body = await bodyFor(ada, request)
@@ -152,7 +152,7 @@ export function openLinkAnswersSuite(links: () => Links): void {
       assert.equal(await state(ada, request), 'pending')
     })
 
-    test('stands in the list by when it was confirmed, to the end of the pages', async () => {
+    test('is listed by the time of its confirmation, on all pages', async () => {
       const eve = await newPerson('Eve')
       const { slug } = await link(eve)
       const { post, mailed, follow } = links()

@@ -21,8 +21,8 @@ export function openLinkConfirmationsSuite(links: () => Links): void {
       ({ open_link_id }) => open_link_id === id,
     )
 
-  describe('the link that is mailed', () => {
-    test('is one line in a mail that quotes, and the database cannot tell it', async () => {
+  describe('the confirmation link in the mail', () => {
+    test('stands alone in a mail without text of others, and its token is not in the database', async () => {
       const eve = await newPerson('Bank http://evil.example')
       const { id, slug } = await link(eve)
       const email = newAddress()
@@ -35,7 +35,7 @@ export function openLinkConfirmationsSuite(links: () => Links): void {
       assert(!JSON.stringify(await rows(id)).includes(token))
     })
 
-    test('opened changes nothing; followed, once: then the owner sees the request and is told', async () => {
+    test('opening it changes nothing; confirming it once shows the request to the owner and notifies them', async () => {
       const { id, slug } = await link(ada)
       const email = newAddress()
       await post(slug, { email, display_name: '<i>Gus', message: 'Hello' })
@@ -83,7 +83,7 @@ export function openLinkConfirmationsSuite(links: () => Links): void {
       assert.equal((await requests(id)).length, 1)
     })
 
-    test('of many at the same moment, one confirms', async () => {
+    test('of many concurrent confirmations, one succeeds', async () => {
       const { id, slug } = await link(ada)
       const email = newAddress()
       await post(slug, { email })
@@ -96,7 +96,7 @@ export function openLinkConfirmationsSuite(links: () => Links): void {
       assert.equal((await requests(id)).length, 1)
     })
 
-    test('asked twice, two mails, and who follows both waits once', async () => {
+    test('two submissions send two mails; confirming both makes one request', async () => {
       const { id, slug } = await link(ada)
       const email = newAddress()
       for (let i = 0; i < 2; i++) await post(slug, { email })
@@ -117,7 +117,7 @@ export function openLinkConfirmationsSuite(links: () => Links): void {
       )
     })
 
-    test('good for a day, also while the link is paused, and no longer', async () => {
+    test('is valid for a day, also while the open link is paused', async () => {
       const { id, slug } = await link(ada)
       const [quick, slow] = [newAddress(), newAddress()]
       for (const email of [quick, slow]) await post(slug, { email })
@@ -136,7 +136,7 @@ export function openLinkConfirmationsSuite(links: () => Links): void {
       assert.equal((await requests(id)).length, 1)
     })
 
-    test('ends with the open link', async () => {
+    test('is deleted with the open link', async () => {
       const { id, slug } = await link(ada)
       const email = newAddress()
       await post(slug, { email })

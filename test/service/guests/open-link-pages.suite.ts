@@ -17,8 +17,8 @@ export function openLinkPagesSuite(links: () => Links): void {
     ;({ link, rows, later, confirmationsTo } = links())
   })
 
-  describe('the form', () => {
-    test('a page in every state, and opening it changes nothing', async () => {
+  describe('the form of an open link', () => {
+    test('has a page in every state, and opening it changes nothing', async () => {
       const { id, slug } = await link(ada)
       const shown = await page(slug)
       assert.equal(shown.status ?? 200, 200)
@@ -40,8 +40,12 @@ export function openLinkPagesSuite(links: () => Links): void {
       ['nothing', { display_name: '', email: '', message: '' }, 'display_name email'],
       ['a name of spaces', { ...good, display_name: '  ' }, 'display_name'],
       ['a long name', { ...good, display_name: 'x'.repeat(101) }, 'display_name'],
-      ['a name of 30,000', { ...good, display_name: 'x'.repeat(30_000) }, 'display_name'],
-      ['a name that changes direction', { ...good, display_name: 'a\u202eb' }, 'display_name'],
+      [
+        'a name of 30,000 characters',
+        { ...good, display_name: 'x'.repeat(30_000) },
+        'display_name',
+      ],
+      ['a name with a direction override', { ...good, display_name: 'a\u202eb' }, 'display_name'],
       ['a name with a control character', { ...good, display_name: 'a\u0007b' }, 'display_name'],
       ['a name of two lines', { ...good, display_name: 'a\nb' }, 'display_name'],
       ['no mailbox', { ...good, email: 'gus' }, 'email'],
@@ -54,7 +58,7 @@ export function openLinkPagesSuite(links: () => Links): void {
         'email',
       ],
       ['a long message', { ...good, message: 'x'.repeat(1001) }, 'message'],
-      ['a message that changes direction', { ...good, message: 'a\u2066b' }, 'message'],
+      ['a message with a direction override', { ...good, message: 'a\u2066b' }, 'message'],
       [
         'all',
         { display_name: '\u202e', email: 'x', message: '\u202e' },
@@ -62,7 +66,7 @@ export function openLinkPagesSuite(links: () => Links): void {
       ],
     ]
     for (const [what, body, wrong] of cases)
-      test(`refused: ${what}`, async () => {
+      test(`rejects ${what}`, async () => {
         const { id, slug } = await link(ada)
         const again = await post(slug, body)
         assert.equal(again.status, 422)
@@ -81,7 +85,7 @@ export function openLinkPagesSuite(links: () => Links): void {
         assert.deepEqual(await rows(id), [])
       })
 
-    test('what was written stays, as text', async () => {
+    test('a rejected form keeps the input, as text', async () => {
       const { slug } = await link(ada)
       const text = textOf(
         await post(slug, {
@@ -94,7 +98,7 @@ export function openLinkPagesSuite(links: () => Links): void {
       assert.equal(text.match(/&quot;&gt;&lt;img src=x onerror=alert\(1\)&gt;/g)?.length, 3)
     })
 
-    test('names and messages are taken as they are written', async () => {
+    test('names and messages are stored as written', async () => {
       const { slug } = await link(ada)
       const email = newAddress()
       await post(slug, {
@@ -108,7 +112,7 @@ export function openLinkPagesSuite(links: () => Links): void {
       assert.equal(request.message, 'a\nb')
     })
 
-    test('the answer is the same whatever the mailbox is or has', async () => {
+    test('the answer does not depend on the mailbox', async () => {
       const { id, slug } = await link(ada)
       const [stranger, waiting, full] = [newAddress(), newAddress(), newAddress()]
       await asked(ada, slug, waiting)
@@ -123,7 +127,7 @@ export function openLinkPagesSuite(links: () => Links): void {
       assert.equal((await confirmationsTo(waiting)).length, 1)
     })
 
-    test('three mails an hour to one mailbox, whatever link is used or deleted', async () => {
+    test('sends three mails an hour to one mailbox, for all links together', async () => {
       const email = newAddress()
       const sent = async (count: number) => {
         while ((await confirmationsTo(email)).length < count) await setImmediate()
@@ -145,7 +149,7 @@ export function openLinkPagesSuite(links: () => Links): void {
       await sent(4)
     })
 
-    test('a hundred an hour at all links of one owner; then they say so, and others’ take more', async () => {
+    test('an owner’s links accept a hundred an hour together; links of other owners accept more', async () => {
       const eve = await newPerson('Eve')
       const [{ id, slug }, another] = [await link(eve), await link(eve)]
       const stranger = await link(await newPerson('Carl'))
@@ -165,7 +169,7 @@ export function openLinkPagesSuite(links: () => Links): void {
       assert.equal((await post(slug, { email: newAddress() })).status ?? 200, 200)
     })
 
-    test('what nobody confirms closes no link; a thousand that wait for the owner do', async () => {
+    test('unconfirmed requests close no link; a thousand pending ones do', async () => {
       const eve = await newPerson('Eve')
       const { id, slug } = await link(eve)
       const at = (await rowTime(eve)) - 2 * HOUR
@@ -210,7 +214,7 @@ export function openLinkPagesSuite(links: () => Links): void {
       expires_at: null,
     })
 
-    test('sent to a link that was paused, or deleted, meanwhile: nothing is taken', async () => {
+    test('a form for a link paused or deleted meanwhile is rejected', async () => {
       const { id, slug } = await link(ada)
       await ada.account.openLinks.pause({ id })
       const paused = await post(slug, { email: newAddress() })

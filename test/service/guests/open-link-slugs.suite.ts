@@ -42,7 +42,7 @@ export function openLinkSlugsSuite(links: () => Links): void {
         await link(eve, next)
       })
 
-    test('the handle first', async () => {
+    test('is the handle, if there is one', async () => {
       const eve = await newPerson('Eve')
       const handle = 'e'.repeat(39) + '1'
       await eve.account.profile.update({ body: { handle } })

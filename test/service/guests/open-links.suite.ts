@@ -16,7 +16,7 @@ export function openLinksSuite(links: () => Links): void {
   })
 
   describe('an open link', () => {
-    test('is called as its account and gets a readable slug, unless told', async () => {
+    test('gets the account’s name as title and a readable slug by default', async () => {
       const eve = await newPerson('Ève Ångström')
       const made = await link(eve)
       const expected = {
@@ -36,7 +36,7 @@ export function openLinksSuite(links: () => Links): void {
       assert.deepEqual((await eve.account.openLinks.list({})).items, [second, made])
     })
 
-    test('a preset that is deleted at that moment: there is none, or none any more', async () => {
+    test('with a preset deleted at the same moment is not created, or loses the preset', async () => {
       for (let round = 0; round < 20; round++) {
         const preset = await bob.account.presets.create({ body: { name: `p${round}` } })
         const [made] = await Promise.all([
@@ -48,7 +48,7 @@ export function openLinksSuite(links: () => Links): void {
       }
     })
 
-    test('a preset of one’s own, and nobody else’s', async () => {
+    test('accepts only presets of its own account', async () => {
       const preset = async (account_id: string) => {
         const id = newId('pre_', Date.now())
         const values = {
@@ -74,25 +74,25 @@ export function openLinksSuite(links: () => Links): void {
       ['too short', { slug: 'ab' }],
       ['too long', { slug: 'a'.repeat(41) }],
       ['upper case', { slug: 'Ada' }],
-      ['a hyphen at the end', { slug: 'ada-' }],
+      ['a trailing hyphen', { slug: 'ada-' }],
       ['a dot', { slug: 'a.b' }],
       ['another script', { slug: 'ада' }],
       ['a path', { slug: '../x' }],
       ['a mebibyte', { slug: 'a'.repeat(1 << 20) }],
       ['a title of a mebibyte', { title: 'a'.repeat(1 << 20) }],
       ['an empty title', { title: ' ' }],
-      ['a title that changes direction', { title: 'a\u202eb' }],
-      ['a preset that is none', { preset_id: 'x' }],
-      ['unknown members', { colour: 'red' }],
+      ['a title with a direction override', { title: 'a\u202eb' }],
+      ['a malformed preset id', { preset_id: 'x' }],
+      ['unknown fields', { colour: 'red' }],
     ] as const)
-      test(`refused: ${what}`, async () => {
+      test(`rejects ${what}`, async () => {
         const eve = await newPerson()
         const input = { body } as Parameters<Account['openLinks']['create']>[0]
         await assert.rejects(eve.account.openLinks.create(input), { code: 'validation_failed' })
         assert.deepEqual((await eve.account.openLinks.list({})).items, [])
       })
 
-    test('one slug, one link: also of two who want it at the same moment', async () => {
+    test('a slug belongs to one link, also with concurrent requests', async () => {
       const slug = newSlug()
       const all = await Promise.allSettled([ada, bob].map((one) => link(one, { slug })))
       const refused = all.filter((one) => one.status === 'rejected')
@@ -106,7 +106,7 @@ export function openLinksSuite(links: () => Links): void {
       await fails('conflict', bob.account.openLinks.slug({ id: other.id, body: { slug: theirs } }))
     })
 
-    test('fifty, and no more until one is deleted', async () => {
+    test('an account has fifty at most', async () => {
       const eve = await newPerson('Fifty')
       const made = []
       for (let i = 0; i < 50; i++) made.push(await link(eve))
@@ -125,7 +125,7 @@ export function openLinksSuite(links: () => Links): void {
       assert.deepEqual(seen, seen.toSorted().toReversed())
     })
 
-    test('a cursor of another list, and a limit that is none', async () => {
+    test('the list rejects a foreign cursor and invalid limits', async () => {
       const foreign = Buffer.from(newId('req_', 1)).toString('base64url')
       for (const cursor of [foreign, 'x', '%%'])
         await fails('bad_request', ada.account.openLinks.list({ cursor }))
@@ -134,7 +134,7 @@ export function openLinksSuite(links: () => Links): void {
     })
   })
 
-  describe('what is done with an open link', () => {
+  describe('operations on an open link', () => {
     const STATES = ['active', 'paused'] as const
     const ACTIONS = [
       ['pause', 'paused'],
@@ -150,7 +150,7 @@ export function openLinksSuite(links: () => Links): void {
         })
 
     for (const state of STATES)
-      test(`a new slug, ${state}: the old address leads nowhere, and is free`, async () => {
+      test(`a new slug, ${state}: the old address stops working and can be used again`, async () => {
         const made = await link(ada)
         const { id } = made
         if (state === 'paused') await ada.account.openLinks.pause({ id })
@@ -169,7 +169,7 @@ export function openLinksSuite(links: () => Links): void {
       })
 
     for (const state of STATES)
-      test(`deleted, ${state}: with its requests, and there is nothing left to do`, async () => {
+      test(`delete, ${state}: deletes its requests, and later calls are not found`, async () => {
         const { id, slug } = await link(ada)
         const { id: request } = await asked(ada, slug)
         if (state === 'paused') await ada.account.openLinks.pause({ id })
@@ -187,7 +187,7 @@ export function openLinksSuite(links: () => Links): void {
         assert.equal((await page(slug)).status, 404)
       })
 
-    test('waiting requests are counted, answered ones are not', async () => {
+    test('counts pending requests, not answered ones', async () => {
       const [first, second] = [await link(ada), await link(ada)]
       const requests = [await asked(ada, first.slug), await asked(ada, first.slug)]
       await asked(ada, second.slug)
@@ -202,7 +202,7 @@ export function openLinksSuite(links: () => Links): void {
       )
     })
 
-    test('to others, and for what is no id, there is no such thing', async () => {
+    test('other accounts and malformed ids get not_found', async () => {
       const made = await link(ada)
       const { id: request } = await asked(ada, made.slug, newAddress(), 'hello')
       const slug = newSlug()
@@ -230,7 +230,7 @@ export function openLinksSuite(links: () => Links): void {
       ])
     })
 
-    test('a machine account’s caller works as its account', async () => {
+    test('a machine account can manage the links of its account', async () => {
       const eve = await newPerson('Eve')
       const machine = asMachine(eve)
       const made = await machine.openLinks.create({ body: {} })
@@ -239,7 +239,7 @@ export function openLinksSuite(links: () => Links): void {
       assert.equal((await machine.openLinkRequests.decline({ id })).state, 'declined')
     })
 
-    test('its page shows what its owner wrote as text', async () => {
+    test('its page shows texts of its owner as text', async () => {
       const eve = await newPerson('<b>Eve</b>')
       const { slug } = await link(eve, { title: HOSTILE, slug: newSlug() })
       const text = textOf(await page(slug))

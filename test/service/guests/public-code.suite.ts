@@ -71,7 +71,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       return accounts.map(({ profile }) => profile.id)
     }
 
-    test('is off until a device has shared its secret and it is switched on', async () => {
+    test('is off until a device shared its secret and the user switched it on', async () => {
       const bob = await enrol(subject.server, 'Bob')
       const k = newSecret()
       const read = async () => (await bob.account.publicCode.read({})).k
@@ -84,7 +84,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       assert.deepEqual([await read(), await found(bob.id, k)], [encodeBase64url(k), [bob.id]])
     })
 
-    test('tells whose it is, and nothing once it is switched off', async () => {
+    test('a look-up returns the account, and nothing after it is switched off', async () => {
       const { bob, k } = await speaker('Bob B.')
       const eve = await enrol(subject.server, 'Eve')
       const words = wordsOf(bob.id, k, windowNow())
@@ -98,7 +98,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       await fails('invalid_state', switchTo(bob, true), { state: 'not_shared' })
     })
 
-    test('accepts the minute before and after, and no other', async () => {
+    test('accepts the words of the minute before and after, and no others', async () => {
       const { bob, k } = await speaker()
       const now = windowNow()
       for (const [drift, ids] of [
@@ -120,7 +120,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       assert.deepEqual(await found(bob.id, k, now + 1000), [])
     })
 
-    test('with another secret, the words of the one before are nobody’s', async () => {
+    test('with a new secret, words of the old secret find nothing', async () => {
       const { bob, k } = await speaker()
       const other = newSecret()
       assert.deepEqual(await found(bob.id, k), [bob.id])
@@ -129,7 +129,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       assert.deepEqual(await found(bob.id, other), [bob.id])
     })
 
-    test('one’s own words are evidence of nobody', async () => {
+    test('the own words find no account, and count as an echo', async () => {
       const { bob, k } = await speaker()
       const { accounts, echo } = await ask(bob, wordsOf(bob.id, k, windowNow()))
       assert.deepEqual([accounts, echo], [[], true])
@@ -137,7 +137,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       assert.deepEqual([others.accounts.length, others.echo], [1, false])
     })
 
-    test('the words of a stamp lead to it', async () => {
+    test('the words of a stamp find the stamp', async () => {
       const bob = await enrol(subject.server, 'Bob')
       const { jti, stamp } = stampOf(bob)
       await bob.account.stamps.create({ body: { stamp } })
@@ -156,7 +156,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       )
     })
 
-    test('twenty look-ups a minute for an account, whatever they find', async () => {
+    test('an account has twenty look-ups a minute, found or not', async () => {
       const { bob, k } = await speaker()
       const eve = await enrol(subject.server)
       const words = wordsOf(bob.id, k, windowNow())
@@ -172,7 +172,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       assert.equal((await ask(eve, words)).accounts.length, 1)
     })
 
-    test('many switch it on and off, in any order: each look-up sees how it is', async () => {
+    test('with many concurrent switches, each look-up returns the current state', async () => {
       const people = await Promise.all(Array.from({ length: 8 }, () => speaker()))
       for (let round = 0; round < 3; round++) {
         const on = people.map((_, i) => (i + round) % 3 !== 0)
@@ -200,11 +200,11 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
         async (bob, laptop) => revoke(bob, laptop.device).then(() => bob),
       ],
       [
-        'a device that is lost with all others',
+        'the loss of all devices',
         async ({ id }) => resetOf(subject.server, id, await subject.server.newEnrolmentCode(id)),
       ],
       [
-        'a device that revokes itself, as a thief can have it do',
+        'a device that revokes itself, as a thief may do,',
         async (bob, { device, keys, kid, account }) =>
           revoke({ ...bob, device, keys, kid, account }, device).then(() => bob),
       ],
@@ -250,7 +250,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       assert.equal((await back.account.preferences.read({})).public_code, false)
     })
 
-    test('a revocation that is sent again ends nothing that was switched on since', async () => {
+    test('a repeated revocation does not end a code that was switched on since', async () => {
       const { bob } = await speaker()
       const laptop = await join(subject.server, await subject.server.newEnrolmentCode(bob.id))
       await approve(bob, laptop)
@@ -263,7 +263,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       assert.deepEqual(await found(bob.id, k), [bob.id])
     })
 
-    test('a caller without a device, and one that waits for approval, cannot have it', async () => {
+    test('callers without a device and pending devices cannot use it', async () => {
       const address = newAddress()
       const bob = await enrolByMail(subject.server, address, 'Bob')
       const machine = subject.service.as({
@@ -297,7 +297,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       assert.equal(off.public_code, false)
     })
 
-    test('what is no secret, or no words, is refused', async () => {
+    test('an invalid secret and invalid words are rejected', async () => {
       const bob = await enrol(subject.server)
       const { publicCode, lookups } = bob.account
       for (const k of ['', 'x', 'A'.repeat(42) + 'B', 'A'.repeat(44)])
@@ -307,7 +307,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
     })
 
     if (replicas)
-      test('every replica knows at once what another was told', async () => {
+      test('every replica applies a change of another at once', async () => {
         const other = await openSubject(place, subject.clock)
         const { bob, k } = await speaker()
         const eve = await enrol(other.server)

@@ -74,7 +74,7 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
   }
 
   describe(`the active organisation: ${name}`, () => {
-    test('chosen, chosen anew, cleared: each at one device alone', async () => {
+    test('is chosen, changed and cleared for one device alone', async () => {
       const { ada, laptop } = await twoDevices()
       const [acme, club] = [await create(ada), await create(ada, 'Club')]
       assert.equal(await active(ada), undefined)
@@ -91,7 +91,7 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
       assert.equal((await active(laptop))?.id, club.id)
     })
 
-    test('a renewed session keeps it, a new one begins without', async () => {
+    test('a renewed session keeps it, a new session begins without one', async () => {
       const { email, ada } = await twoDevices()
       const { id } = await create(ada)
       await use(ada, id)
@@ -115,7 +115,7 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
       [null, false],
     ]
     for (const [of, may] of states)
-      test(`as ${of === null ? 'nobody' : JSON.stringify(of)}: ${may ? 'chosen' : 'there is none'}`, async () => {
+      test(`as ${of === null ? 'no member' : JSON.stringify(of)}: ${may ? 'chosen' : 'not found'}`, async () => {
         const [ada, bob] = [await enrol(subject.server), await enrol(subject.server, 'Bob')]
         const { id } = await create(ada)
         if (of !== null) await member(bob, id, of)
@@ -124,7 +124,7 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
         assert.equal((await active(bob))?.id, may ? id : undefined)
       })
 
-    test('a membership that ends takes it away, and brings it back', async () => {
+    test('ends with the membership, and is back when the membership is', async () => {
       const [ada, bob] = [await enrol(subject.server), await enrol(subject.server, 'Bob')]
       const { id } = await create(ada)
       await member(bob, id)
@@ -142,7 +142,7 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(await listed(ada), [null])
     })
 
-    test('nothing that could not be one is looked for', async () => {
+    test('unknown and malformed ids are rejected', async () => {
       const ada = await enrol(subject.server)
       const { id } = await create(ada)
       await use(ada, id)
@@ -156,7 +156,7 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
       assert.equal((await active(ada))?.id, id)
     })
 
-    test('a session that has ended chooses nothing', async () => {
+    test('an ended session cannot choose one', async () => {
       const ada = await enrol(subject.server)
       const { id } = await create(ada)
       const who = { account: ada.id, device: ada.device, token: null }
@@ -204,7 +204,7 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
         assert.equal(await active(owner), undefined)
       })
 
-      test('while it is suspended, none is', async () => {
+      test('has none while it is suspended', async () => {
         const { id, account_id, device } = await machine()
         await hand.db
           .updateTable('organisation_members')
@@ -215,7 +215,7 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
         await fails('not_found', use({ account: device }, id))
       })
 
-      test('its token sees the sessions of its account, none of them its own', async () => {
+      test('its token lists the sessions of its account, none of them as its own', async () => {
         const { id, account_id, bearer } = await machine()
         const device = newId('dev_', subject.clock.ms)
         await hand.db

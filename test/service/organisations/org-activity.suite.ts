@@ -113,7 +113,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       assert.deepEqual(kept, counted)
     }
 
-    describe('what an act leaves', () => {
+    describe('records of an operation', () => {
       interface Told {
         readonly event: OrgActivity['event']
         readonly target: string | null
@@ -162,7 +162,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         },
       }
       for (const [what, act] of Object.entries(ACTS)) {
-        test(`${what}, once however often it is asked for`, async () => {
+        test(`${what}: recorded once, however often the request is repeated`, async () => {
           const { organisation } = await town.owner()
           const bob = await town.member(organisation, { role: 'admin' })
           const told = await act(bob, organisation)
@@ -181,7 +181,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         })
 
         if (what !== 'a machine account')
-          test(`${what}, by somebody who acts for themselves: nothing`, async () => {
+          test(`${what}, without an active organisation: not recorded`, async () => {
             const owner = await town.owner()
             const bob = await town.member(owner.organisation, { role: 'admin' })
             await bob.account.context.activeOrg({ body: { organisation_id: null } })
@@ -190,7 +190,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
           })
       }
 
-      test('tokens of a machine account that it makes and revokes', async () => {
+      test('records tokens that a machine account makes and revokes', async () => {
         const owner = await town.owner()
         const machine = await town.machine(owner, owner.organisation)
         const { machineTokens } = machine.account
@@ -212,7 +212,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         await fails('not_found', other.account.machineTokens.delete({ id: made.id }))
       })
 
-      test('an account that is deleted leaves its organisations, and none of them a way to it', async () => {
+      test('an account that is deleted leaves its organisations, and their activity does not identify it', async () => {
         const [ada, eve] = [await town.owner(), await town.owner('Eve')]
         const bob = await town.member(ada.organisation)
         await connect(bob)
@@ -260,7 +260,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         assert.equal((await listOf(ada)).items[1]?.target, null)
       })
 
-      test('an act that is refused leaves nothing', async () => {
+      test('a rejected operation is not recorded', async () => {
         const ada = await town.owner()
         const key = newKey().jwk
         const create = (called: string) =>
@@ -281,7 +281,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         await requireExact(ada.organisation)
       })
 
-      test('what a transaction undoes is not counted either', async () => {
+      test('a rolled-back transaction is not counted', async () => {
         const ada = await town.owner()
         await assert.rejects(
           town.hand.db.transaction().execute(async (trx) => {
@@ -295,8 +295,8 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       })
     })
 
-    describe('many acts at once', () => {
-      test('fifty, of several people: none waits without end, and every one is counted', async () => {
+    describe('concurrent operations', () => {
+      test('fifty, by several members: all finish, and each is counted', async () => {
         const ada = await town.owner()
         const people = [
           ada,
@@ -331,7 +331,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         await requireExact(ada.organisation)
       })
 
-      test('members who delete their accounts at once', async () => {
+      test('members delete their accounts at once', async () => {
         const ada = await town.owner()
         const leaving = []
         for (let i = 0; i < 8; i++)
@@ -350,7 +350,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         await requireExact(ada.organisation)
       })
 
-      test('alerts that fire on all of it, are changed and lose whom they tell meanwhile', async () => {
+      test('alerts that fire on them are changed, and their recipients leave meanwhile', async () => {
         const ada = await town.owner()
         const bob = await town.member(ada.organisation, { role: 'admin' })
         const leaving = await Promise.all(
@@ -397,7 +397,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
     })
 
     if (engine.replicas)
-      describe('people who leave while alerts would tell them', () => {
+      describe('members who leave while alerts notify them', () => {
         const verified = ({ account }: Person, { id: member_id }: Person) => {
           const said = { display_name: 'Bob', connection_id: newId('con_', NOW), window: 0 }
           const match = { kind: 'connection', speaker: 'other', member_id, ...said } as const
@@ -407,11 +407,11 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         const ACTS: Readonly<
           Record<string, (leaving: Person, staying: Person) => Promise<unknown>>
         > = {
-          'stamp themselves': (leaving) => stamp(leaving, newStamp(leaving)),
-          'are verified by who follows them': (leaving, staying) => verified(staying, leaving),
+          'make stamps': (leaving) => stamp(leaving, newStamp(leaving)),
+          'are verified by a follower': (leaving, staying) => verified(staying, leaving),
         }
         for (const [what, act] of Object.entries(ACTS))
-          test(`who ${what}: nobody waits for each other`, async () => {
+          test(`members who ${what}: no deadlock`, async () => {
             /**
              * Error codes of failed transactions. A rejection because the account is deleted does
              * not count: no other transaction caused it.
@@ -468,14 +468,14 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         )
       })
 
-      test('a name is shown as text, whatever it would do elsewhere', async () => {
+      test('returns a name unchanged, as text', async () => {
         const called = '<img src=x onerror=alert(1)>'
         const ada = await town.owner(called)
         await connect(ada)
         assert.equal((await listOf(ada)).items[0]?.actor?.display_name, called)
       })
 
-      test('a page or a cursor that cannot be one is refused', async () => {
+      test('rejects invalid pages and cursors', async () => {
         const ada = await town.owner()
         for (const limit of [-1, 0, 201, 1.5, Number.NaN])
           await assert.rejects(listOf(ada, { limit }), { code: 'validation_failed' })
@@ -487,7 +487,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         })
       })
 
-      test('a cursor of another organisation shows nothing of it', async () => {
+      test('a cursor of another organisation reveals nothing of it', async () => {
         const [ada, eve] = [await town.owner(), await town.owner('Eve')]
         for (let i = 0; i < 3; i++) {
           await happened(ada.organisation, [{ event: 'stamp', actor: ada.id }])
@@ -499,7 +499,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       })
     })
 
-    describe('who reads', () => {
+    describe('readers', () => {
       const READS: Readonly<Record<string, (account: Account) => Promise<object>>> = {
         list: (account) => account.orgActivity.list({}),
         summary: (account) => account.orgActivity.summary({}),
@@ -507,7 +507,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         trends: (account) => account.orgAnalytics.trends({ metric: 'activity' }),
       }
       for (const role of ['owner', 'admin', 'member'] as const)
-        test(`an active ${role}, and nobody who was suspended`, async () => {
+        test(`an active ${role}, and no suspended or invited one`, async () => {
           const { organisation } = await town.owner()
           const bob = await town.member(organisation, { role })
           for (const read of Object.values(READS)) await read(bob.account)
@@ -527,13 +527,13 @@ export function orgActivitySuite(name: string, engine: Engine): void {
           await fails('no_active_organisation', read(machine.account))
       })
 
-      test('nobody who acts in none', async () => {
+      test('no account without an active organisation', async () => {
         const stranger = await enrol(town.subject.server)
         for (const read of Object.values(READS))
           await fails('no_active_organisation', read(stranger.account))
       })
 
-      test('everybody only of the organisation that they act in', async () => {
+      test('each account reads only its active organisation', async () => {
         const [ada, eve] = [await town.owner(), await town.owner('Eve')]
         await connect(ada)
         assert.deepEqual(await events(eve), [])
@@ -548,7 +548,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       const summary = (who: Member, query: object = {}) =>
         who.account.orgActivity.summary(query as { from?: string })
 
-      test('of thirty days unless told, the most first', async () => {
+      test('covers thirty days by default, most frequent first', async () => {
         const ada = await town.owner()
         const bob = await town.member(ada.organisation)
         const { organisation } = ada
@@ -577,7 +577,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         })
       })
 
-      test('a day is one in UTC, from its first millisecond to its last', async () => {
+      test('a day is a day in UTC, from its first millisecond to its last', async () => {
         const ada = await town.owner()
         const day = Date.UTC(2026, 1, 28)
         for (const at of [day - 1, day, day + DAY - 1, day + DAY])
@@ -586,7 +586,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         assert.deepEqual(found.by_event, [{ event: 'stamp', count: 2 }])
       })
 
-      test('shows a hundred of the busiest', async () => {
+      test('shows the hundred most active members', async () => {
         const ada = await town.owner()
         const ids = Array.from({ length: 120 }, () => newId('acc_', NOW))
         await town.hand.db
@@ -609,20 +609,20 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       })
 
       for (const [what, query, path] of [
-        ['the first day after the last', { from: '2026-03-02', to: '2026-03-01' }, 'from'],
-        ['the first day after today', { from: '2026-06-18' }, 'from'],
+        ['from after to', { from: '2026-03-02', to: '2026-03-01' }, 'from'],
+        ['from after today', { from: '2026-06-18' }, 'from'],
         ['367 days', { from: '2025-03-01', to: '2026-03-02' }, 'from'],
-        ['a day that is none', { from: '2026-02-30' }, 'from'],
-        ['the 29th of February of no leap year', { to: '2026-02-29' }, 'to'],
+        ['an invalid day', { from: '2026-02-30' }, 'from'],
+        ['the 29th of February in a common year', { to: '2026-02-29' }, 'to'],
         ['a time', { from: '2026-02-01T00:00:00Z' }, 'from'],
         ['before 1970', { from: '1969-12-31', to: '1970-01-01' }, 'from'],
         ['the year 0', { from: '0000-01-01', to: '0000-01-02' }, 'from'],
         ['no day', { to: 'yesterday' }, 'to'],
-        ['a direction of writing', { to: '\u202e2026-02-01' }, 'to'],
+        ['a direction override', { to: '\u202e2026-02-01' }, 'to'],
         ['a mebibyte', { to: '1'.repeat(1 << 20) }, 'to'],
-        ['another field', { until: '2026-02-01' }, 'until'],
+        ['an unknown field', { until: '2026-02-01' }, 'until'],
       ] as const)
-        test(`${what}: refused`, async () => {
+        test(`rejects ${what}`, async () => {
           const ada = await town.owner()
           await assert.rejects(summary(ada, query), (error: Error) => {
             const { code, details } = error as Error & {
@@ -634,7 +634,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
           })
         })
 
-      test('366 days, the last far ahead: nothing happened', async () => {
+      test('366 days in the far future: empty', async () => {
         const ada = await town.owner()
         const { from, to, by_event } = await summary(ada, { from: '9999-01-01', to: '9999-12-31' })
         assert.deepEqual([from, to], ['9999-01-01T00:00:00.000Z', '9999-12-31T23:59:59.999Z'])

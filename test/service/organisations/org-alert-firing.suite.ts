@@ -102,21 +102,26 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
 
     const cases: [what: string, rule: Partial<Rule>, before: readonly number[], fires: boolean][] =
       [
-        ['the first of one', { threshold: 1 }, [], true],
-        ['the first of two', {}, [], false],
-        ['the second of two', {}, [5 * MINUTE], true],
+        ['the first, of one', { threshold: 1 }, [], true],
+        ['the first, of two', {}, [], false],
+        ['the second, of two', {}, [5 * MINUTE], true],
         ['both at once', {}, [0], true],
-        ['more than it takes', {}, [1, 2, 3, 4], true],
-        ['one as old as the window', {}, [10 * MINUTE], false],
+        ['more than the threshold', {}, [1, 2, 3, 4], true],
+        ['one exactly as old as the window', {}, [10 * MINUTE], false],
         ['one a millisecond younger', {}, [10 * MINUTE - 1], true],
         ['many that are older', {}, [11 * MINUTE, 12 * MINUTE, DAY, 9 * DAY], false],
         ['the longest window', { window_minutes: 43_200, threshold: 3 }, [DAY, 30 * DAY - 1], true],
-        ['its edge', { window_minutes: 43_200, threshold: 3 }, [DAY, 30 * DAY], false],
+        [
+          'at the edge of the longest window',
+          { window_minutes: 43_200, threshold: 3 },
+          [DAY, 30 * DAY],
+          false,
+        ],
         ['midnight inside', { window_minutes: 1440 }, [13 * 60 * MINUTE], true],
         ['switched off', { enabled: false, threshold: 1 }, [1, 2, 3], false],
       ]
     for (const [what, rule, before, fires] of cases)
-      test(`${what}: ${fires ? 'fires' : 'nothing'}`, async () => {
+      test(`${what}: ${fires ? 'fires' : 'does not fire'}`, async () => {
         const { organisation, alert } = await newAlert(rule)
         await happened(
           organisation,
@@ -132,7 +137,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         )
       })
 
-    test('any history, window and threshold: as counted one by one', async () => {
+    test('any history, window and threshold: the same as counting one by one', async () => {
       // Pseudo-random numbers, the same in each run.
       let state = 7
       const any = (most: number) => {
@@ -158,7 +163,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       assert.equal(outcomes.size, 2)
     })
 
-    test('once it fired, it rests for its window; then only what came since counts', async () => {
+    test('after it fired, it pauses for its window; then only newer activities count', async () => {
       const { organisation, alert } = await newAlert()
       await happen(organisation, NOW, 2)
       for (const age of [1, 5 * MINUTE, 10 * MINUTE - 1]) await happen(organisation, NOW + age, 3)
@@ -177,7 +182,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       )
     })
 
-    test('switched on, it fires with the next; what came before counts as far as its window', async () => {
+    test('after it is switched on, it fires with the next activity; earlier ones count within the window', async () => {
       const { organisation, alert } = await newAlert({ enabled: false, threshold: 3 })
       await happen(organisation, NOW - 11 * MINUTE, 5)
       await happen(organisation, NOW, 2)
@@ -187,7 +192,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       assert.deepEqual(await timesFired(organisation), [NOW + 1])
     })
 
-    test('of other events, and of another organisation, it hears nothing', async () => {
+    test('ignores other events and other organisations', async () => {
       const [one, other] = [await newAlert({ threshold: 1 }), await newAlert({ threshold: 1 })]
       for (const event of ['verification', 'alert_fired', 'member_joined'] as const)
         await happen(one.organisation, NOW, 5, event)
@@ -197,7 +202,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       assert.deepEqual(await timesFired(other.organisation), [NOW])
     })
 
-    test('several of one event fire at once, each of the others by itself', async () => {
+    test('all matching alerts of one event fire, each independently', async () => {
       const { organisation } = await newAlert()
       const create = (of: Partial<Rule>) =>
         owner.account.orgAlerts.create({
@@ -217,7 +222,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       assert.equal((await firedOf(organisation)).length, 3)
     })
 
-    test('an alert on alerts that are made hears of the next', async () => {
+    test('an alert on created alerts fires for its own creation', async () => {
       const { organisation, alert } = await newAlert({ event: 'alert_created', threshold: 1 })
       // The first activity was its own creation.
       const [first] = await firedOf(organisation)
@@ -226,7 +231,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       assert.equal(items[0]?.last_fired_at, new Date(NOW).toISOString())
     })
 
-    test('whom it tells: members that are active then', async () => {
+    test('notifies its recipients that are active members then', async () => {
       const { organisation } = await newAlert()
       const people = []
       for (const _ of [1, 2, 3, 4]) people.push(await town.member(organisation))
@@ -278,7 +283,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         return { ...person, address }
       }
 
-      test('who has a mailbox and did not decline', async () => {
+      test('recipients with an address who did not decline mails', async () => {
         const { organisation, alert } = await newAlert({ name: 'Evil <a href="x">' })
         const [ada, bob, carl] = [
           await resident(organisation),
@@ -305,7 +310,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         for (const one of [ada, bob, carl]) assert.equal((await told(one, alert)).length, 1)
       })
 
-      test('an act of a real caller tells by both ways', async () => {
+      test('an operation of a real caller sends notification and mail', async () => {
         const { organisation, alert } = await newAlert({ event: 'group_created' })
         const ada = await resident(organisation)
         await owner.account.orgAlerts.update({ id: alert, body: { notify: [ada.id] } })
@@ -319,7 +324,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         assert.equal((await told(ada, alert)).length, 1)
       })
 
-      test('what is undone is told to nobody', async () => {
+      test('rolled-back activities send nothing', async () => {
         const { organisation, alert } = await newAlert()
         const ada = await resident(organisation)
         await owner.account.orgAlerts.update({ id: alert, body: { notify: [ada.id] } })
@@ -332,7 +337,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         assert.deepEqual([sent, await told(ada, alert), await firedOf(organisation)], [[], [], []])
       })
 
-      test('ten an hour to one mailbox, whoever has them sent', async () => {
+      test('ten an hour to one mailbox, for all alerts together', async () => {
         const { organisation, alert } = await newAlert({ threshold: 1, window_minutes: 1 })
         const ada = await resident(organisation)
         await owner.account.orgAlerts.update({ id: alert, body: { notify: [ada.id] } })
@@ -345,7 +350,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       })
     })
 
-    test('many at once: it fires when the last that it takes is there, and once', async () => {
+    test('concurrent activities: fires once, when the threshold is reached', async () => {
       for (let round = 0; round < 3; round++) {
         const { organisation } = await newAlert({ threshold: 12, notify: [owner.id] })
         const one = (_: unknown, i: number) =>
@@ -364,7 +369,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       assert.equal((await firedOf(organisation)).length, 1)
     })
 
-    test('the rules are changed while they fire: nobody waits for each other', async () => {
+    test('changing the rules while they fire does not deadlock', async () => {
       const { alert } = await newAlert({ event: 'alert_updated', threshold: 1, window_minutes: 1 })
       const { account } = owner
       const others = []
@@ -386,7 +391,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     })
 
     if (engine.replicas)
-      test('what fires an alert and what changes it, by one person at once: neither is refused', async () => {
+      test('firing and changing an alert concurrently by one member: neither fails', async () => {
         const { organisation, alert } = await newAlert({ threshold: 1, window_minutes: 1 })
         const stamp = { event: 'stamp', actor: owner.id } as const
         for (let round = 0; round < 10; round++)
@@ -432,7 +437,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       })
     }
 
-    test('what no alert waits for costs one look; a quiet alert never reads the history', async () => {
+    test('an activity without an alert costs one query; a quiet alert does not read the history', async () => {
       const { organisation } = await newAlert({ threshold: 1000, window_minutes: 43_200 })
       const other = await searchesOf(organisation, 'verification')
       assert.deepEqual(
@@ -447,7 +452,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       for (const { plan } of [...other, ...own]) assert.doesNotMatch(plan, /SCAN/)
     })
 
-    test('a hundred thousand activities that are not in the window fire nothing', async () => {
+    test('100,000 activities outside the window fire nothing', async () => {
       const { organisation } = await newAlert({ threshold: 10 })
       const MANY = 50_000
       const { db } = town.hand
@@ -482,7 +487,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       assert.deepEqual(await timesFired(organisation), [NOW])
     })
 
-    test('a rule that was refused before fires nothing when it is written by hand', async () => {
+    test('an invalid rule written directly to the database fires nothing', async () => {
       const { organisation, alert } = await newAlert({ threshold: 1 })
       await town.hand.db
         .updateTable('organisation_alerts')

@@ -41,7 +41,7 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
     })
     after(() => town.close())
 
-    test('made, changed in part, deleted, and written as it happened', async () => {
+    test('are created, changed in part and deleted, and each change is recorded', async () => {
       const owner = await town.owner()
       const member = await town.member(owner.organisation)
       const suspended = await town.member(owner.organisation, { state: 'suspended' })
@@ -130,7 +130,7 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
         'no_active_organisation',
         'no_active_organisation',
       ],
-      ['the owner of another', () => town.owner(), '', 'not_found'],
+      ['the owner of another organisation', () => town.owner(), '', 'not_found'],
     ]
     for (const [who, make, read, write] of callers)
       test(`${who}: ${read || 'may read'}, ${write || 'may write'}`, async () => {
@@ -144,14 +144,14 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
       })
 
     for (const action of ['update', 'delete'])
-      test(`${action}: of what is not there, not any more, or no id`, async () => {
+      test(`${action}: unknown, deleted and malformed ids are not found`, async () => {
         const gone = await create()
         await ada.account.orgAlerts.delete({ id: gone.id })
         for (const id of [gone.id, NOBODYS, 'x', gone.id.toUpperCase(), ada.id])
           await fails('not_found', ACTIONS[action]!(ada.account, id))
       })
 
-    test('whoever is no member is told by place, and nothing is half done', async () => {
+    test('a recipient who is no member is rejected with its position, and nothing is stored', async () => {
       const other = await town.owner()
       const made = await create({ notify: [bob.id] })
       const before = await all(ada)
@@ -170,7 +170,7 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
       assert.deepEqual(notify, [bob.id])
     })
 
-    test('there are at most a hundred, until one is deleted', async () => {
+    test('an organisation has a hundred at most', async () => {
       const owner = await town.owner()
       const of = {
         ...RULE,
@@ -188,7 +188,7 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
       assert.equal(tried.filter(({ status }) => status === 'fulfilled').length, 1)
     })
 
-    test('pages go on where they stopped, while alerts come and go', async () => {
+    test('pages continue after the last alert, while alerts are created and deleted', async () => {
       const owner = await town.owner()
       const { orgAlerts } = owner.account
       const made: string[] = []
@@ -210,7 +210,7 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
     })
 
     for (const name of ['<img src=x onerror=alert(1)>', '"; drop table accounts; --', '日本 🏠'])
-      test(`text stays text: ${name}`, async () => {
+      test(`stores as text: ${name}`, async () => {
         const made = await create({ name })
         assert.equal(made.name, name)
         await ada.account.orgAlerts.delete({ id: made.id })
@@ -222,23 +222,23 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
       ['101 characters', { name: 'a'.repeat(101) }, 'name'],
       ['1 MiB', { name: MIB }, 'name'],
       ['two lines', { name: 'a\nb' }, 'name'],
-      ['another direction', { name: 'a\u202eb' }, 'name'],
-      ['half a character', { name: 'a\ud800' }, 'name'],
+      ['a direction override', { name: 'a\u202eb' }, 'name'],
+      ['a lone surrogate', { name: 'a\ud800' }, 'name'],
       ['alerts on alerts', { event: 'alert_fired' }, 'event'],
       ['an unknown event', { event: 'rain' }, 'event'],
       ['an event of 1 MiB', { event: MIB }, 'event'],
-      ['no times', { threshold: 0 }, 'threshold'],
-      ['fewer than none', { threshold: -1 }, 'threshold'],
-      ['half a time', { threshold: 1.5 }, 'threshold'],
-      ['too often', { threshold: 1_000_001 }, 'threshold'],
+      ['a threshold of 0', { threshold: 0 }, 'threshold'],
+      ['a negative threshold', { threshold: -1 }, 'threshold'],
+      ['a threshold of one half', { threshold: 1.5 }, 'threshold'],
+      ['a threshold that is too large', { threshold: 1_000_001 }, 'threshold'],
       ['a text for a number', { threshold: '5' }, 'threshold'],
-      ['no while', { window_minutes: 0 }, 'window_minutes'],
-      ['too long', { window_minutes: 43_201 }, 'window_minutes'],
-      ['neither on nor off', { enabled: 'yes' }, 'enabled'],
-      ['somebody by name', { notify: ['Ada'] }, 'notify.0'],
-      ['a time of firing', { last_fired_at: null }, 'last_fired_at'],
+      ['a window of 0', { window_minutes: 0 }, 'window_minutes'],
+      ['a window that is too long', { window_minutes: 43_201 }, 'window_minutes'],
+      ['an invalid switch', { enabled: 'yes' }, 'enabled'],
+      ['a recipient by name', { notify: ['Ada'] }, 'notify.0'],
+      ['the time of the last firing', { last_fired_at: null }, 'last_fired_at'],
     ] as const)
-      test(`refused: ${what}`, async () => {
+      test(`rejects ${what}`, async () => {
         const before = await all(ada)
         await isInvalid(path, '.', create(of as Partial<Body>))
         // A change may omit the name.
@@ -258,7 +258,7 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
       [{ limit: -1 }, 'validation_failed'],
       [{ limit: 201 }, 'validation_failed'],
     ] as const)
-      test(`no page: ${JSON.stringify(query).slice(0, 40)}`, () =>
+      test(`list rejects ${JSON.stringify(query).slice(0, 40)}`, () =>
         fails(code, ada.account.orgAlerts.list(query)))
   })
 }

@@ -51,7 +51,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
     })
     after(() => town.close())
 
-    test('made, changed in part, given members, deleted, and written as it happened', async () => {
+    test('are created, changed in part, filled and deleted, and each change is recorded', async () => {
       const owner = await town.owner()
       const { orgGroups } = owner.account
       const people = [
@@ -161,7 +161,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
         'no_active_organisation',
         'no_active_organisation',
       ],
-      ['the owner of another', () => town.owner(), '', 'not_found'],
+      ['the owner of another organisation', () => town.owner(), '', 'not_found'],
     ]
     for (const [who, make, read, write] of callers)
       test(`${who}: ${read || 'may read'}, ${write || 'may write'}`, async () => {
@@ -175,14 +175,14 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
       })
 
     for (const [action, act] of ofOne)
-      test(`${action}: of what is not there, not any more, or no id`, async () => {
+      test(`${action}: unknown, deleted and malformed ids are not found`, async () => {
         const gone = await create()
         await ada.account.orgGroups.delete({ id: gone.id })
         for (const id of [gone.id, NOBODYS, 'x', gone.id.toUpperCase(), ada.id, `${gone.id}\0`])
           await fails('not_found', act(ada.account, id))
       })
 
-    describe('a name is of one group of an organisation', () => {
+    describe('a name belongs to one group of an organisation', () => {
       const own = 'Zoë & Family'
       let [first, second] = [] as OrgGroup[]
       before(async () => {
@@ -190,7 +190,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
         second = await create()
       })
       for (const same of [own, 'ZOË & family', ` ${own} `, own.normalize('NFD')])
-        test(`${JSON.stringify(same)} is the same`, async () => {
+        test(`${JSON.stringify(same)} counts as the same name`, async () => {
           await fails('conflict', create(same))
           const body = { name: same, description: 'new' }
           await fails('conflict', ada.account.orgGroups.update({ id: second!.id, body }))
@@ -200,14 +200,14 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
           assert.equal(own.name, same)
         })
 
-      test('another organisation may have it, and so may a later one', async () => {
+      test('another organisation can use it, and so can a later group', async () => {
         const other = await town.owner()
         const { id } = await create(own, other)
         await other.account.orgGroups.delete({ id })
         await create(own, other)
       })
 
-      test('of several who want it at once, one gets it', async () => {
+      test('of several concurrent requests for it, one succeeds', async () => {
         for (let round = 0; round < 3; round++) {
           const name = newName()
           const tried = await Promise.allSettled(Array.from({ length: 8 }, () => create(name)))
@@ -216,7 +216,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
       })
     })
 
-    test('there are at most a thousand, until one is deleted', async () => {
+    test('an organisation has 1,000 at most', async () => {
       const owner = await town.owner()
       const rows = Array.from({ length: 999 }, (_, i) => ({
         id: newId('grp_', town.subject.clock.ms),
@@ -232,7 +232,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
       assert.equal((await all(owner)).length, 1000)
     })
 
-    test('whoever is no member is told by place, and nothing is half done', async () => {
+    test('an id that is no member is rejected with its position, and nothing is stored', async () => {
       const { id } = await create()
       await add(id, [ada])
       const other = await town.owner()
@@ -259,7 +259,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
       assert.equal((await add(id, many.slice(1))).member_count, 2)
     })
 
-    test('whoever leaves the organisation is in none of its groups', async () => {
+    test('leaving the organisation leaves all its groups', async () => {
       const { id } = await create()
       const [gone, stays] = [
         await town.member(ada.organisation),
@@ -271,7 +271,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
       assert.equal((await all(ada)).find((one) => one.id === id)?.member_count, 1)
     })
 
-    test('many at once, in one group: each is in it once, and counted', async () => {
+    test('concurrent additions to one group: each member is in it once, and counted once', async () => {
       const { id } = await create()
       const people = await Promise.all(
         Array.from({ length: 6 }, () => town.member(ada.organisation)),
@@ -282,7 +282,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
       assert.equal(of.filter(({ event }) => event === 'group_members_added').length, 6)
     })
 
-    test('pages go on where they stopped, while groups come and go', async () => {
+    test('pages continue after the last group, while groups are created and deleted', async () => {
       const owner = await town.owner()
       const { orgGroups } = owner.account
       const made: string[] = []
@@ -307,7 +307,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
     })
 
     for (const name of ['<img src=x onerror=alert(1)>', '"; drop table accounts; --', '日本 🏠'])
-      test(`text stays text: ${name}`, async () => {
+      test(`stores as text: ${name}`, async () => {
         const made = await ada.account.orgGroups.create({ body: { name, description: name } })
         assert.deepEqual([made.name, made.description], [name, name])
         await ada.account.orgGroups.delete({ id: made.id })
@@ -321,14 +321,14 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
       ['101 characters', { name: 'a'.repeat(101) }],
       ['1 MiB', { name: MIB }],
       ['two lines', { name: 'a\nb' }],
-      ['another direction', { name: 'a\u202eb' }],
-      ['half a character', { name: 'a\ud800' }],
-      ['a description of nothing', { name: 'a', description: '' }],
+      ['a direction override', { name: 'a\u202eb' }],
+      ['a lone surrogate', { name: 'a\ud800' }],
+      ['an empty description', { name: 'a', description: '' }],
       ['a description of 1 MiB', { name: 'a', description: MIB }],
-      ['a description in another direction', { name: 'a', description: 'a\u2066b' }],
-      ['another field', { name: 'a', member_count: 7 }],
+      ['a description with a direction override', { name: 'a', description: 'a\u2066b' }],
+      ['an unknown field', { name: 'a', member_count: 7 }],
     ] as const)
-      test(`refused: ${what}`, async () => {
+      test(`rejects ${what}`, async () => {
         const before = await all(ada)
         const { orgGroups } = ada.account
         await fails('validation_failed', orgGroups.create({ body: body as { name: string } }))
@@ -349,7 +349,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
       [{ limit: 0 }, 'validation_failed'],
       [{ limit: 201 }, 'validation_failed'],
     ] as const)
-      test(`no page: ${JSON.stringify(query).slice(0, 40)}`, () =>
+      test(`list rejects ${JSON.stringify(query).slice(0, 40)}`, () =>
         fails(code, ada.account.orgGroups.list(query)))
   })
 }

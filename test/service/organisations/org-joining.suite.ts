@@ -31,7 +31,7 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
     const stateOf = async (by: Person, id: string) =>
       (await by.account.orgMembers.read({ id })).state
 
-    describe('whoever has proven the mailbox', () => {
+    describe('an account with the invited mailbox', () => {
       type Way = (address: string, invited: () => Promise<unknown>) => Promise<Person>
       const ways: [what: string, way: Way][] = [
         [
@@ -42,7 +42,7 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
           },
         ],
         [
-          'signs in again on a device they have',
+          'signs in again on a device of its own',
           async (address, invited) => {
             const bob = await orgs.byMail(address)
             await invited()
@@ -80,7 +80,7 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
         ],
       ]
       for (const [what, way] of ways)
-        test(`${what}: is a member`, async () => {
+        test(`${what}: becomes a member`, async () => {
           const [ada, eve] = [await orgs.owner(), await orgs.owner('Eve', 'Club')]
           const address = newAddress()
           const bob = await way(address, async () => {
@@ -113,7 +113,7 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
           }
         })
 
-      test('is activated at once by who invited', async () => {
+      test('can be activated at once by the inviter', async () => {
         const ada = await orgs.owner()
         const address = newAddress()
         const bob = await orgs.byMail(address, 'Bob')
@@ -133,7 +133,7 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
         assert.equal((await orgs.events(ada.organisation)).length, 2)
       })
 
-      test('joins by no invitation that is held back, until it is not any more', async () => {
+      test('does not join by a suspended invitation until it is activated', async () => {
         const ada = await orgs.owner()
         const address = newAddress()
         const { id } = await invite(ada, address, 'admin')
@@ -149,7 +149,7 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
         assert.deepEqual(await organisationsOf(bob), [ada.organisation])
       })
 
-      test('and was taken in with less by another mailbox: gets the wider role', async () => {
+      test('that joined by an invitation with a narrower role gets the wider role of another', async () => {
         const ada = await orgs.owner()
         const admin = await orgs.member(ada, 'admin')
         const [first, second] = [newAddress(), newAddress()]
@@ -162,7 +162,7 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
         assert.equal((await ada.account.orgMembers.read({ id: bob.id })).role, 'owner')
       })
 
-      test('twice, by two mailboxes: is one member, with the wider role', async () => {
+      test('with two invited mailboxes is one member, with the wider role', async () => {
         const ada = await orgs.owner()
         const [first, second] = [newAddress(), newAddress()]
         const bob = await orgs.byMail(first)
@@ -181,7 +181,7 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
         assert.deepEqual(events, ['member_invited', 'member_invited', 'member_joined'])
       })
 
-      test('and is suspended stays so, whatever other mailbox is invited', async () => {
+      test('that is a suspended member stays suspended when another of its mailboxes is invited', async () => {
         const ada = await orgs.owner()
         const bob = await orgs.member(ada)
         await suspend(ada, bob.id)
@@ -194,7 +194,7 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
         assert.equal((await listed(ada)).length, 2)
       })
 
-      test('activating such a further invitation activates the member, as the member may be', async () => {
+      test('activating a further invitation of a suspended member needs the same permission, and activates the member', async () => {
         const ada = await orgs.owner()
         const admin = await orgs.member(ada, 'admin')
         const bob = await orgs.member(ada, 'owner')
@@ -221,18 +221,18 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
       })
     })
 
-    describe('every state and move', () => {
+    describe('every state and operation', () => {
       type Begin = (ada: Person & { organisation: string }) => Promise<string>
       const states: Record<string, Begin> = {
-        'invited, proven by nobody': async (ada) => (await invite(ada, newAddress())).id,
-        'invited, proven': async (ada) => {
+        'invited, unconfirmed': async (ada) => (await invite(ada, newAddress())).id,
+        'invited, confirmed': async (ada) => {
           const address = newAddress()
           await orgs.byMail(address)
           return (await invite(ada, address)).id
         },
-        'held back, proven by nobody': async (ada) =>
+        'suspended invitation, unconfirmed': async (ada) =>
           (await suspend(ada, (await invite(ada, newAddress())).id)).id,
-        'held back, proven': async (ada) => {
+        'suspended invitation, confirmed': async (ada) => {
           const address = newAddress()
           await orgs.byMail(address)
           return (await suspend(ada, (await invite(ada, address)).id)).id
@@ -245,14 +245,14 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
       }
       const moves = { activate, suspend }
       const table: [state: string, move: keyof typeof moves, becomes: string, written: string][] = [
-        ['invited, proven by nobody', 'activate', '409 invited', ''],
-        ['invited, proven by nobody', 'suspend', 'suspended', 'member_suspended'],
-        ['invited, proven', 'activate', 'active', 'member_joined'],
-        ['invited, proven', 'suspend', 'suspended', 'member_suspended'],
-        ['held back, proven by nobody', 'activate', 'invited', 'member_activated'],
-        ['held back, proven by nobody', 'suspend', 'suspended', ''],
-        ['held back, proven', 'activate', 'active', 'member_joined'],
-        ['held back, proven', 'suspend', 'suspended', ''],
+        ['invited, unconfirmed', 'activate', '409 invited', ''],
+        ['invited, unconfirmed', 'suspend', 'suspended', 'member_suspended'],
+        ['invited, confirmed', 'activate', 'active', 'member_joined'],
+        ['invited, confirmed', 'suspend', 'suspended', 'member_suspended'],
+        ['suspended invitation, unconfirmed', 'activate', 'invited', 'member_activated'],
+        ['suspended invitation, unconfirmed', 'suspend', 'suspended', ''],
+        ['suspended invitation, confirmed', 'activate', 'active', 'member_joined'],
+        ['suspended invitation, confirmed', 'suspend', 'suspended', ''],
         ['active', 'activate', 'active', ''],
         ['active', 'suspend', 'suspended', 'member_suspended'],
         ['suspended', 'activate', 'active', 'member_activated'],
@@ -280,13 +280,13 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
         })
     })
 
-    describe('the invited are told', () => {
+    describe('invitees are notified', () => {
       const letters = async (address: string) =>
         (await orgs.subject.server.letters(address)).filter(({ subject }) =>
           /An invitation to an organisation/.test(subject),
         )
 
-      test('by a mail that says who and how, whether the mailbox has an account or not', async () => {
+      test('by a mail that names inviter and steps, the same with and without an account', async () => {
         const ada = await orgs.owner('Ada\u00a0<b>"Bold"</b>', 'www.evil.example </i>')
         const [known, unknown] = [newAddress(), newAddress()]
         const bob = await orgs.byMail(known)
@@ -308,7 +308,7 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
         )
       })
 
-      test('by three mails an hour at most, and by none who wants none', async () => {
+      test('by three mails an hour at most, and not if they declined mails', async () => {
         const [address, quiet] = [newAddress(), newAddress()]
         const bob = await orgs.byMail(quiet)
         await bob.account.preferences.update({ body: { email_notifications: false } })

@@ -34,7 +34,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
     after(() => orgs.close())
 
     describe('inviting', () => {
-      test('a mailbox is listed, and is the same one in the list once somebody joins by it', async () => {
+      test('an invited mailbox is listed, and keeps its entry when an account joins by it', async () => {
         const ada = await orgs.owner()
         const address = newAddress()
         const made = await invite(ada, address.toUpperCase(), 'admin')
@@ -82,7 +82,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         ])
       })
 
-      test('each address is judged alone', async () => {
+      test('each address gets its own result', async () => {
         const ada = await orgs.owner()
         const [bob, eve] = [await orgs.member(ada), await orgs.member(ada)]
         await suspend(ada, eve.id)
@@ -127,7 +127,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         })
       })
 
-      test('an admin gives every role but an owner’s', async () => {
+      test('an admin can give every role except owner', async () => {
         const ada = await orgs.owner()
         const admin = await orgs.member(ada, 'admin')
         const addresses = [newAddress(), newAddress(), newAddress()]
@@ -144,7 +144,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         assert.equal((await invite(ada, addresses[0]!, 'owner')).role, 'owner')
       })
 
-      test('whoever is there gets the role that is wider, and is told; none gets a narrower one', async () => {
+      test('inviting a member widens the role and notifies them, and never narrows it', async () => {
         const ada = await orgs.owner()
         const admin = await orgs.member(ada, 'admin')
         const [bob, eve, waiting] = [await orgs.member(ada), await orgs.member(ada), newAddress()]
@@ -184,7 +184,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         assert.equal((await bob.account.orgMembers.read({ id: carol.id })).role, 'admin')
       })
 
-      test('nobody sees another address of somebody than the one that was invited', async () => {
+      test('members see only the invited address of a member', async () => {
         const eve = await orgs.owner()
         const [own, further] = [newAddress(), newAddress()]
         const bob = await orgs.byMail(own)
@@ -198,7 +198,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         )
       })
 
-      test('what others make somebody an owner of keeps nobody from making their own', async () => {
+      test('memberships given by others do not count towards the limit of own organisations', async () => {
         const bob = await orgs.byMail(newAddress(), 'Bob')
         const at = orgs.subject.clock.ms
         const made = Array.from({ length: 100 }, () => newId('org_', at))
@@ -223,7 +223,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         await fails('conflict', create())
       })
 
-      test('500 at once, of whom some are known: all or nothing is written of each', async () => {
+      test('500 at once, some of them known: each is written as a whole or not at all', async () => {
         const ada = await orgs.owner()
         const invites = Array.from({ length: 500 }, (_, i) => ({
           email: i % 5 === 4 ? `bad ${i}` : `p${i}.${ada.organisation}@example.org`,
@@ -242,7 +242,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         assert.equal((await orgs.events(ada.organisation)).length, 400)
       })
 
-      test('the same addresses at the same moment are invited once', async () => {
+      test('concurrent requests for the same addresses invite each once', async () => {
         const ada = await orgs.owner()
         const invites = Array.from({ length: 20 }, () => ({ email: newAddress() }))
         const there = orgs.inside(ada, orgs.replica)
@@ -256,7 +256,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         assert.equal((await listed(ada)).length, 21)
       })
 
-      test('an organisation and an hour have room for so many, and no more is half done', async () => {
+      test('limits for an organisation and an hour hold, and a rejected request writes nothing', async () => {
         const ada = await orgs.owner()
         const at = orgs.subject.clock.ms
         const fill = (length: number) =>
@@ -306,7 +306,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         .filter((kind) => /^org_(?!invited)/.test(kind))
 
     describe('the list', () => {
-      test('says in which groups somebody is, until they are not', async () => {
+      test('names the groups of a member', async () => {
         const ada = await orgs.owner()
         const bob = await orgs.member(ada)
         const groups = []
@@ -328,7 +328,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         assert.deepEqual(await own(), [[], []])
       })
 
-      test('page by page while people come, everybody who was there once', async () => {
+      test('while members join, all pages contain each earlier member once', async () => {
         const ada = await orgs.owner()
         const addresses = Array.from({ length: 12 }, newAddress)
         for (const email of addresses) await invite(ada, email)
@@ -351,7 +351,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         assert.deepEqual(known, [...addresses.toReversed(), own])
       })
 
-      test('a machine is in it, with neither mailbox nor invitation', async () => {
+      test('contains a machine account, without mailbox and invitation', async () => {
         const ada = await orgs.owner()
         const { keys } = ada
         const { machine_id: id } = await ada.account.machines.create({
@@ -371,7 +371,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         })
       })
 
-      test('a cursor of another list, or none at all, is refused', async () => {
+      test('rejects foreign and malformed cursors', async () => {
         const ada = await orgs.owner()
         const cursors = ['', 'x', encodeBase64url(new TextEncoder().encode(ada.id))]
         for (const cursor of cursors)
@@ -382,9 +382,9 @@ export function orgMembersSuite(name: string, engine: Engine): void {
       })
     })
 
-    describe('ids of nobody here', () => {
+    describe('ids from outside the organisation', () => {
       const calls = ['read', 'activate', 'suspend'] as const
-      test('strangers, other organisations’ and no ids at all are not found', async () => {
+      test('of strangers and other organisations, and malformed ones, are not found', async () => {
         const [ada, eve] = [await orgs.owner(), await orgs.owner('Eve', 'Evil')]
         const theirs = await orgs.member(eve)
         const waiting = await invite(eve, newAddress())
@@ -395,9 +395,9 @@ export function orgMembersSuite(name: string, engine: Engine): void {
       })
     })
 
-    describe('who may', () => {
+    describe('permissions', () => {
       const WRITES = ['activate', 'suspend', 'bulkInvite'] as const
-      test('members read; owners and admins write; whoever acts in none is told', async () => {
+      test('members read; owners and admins write; callers without an organisation get an error', async () => {
         const ada = await orgs.owner()
         const [admin, member] = [await orgs.member(ada, 'admin'), await orgs.member(ada)]
         const other = await orgs.member(ada)
@@ -434,7 +434,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         }
       })
 
-      test('anybody leaves by suspending themselves, and does not come back without another', async () => {
+      test('a member leaves by suspending themselves, and needs another to come back', async () => {
         const ada = await orgs.owner()
         const [bob, eve] = [await orgs.member(ada), await orgs.member(ada)]
         await fails('forbidden', suspend(bob, eve.id))
@@ -460,7 +460,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
       }
 
       if (engine.replicas)
-        test('who is suspended while they wait for their turn changes nothing any more', async () => {
+        test('a member who is suspended while a request waits for a lock changes nothing', async () => {
           const ada = await orgs.owner()
           const bob = await orgs.member(ada)
           const writes: ((by: Person) => Promise<unknown>)[] = [
@@ -490,7 +490,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         })
 
       if (engine.replicas)
-        test('an owner who goes while they become one leaves nobody without an owner', async () => {
+        test('concurrently leaving and becoming owner never leaves an organisation without an owner', async () => {
           const ada = await orgs.owner()
           const mia = await orgs.member(ada)
           const address = newAddress()
@@ -518,7 +518,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
           )
         })
 
-      test('an admin changes no owner, and no invitation of one', async () => {
+      test('an admin cannot change an owner, or an invitation of one', async () => {
         const ada = await orgs.owner()
         const [admin, other] = [await orgs.member(ada, 'admin'), await orgs.member(ada, 'owner')]
         const waiting = await invite(ada, newAddress(), 'owner')

@@ -31,7 +31,7 @@ export function orgSuspensionSuite(name: string, engine: Engine): void {
     })
     after(() => orgs.close())
 
-    test('a person loses the organisation on every session at once, and nothing else', async () => {
+    test('a person loses the organisation in every session at once, and nothing else', async () => {
       const ada = await orgs.owner()
       const bob = await orgs.member(ada, 'admin')
       const { id: connection } = await connect(bob)
@@ -92,7 +92,7 @@ export function orgSuspensionSuite(name: string, engine: Engine): void {
         }
       }
 
-      test('has no token, session or sign-in until it is activated; then the same are good', async () => {
+      test('loses tokens, sessions and sign-in until it is activated, and then has the same again', async () => {
         const ada = await orgs.owner()
         const { id, ask, enrol } = await machine(ada)
         for (const call of Object.values(ask)) await call({})
@@ -110,7 +110,7 @@ export function orgSuspensionSuite(name: string, engine: Engine): void {
         await enrol()
       })
 
-      test('suspends and activates nobody as a member, and anybody once it is an admin', async () => {
+      test('cannot suspend or activate members as a plain member, and can as an admin', async () => {
         const ada = await orgs.owner()
         const { id } = await machine(ada)
         const bob = await orgs.member(ada)
@@ -137,7 +137,7 @@ export function orgSuspensionSuite(name: string, engine: Engine): void {
     })
 
     describe('the last owner', () => {
-      test('stays, whoever else is there; with another one, goes and comes back', async () => {
+      test('cannot be suspended; with another owner, can leave and come back', async () => {
         const ada = await orgs.owner()
         await orgs.member(ada, 'admin')
         const lost = await orgs.member(ada, 'owner')
@@ -152,7 +152,7 @@ export function orgSuspensionSuite(name: string, engine: Engine): void {
         assert.equal((await listed(ada)).length, 3)
       })
 
-      test('of two who suspend each other, or themselves, at the same moment, one stays', async () => {
+      test('of two owners who suspend each other, or themselves, at the same moment, one stays', async () => {
         for (const whom of ['each other', 'themselves']) {
           const ada = await orgs.owner()
           const bob = orgs.inside(await orgs.member(ada, 'owner'), orgs.replica)
@@ -183,7 +183,7 @@ export function orgSuspensionSuite(name: string, engine: Engine): void {
         return facts.receipt?.assurance
       }
 
-      test('is what the server knows of who signs, at that moment', async () => {
+      test('depends on what the server knows of the signer at that moment', async () => {
         const [ada, reader] = [await orgs.owner(), await orgs.byMail()]
         const bob = await orgs.member(ada)
         const nobody = await orgs.person('Nobody')

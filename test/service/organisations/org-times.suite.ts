@@ -42,7 +42,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
   let town: Town
   const clock = { ms: NOW }
 
-  describe(`when things happened: ${name}`, () => {
+  describe(`times of activities: ${name}`, () => {
     before(async () => {
       town = await openTown(engine, clock)
     })
@@ -90,8 +90,8 @@ export function orgTimesSuite(name: string, engine: Engine): void {
       return owner
     }
 
-    describe('checks of words', () => {
-      test('are of the moment of the check, in the order in which they were heard of', async () => {
+    describe('verifications', () => {
+      test('have the time of the check, in the order in which they arrived', async () => {
         const ada = await settled()
         const times = [NOW - 3 * DAY, NOW - 1, NOW - 40 * DAY, NOW - 3 * DAY - HOUR]
         await push(
@@ -123,20 +123,20 @@ export function orgTimesSuite(name: string, engine: Engine): void {
         assert.equal((await ada.account.orgAnalytics.dashboard({})).activities, 4)
       })
 
-      test('by a clock that is ahead: of the moment in which they are heard of', async () => {
+      test('from a clock that is ahead get the time of arrival', async () => {
         const ada = await settled()
         await push(ada, [entryAt(NOW + DAY)])
         assert.deepEqual(await timesOf(ada, 'verification_failed'), [NOW])
       })
 
-      test('of a time before all others: logged, and told to no organisation', async () => {
+      test('with a time before 1970 are stored, and not recorded for the organisation', async () => {
         const ada = await settled()
         const items = [{ ...entryAt(NOW), at: '1969-12-31T23:59:59.999Z' }]
         assert.equal((await push(ada, items)).accepted, 1)
         assert.deepEqual(await listed(ada), [])
       })
 
-      test('before the organisation was chosen, they are nobody’s business there', async () => {
+      test('from before the organisation was active are not recorded for it', async () => {
         const ada = await town.owner()
         await push(ada, [entryAt(NOW - 1), entryAt(NOW), entryAt(NOW - DAY)])
         assert.deepEqual(await timesOf(ada, 'verification_failed'), [NOW])
@@ -155,7 +155,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
         assert.equal((await listed(ada)).length, 2)
       })
 
-      test('of another organisation, they are not of this', async () => {
+      test('made in another organisation are not recorded for this one', async () => {
         const ada = await town.owner()
         const { id: other } = await ada.account.organisations.create({ body: { name: 'Other' } })
         clock.ms = NOW + 20 * MINUTE
@@ -166,7 +166,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
         assert.deepEqual(await listed(ada), [])
       })
 
-      test('of a machine account are all of its organisation', async () => {
+      test('of a machine account are all recorded for its organisation', async () => {
         const ada = await town.owner()
         const { machine_id: account } = await ada.account.machines.create({
           body: { organisation_id: ada.organisation, name: 'billing', key: newKey().jwk },
@@ -182,45 +182,80 @@ export function orgTimesSuite(name: string, engine: Engine): void {
       })
     })
 
-    describe('alerts, judged when it happened', () => {
+    describe('alerts evaluate the time of each activity', () => {
       const failures = { event: 'verification_failed', notify: [] as string[] }
       const ago = (...minutes: number[]) => minutes.map((one) => NOW - one * MINUTE)
       const cases: [what: string, rule: object, times: number[], at: number | null][] = [
         [
-          'a failure a day for fifty days is none in ten minutes',
+          'one failure a day for fifty days, in a window of ten minutes',
           { threshold: 50 },
           Array.from({ length: 50 }, (_, i) => NOW - i * DAY),
           null,
         ],
         [
-          'nor are two that are 62 seconds apart within one minute',
+          'two failures 62 seconds apart, in a window of one minute',
           { window_minutes: 1 },
           [NOW - 74_000, NOW - 12_000],
           null,
         ],
-        ['59 seconds are', { window_minutes: 1 }, [NOW - 71_000, NOW - 12_000], NOW - 12_000],
         [
-          'enough, a week ago',
+          'two failures 59 seconds apart, in a window of one minute',
+          { window_minutes: 1 },
+          [NOW - 71_000, NOW - 12_000],
+          NOW - 12_000,
+        ],
+        [
+          'enough failures a week ago',
           { threshold: 3 },
           ago(10_080, 10_079, 10_078),
           NOW - 10_078 * MINUTE,
         ],
-        ['the first time that there are', {}, ago(600, 595, 300, 295, 0), NOW - 595 * MINUTE],
-        ['however they come', {}, ago(0, 295, 595, 600, 300), NOW - 595 * MINUTE],
-        ['as old as the window', {}, ago(610, 600), null],
-        ['a millisecond younger', {}, [NOW - 610 * MINUTE + 1, NOW - HOUR * 10], NOW - HOUR * 10],
-        ['a month and a day ago: too old to be news', {}, ago(31 * 1440, 31 * 1440), null],
-        ['a minute less', {}, ago(31 * 1440 - 1, 31 * 1440 - 1), NOW - 31 * DAY + MINUTE],
+        [
+          'several sufficient groups: at the first',
+          {},
+          ago(600, 595, 300, 295, 0),
+          NOW - 595 * MINUTE,
+        ],
+        [
+          'several sufficient groups in any order: at the first',
+          {},
+          ago(0, 295, 595, 600, 300),
+          NOW - 595 * MINUTE,
+        ],
+        ['two failures as far apart as the window', {}, ago(610, 600), null],
+        [
+          'two failures a millisecond less apart',
+          {},
+          [NOW - 610 * MINUTE + 1, NOW - HOUR * 10],
+          NOW - HOUR * 10,
+        ],
+        [
+          'failures a month and a day ago, too old for an alert',
+          {},
+          ago(31 * 1440, 31 * 1440),
+          null,
+        ],
+        [
+          'failures a minute younger than that',
+          {},
+          ago(31 * 1440 - 1, 31 * 1440 - 1),
+          NOW - 31 * DAY + MINUTE,
+        ],
         [
           'the longest window, long ago',
           { window_minutes: 43_200 },
           [NOW - 60 * DAY + 1, NOW - 30 * DAY],
           NOW - 30 * DAY,
         ],
-        ['its edge', { window_minutes: 43_200 }, [NOW - 60 * DAY, NOW - 30 * DAY], null],
+        [
+          'one millisecond beyond the longest window',
+          { window_minutes: 43_200 },
+          [NOW - 60 * DAY, NOW - 30 * DAY],
+          null,
+        ],
       ]
       for (const [what, rule, times, at] of cases)
-        test(`${what}: ${at === null ? 'nothing' : 'fires'}`, async () => {
+        test(`${what}: ${at === null ? 'does not fire' : 'fires'}`, async () => {
           const ada = await settled()
           const { id } = await alertOf(ada, { ...failures, notify: [ada.id], ...rule })
           await push(
@@ -238,7 +273,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
           )
         })
 
-      test('in several batches: counted together, and at rest for the window', async () => {
+      test('several batches count together, and the pause lasts for the window', async () => {
         const ada = await settled()
         await alertOf(ada, { ...failures, threshold: 3 })
         await push(ada, [entryAt(NOW - 2 * HOUR), entryAt(NOW - 2 * HOUR + MINUTE)])
@@ -249,7 +284,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
         assert.equal((await fired(ada)).length, 1)
       })
 
-      test('any backlog: as counted one by one', async () => {
+      test('any backlog: the same as counting one by one', async () => {
         // Pseudo-random numbers, the same in each run.
         let state = 11
         const any = (most: number) => {
@@ -284,7 +319,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
     describe('midnight', () => {
       const MIDNIGHT = Math.floor(NOW / DAY) * DAY
 
-      test('is between two days, in UTC', async () => {
+      test('separates two days in UTC', async () => {
         const ada = await settled()
         const bob = await town.member(ada.organisation)
         const times: [at: number, actor: string][] = [
@@ -336,7 +371,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
 
       for (const offset of [-1, 0, 1])
         for (const window_minutes of [10, 1440, 2880])
-          test(`a window of ${window_minutes} minutes that begins ${offset} ms after it`, async () => {
+          test(`a window of ${window_minutes} minutes that begins ${offset} ms after midnight`, async () => {
             const now = MIDNIGHT + offset + window_minutes * MINUTE
             for (const [begin, fires] of [
               [MIDNIGHT + offset, false],
@@ -351,8 +386,8 @@ export function orgTimesSuite(name: string, engine: Engine): void {
           })
     })
 
-    describe('a clock that was ahead', () => {
-      test('silences no alert once it is right again', async () => {
+    describe('after a clock was ahead', () => {
+      test('alerts fire again once the clock is right', async () => {
         const ada = await settled()
         await alertOf(ada, { threshold: 1 })
         await note(ada.organisation, stamps(1), NOW + 365 * DAY)
@@ -361,7 +396,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
         assert.deepEqual((await fired(ada)).toReversed(), [NOW + 365 * DAY, NOW, NOW + 10 * MINUTE])
       })
 
-      test('lets nothing count that is dated tomorrow', async () => {
+      test('activities dated tomorrow do not count', async () => {
         const ada = await settled()
         await note(ada.organisation, stamps(100), NOW + DAY)
         await alertOf(ada, { threshold: 100 })
@@ -372,7 +407,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
       })
     })
 
-    test('an alert that waits for something else from now on hears of the next', async () => {
+    test('an alert changed to another event fires with the next such activity', async () => {
       const ada = await settled()
       const { id } = await alertOf(ada, { threshold: 1, window_minutes: 43_200 })
       await note(ada.organisation, stamps(1), NOW)
@@ -435,7 +470,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
         group by 1, 2, 3`.execute(db)
     }
 
-    test('a hundred quiet alerts look at no more than a minute of the history', async () => {
+    test('a hundred quiet alerts read no more than a minute of the history', async () => {
       const ada = await settled()
       const { organisation } = ada
       const since = NOW - DAY
@@ -485,7 +520,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
       assert.equal(await alertsFired(organisation), 99)
     })
 
-    test('a million quiet activities fire nothing', async () => {
+    test('a million activities without an alert fire nothing', async () => {
       const ada = await settled()
       const count = engine.replicas ? 1_000_000 : 100_000
       const { organisation } = ada
