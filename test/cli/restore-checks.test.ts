@@ -15,7 +15,7 @@ import { caller, listed, type Json } from '../e2e/caller.ts'
 import { secretsIn } from '../e2e/kept.ts'
 import { folder } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
-import { changedDatabase, withFiles, withLine } from './backup-reader.ts'
+import { changedDatabase, cheapened, withFiles, withLine } from './backup-reader.ts'
 import { daemonHere, terminal } from './terminal.ts'
 
 const PASSPHRASE = 'a passphrase of the test'
@@ -43,7 +43,7 @@ before(async () => {
   const file = join(dir.path, 'backup')
   const { code, err } = await terminal(stateDir)(['backup', file, ...options])
   assert.equal(code, EXIT.ok, err)
-  bytes = readFileSync(file)
+  bytes = cheapened(readFileSync(file), PASSPHRASE)
 })
 after(() => dir.remove())
 
