@@ -6,9 +6,11 @@
 import { chmod, copyFile, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { execFileSync } from 'node:child_process'
 import * as crypto from 'node:crypto'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { build } from 'esbuild'
+import { folderOf } from './build/packages.mjs'
 
 const manifest = JSON.parse(await readFile('package.json', 'utf8'))
 
@@ -134,7 +136,8 @@ async function copyExamples() {
  * Compresses the library of the documentation page, which is large, as most browsers accept it.
  */
 async function compressReference() {
-  const library = await readFile('node_modules/@scalar/api-reference/dist/browser/standalone.js')
+  const folder = await folderOf('@scalar/api-reference')
+  const library = await readFile(join(folder, 'dist/browser/standalone.js'))
   await writeFile('dist/pages/reference.js.gz', await promisify(gzip)(library, { level: 9 }))
 }
 

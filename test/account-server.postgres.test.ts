@@ -5,19 +5,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { askProven, proven, signIn, startAccountServer } from './account-server.ts'
 import type { Answer } from './daemon.ts'
-import { type Postgres, startPostgres } from './service/postgres.ts'
+import { newDatabase } from './service/shared-postgres.ts'
 
 const says = ({ status, json }: Answer) =>
   `${status} ${String((json as { error?: string } | undefined)?.error ?? '')}`.trim()
-
-let postgres: Postgres
-before(async () => {
-  postgres = await startPostgres()
-})
-after(() => postgres.stop())
 
 const PUBLIC = 'https://accounts.example'
 const PATH = '/api/v1/context'
@@ -34,7 +28,7 @@ async function replicas(t: Parameters<typeof startAccountServer>[0], url: string
 }
 
 test('a session works at both replicas, and a proof works once for both', async (t) => {
-  const [a, b] = await replicas(t, await postgres.newDatabase())
+  const [a, b] = await replicas(t, await newDatabase())
   const { held, id } = await signIn(a, 'ada@example.org')
   const there = await askProven(b, 'GET', PATH, held)
   assert.equal((there.json as { user: { id: string } }).user.id, id)
@@ -45,7 +39,7 @@ test('a session works at both replicas, and a proof works once for both', async 
 })
 
 test('fifty equal requests to two replicas: one operation', async (t) => {
-  const [a, b] = await replicas(t, await postgres.newDatabase())
+  const [a, b] = await replicas(t, await newDatabase())
   const { held } = await signIn(a, 'ada@example.org')
   const post = (i: number) =>
     askProven([a, b][i % 2]!, 'POST', '/api/v1/org', held, {
@@ -99,7 +93,7 @@ async function wireTo(url: string) {
 }
 
 test('without its database it stays alive and is not ready; later it is ready again, with the same session', async (t) => {
-  const wire = await wireTo(await postgres.newDatabase())
+  const wire = await wireTo(await newDatabase())
   t.after(() => wire.close())
   const server = await startAccountServer(t, { SVC_DATABASE_URL: wire.url })
   const { held } = await signIn(server, 'ada@example.org')

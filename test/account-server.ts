@@ -13,6 +13,7 @@ import { newLog } from '../src/log.ts'
 import { type Answer, type Question, ask } from './daemon.ts'
 import { codeIn, lettersIn } from './service/letters.ts'
 import { type Maker, enrolmentOf, newMaker } from './service/person.ts'
+import './declared-errors.ts'
 
 export interface TestServer {
   readonly address: string

@@ -10,6 +10,7 @@ import { readConfig } from '../src/config/config.ts'
 import { serve } from '../src/daemon/daemon.ts'
 import { newLog } from '../src/log.ts'
 import { type Runtime, readRuntime, stateSecret } from '../src/storage/runtime-file.ts'
+import './declared-errors.ts'
 
 export interface Answer {
   readonly status: number

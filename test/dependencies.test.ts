@@ -26,6 +26,8 @@ interface Locked {
 const { '': _own, ...packages } = (
   JSON.parse(text('package-lock.json')) as { packages: Record<string, Locked> }
 ).packages
+/** What the build fetches, as `build/pinned.json` pins it. */
+const pinned = JSON.parse(text('build/pinned.json')) as Record<string, Locked>
 const nameOf = (path: string) => path.slice(path.lastIndexOf('node_modules/') + 13)
 const locked = (name: string): Locked => {
   const found = packages[`node_modules/${name}`]
@@ -75,8 +77,12 @@ describe('docs/dependencies.md has', () => {
       assert.deepEqual(rows.get(name)?.slice(0, 2), [version, license]))
   }
 
+  for (const [name, { version, license }] of Object.entries(pinned))
+    it(`${name}, which the build fetches`, () =>
+      assert.deepEqual(rows.get(name)?.slice(0, 2), [version, license]))
+
   it('nothing else', () => {
-    const known = new Set(Object.keys(packages).map(nameOf))
+    const known = new Set([...Object.keys(packages).map(nameOf), ...Object.keys(pinned)])
     assert.deepEqual(
       [...rows.keys()].filter((name) => !known.has(name)),
       [],
@@ -111,8 +117,9 @@ it('every other install script is named, with its purpose', () => {
   for (const name of new Set(scripts)) assert(chapter.includes(`\`${name}\``), name)
 })
 
-it('the lock has the hash of every package', () => {
-  const without = Object.entries(packages).filter(([, { integrity }]) => integrity === undefined)
+it('the lock has the hash of every package, and so have the pins of the build', () => {
+  const all = Object.entries({ ...packages, ...pinned })
+  const without = all.filter(([, { integrity }]) => integrity?.startsWith('sha512-') !== true)
   assert.deepEqual(
     without.map(([path]) => path),
     [],

@@ -57,6 +57,31 @@ describe('events', () => {
     assert.deepEqual(events(bytesOf('\n\n')), [], 'too long')
     assert.deepEqual(events(bytesOf('data: a\n\n')), [event('a')])
   })
+
+  const long = 'x'.repeat(65_537)
+  const skipped: [name: string, ...pieces: string[]][] = [
+    ['one line in one piece', `data: ${long}\n\n`],
+    ['the end of a line that looks like one', `data: ${long}`, 'data: b\n\n'],
+    ['a short line before', `data: b\ndata: ${long}`, 'x', '\n\n'],
+    ['a short line after', `data: ${long}`, 'x\n', 'data: b\n\n'],
+    ['a long name', `event: ${long}`, '\ndata: b\n\n'],
+    ['a long comment', 'data: b\n', `:${long}`, 'x\r', '\n\n'],
+    ['many lines', ...Array.from({ length: 1000 }, () => `data: ${'x'.repeat(100)}\n`), '\n'],
+  ]
+  for (const [what, ...pieces] of skipped)
+    test(`above the limit an event is skipped, and the next is read: ${what}`, () => {
+      const next = 'data: a\n\n'
+      assert.deepEqual(read(...pieces, next), [event('a')])
+      assert.deepEqual(read(pieces.join('') + next), [event('a')], 'in one piece')
+    })
+
+  test('a carriage return ends a line at once', () => {
+    const events = newEventReader()
+    assert.deepEqual(events(bytesOf('data: a\r')), [])
+    assert.deepEqual(events(bytesOf('\r')), [event('a')])
+    assert.deepEqual(events(bytesOf('')), [])
+    assert.deepEqual(events(bytesOf('\ndata: b\n\n')), [event('b')], 'its line feed')
+  })
 })
 
 test('the text that an event adds to the answer', () => {

@@ -16,10 +16,7 @@ export interface StreamEvent {
   readonly data: string
 }
 
-/**
- * The longest line and the longest event that are kept, in UTF-16 code units; longer ones are
- * skipped.
- */
+/** The longest event that is kept, in UTF-16 code units of its lines; a longer one is skipped. */
 const LONGEST = 65_536
 
 /**
@@ -28,10 +25,23 @@ const LONGEST = 65_536
  */
 export function newEventReader(): (bytes: Uint8Array) => StreamEvent[] {
   const decoder = new TextDecoder()
+  /** The start of a line whose end has not arrived. */
   let rest = ''
+  /** Whether a line feed at the start of the next chunk ends no line: it completes a CR LF. */
+  let isAfterReturn = false
   let name = ''
   let data: string[] = []
   let length = 0
+
+  /** Returns the lines that a chunk completes. */
+  function linesIn(text: string): string[] {
+    const lines = (isAfterReturn ? text.replace(/^\n/, '') : text).split(/\r\n|\n|\r/)
+    if (text !== '') isAfterReturn = text.endsWith('\r')
+    // A line above the limit stays above it, so that its event is skipped, and grows no more.
+    lines[0] = rest.length > LONGEST ? rest : rest + (lines[0] as string)
+    rest = lines.pop() as string
+    return lines
+  }
 
   function take(line: string): void {
     const [, field, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) as RegExpExecArray
@@ -41,13 +51,8 @@ export function newEventReader(): (bytes: Uint8Array) => StreamEvent[] {
     else if (field === 'event') name = value
   }
 
-  return (bytes) => {
-    rest += decoder.decode(bytes, { stream: true })
-    // A carriage return at the end may be the first half of a line break.
-    const lines = rest.split(/\r\n|\n|\r(?!$)/)
-    rest = lines.pop() as string
-    if (rest.length > LONGEST) rest = ''
-    return lines.flatMap((line) => {
+  return (bytes) =>
+    linesIn(decoder.decode(bytes, { stream: true })).flatMap((line) => {
       if (line !== '') {
         take(line)
         return []
@@ -57,5 +62,4 @@ export function newEventReader(): (bytes: Uint8Array) => StreamEvent[] {
       ;[name, data, length] = ['', [], 0]
       return isOne ? [event] : []
     })
-  }
 }

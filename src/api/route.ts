@@ -5,6 +5,7 @@
  * (all fields), the answer (status, reply).
  */
 import type { GenericSchema, InferInput, InferOutput } from 'valibot'
+import type { ErrorCode } from '../errors.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 export type RowSchema = GenericSchema
@@ -32,6 +33,14 @@ interface Row {
    * has.
    */
   readonly by: 'daemon' | 'account' | 'both'
+  /**
+   * The codes of its errors that follow from no other field; `openapi/errors.ts` derives the
+   * others. The daemon passes on those of the account server. In tests, an error with any other
+   * code fails (`test/declared-errors.ts`).
+   */
+  readonly errors?: readonly ErrorCode[]
+  /** Further codes of a row by `both`: those of the handler, which the account server lacks. */
+  readonly handlerErrors?: readonly ErrorCode[]
   readonly query?: RowSchema
   readonly body?: RowSchema
   readonly status?: 200 | 201 | 202 | 204
@@ -65,6 +74,15 @@ interface Row {
    */
   readonly secret?: string
 }
+
+/** The errors of a row by `daemon` whose handler calls the account server. */
+export const BACKEND_ERRORS = [
+  'not_signed_in',
+  'rate_limited',
+  'backend_error',
+  'backend_unavailable',
+  'backend_timeout',
+] as const satisfies readonly ErrorCode[]
 
 /** The content of an answer: JSON, one of these media types, or nothing. */
 type Answered =

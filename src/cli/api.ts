@@ -4,17 +4,39 @@
  * requests to that daemon over HTTP. If the lock is free, this process opens the state and
  * answers itself.
  */
+import { type Outgoing, clientOf } from '../api/client.ts'
 import { local } from '../api/local/index.ts'
 import { rest } from '../api/rest/index.ts'
-import { type Outgoing, clientOf } from '../api/client.ts'
 import type { Config } from '../config/config.ts'
 import { AppError, StartError } from '../errors.ts'
 import { readPrivate } from '../storage/folder.ts'
 import type { Lock } from '../storage/lock.ts'
 import type { Api, Io } from './command.ts'
 import type { DaemonConnection } from './daemon-connection.ts'
+import { requireSameVersion } from './daemon-version.ts'
 import { holderAt } from './lock-owner.ts'
-import { newWaiting } from './waiting.ts'
+
+const PATIENCE_MS = 3_000
+
+/**
+ * Returns a function that awaits answers. It writes a message once if an answer takes more than
+ * three seconds.
+ */
+export function newWaiting({ stderr }: Pick<Io, 'stderr'>) {
+  let said = false
+  const say = () => {
+    if (!said) stderr.write('Waiting for the account server …\n')
+    said = true
+  }
+  return async <T>(answer: Promise<T>): Promise<T> => {
+    const timer = setTimeout(say, PATIENCE_MS)
+    try {
+      return await answer
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
 
 const TABLE = { ...rest, ...local }
 
@@ -116,6 +138,7 @@ async function overHttp<T>(
   chosen: string | null,
   work: (api: Api) => Promise<T>,
 ): Promise<T> {
+  requireSameVersion(daemon)
   try {
     return await work(apiOver(io, (request) => daemon.send(request), chosen, daemon.trusted))
   } finally {

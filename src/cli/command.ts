@@ -50,6 +50,15 @@ export interface Command {
   run(invocation: Invocation): Promise<number | void>
 }
 
+/** A command of the table. Its module is loaded when the command is called. */
+export interface Listed {
+  readonly summary: string
+  readonly load: () => Promise<Command>
+}
+
+/** Commands by name. */
+export type Commands = Readonly<Record<string, Listed>>
+
 /** Wrong usage of a command; exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'

@@ -8,6 +8,7 @@ import { requireScope, restNeed, type Scope } from '../auth/scopes.ts'
 import { AppError, EXIT, StartError } from '../errors.ts'
 import type { Ask, ToolCall } from '../api/tools/call.ts'
 import type { DaemonConnection } from './daemon-connection.ts'
+import { requireSameVersion } from './daemon-version.ts'
 import { daemonAt } from './lock-owner.ts'
 import { type InstanceFolders, isForSystem } from './system-instance.ts'
 
@@ -95,6 +96,7 @@ export function askingDaemon(
   async function connected(): Promise<DaemonConnection> {
     try {
       const connection = await daemonAt(place, token())
+      requireSameVersion(connection)
       const close = () => {
         open.delete(proven)
         connection.close()

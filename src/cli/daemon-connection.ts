@@ -34,6 +34,8 @@ const BIT_BY_BIT: ReadonlySet<string> = new Set([EVENT_STREAM, 'application/octe
 export interface DaemonConnection {
   /** `http://host:port` */
   readonly address: string
+  /** The process of the daemon, and the version of the state that it uses. */
+  readonly run: Pick<Runtime, 'pid' | 'stateVersion'>
   /** Whether the command line may have its own token here, which is valid for every operation. */
   readonly trusted: boolean
   /**
@@ -141,7 +143,7 @@ export interface DaemonCheck {
 export async function connectProven(
   address: string,
   { greeting, isProven, token, silent: refusal }: DaemonCheck,
-): Promise<Omit<DaemonConnection, 'trusted'>> {
+): Promise<Omit<DaemonConnection, 'run' | 'trusted'>> {
   if (!isOwnAddress(address)) throw refusal()
   const { agent, socket } = oneConnection(new URL(address))
   try {
@@ -198,5 +200,5 @@ export async function connect(stateDir: string, token: string | null): Promise<D
   const runtime = readRuntime(stateDir)
   if (runtime === null) throw silent()
   const proof = bySecret(runtime, stateSecret(stateDir), token)
-  return { ...(await connectProven(runtime.address, proof)), trusted: true }
+  return { ...(await connectProven(runtime.address, proof)), run: runtime, trusted: true }
 }

@@ -8,7 +8,7 @@ import { readConfig } from '../config/config.ts'
 import { didYouMean, nearestName } from '../crypto/encoding/similar.ts'
 import { AppError, EXIT, StartError } from '../errors.ts'
 import { withApi } from './api.ts'
-import { type Command, type Invocation, type Io, UsageError } from './command.ts'
+import { type Command, type Invocation, type Io, type Listed, UsageError } from './command.ts'
 import { coloured } from './colour.ts'
 import { COMMANDS } from './commands.ts'
 import { harmlessIo, jsonText } from './output.ts'
@@ -32,7 +32,7 @@ const EXIT_CODES = `Exit codes:
    9  the daemon holds the state but does not answer
   10  not verified; the stamp is not good
   11  inconclusive: something could not be checked; the signer of a stamp is unknown
-  12  the state was written by protocol 1, which this version does not read`
+  12  the state was written before the first release; this version does not read it`
 
 const linesOf = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('')
 
@@ -198,12 +198,7 @@ export async function run(argv: readonly string[], streams: Io): Promise<number>
   }
   try {
     const [name, rest] = find(argv)
-    return await runCommand(
-      name,
-      await (COMMANDS[name] as { load(): Promise<Command> }).load(),
-      rest,
-      io,
-    )
+    return await runCommand(name, await (COMMANDS[name] as Listed).load(), rest, io)
   } catch (error) {
     const { code, text } = failure(error)
     return tellFailure(code, text, io)

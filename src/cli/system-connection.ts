@@ -68,7 +68,7 @@ async function asRoot(
   const secret = readRuntimeSecret(dir, check)
   if (runtime === null || secret === null) throw refusal()
   const proof = { ...bySecret(runtime, secret, token), silent: refusal }
-  return { ...(await connectProven(runtime.address, proof)), trusted: true }
+  return { ...(await connectProven(runtime.address, proof)), run: runtime, trusted: true }
 }
 
 async function asOther(instance: SystemInstance, token: string | null): Promise<DaemonConnection> {
@@ -80,6 +80,7 @@ async function asOther(instance: SystemInstance, token: string | null): Promise<
   })
   return {
     ...connection,
+    run: instance,
     trusted: false,
     async send(request) {
       if (LOCAL.has(request.route)) throw onlyRoot()

@@ -20,14 +20,24 @@ export function brief(text: string): string {
   return characters.length <= 40 ? characters.join('') : `${characters.slice(0, 39).join('')}…`
 }
 
+/** Returns a function that returns how many columns of a terminal a text takes. */
+async function widthFor(texts: readonly string[]): Promise<(text: string) => number> {
+  if (texts.every((text) => /^[ -~]*$/.test(text))) return (text) => text.length
+  const { default: stringWidth } = await import('string-width')
+  return (text) => stringWidth(text)
+}
+
 /** Returns the lines of a table with a heading. */
-export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string[] {
+export async function table(
+  heading: readonly string[],
+  rows: readonly (readonly string[])[],
+): Promise<string[]> {
   const all = [heading, ...rows.map((row) => row.map(shown))]
-  const widths = heading.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
-  return all.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
+  const widthOf = await widthFor(all.flat())
+  const widths = heading.map((_, column) =>
+    Math.max(...all.map((row) => widthOf(row[column] ?? ''))),
   )
+  const padded = (cell: string, column: number) =>
+    cell.padEnd(cell.length + (widths[column] ?? 0) - widthOf(cell))
+  return all.map((row) => row.map(padded).join('  ').trimEnd())
 }

@@ -5,8 +5,9 @@
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { randomBytes } from '@noble/hashes/utils.js'
 import { sealKeyId, type LoggedKeys } from './device-public-keys.ts'
+import { encodeBase64url } from './encoding/base64url.ts'
 import { requireLength } from './encoding/hash-input.ts'
-import { publicJwk, type PublicJwk } from './jose/jwk.ts'
+import type { PublicJwk } from './jose/jwk.ts'
 import type { SealKeyPair } from './seal-key.ts'
 
 /** `secret` is the Ed25519 seed (RFC 8032), 32 bytes. */
@@ -31,7 +32,9 @@ export async function newDeviceKeys(): Promise<DeviceKeyPairs> {
  */
 export function signingKeyFrom(secret: Uint8Array): KeyPair {
   requireLength(secret, 32, 'an Ed25519 seed')
-  return { secret, jwk: publicJwk(ed25519.getPublicKey(secret)) }
+  // A multiple of the base point, so its group need not be checked.
+  const x = encodeBase64url(ed25519.getPublicKey(secret))
+  return { secret, jwk: { kty: 'OKP', crv: 'Ed25519', x } }
 }
 
 /** Returns the public halves of a device's keys. */

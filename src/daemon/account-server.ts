@@ -7,7 +7,7 @@ import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
 import { listenForAccount } from '../http/account-listener.ts'
 import { urlOf } from '../http/hosts.ts'
-import { prepareMail } from '../service/mail/folder.ts'
+import { prepareMail } from '../service/mail/mail.ts'
 import { openService } from '../service/service.ts'
 import { takeLock } from '../storage/lock.ts'
 import { VERSION } from '../runtime/version.ts'
@@ -39,7 +39,6 @@ export async function serveAccount(
       }
   }
   try {
-    await prepareMail(config.mail.place)
     let address = urlOf(accountBind, config.accountPort)
     const server = await openService({
       url: databaseUrl,
@@ -53,6 +52,8 @@ export async function serveAccount(
       now: Date.now,
     })
     closers.push(() => server.close())
+    // After the database, so that the folder of another version stays as it is.
+    await prepareMail(config.mail.place)
     const listening = await listenForAccount(config, { server, log })
     closers.push(() => listening.close(GRACE_MS))
     address = urlOf(accountBind, listening.port)

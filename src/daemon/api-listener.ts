@@ -1,11 +1,17 @@
-/** The API listener: the hosts, users and pages that it accepts, and the proof of the daemon. */
+/**
+ * The API listener: the hosts, users and pages that it accepts, and the proof of the daemon. It is
+ * published for the command line of its own user, and for other users if the daemon serves the
+ * whole machine.
+ */
 import { peerCheck } from '../auth/peer.ts'
 import { daemonProof } from '../auth/proof.ts'
 import type { Config } from '../config/config.ts'
 import type { Dispatch, Outcome } from '../http/dispatch.ts'
-import type { Log } from '../log.ts'
 import { hostsOf, urlOf } from '../http/hosts.ts'
-import { type Listening, listen } from '../http/server.ts'
+import { listen, type Listening } from '../http/server.ts'
+import type { Log } from '../log.ts'
+import { publish, unpublish } from '../storage/published.ts'
+import { removeRuntime, type Runtime, writeRuntime } from '../storage/runtime-file.ts'
 
 /**
  * Listens on the configured address and port.
@@ -43,4 +49,23 @@ export function listenForApi(
       }
     },
   })
+}
+
+type Folders = Pick<Config, 'stateDir' | 'runtimeDir'>
+
+/** Publishes where the daemon listens. */
+export function announce({ stateDir, runtimeDir }: Folders, runtime: Runtime, log: Log): void {
+  writeRuntime(stateDir, runtime)
+  if (runtimeDir === null) return
+  try {
+    publish(runtimeDir, runtime)
+  } catch (cause) {
+    log('warn', 'other users of this machine will not find the daemon', { cause, runtimeDir })
+  }
+}
+
+/** Removes what `announce` published. */
+export function withdrawAnnouncement({ stateDir, runtimeDir }: Folders): void {
+  if (runtimeDir !== null) unpublish(runtimeDir)
+  removeRuntime(stateDir)
 }

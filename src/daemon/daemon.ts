@@ -12,15 +12,13 @@ import { restNeed } from '../auth/scopes.ts'
 import { newTokenLinks } from '../auth/token-links.ts'
 import { type Caller, openTokens } from '../auth/tokens.ts'
 import type { Config } from '../config/config.ts'
-import { announce, withdrawAnnouncement } from './announcement.ts'
-import { listenForApi } from './api-listener.ts'
+import { announce, listenForApi, withdrawAnnouncement } from './api-listener.ts'
 import { type Backend } from './backend.ts'
 import { openBackend } from './open-backend.ts'
 import type { Backups } from './backup.ts'
 import { requireSameServer } from './folder.ts'
 import { bootId } from './boot.ts'
-import { type Trigger, newSyncSchedule } from './schedule.ts'
-import { newTurn } from './turn.ts'
+import { newSyncSchedule, newTurn, type Trigger } from './schedule.ts'
 import { isAsked } from '../device/identity/account-deletion-mark.ts'
 import { openDevice } from '../device/device.ts'
 import { newReachability } from '../device/sync/reachability.ts'
@@ -44,6 +42,7 @@ import { type Audit, type Deed, openAudit } from '../storage/audit.ts'
 import { openIdempotency } from '../storage/idempotency.ts'
 import { type Lock, takeLock } from '../storage/lock.ts'
 import { stateSecret } from '../storage/runtime-file.ts'
+import { STATE_VERSIONS } from '../state/migrations.ts'
 import { openState } from '../state/state.ts'
 import { VERSION } from '../runtime/version.ts'
 
@@ -285,7 +284,9 @@ export async function serve(
     const accountAddress = forAccount?.address ?? null
     const address = urlOf(config.bind, forApi.port)
     const { pid } = process
-    announce(config, { pid, address, nonce: daemon.nonce, version: VERSION }, log)
+    const { nonce } = daemon
+    const stateVersion = STATE_VERSIONS.newest
+    announce(config, { pid, address, nonce, version: VERSION, stateVersion }, log)
     audit.record(ofDaemon('started'))
     hasStarted = true
     log('info', 'listening', { address, account_address: accountAddress, version: VERSION })

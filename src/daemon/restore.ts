@@ -31,10 +31,10 @@ import {
   isRestoring,
   removeContents,
 } from '../storage/folder-contents.ts'
-import { ofProtocol1 } from '../storage/database-file.ts'
+import { isTooOld, tooOld } from '../storage/migrations.ts'
 import { takeLock } from '../storage/lock.ts'
 import { Unopened, openStream } from '../storage/sealed-stream.ts'
-import { FIRST_STATE_VERSION, VERSIONS } from '../state/versions.ts'
+import { STATE_VERSIONS } from '../state/migrations.ts'
 import { forgetStored } from './secrets-of.ts'
 import type { SealedSecrets } from './sealed-secrets.ts'
 
@@ -94,10 +94,10 @@ function told(error: unknown, path: string, dir: string): unknown {
 }
 
 async function requireKnown(contents: Contents, path: string): Promise<void> {
-  const { NEWEST_VERSION } = await import('../service/db/migrations.ts')
+  const { ACCOUNT_VERSIONS } = await import('../service/db/migrations.ts')
   const { state_version: state, account_version: account, written_by: by } = contents
-  if (state < FIRST_STATE_VERSION) throw ofProtocol1(path, state)
-  if (state <= VERSIONS.length && (account ?? 0) <= NEWEST_VERSION) return
+  if (isTooOld(state, STATE_VERSIONS)) throw tooOld(path, state, STATE_VERSIONS)
+  if (state <= STATE_VERSIONS.newest && (account ?? 0) <= ACCOUNT_VERSIONS.newest) return
   throw new StartError(
     'stateNewer',
     `${path} was made by a newer countersignd (${by}) and holds what this one does not know. Nothing was restored. Update countersignd, then run it again.`,

@@ -20,7 +20,7 @@ import { metaRows } from '../state/meta.ts'
 import { openReadOnly } from '../storage/read-only.ts'
 import { secretRows } from '../state/secrets.ts'
 import { tokenRows } from '../state/tokens.ts'
-import { VERSIONS } from '../state/versions.ts'
+import { STATE_MIGRATIONS } from '../state/migrations.ts'
 import { type SealedSecrets, trySecrets } from './sealed-secrets.ts'
 
 /** A fault of the backup; the message is a clause. */
@@ -35,19 +35,34 @@ const valueOf = (db: DatabaseSync, sql: string): unknown =>
   Object.values(db.prepare(sql).get() ?? {})[0]
 
 /**
- * Returns every table, index, view and trigger of a database with the statement that created it,
- * so that constraints, defaults and indexed expressions are compared too. Indentation is ignored.
+ * Returns a statement without white space between its tokens, except one space between words.
+ * SQLite stores a column that a migration adds with other white space than one of the first
+ * `create table`. Literals and quoted names are kept.
  */
-const objectsOf = (db: DatabaseSync): Map<string, string> =>
-  new Map(
-    db
-      .prepare(
-        `select type || ' ' || name as object, group_concat(quote(tbl_name) || quote(sql)) as made
-         from sqlite_schema group by 1 order by 1`,
-      )
-      .all()
-      .map(({ object, made }) => [String(object), String(made).replaceAll(/^\s+/gm, '')]),
+const withoutLayout = (sql: string): string =>
+  sql.replaceAll(/'[^']*'|"[^"]*"|\s*([(),])\s*|\s+/g, (token, mark?: string) =>
+    mark !== undefined ? mark : /^\s/.test(token) ? ' ' : token,
   )
+
+/**
+ * Returns every table, index, view and trigger of a database with the statement that created it,
+ * so that constraints, defaults and indexed expressions are compared too.
+ */
+function objectsOf(db: DatabaseSync): Map<string, string> {
+  const rows = db
+    .prepare(
+      `select type || ' ' || name as object, tbl_name as owner, coalesce(sql, '') as made
+       from sqlite_schema order by 1`,
+    )
+    .all()
+  const objects = Map.groupBy(rows, ({ object }) => String(object))
+  return new Map(
+    [...objects].map(([object, all]) => [
+      object,
+      JSON.stringify(all.map(({ owner, made }) => [owner, withoutLayout(String(made))])),
+    ]),
+  )
+}
 
 /** Returns the same for a new database that these statements create. */
 function objectsBy(statements: readonly string[]): Map<string, string> {
@@ -175,7 +190,9 @@ export async function requireCompleteBackup(
         file: 'state.db',
         version: state_version,
         query: 'pragma user_version',
-        statements: VERSIONS.slice(0, state_version),
+        statements: STATE_MIGRATIONS.filter(({ version }) => version <= state_version).map(
+          ({ statements }) => statements,
+        ),
       },
       (db) => requireSecrets(db, contents),
     )

@@ -1,3 +1,11 @@
+/**
+ * Answers about the own account: its devices, preferences, profile, exports and active
+ * organisation.
+ */
+import type { Account } from '../api/port.ts'
+import type { Profile } from '../api/rest/profiles.ts'
+import { isWrong } from '../device/codes/clock.ts'
+import type { LocalDevice } from '../device/device.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
 export const account: Handlers['account'] = {
@@ -10,5 +18,114 @@ export const account: Handlers['account'] = {
     const { signIn, tokens } = context.home
     await signIn.deleteAccount()
     tokens.forget()
+  },
+}
+
+export const context: Handlers['context'] = {
+  /**
+   * Uploads pending data first, because it was created in the organisation that was active. If
+   * the account server is unreachable, the organisation does not change.
+   */
+  activeOrg: async (input, asked) => {
+    await keeperOf(asked)?.sync.handOver()
+    return asked.account.context.activeOrg(input)
+  },
+}
+
+export const devices: Handlers['devices'] = {
+  /**
+   * Without a device nothing can be signed. The account server then does what it can do alone.
+   */
+  delete: async ({ id }, context) => {
+    const keeper = keeperOf(context)
+    if (keeper === null) return context.account.devices.delete({ id })
+    const { revoke } = await import('../device/session/revocation.ts')
+    await revoke(keeper, context.account, id)
+  },
+}
+
+export const exports: Handlers['exports'] = {
+  /**
+   * Creates an export. First uploads what only this device has so far: checks of words, and
+   * stamps without a receipt.
+   */
+  create: async (_, context) => {
+    const keeper = keeperOf(context)
+    if (keeper !== null) await keeper.sync.handOver()
+    return context.account.exports.create({})
+  },
+
+  /**
+   * Returns a link to an export. A link for an API token of this daemon expires with that token.
+   */
+  download: async ({ id }, { account, caller, byMachine, home }) => {
+    const token = caller?.token ?? null
+    if (byMachine || token === null) return account.exports.download({ id })
+    return home.tokenLinks.get(account, { id, token, expiry: home.tokens.expiryOf(token) })
+  },
+}
+
+type Input = Parameters<Account['preferences']['update']>[0]
+
+/**
+ * Switches the public code. The account server receives the secret before the code is active, and
+ * this device stores it afterwards.
+ */
+async function switched(device: LocalDevice, account: Account, input: Input, on: boolean) {
+  const { keepPublicCode, shareCode } = await import('../device/codes/public-code.ts')
+  const secret = on ? await shareCode(account) : null
+  const updated = await account.preferences.update(input)
+  keepPublicCode(device, secret)
+  return updated
+}
+
+export const preferences: Handlers['preferences'] = {
+  update: async (input, context) => {
+    const keeper = keeperOf(context)
+    const { account } = context
+    const { public_code: on } = input.body
+    // Without a device there is no secret, and the account server rejects the request.
+    return keeper === null || on === undefined
+      ? account.preferences.update(input)
+      : switched(keeper, account, input, on)
+  },
+}
+
+/**
+ * Adds the signed name, and the current words if the clock is right. Another device may have
+ * switched the public code on or off since.
+ */
+async function withCode(
+  profile: Profile,
+  device: LocalDevice | null,
+  account: Account,
+): Promise<Profile> {
+  if (device === null) return profile
+  const { followCode, publicWords } = await import('../device/codes/public-code.ts')
+  const active = await followCode(device, account)
+  const at = device.now()
+  const speaks = active && !isWrong(device.freshness.clock(at))
+  const signed = device.state.profiles.get(device.identity.account)
+  return {
+    ...profile,
+    display_name: signed?.name ?? profile.display_name,
+    public_code: speaks ? await publicWords(device, at) : null,
+  }
+}
+
+export const profile: Handlers['profile'] = {
+  read: async (_, { account, device }) => withCode(await account.profile.read({}), device, account),
+
+  update: async (input, context) => {
+    const keeper = keeperOf(context)
+    const { account } = context
+    if (keeper === null) return account.profile.update(input)
+    const { display_name: name, ...rest } = input.body
+    // First, because a handle that is taken must reject the request before anything is signed.
+    const updated = await account.profile.update({ body: rest })
+    if (name === undefined) return withCode(updated, keeper, account)
+    const { giveOwnName } = await import('../device/trust/own-name.ts')
+    await giveOwnName(keeper, account, name)
+    return withCode({ ...updated, display_name: name }, keeper, account)
   },
 }

@@ -2,15 +2,16 @@ import { invalid } from '../api/input.ts'
 import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import { type ContactWords, MOST_OPEN } from '../api/rest/first-contacts.ts'
-import type { LocalDevice } from '../device/device.ts'
-import { dropDeparted } from '../device/logs/deleted-members.ts'
-import { dismiss, dismissed, isUnsignable } from '../device/connections/ignored-connections.ts'
+import { ID_PREFIX, isId } from '../crypto/encoding/id.ts'
 import { dropFormerKey } from '../device/codes/former-keys.ts'
 import { wordsForListener } from '../device/codes/words-for-listener.ts'
+import { dismiss, dismissed, isUnsignable } from '../device/connections/ignored-connections.ts'
+import type { LocalDevice } from '../device/device.ts'
+import { dropDeparted } from '../device/logs/deleted-members.ts'
 import { dropHoldUps } from '../device/logs/hold-ups.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
-import { namedConnections } from './named.ts'
+import { namedConnections, namedInvitation } from './named.ts'
 
 /**
  * Adds data of this device to connections: the names of members, whether it has the secret, and
@@ -202,5 +203,45 @@ export const connections: Handlers['connections'] = {
     const updated = await context.account.connections.favorite(input)
     if (keeper !== null) remember(updated, keeper)
     return decorated(updated, keeper)
+  },
+}
+
+export const members: Handlers['members'] = {
+  add: async ({ id, body }, context) => {
+    const keeper = keeperOf(context)
+    if (keeper === null) return context.account.members.add({ id, body })
+    const { inviteMembers } = await import('../device/connections/invites.ts')
+    const made = await inviteMembers(keeper, context.account, id, body)
+    keeper.syncSoon()
+    return namedInvitation(made, keeper, context.account)
+  },
+
+  /**
+   * Removes a member. The device signs the removal of a member in the roster; the account server
+   * alone removes an invited one.
+   */
+  remove: async ({ id, mid }, context) => {
+    const keeper = keeperOf(context)
+    const { account } = context
+    if (keeper === null) return account.members.remove({ id, mid })
+    if (mid === keeper.identity.account) return leaveConnection(id, account, keeper)
+    if (isId(ID_PREFIX.account, mid)) {
+      const { remove } = await import('../device/connections/members.ts')
+      try {
+        return await remove(keeper, account, id, mid)
+      } catch (error) {
+        if (!(error instanceof AppError && error.code === 'not_found')) throw error
+      }
+    }
+    const { uninvite } = await import('../device/connections/invites.ts')
+    await uninvite(keeper, account, { id, mid })
+  },
+}
+
+export const tags: Handlers['tags'] = {
+  assign: async (input, context) => {
+    const keeper = keeperOf(context)
+    const tagged = await context.account.tags.assign(input)
+    return decorated(tagged, keeper)
   },
 }

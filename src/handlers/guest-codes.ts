@@ -1,9 +1,12 @@
+import { every } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
+import type { Account } from '../api/port.ts'
 import type { GuestCode } from '../api/rest/guest-codes.ts'
 import { encodeBase64url } from '../crypto/encoding/base64url.ts'
+import { isId } from '../crypto/encoding/id.ts'
 import { isWrong } from '../device/codes/clock.ts'
-import type { LocalDevice } from '../device/device.ts'
 import { createGuestCode, forgetGuestCode, guestUrl } from '../device/connections/guests.ts'
+import type { LocalDevice } from '../device/device.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
@@ -111,5 +114,39 @@ export const guestCodes: Handlers['guestCodes'] = {
     return wantsGif(format, accept)
       ? { type: 'image/gif', body: encodeQR(url, 'gif', { scale: 8 }) }
       : { type: 'image/svg+xml', body: encodeQR(url, 'svg') }
+  },
+}
+
+const guestCodesOf = (account: Account, id: string): Promise<GuestCode[]> =>
+  isId('ext_', id) ? every((query) => account.guestCodes.list(query)) : Promise.resolve([])
+
+const forgetAll = (device: LocalDevice, codes: readonly GuestCode[]) => {
+  for (const { id } of codes) forgetGuestCode(device, id)
+}
+
+export const externalMembers: Handlers['externalMembers'] = {
+  delete: async ({ id }, context) => {
+    const { account } = context
+    const keeper = keeperOf(context)
+    if (keeper === null) return account.externalMembers.delete({ id })
+    // Read before the deletion, which removes the link between a guest code and its external
+    // member.
+    const codes = await guestCodesOf(account, id)
+    try {
+      await account.externalMembers.delete({ id })
+    } catch (error) {
+      // An earlier request may have succeeded and its answer may be lost. Revoked guest codes
+      // must no longer verify here.
+      if (error instanceof AppError && error.code === 'not_found')
+        forgetAll(
+          keeper,
+          codes.filter((code) => code.state === 'revoked' && keeper.vault.has(code.id)),
+        )
+      throw error
+    }
+    forgetAll(
+      keeper,
+      codes.filter((code) => code.external_member_id === id),
+    )
   },
 }

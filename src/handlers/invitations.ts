@@ -1,7 +1,12 @@
+/**
+ * Invitations, and the two other ways to connect: first contacts by four words, which are shown
+ * once, and requests at open links.
+ */
 import { rememberReceived } from '../device/connections/listed-invitations.ts'
-import type { HandlerContext } from './context.ts'
-import { type Handlers, keeperOf, noDevice } from './context.ts'
-import { namedInvitation, namedInvitations } from './named.ts'
+import { contactOf } from '../device/first-contacts/outcomes.ts'
+import { AppError } from '../errors.ts'
+import { type HandlerContext, type Handlers, keeperOf, noDevice } from './context.ts'
+import { namedInvitation, namedInvitations, namingOf } from './named.ts'
 
 type Both = Awaited<ReturnType<Handlers['invitations']['list']>>
 
@@ -30,7 +35,7 @@ export const invitations: Handlers['invitations'] = {
       return context.account.invitations.approve({ id })
     }
     if (words === undefined) {
-      const { approveInvitation } = await import('../device/connections/approving.ts')
+      const { approveInvitation } = await import('../device/connections/consents.ts')
       const approved = await approveInvitation(keeper, context.account, id, {
         reader: context.caller?.token ?? null,
       })
@@ -58,5 +63,32 @@ export const invitations: Handlers['invitations'] = {
     const { withdrawInvite } = await import('../device/connections/invites.ts')
     const withdrawn = await withdrawInvite(keeper, context.account, id)
     return namedInvitation(withdrawn, keeper, context.account)
+  },
+}
+
+export const firstContacts: Handlers['firstContacts'] = {
+  list: async (_, { local }) => ({
+    items: local.state.firstContacts.all().map((row) => contactOf(namingOf(local), row)),
+  }),
+}
+
+export const contactWords: Handlers['contactWords'] = {
+  create: async ({ id }, { local, home }) => {
+    const account = home.seat.account()
+    const { sent } = await account.invitations.list({})
+    const invitation = sent.find((one) => one.id === id)
+    if (invitation === undefined) throw new AppError('not_found', 'There is no such invitation.')
+    const { makeWords } = await import('../device/first-contacts/four-words.ts')
+    return makeWords(local, account, invitation)
+  },
+}
+
+export const openLinkRequests: Handlers['openLinkRequests'] = {
+  approve: async ({ id }, { home, local, act }) => {
+    const { approveRequest } = await import('../device/connections/connections.ts')
+    // Not part of the operation, as in the creation of a connection.
+    const approved = await approveRequest(local, home.seat.account(), id, act)
+    local.syncSoon()
+    return approved
   },
 }

@@ -1,15 +1,23 @@
-import type { Status } from '../api/rest/status.ts'
 import type { InferOutput } from 'valibot'
 import { timeAt } from '../api/fields.ts'
-import { copyWarning } from '../device/identity/copied-keys.ts'
-import type { LocalDevice } from '../device/device.ts'
-import { readFacts } from '../device/identity/identity.ts'
-import { noticeTexts } from '../device/sync/notices.ts'
+import type { Status } from '../api/rest/status.ts'
 import { isPublicCodeActive } from '../device/codes/public-code.ts'
-import type { DeviceSession } from '../device/session/session.ts'
+import type { LocalDevice } from '../device/device.ts'
+import { copyWarning } from '../device/identity/copied-keys.ts'
+import { readFacts } from '../device/identity/identity.ts'
 import { revokedHere } from '../device/identity/refusals.ts'
+import type { DeviceSession } from '../device/session/session.ts'
+import { noticeTexts } from '../device/sync/notices.ts'
 import { VERSION } from '../runtime/version.ts'
 import type { HandlerContext, Handlers } from './context.ts'
+
+export const health: Handlers['health'] = {
+  read: async (_input, { home }) => ({
+    status: 'ok',
+    version: VERSION,
+    uptime_s: Math.max(0, Math.floor((home.now() - home.startedAt) / 1000)),
+  }),
+}
 
 type Found = Omit<
   InferOutput<typeof Status>,
@@ -130,5 +138,17 @@ export const status: Handlers['status'] = {
       summary: `${summary}${sentence(since, context.device)}`,
       keychain,
     }
+  },
+}
+
+export const sync: Handlers['sync'] = {
+  read: async (_input, { local }) => ({ last_sync: local.sync.last() }),
+
+  /** Syncs now. A failure is the error of this request; `read` still returns its report. */
+  run: async (_input, { local }) => {
+    const report = await local.sync.runAnew('request')
+    const failure = local.sync.failureOf(report)
+    if (failure !== null) throw failure
+    return { last_sync: report }
   },
 }

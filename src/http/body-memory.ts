@@ -1,11 +1,34 @@
 /**
- * Memory for the request bodies of one listener. Each body is one growing buffer, because a
- * buffer for each chunk costs some 400 bytes even if the chunk has one byte. The sum over all
- * bodies is bounded. Beyond it, the owner with the largest bodies in memory loses the body that
- * has received nothing for longest, so that no token can drop the bodies of another that uses
- * less memory.
+ * Memory for the request bodies of one listener. Each body is one growing buffer, because a buffer
+ * for each chunk costs some 400 bytes even if the chunk has one byte. The sum over all bodies is
+ * bounded. Beyond it, the owner with the largest bodies in memory loses the body that has received
+ * nothing for longest, so that no token can drop the bodies of another that uses less memory.
+ *
+ * Large bodies of one token are parsed one after the other, and other requests are served in
+ * between.
  */
 import { AppError } from '../errors.ts'
+
+/** From this size on, in bytes, parsing blocks the event loop for some time. */
+export const LARGE_BYTES = 256 * 1024
+
+/**
+ * Creates the queues of one listener.
+ * @returns a function that resolves when the next body of a token may be parsed, in a turn of the
+ * event loop of its own
+ */
+export function newLargeBodies(): (token: string) => Promise<void> {
+  const last = new Map<string, Promise<void>>()
+  return (token) => {
+    const before = last.get(token) ?? Promise.resolve()
+    const turn = before.then(() => new Promise<void>((resolve) => setImmediate(resolve)))
+    last.set(token, turn)
+    void turn.then(() => {
+      if (last.get(token) === turn) last.delete(token)
+    })
+    return turn
+  }
+}
 
 /** The most bytes that all bodies of a listener may occupy. */
 const MOST_BYTES = 64 * 1024 * 1024
@@ -17,7 +40,7 @@ const dropped = () =>
   )
 
 /** One body that is being received. */
-export interface BodyBuffer {
+interface BodyBuffer {
   /** Appends a chunk. */
   append(chunk: Buffer): void
   /**

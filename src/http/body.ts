@@ -6,8 +6,7 @@
 import type { IncomingMessage } from 'node:http'
 import { DEEPEST_TEXT, newShapeCheck } from '../api/json-shape.ts'
 import { AppError } from '../errors.ts'
-import type { BodyMemory } from './body-memory.ts'
-import { LARGE_BYTES } from './large-bodies.ts'
+import { type BodyMemory, LARGE_BYTES } from './body-memory.ts'
 
 const tooLarge = (limit: number) =>
   new AppError('payload_too_large', `The body is larger than ${limit} bytes, the most taken here.`)

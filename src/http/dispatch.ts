@@ -4,6 +4,7 @@
  * it.
  */
 import { hash } from 'node:crypto'
+import { channel } from 'node:diagnostics_channel'
 import { strictObject } from 'valibot'
 import { invalid, parse } from '../api/input.ts'
 import { type Route, type Table, everyPath, isOnce } from '../api/route.ts'
@@ -112,6 +113,21 @@ export interface Gate<Caller extends { readonly scope: AccessLevel }> {
   record?(outcome: Outcome): void
 }
 
+/** An error of a row. */
+export interface RowFailure {
+  readonly table: Table
+  readonly route: Route
+  readonly need: Need
+  readonly code: ErrorCode
+}
+
+/**
+ * The diagnostics channel of a `RowFailure` for each error of a row. Tests subscribe to it, and
+ * compare the code with those that the row declares (`test/declared-errors.ts`).
+ */
+export const ROW_FAILURES = 'countersign:row-failures'
+const rowFailures = channel(ROW_FAILURES)
+
 type Answerer = (input: unknown, context: unknown) => Promise<unknown>
 type Answerers = Readonly<Record<string, Readonly<Record<string, Answerer>>>>
 
@@ -132,7 +148,7 @@ const DOCUMENT = '/api/v1/openapi.json'
 
 type Came = Pick<Outcome, 'status' | 'error' | 'created'>
 
-function failed(cause: unknown): Came {
+function failed(cause: unknown): Came & { readonly error: ErrorCode } {
   const { code } = toAppError(cause)
   return { status: statusOf(code), error: code, created: undefined }
 }
@@ -329,6 +345,15 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
   }
 
   /**
+   * Returns the row of a request; null if there is none.
+   * @param found the row, if the dispatcher has found it already
+   */
+  function rowOf({ method, segments }: Request, found: RouteMatch<Row> | null): Row | null {
+    const match = found ?? router.find(method, segments)
+    return match !== null && 'value' in match ? match.value : null
+  }
+
+  /**
    * Passes the outcome of a request to the gate, if the gate records outcomes.
    * @param found the row; null if the request failed before the dispatcher found it
    */
@@ -339,13 +364,21 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
     came: Came,
   ): void {
     if (gate.record === undefined) return
-    const row = found ?? router.find(request.method, request.segments)
     gate.record({
       request,
       callerId: caller === null ? null : (gate.callerId?.(caller) ?? null),
-      route: row !== null && 'value' in row ? row.value.name : null,
+      route: rowOf(request, found)?.name ?? null,
       ...came,
     })
+  }
+
+  /** Publishes an error of a row on the channel, if that has subscribers. */
+  function publish(request: Request, found: RouteMatch<Row> | null, code: ErrorCode): void {
+    if (!rowFailures.hasSubscribers) return
+    const row = rowOf(request, found)
+    if (row === null) return
+    const failure: RowFailure = { table, route: row.route, need: needOf(row.route), code }
+    rowFailures.publish(failure)
   }
 
   /**
@@ -365,7 +398,9 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
       found = find(request)
       answer = await answerTo(request, found, caller)
     } catch (error) {
-      record(request, caller, found, failed(error))
+      const came = failed(error)
+      record(request, caller, found, came)
+      publish(request, found, came.error)
       throw error
     }
     record(request, caller, found, succeeded(answer))

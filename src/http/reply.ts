@@ -1,14 +1,67 @@
 /**
  * Writes responses: one `writeHead` with an array and one `end` with a string, the fastest way in
- * node:http.
+ * node:http. Bytes that are not a request, and CONNECT, get a response without a response object;
+ * such a connection cannot be trusted further and is closed.
+ *
+ * Readers of event streams that have left are detected by a write. A client that half-closes its
+ * connection may have left, or may wait for the response, as `nc -N` does. Only a write shows
+ * which, and the stream may have nothing to write for a long time.
  */
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
+import type { Socket } from 'node:net'
+import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { isEventStream } from '../api/event-stream.ts'
 import type { Content } from '../api/route.ts'
-import { eventReader } from './event-reader.ts'
+import { AppError, statusOf } from '../errors.ts'
+
+/**
+ * How often such a reader is written to, in milliseconds. The second write to a reader that left
+ * fails.
+ */
+const EVERY_MS = 250
+/** A comment, which readers ignore (WHATWG HTML section 9.2.6). */
+const COMMENT = ':\n\n'
+const END_OF_EVENT = /(?:\n\n|\r\n\r\n|\r\r)$/
+
+/**
+ * Returns a transform that passes the bytes of an event stream on unchanged. After the reader
+ * half-closes, it adds comments between events, so that a connection without a reader is closed.
+ */
+export function eventReader({ req: { socket } }: ServerResponse): Transform {
+  /** The last bytes, as many as the longest end of an event has. */
+  let last = '\n\n'
+  let asking: NodeJS.Timeout | undefined
+  const ask = () => {
+    // Bytes that the client has not read yet test the connection as well.
+    if (END_OF_EVENT.test(last) && reader.readableLength === 0) reader.push(COMMENT)
+  }
+  const begin = () => {
+    asking = setInterval(ask, EVERY_MS)
+  }
+  const stop = () => {
+    clearInterval(asking)
+    socket.off('end', begin)
+  }
+  const reader = new Transform({
+    transform(bytes: Buffer, _encoding, done) {
+      last = (last + bytes.toString('latin1', Math.max(0, bytes.length - 4))).slice(-4)
+      done(null, bytes)
+    },
+    flush(done) {
+      stop()
+      done()
+    },
+    destroy(error, done) {
+      stop()
+      done(error)
+    },
+  })
+  if (socket.readableEnded) begin()
+  else socket.once('end', begin)
+  return reader
+}
 
 const CSP = "default-src 'none'; frame-ancestors 'none'"
 
@@ -129,4 +182,57 @@ export async function sendContent(
     // reader.
     source.destroy()
   }
+}
+
+/** The maximum size of the headers of a request, in bytes. */
+export const HEADERS_BYTES = 16 * 1024
+
+/**
+ * Rejects bytes that Node's parser rejected.
+ * @param last the response to the last request of the connection, if there was one
+ */
+export function refuseRaw(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  last?: ServerResponse,
+): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  // One response per request: these bytes belong to one that already has its response …
+  if (last?.headersSent && !last.req.complete) {
+    socket.destroySoon()
+    return
+  }
+  // … or come after one that is still being answered. Its response is then the last.
+  if (last?.req.complete && !last.writableFinished) {
+    if (last.headersSent) socket.destroySoon()
+    else last.setHeader('Connection', 'close')
+    return
+  }
+  const refusal =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? new AppError('headers_too_large', `The headers are larger than ${HEADERS_BYTES} bytes.`)
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? new AppError('request_timeout', 'The request did not arrive in time: send it again.')
+        : new AppError('bad_request', 'This is not well-formed HTTP/1.1.')
+  endRaw(socket, refusal)
+}
+
+/** Sends an error and closes the connection. */
+export function endRaw(socket: Socket, error: AppError): void {
+  // Node has released the socket of a CONNECT: without a listener, a reset by the client would
+  // end the process.
+  socket.on('error', () => socket.destroy())
+  const body = JSON.stringify(error)
+  const head = [...commonHeaders(newRequestId()), 'Content-Type', 'application/json']
+  for (const [name, value] of Object.entries(error.headers)) head.push(name, value)
+  const lines = head.flatMap((name, i) => (i % 2 === 0 ? [`${name}: ${head[i + 1]}`] : []))
+  socket.end(
+    `HTTP/1.1 ${statusOf(error.code)} ${error.code}\r\n${lines.join('\r\n')}\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  )
+  // Nothing else would cut a client that never closes its end.
+  socket.destroySoon()
 }

@@ -9,16 +9,21 @@ import { askPeerUid } from '../auth/peer.ts'
 import type { Dispatch, Outcome } from './dispatch.ts'
 import { AppError, type ErrorCode, statusOf, toAppError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { newBodyMemory } from './body-memory.ts'
+import { newBodyMemory, newLargeBodies } from './body-memory.ts'
 import { hasBody, readBody } from './body.ts'
 import { newConnections } from './connections.ts'
-import { credentialOf } from './credential.ts'
-import { fieldsOf } from './fields.ts'
+import { credentialOf, fieldsOf } from './fields.ts'
 import { type GuardRules, checkPeer, guard } from './guard.ts'
-import { newLargeBodies } from './large-bodies.ts'
 import { type ListenAddress, listenOn, takePort } from './port.ts'
-import { HEADERS_BYTES, endRaw, refuseRaw } from './raw.ts'
-import { NONE, newRequestId, sendContent, sendJson } from './reply.ts'
+import {
+  endRaw,
+  HEADERS_BYTES,
+  newRequestId,
+  NONE,
+  refuseRaw,
+  sendContent,
+  sendJson,
+} from './reply.ts'
 import { newRequestOrder } from './request-order.ts'
 import { newUnread } from './unread-body.ts'
 

@@ -8,7 +8,7 @@ import type { Background } from './db/background.ts'
 import type { PageLimits } from './db/log-pages.ts'
 import type { Events } from './events.ts'
 import type { Mail } from './mail/mailer.ts'
-import type { ReceiptKey } from './db/receipt-key.ts'
+import type { ReceiptKey } from './db/server-secrets.ts'
 import type { Schema } from './db/schema.ts'
 import type { SeenOnce } from './db/seen-once.ts'
 

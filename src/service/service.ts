@@ -28,7 +28,7 @@ import { LOG_PAGES, type PageLimits } from './db/log-pages.ts'
 import { type MailPlace, openMail } from './mail/mail.ts'
 import type { Proof } from './devices/proofs.ts'
 import { newReach } from './db/outage.ts'
-import { lazyReceiptKey } from './db/receipt-key.ts'
+import { lazyReceiptKey } from './db/server-secrets.ts'
 import { newSeenOnce } from './db/seen-once.ts'
 
 /** The access level of a request. */
@@ -134,7 +134,7 @@ export async function openService(of: {
     background.run(() => resumeExports(db))
     const scrub: ServiceContext['scrub'] = async ({ mailboxes, isLast }) => {
       await engine.scrub(db)
-      const { forgetLetters } = await import('./mail/outbox.ts')
+      const { forgetLetters } = await import('./mail/mail.ts')
       await forgetLetters(of.mail, isLast && of.ownsMail === true ? null : mailboxes)
     }
     const events = newEvents(
@@ -176,16 +176,16 @@ export async function openService(of: {
     return onceOver({ engine, ...(await ground()) })
   })
   const loaded = lazily<Service>(inside, ['account', 'both'], {
-    account: async () => (await import('./deletion/account.ts')).account(await ground()),
+    account: async () => (await import('./deletion/account-deletion.ts')).account(await ground()),
     approval: async () => (await import('./devices/approval.ts')).approval(await ground()),
-    bearer: async () => (await import('./devices/bearer.ts')).bearer(await ground()),
+    bearer: async () => (await import('./devices/machine-tokens.ts')).bearer(await ground()),
     chat: async () => (await import('./assistant/chat.ts')).chat(await ground()),
     connections: async () =>
       (await import('./connections/connections.ts')).connections(await ground()),
     context: async () => (await import('./accounts/account-record.ts')).context(await ground()),
     currentSession: async () =>
       (await import('./devices/sessions.ts')).currentSession(await ground()),
-    deletion: async () => (await import('./deletion/account.ts')).deletion(await ground()),
+    deletion: async () => (await import('./deletion/account-deletion.ts')).deletion(await ground()),
     deviceGuestCodes: async () =>
       (await import('./guests/guest-codes.ts')).deviceGuestCodes(await ground()),
     deviceFirstContacts: async () =>
@@ -212,7 +212,7 @@ export async function openService(of: {
     members: async () => (await import('./connections/members.ts')).members(await ground()),
     notifications: async () => {
       const { noteExpired } = await import('./connections/invitation-ends.ts')
-      const { notifications } = await import('./mail/notifications.ts')
+      const { notifications } = await import('./mail/notices.ts')
       const made = await ground()
       return notifications(made, (account) => noteExpired(made, account))
     },
@@ -225,7 +225,7 @@ export async function openService(of: {
       (await import('./organisations/activity.ts')).orgActivity(await ground()),
     orgAlerts: async () => (await import('./organisations/alerts.ts')).orgAlerts(await ground()),
     orgAnalytics: async () =>
-      (await import('./organisations/analytics.ts')).orgAnalytics(await ground()),
+      (await import('./organisations/activity.ts')).orgAnalytics(await ground()),
     orgGroups: async () => (await import('./organisations/groups.ts')).orgGroups(await ground()),
     orgMembers: async () => (await import('./organisations/members.ts')).orgMembers(await ground()),
     organisations: async () =>
@@ -258,11 +258,12 @@ export async function openService(of: {
     confirmationPages: async () =>
       (await import('./pages/confirmations.ts')).confirmationPages(await ground()),
     enrolment: async () => (await import('./devices/enrolment.ts')).enrolment(await ground()),
-    exportFiles: async () => (await import('./exports/files.ts')).exportFiles(await ground()),
+    exportFiles: async () =>
+      (await import('./exports/download-links.ts')).exportFiles(await ground()),
     guestPages: async () => (await import('./pages/site.ts')).guestPages(await ground()),
     oauth: async () => (await import('./devices/oauth.ts')).oauth(await ground()),
     openLinkPages: async () =>
-      (await import('./pages/open-link-pages.ts')).openLinkPages(await ground()),
+      (await import('./pages/open-link-page.ts')).openLinkPages(await ground()),
     session: async () =>
       (await import('./devices/sessions.ts')).session(await ground(), await proofs()),
     signIns: async () => (await import('./devices/sign-ins.ts')).signIns(await ground()),

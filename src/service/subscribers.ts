@@ -14,8 +14,10 @@ import {
   noticesOfWithdrawal,
 } from './connections/notices.ts'
 import type { ServiceContext } from './context.ts'
-import { letterOfDevice, letterOfRecoveryKey, letterOfReset } from './devices/letters.ts'
 import {
+  letterOfDevice,
+  letterOfRecoveryKey,
+  letterOfReset,
   noticeOfDevice,
   noticeOfRecoveryKey,
   noticeOfRevocation,
@@ -26,10 +28,14 @@ import { noticeOfExport, noticeOfFailure } from './exports/notices.ts'
 import { noticeOfOpening } from './guests/notices.ts'
 import { noticeOfRequest } from './links/notices.ts'
 import { settleApproval } from './links/open-link-requests.ts'
-import { activity, ownActivity } from './organisations/event-activities.ts'
+import { activity, ownActivity } from './organisations/activities.ts'
 import { joining } from './organisations/joining.ts'
-import { lettersOfInvites } from './organisations/letters.ts'
-import { noticeOfMember, noticesOfInvites, noticesOfRoles } from './organisations/notices.ts'
+import {
+  lettersOfInvites,
+  noticeOfMember,
+  noticesOfInvites,
+  noticesOfRoles,
+} from './organisations/notices.ts'
 import { historyOfCard, historyOfChange, historyOfVerifications } from './trust/history.ts'
 
 export const subscribers = (ground: ServiceContext): Subscribers => ({

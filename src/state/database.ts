@@ -8,38 +8,39 @@ import { DatabaseSync } from 'node:sqlite'
 import { AppError, StartError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { isRestoring } from '../storage/folder-contents.ts'
-import {
-  damaged,
-  isDamage,
-  lost,
-  ofProtocol1,
-  prepareFile,
-  unopened,
-} from '../storage/database-file.ts'
+import { damaged, isDamage, lost, prepareFile, unopened } from '../storage/database-file.ts'
+import { type Migrations, isTooOld, supportedBy, tooOld } from '../storage/migrations.ts'
 import { transaction } from '../storage/sqlite.ts'
 import { versionCopies } from '../storage/version-copy.ts'
-import { FIRST_STATE_VERSION, VERSIONS } from './versions.ts'
+import { STATE_MIGRATIONS } from './migrations.ts'
 
 const BUSY_MS = 5000
 
 /**
  * Opens the database of a state folder.
  * @param log logs a migration
- * @throws StartError if it is of protocol 1, newer than this program, damaged, or older and no
- *   copy of it can be made
+ * @throws StartError if it is from before the first release, newer than this program, damaged, or
+ *   older and no copy of it can be made
  */
-export function openDatabase(dir: string, log?: Log): DatabaseSync {
+export function openDatabase(
+  dir: string,
+  log?: Log,
+  migrations: Migrations<string> = STATE_MIGRATIONS,
+): DatabaseSync {
   const path = join(dir, 'state.db')
   let db: DatabaseSync | undefined
   try {
     requireRestored(dir)
     requireNotLost(dir, path)
-    prepareFile(path, { fill: migrate, look: (found) => refuseOther(found, path) })
+    prepareFile(path, {
+      fill: (made) => migrate(made, migrations),
+      look: (found) => refuseOther(found, path, migrations),
+    })
     db = new DatabaseSync(path, { timeout: BUSY_MS, enableForeignKeyConstraints: true })
     db.exec('pragma journal_mode = wal; pragma synchronous = full')
     // The write-ahead log still holds the rows that were deleted just before a crash.
     db.exec('pragma wal_checkpoint(truncate)')
-    bringForward(db, path, log)
+    bringForward(db, path, { log, migrations })
     return db
   } catch (cause) {
     db?.close()
@@ -64,38 +65,41 @@ function requireNotLost(dir: string, path: string): void {
   if (!existsSync(path) && existsSync(join(dir, 'keychain.json'))) throw lost(path)
 }
 
-function refuseOther(db: DatabaseSync, path: string): void {
+function refuseOther(db: DatabaseSync, path: string, migrations: Migrations<string>): void {
   const version = versionOf(db)
-  if (version > 0 && version < FIRST_STATE_VERSION) throw ofProtocol1(path, version)
-  if (version <= VERSIONS.length) return
+  const versions = supportedBy(migrations)
+  const { newest } = versions
+  if (isTooOld(version, versions)) throw tooOld(path, version, versions)
+  if (version <= newest) return
   throw new StartError(
     'stateNewer',
-    `${path} was written by a newer countersignd (state version ${version}, this one knows ${VERSIONS.length}). ` +
-      `Update countersignd, or use another SVC_STATE_DIR.${versionCopies(db, path).advice(VERSIONS.length)}`,
+    `${path} was written by a newer countersignd (state version ${version}, this one knows ${newest}). ` +
+      `Update countersignd, or use another SVC_STATE_DIR.${versionCopies(db, path).advice(newest)}`,
   )
 }
 
-function bringForward(db: DatabaseSync, path: string, log?: Log): void {
-  const version = versionOf(db)
-  if (version === VERSIONS.length) return
+function bringForward(
+  db: DatabaseSync,
+  path: string,
+  { log, migrations }: { log: Log | undefined; migrations: Migrations<string> },
+): void {
+  const from = versionOf(db)
+  const { newest: to } = supportedBy(migrations)
+  if (from === to) return
   const copies = versionCopies(db, path)
-  const copy = copies.keep(version)
-  migrate(db)
-  copies.keepOnly(version)
-  log?.('info', 'database brought forward', {
-    file: path,
-    from: version,
-    to: VERSIONS.length,
-    copy,
-  })
+  const copy = copies.keep(from)
+  migrate(db, migrations)
+  copies.keepOnly(from)
+  log?.('info', 'database brought forward', { file: path, from, to, copy })
 }
 
 // One transaction for all versions: after a crash between two, the next start would copy the
 // database at the intermediate version instead.
-function migrate(db: DatabaseSync): void {
+function migrate(db: DatabaseSync, migrations: Migrations<string>): void {
   transaction(db, () => {
-    for (let version = versionOf(db); version < VERSIONS.length; version++)
-      db.exec(`${VERSIONS[version]}; pragma user_version = ${version + 1}`)
+    const from = versionOf(db)
+    for (const { version, statements } of migrations)
+      if (version > from) db.exec(`${statements}; pragma user_version = ${version}`)
   })
 }
 

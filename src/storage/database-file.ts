@@ -3,16 +3,24 @@
  * a very short file as a new database, which would hide the loss of everything. A rejected file
  * is left unchanged, so that its data can still be recovered.
  */
-import { type Stats, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StartError } from '../errors.ts'
 import { syncFolder } from '../keychain/private-file.ts'
+import { isWithoutIndex, openReadOnly } from './read-only.ts'
 import { isDiskFault, isFull, isResult } from './sqlite.ts'
 
 /** Bytes of the smallest page of SQLite, which treats a shorter file as a new database. */
 export const SMALLEST = 512
-const BUSY_MS = 5000
 
 /**
  * Returns the error for a damaged database.
@@ -49,8 +57,8 @@ export function unopened(path: string, cause: unknown): StartError {
 
 /**
  * Creates the database if it is missing, under another name until it is complete. Inspects an
- * existing one over a read-only connection, since a writing one moves the write-ahead log into
- * the file when it closes.
+ * existing one over a read-only connection, which leaves every file as it is: a writing one moves
+ * the write-ahead log into the file when it closes.
  * @param fill writes the content of the new database
  * @param look throws for a database that must not be opened
  * @throws StartError for a file that is cut short, or deleted; and the errors of SQLite and
@@ -60,9 +68,9 @@ export function prepareFile(
   path: string,
   of: { fill: (db: DatabaseSync) => void; look: (db: DatabaseSync) => void },
 ): void {
-  const stat = statSync(path, { throwIfNoEntry: false })
-  if (stat === undefined) create(path, of.fill)
-  else inspect(path, stat, of.look)
+  // SQLite keeps the write-ahead log beside the target of a link.
+  if (existsSync(path)) inspect(realpathSync(path), of.look)
+  else create(path, of.fill)
 }
 
 /**
@@ -76,14 +84,18 @@ function isCutInPage(path: string, db: DatabaseSync, size: number): boolean {
   return size % page !== 0 && (log === undefined || log.size === 0)
 }
 
-function inspect(path: string, { size }: Stats, look: (db: DatabaseSync) => void): void {
+function inspect(path: string, look: (db: DatabaseSync) => void): void {
+  const { size } = statSync(path)
   if (size < SMALLEST) throw damaged(path)
-  const db = new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS })
+  // SQLite creates the index of the write-ahead log if it is missing.
+  const makesIndex = isWithoutIndex(path)
+  const db = makesIndex ? new DatabaseSync(path, { readOnly: true }) : openReadOnly(path)
   try {
     look(db)
     if (isCutInPage(path, db, size)) throw damaged(path)
   } finally {
     db.close()
+    if (makesIndex) rmSync(`${path}-shm`, { force: true })
   }
 }
 
@@ -117,11 +129,3 @@ function create(path: string, fill: (db: DatabaseSync) => void): void {
   renameSync(temporary, path)
   syncFolder(dirname(path))
 }
-
-/** The error for a file written by protocol 1. No program reads both protocols. */
-export const ofProtocol1 = (what: string, version: number): StartError =>
-  new StartError(
-    'stateOlder',
-    `${what} was written by a countersignd of protocol 1 (version ${version}; this program reads later ones), and was left as it is. ` +
-      'Begin anew with another SVC_STATE_DIR, and another SVC_DATABASE_URL where one is set: keys and connections of protocol 1 cannot be brought over.',
-  )

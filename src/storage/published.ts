@@ -6,9 +6,9 @@
 import { type Stats, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { readChecked, writeAtomic } from './folder.ts'
-import { type Runtime, isOwnAddress } from './runtime-file.ts'
+import { type Runtime, isOwnAddress, stateVersionIn } from './runtime-file.ts'
 
-export type Published = Pick<Runtime, 'address' | 'pid' | 'version'>
+export type Published = Pick<Runtime, 'address' | 'pid' | 'version' | 'stateVersion'>
 
 /** The largest size in bytes; the daemon writes some hundred. */
 const MOST_BYTES = 4096
@@ -19,8 +19,8 @@ const fileIn = (dir: string): string => join(dir, 'countersignd.json')
  * Writes the file atomically. Every user may read it.
  * @throws the errors of `writeAtomic`
  */
-export function publish(dir: string, { address, version, pid }: Published): void {
-  const content = `${JSON.stringify({ address, version, pid })}\n`
+export function publish(dir: string, { address, version, pid, stateVersion }: Published): void {
+  const content = `${JSON.stringify({ address, version, pid, stateVersion })}\n`
   writeAtomic(fileIn(dir), content, { durable: false, mode: 0o644 })
 }
 
@@ -49,14 +49,16 @@ export function readPublished(dir: string, owner: number): Published | null {
   const text = readChecked(fileIn(dir), check)?.toString('utf8')
   if (text === undefined) return null
   try {
-    const { address, version, pid } = JSON.parse(text) as Partial<Published>
+    const parsed = JSON.parse(text) as Partial<Published>
+    const { address, version, pid } = parsed
+    const stateVersion = stateVersionIn(parsed.stateVersion)
     const usable =
       typeof address === 'string' &&
       isOwnAddress(address) &&
       typeof version === 'string' &&
       /^[\w.+-]{1,64}$/.test(version) &&
       Number.isSafeInteger(pid)
-    return usable ? ({ address, version, pid } as Published) : null
+    return usable ? ({ address, version, pid, stateVersion } as Published) : null
   } catch {
     return null
   }

@@ -14,7 +14,13 @@ export interface Runtime {
   /** New at every start. */
   readonly nonce: string
   readonly version: string
+  /** The version of the state that the daemon uses; null of one from before the first release. */
+  readonly stateVersion: number | null
 }
+
+/** Returns a published version of the state; null where an earlier program published none. */
+export const stateVersionIn = (value: unknown): number | null =>
+  Number.isSafeInteger(value) ? (value as number) : null
 
 const secretFile = (dir: string): string => join(dir, 'secret')
 const runtimeFile = (dir: string): string => join(dir, 'runtime.json')
@@ -42,10 +48,12 @@ export function readRuntime(dir: string, check: FileCheck = fileFault): Runtime 
   const text = textOf(runtimeFile(dir), check)
   if (text === null) return null
   try {
-    const { pid, address, nonce, version } = JSON.parse(text) as Partial<Runtime>
+    const parsed = JSON.parse(text) as Partial<Runtime>
+    const { pid, address, nonce, version } = parsed
+    const stateVersion = stateVersionIn(parsed.stateVersion)
     const usable =
       Number.isSafeInteger(pid) && [address, nonce, version].every((it) => typeof it === 'string')
-    return usable ? ({ pid, address, nonce, version } as Runtime) : null
+    return usable ? ({ pid, address, nonce, version, stateVersion } as Runtime) : null
   } catch {
     return null
   }

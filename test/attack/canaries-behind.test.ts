@@ -18,19 +18,15 @@ import { ask, startDaemon } from '../daemon.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { type Seen, json, scripted } from '../remote/scripted.ts'
 import { startEndpoint } from '../service/endpoint.ts'
-import { startPostgres } from '../service/postgres.ts'
+import { newDatabase } from '../service/shared-postgres.ts'
 import { type Canary, hitsIn, needlesOf, newCanaries } from './canaries.ts'
 
 /** Canaries with the form of a secret. The daemon cannot recognise the others in an answer. */
 const shaped = () =>
   newCanaries().filter(({ name }) => !['a password', 'another scheme'].includes(name))
 
-// First, because a daemon in this process makes files private to its user, and PostgreSQL runs as
-// another user.
 test('a database that repeats the values of a row, with a stack trace', async (t) => {
-  const postgres = await startPostgres()
-  t.after(() => postgres.stop())
-  const url = await postgres.newDatabase()
+  const url = await newDatabase()
   const daemon = await startDaemon({ SVC_DATABASE_URL: url })
   t.after(() => daemon.close())
   const client = new pg.Client(url)

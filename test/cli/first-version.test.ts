@@ -1,34 +1,48 @@
-/** A state folder of protocol 1 is rejected by name and left unchanged. */
+/** A state folder of protocol 1, left by a killed daemon, is rejected by name and unchanged. */
 import assert from 'node:assert/strict'
-import { chmodSync, cpSync, readFileSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { type TestContext, describe, it } from 'node:test'
+import { hash } from 'node:crypto'
+import { readFileSync, readdirSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { countersignd } from '../e2e/program.ts'
-import { freshFolder } from '../keychain/fresh-folder.ts'
+import { earlierState } from '../state/earlier-state.ts'
 
-const FIXTURE = join(import.meta.dirname, '../fixtures/first-version/state')
+/** The journal of the killed daemon's lock: SQLite deletes it with the next lock. */
+const LOCK_JOURNAL = 'lock.db-journal'
 
-/** Copies the state folder of that version and restores its modes, which Git does not store. */
-function firstState(t: TestContext): string {
-  const dir = freshFolder(t)
-  cpSync(FIXTURE, dir, { recursive: true })
-  for (const entry of readdirSync(dir, { withFileTypes: true, recursive: true }))
-    chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600)
-  return dir
-}
+/** Returns the files and folders below a folder, with the SHA-256 of the files. */
+const contentOf = (dir: string): ReadonlyMap<string, string | null> =>
+  new Map(
+    readdirSync(dir, { withFileTypes: true, recursive: true })
+      .map((entry) => ({ entry, path: join(entry.parentPath, entry.name) }))
+      .filter(({ entry }) => entry.name !== LOCK_JOURNAL)
+      .map(({ entry, path }) => [
+        relative(dir, path),
+        entry.isDirectory() ? null : hash('sha256', readFileSync(path)),
+      ]),
+  )
 
-const DATABASES = ['state.db', 'account.db']
-const bytesOf = (dir: string) => DATABASES.map((name) => readFileSync(join(dir, name)))
+const STATE = /\/state\.db was written before the first release of countersignd \(version 7;/
+const ACCOUNT = /account database was written before the first release of countersignd \(version 7;/
 
 describe('a state folder of protocol 1', () => {
-  for (const command of ['serve', 'status', 'connection list', 'sync'])
-    it(`${command}: rejected as protocol 1, with its own exit code, and the folder stays unchanged`, async (t) => {
-      const dir = firstState(t)
-      const { code, stderr } = await countersignd(command.split(' '), dir)
-      assert.equal(code, EXIT.stateOlder, stderr)
-      assert.match(stderr, /state\.db was written by a countersignd of protocol 1 \(version 1;/)
-      assert.match(stderr, /another SVC_STATE_DIR/)
-      assert.deepEqual(bytesOf(dir), bytesOf(FIXTURE))
+  const cases = [
+    ['serve', EXIT.stateOlder, STATE],
+    ['server', EXIT.stateOlder, ACCOUNT],
+    ['status', EXIT.stateOlder, STATE],
+    ['doctor', EXIT.failed, STATE],
+    ['connection list', EXIT.stateOlder, STATE],
+    ['sync', EXIT.stateOlder, STATE],
+  ] as const
+  for (const [command, exit, message] of cases)
+    it(`${command}: rejected by name, with its exit code, and the folder stays unchanged`, async (t) => {
+      const dir = earlierState(t, 'first-version')
+      const before = contentOf(dir)
+      const { code, stdout, stderr } = await countersignd(command.split(' '), dir)
+      assert.equal(code, exit, stderr)
+      assert.match(stdout + stderr, message)
+      assert.match(stdout + stderr, /another SVC_STATE_DIR/)
+      assert.deepEqual(contentOf(dir), before)
     })
 })

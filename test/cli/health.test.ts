@@ -54,7 +54,13 @@ describe('health', () => {
     t.after(() => squatter.close())
     const { port } = squatter.address() as AddressInfo
     const address = `http://127.0.0.1:${port}`
-    writeRuntime(dir, { pid: process.pid, address, nonce: 'nonce', version: '0' })
+    writeRuntime(dir, {
+      pid: process.pid,
+      address,
+      nonce: 'nonce',
+      version: '0',
+      stateVersion: null,
+    })
     assert.equal((await terminal(dir)(['health'])).code, EXIT.daemonSilent)
     assert.deepEqual(asked, [undefined])
   })

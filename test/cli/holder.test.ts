@@ -1,10 +1,13 @@
 /** The owner of a state folder’s lock: which locks a command waits for, and which it does not. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { holderOf } from '../../src/cli/lock-owner.ts'
 import { EXIT } from '../../src/errors.ts'
+import { STATE_VERSIONS } from '../../src/state/migrations.ts'
 import { type Lock, lockState } from '../../src/storage/lock.ts'
 import { stateSecret, writeRuntime } from '../../src/storage/runtime-file.ts'
 import { countersignd, startDaemon } from '../e2e/program.ts'
@@ -28,7 +31,7 @@ async function leftBehind(t: TestContext, dir: string) {
   const { port } = server.address() as AddressInfo
   stateSecret(dir)
   const address = `http://127.0.0.1:${port}`
-  writeRuntime(dir, { pid: process.pid, address, nonce: 'dead', version: '0' })
+  writeRuntime(dir, { pid: process.pid, address, nonce: 'dead', version: '0', stateVersion: null })
   return server
 }
 
@@ -97,4 +100,37 @@ it('a daemon on port 80 is reached, and accepts its name without the port', asyn
   t.after(() => daemon.close())
   const { code, err } = await terminal(dir)(['status'])
   assert.equal(code, EXIT.ok, err)
+})
+
+const { newest } = STATE_VERSIONS
+
+/** The version that the daemon publishes; undefined where it publishes none. */
+const cases = [
+  ['protocol 1', undefined, EXIT.stateOlder, /before the first release.*another SVC_STATE_DIR/],
+  ['a version before the first one', 13, EXIT.stateOlder, /before the first release.* kill \d/],
+  ['a newer program', newest + 1, EXIT.stateNewer, /is newer than this program.*Update/],
+] as const
+
+describe('the command line rejects a running daemon of', () => {
+  for (const [what, stateVersion, exit, message] of cases)
+    it(`${what}: it names the process and sends no request`, async (t) => {
+      const dir = freshFolder(t)
+      const daemon = await daemonHere(dir, 'debug')
+      t.after(() => daemon.close())
+      const file = join(dir, 'runtime.json')
+      const runtime = JSON.parse(readFileSync(file, 'utf8')) as object
+      writeFileSync(file, JSON.stringify({ ...runtime, stateVersion }), { mode: 0o600 })
+      for (const command of [
+        ['status'],
+        ['guest', 'create', '--label', 'A friend'],
+        ['connection', 'list'],
+      ]) {
+        const { code, out, err } = await terminal(dir)(command)
+        assert.deepEqual([code, out], [exit, ''], err)
+        assert.match(err, new RegExp(`running daemon \\(process ${process.pid}\\)`))
+        assert.match(err, message)
+      }
+      const routes = [...daemon.log().matchAll(/"route":"([^"]+)"/g)].map(([, route]) => route)
+      assert.deepEqual(new Set(routes), new Set(['GET /api/v1/health']))
+    })
 })

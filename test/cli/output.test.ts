@@ -1,10 +1,12 @@
 /** Text on its way to a terminal, with hostile names, files and answers. */
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { coloured } from '../../src/cli/colour.ts'
 import { harmlessIo, jsonText } from '../../src/cli/output.ts'
 import { table } from '../../src/cli/table.ts'
 import { EXIT } from '../../src/errors.ts'
+import { ROOT, exec } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { streams, terminal } from './terminal.ts'
 
@@ -42,9 +44,9 @@ describe('text for a terminal', () => {
       assert.deepEqual(said, { out: written, err: written })
     })
 
-  it('in a table: each cell is one line without controls', () => {
+  it('in a table: each cell is one line without controls', async () => {
     const cell = 'a\u2066b\u2069c\u2028d\u2029e\u202ef\ng\u001b'
-    assert.deepEqual(table(['name', 'id'], [[cell, '1']]), [
+    assert.deepEqual(await table(['name', 'id'], [[cell, '1']]), [
       'name            id',
       'a�b�c�d�e�f�g�  1',
     ])
@@ -65,5 +67,65 @@ describe('text for a terminal', () => {
       assert.doesNotMatch(out + err, /[^\n\P{Cc}]|\u202e/u)
       assert.match(err, /�/)
     }
+  })
+})
+
+describe('the columns of a table', () => {
+  const cells: [what: string, cell: string, columns: number][] = [
+    ['Latin letters', 'Ann Lee', 7],
+    ['letters with composed and combining accents', 'Zoë Zoe\u0308', 7],
+    ['Chinese', '陳大文', 6],
+    ['Japanese of both widths', 'ﾀﾅｶ田中', 7],
+    ['Korean, composed and not', '한 \u1112\u1161\u11ab', 5],
+    ['Hebrew with points', 'שָׁלוֹם', 4],
+    ['Thai', 'สวัสดี', 4],
+    ['a picture', 'tea 🍵', 6],
+    ['a family, joined', '👩‍👩‍👧', 2],
+    ['a flag', '🇨🇭', 2],
+    ['a hand in a colour', '👍🏽', 2],
+    ['a heart as a picture', '❤️', 2],
+    ['half of a character', 'a\ud83d', 2],
+    ['a cut text', 'abc…', 4],
+  ]
+  for (const [what, cell, columns] of cells)
+    it(`start below their headings after ${what}`, async () => {
+      const width = 'a longer name'.length
+      assert.deepEqual(
+        await table(
+          ['NAME', 'ID'],
+          [
+            ['a longer name', '1'],
+            [cell, '2'],
+          ],
+        ),
+        [
+          `NAME${' '.repeat(width - 4)}  ID`,
+          'a longer name  1',
+          `${cell}${' '.repeat(width - columns)}  2`,
+        ],
+      )
+      assert.deepEqual(await table(['N', 'ID'], [[cell, '1']]), [
+        `N${' '.repeat(columns - 1)}  ID`,
+        `${cell}  1`,
+      ])
+    })
+
+  it('need the library for other characters than ASCII alone', async () => {
+    const script = `
+      import { registerHooks } from 'node:module'
+      const loaded = []
+      registerHooks({
+        resolve(name, context, next) {
+          loaded.push(name)
+          return next(name, context)
+        },
+      })
+      const { table } = await import(${JSON.stringify(join(ROOT, 'src/cli/table.ts'))})
+      for (const name of ['Ann', 'Zoë']) {
+        await table(['NAME'], [[name]])
+        console.log(name, loaded.includes('string-width'))
+      }`
+    const { stdout, stderr } = await exec(process.execPath, ['--input-type=module', '-e', script])
+    assert.equal(stdout, 'Ann false\nZoë true\n', stderr)
   })
 })

@@ -8,14 +8,14 @@ import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { type TestContext, after, before, describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
-import { NEWEST_VERSION } from '../../src/service/db/migrations.ts'
+import { ACCOUNT_VERSIONS } from '../../src/service/db/migrations.ts'
 import { openState } from '../../src/state/state.ts'
-import { FIRST_STATE_VERSION, VERSIONS } from '../../src/state/versions.ts'
+import { STATE_VERSIONS } from '../../src/state/migrations.ts'
 import { caller, listed, type Json } from '../e2e/caller.ts'
 import { secretsIn } from '../e2e/kept.ts'
 import { folder } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
-import { changedDatabase, withFiles, withLine } from './backup-reader.ts'
+import { changedDatabase, cheapened, withFiles, withLine } from './backup-reader.ts'
 import { daemonHere, terminal } from './terminal.ts'
 
 const PASSPHRASE = 'a passphrase of the test'
@@ -43,7 +43,7 @@ before(async () => {
   const file = join(dir.path, 'backup')
   const { code, err } = await terminal(stateDir)(['backup', file, ...options])
   assert.equal(code, EXIT.ok, err)
-  bytes = readFileSync(file)
+  bytes = cheapened(readFileSync(file), PASSPHRASE)
 })
 after(() => dir.remove())
 
@@ -66,15 +66,15 @@ describe('the databases of a backup', () => {
     assert.equal(code, EXIT.ok, err)
   })
 
-  it('are rejected if protocol 1 wrote them', async (t) => {
+  it('are rejected from before the first release', async (t) => {
     const backup = withLine(
       bytes,
       PASSPHRASE,
-      (line) => (line.state_version = FIRST_STATE_VERSION - 1),
+      (line) => (line.state_version = STATE_VERSIONS.first - 1),
     )
     const { code, err, target } = await restored(t, backup)
     assert.equal(code, EXIT.stateOlder)
-    assert.ok(err.includes(`protocol 1 (version ${FIRST_STATE_VERSION - 1};`), err)
+    assert.ok(err.includes(`countersignd (version ${STATE_VERSIONS.first - 1};`), err)
     assert(!existsSync(target))
   })
 
@@ -108,6 +108,12 @@ describe('the databases of a backup', () => {
       'state.db',
       rewritten('connections', 'check (length(head) = 32)', ''),
       'table connections',
+    ],
+    [
+      'with white space in the text of a constraint',
+      'state.db',
+      rewritten('logs', "''keylog'', ", "''keylog '', "),
+      'table logs',
     ],
     [
       'with another type of a column',
@@ -153,7 +159,7 @@ describe('the databases of a backup', () => {
       const backup = withDatabase(name, (db) => db.exec(statements))
       const { code, out, err, target } = await restored(t, backup)
       assert.deepEqual([code, out], [EXIT.failed, ''], err)
-      const version = name === 'state.db' ? VERSIONS.length : NEWEST_VERSION
+      const version = name === 'state.db' ? STATE_VERSIONS.newest : ACCOUNT_VERSIONS.newest
       assert(err.includes(`its ${name} differs from version ${version} in "${object}".`), err)
       assert(!existsSync(target))
     })

@@ -8,6 +8,7 @@ import { readConfig } from '../../src/config/config.ts'
 import { serve } from '../../src/daemon/daemon.ts'
 import { type Level, newLog } from '../../src/log.ts'
 import { environment } from '../e2e/program.ts'
+import '../declared-errors.ts'
 
 export interface Said {
   readonly code: number

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
-import { newWaiting } from '../../src/cli/waiting.ts'
+import { newWaiting } from '../../src/cli/api.ts'
 import { gate } from '../device/enrolled.ts'
 
 test('a wait of more than three seconds is reported once', async (t) => {

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { approveInvitation } from '../../src/device/connections/approving.ts'
+import { approveInvitation } from '../../src/device/connections/consents.ts'
 import { dismiss, dismissed } from '../../src/device/connections/ignored-connections.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
 import { at, instead } from '../handlers/trust-desk.ts'

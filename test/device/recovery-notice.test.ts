@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { devices } from '../../src/handlers/devices.ts'
+import { devices } from '../../src/handlers/account.ts'
 import { localAnswers } from '../../src/handlers/local.ts'
 import { status } from '../../src/handlers/status.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'

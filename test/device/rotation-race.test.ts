@@ -12,7 +12,7 @@ import {
   rotationDue,
   verifyRoster,
 } from '../../src/crypto/logs/roster.ts'
-import { newRotationWaits } from '../../src/device/logs/rotation-waits.ts'
+import { newRotationWaits } from '../../src/device/logs/hold-ups.ts'
 import {
   add,
   consentTo,

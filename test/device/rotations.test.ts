@@ -1,7 +1,7 @@
 /** Tests when devices rotate: at once, after a wait, or by routine. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { newRotationWaits } from '../../src/device/logs/rotation-waits.ts'
+import { newRotationWaits } from '../../src/device/logs/hold-ups.ts'
 import { revoke } from '../../src/device/session/revocation.ts'
 import { AppError } from '../../src/errors.ts'
 import { connected, newWorld, verifies } from './people.ts'

@@ -11,7 +11,7 @@ import { type TestContext, after, before, describe, it } from 'node:test'
 import { startAccountServer } from '../account-server.ts'
 import { type Question, type TestDaemon, startDaemon } from '../daemon.ts'
 import { activeOrganisation, signIn } from '../handlers/people.ts'
-import { type Postgres, startPostgres } from '../service/postgres.ts'
+import { newDatabase } from '../service/shared-postgres.ts'
 import { rest } from '../../src/api/rest/index.ts'
 import { everyPath } from '../../src/api/route.ts'
 import { rowsOf } from '../../src/api/rows.ts'
@@ -59,13 +59,7 @@ async function remote(t: TestContext, env: Env): Promise<Opened> {
 }
 
 describe('every route is answered as the document describes', () => {
-  let postgres: Postgres
-  before(async () => {
-    postgres = await startPostgres()
-  })
-  after(() => postgres.stop())
-
-  const onPostgres = async (): Promise<Env> => ({ SVC_DATABASE_URL: await postgres.newDatabase() })
+  const onPostgres = async (): Promise<Env> => ({ SVC_DATABASE_URL: await newDatabase() })
   const onSqlite = async (): Promise<Env> => ({})
   const accounts: [
     name: string,

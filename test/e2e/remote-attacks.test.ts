@@ -29,7 +29,7 @@ import {
 import { type Answer, type TestDaemon, ask, startDaemon } from '../daemon.ts'
 import { type Machine, approveDevice, asOwner, newMachine } from '../handlers/people.ts'
 import { codeIn, lettersIn } from '../service/letters.ts'
-import { type Postgres, startPostgres } from '../service/postgres.ts'
+import { newDatabase } from '../service/shared-postgres.ts'
 import { type Json, caller, listed } from './caller.ts'
 import { type Overheard, type Wire, startWire } from './servers.ts'
 
@@ -40,7 +40,6 @@ const says = ({ status, json }: Answer) =>
 const afters: (() => unknown)[] = []
 const t = { after: (fn: unknown) => void afters.push(fn as () => unknown) }
 
-let postgres: Postgres
 let wire: Wire
 let one: TestServer
 let two: TestServer
@@ -49,10 +48,8 @@ const portOf = ({ address }: TestServer) => Number(new URL(address).port)
 const both = () => [one, two]
 
 before(async () => {
-  postgres = await startPostgres()
-  t.after(() => postgres.stop())
   wire = await startWire(t)
-  const env = { SVC_DATABASE_URL: await postgres.newDatabase(), SVC_PUBLIC_URL: wire.url }
+  const env = { SVC_DATABASE_URL: await newDatabase(), SVC_PUBLIC_URL: wire.url }
   one = await startAccountServer(t, env)
   two = await startAccountServer(t, env)
   wire.to = portOf(one)

@@ -31,7 +31,7 @@ export async function mainJob(stage: Stage): Promise<void> {
   const { id, url } = await call('POST /api/v1/guest-codes', { label: 'A friend' })
   const heard = await call('POST /api/v1/verify', { words: saidBy(id, url) })
   assert.equal(heard.verified, true, JSON.stringify(heard))
-  const connection = await call('POST /api/v1/connections', { name: 'Bank' })
+  const connection = await call('POST /api/v1/connections', { name: '銀行' })
   const { words } = await call(`GET /api/v1/connections/${connection.id}/code`)
   assert.match(words, /^[a-z]+ [a-z]+ [a-z]+$/)
   const stamp = await call('POST /api/v1/stamp', { content: 'Invoice 4711' })
@@ -64,6 +64,9 @@ export async function mainJob(stage: Stage): Promise<void> {
     [0, [connection.id]],
     alone.err,
   )
+  const table = await stage.run(['connection', 'list'])
+  const [heading, row] = table.out.split('\n')
+  assert.match(`${heading}\n${row}`, /^ID +NAME  STATE .*\ncon_\w+  銀行  pending /, table.err)
 }
 
 /** Waits for a mail to be written. */

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import { AppError } from '../../src/errors.ts'
-import { context } from '../../src/handlers/active-org.ts'
+import { context } from '../../src/handlers/account.ts'
 import { type Enrolled, enrolled } from '../device/enrolled.ts'
 import { contextOf } from './context.ts'
 

@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import type { Dispatch, Request } from '../../src/http/dispatch.ts'
 import { AppError } from '../../src/errors.ts'
-import { ACCOUNT_SHARE, CALLER_SHARE, newAccountLoad } from '../../src/http/account-load.ts'
+import { ACCOUNT_SHARE, CALLER_SHARE, newAccountLoad } from '../../src/http/account-listener.ts'
 import {
   type Device,
   type TestServer,

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
-import { eventReader } from '../../src/http/event-reader.ts'
+import { eventReader } from '../../src/http/reply.ts'
 
 /**
  * Returns an event reader with a stopped clock. Its functions return what it delivered since the

@@ -25,6 +25,7 @@ const table = {
       path: '/forms',
       summary: '',
       by: 'daemon',
+      errors: ['invalid_request'],
       form: true,
       limit: 100,
       body: v.object({ a: v.optional(v.string()), b: v.optional(v.string()) }),

@@ -59,11 +59,16 @@ describe('methods', () => {
       assert.equal(answer.headers['allow'], allow)
     })
 
-  test('TRACE never returns the request', async () => {
-    const answer = only(await at('/api/v1/status', 'TRACE', write))
-    assert.equal(answer.status, 405)
-    assert(!answer.body.includes(write))
-  })
+  for (const listener of LISTENERS)
+    test(`${listener}: TRACE → 405, never returns the request`, async () => {
+      const answers = await ask1(listener, (host) => [
+        'TRACE /health HTTP/1.1',
+        `Host: ${host}`,
+        CLOSE,
+        `Authorization: Bearer ${write}`,
+      ])
+      assert(!refused(answers, 405, 'method_not_allowed').body.includes(write))
+    })
 
   for (const path of [
     '/health',

@@ -1,18 +1,15 @@
 /**
- * The official client and the inspector’s command line, at both paths, in each version: they list
- * tools and call them.
+ * The official client in each version of the protocol, and the client of the first SDK, at both
+ * paths: they list tools and call them.
  */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { rest } from '../../src/api/rest/index.ts'
 import { toolsOf } from '../../src/api/tools/tool.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
-import { ROOT, exec } from '../e2e/program.ts'
 import { newMachine } from '../handlers/people.ts'
-import { freshFolder } from '../keychain/fresh-folder.ts'
 import { PATHS, VERSIONS, connected, overHttp } from './connected.ts'
-import { startProxy } from './proxy.ts'
+import { firstSdkOverHttp } from './first-sdk.ts'
 
 const NAMES = toolsOf(rest).map(({ name }) => name)
 
@@ -112,39 +109,17 @@ describe('no token', () => {
     })
 })
 
-describe('the inspector', () => {
-  const INSPECTOR = join(
-    ROOT,
-    'node_modules/@modelcontextprotocol/inspector/clients/cli/build/index.js',
-  )
+describe('the client of the first SDK', () => {
   for (const path of PATHS)
-    for (const era of ['legacy', 'modern'])
-      it(`lists and calls tools at ${path}, ${era}`, async (t) => {
-        // The inspector’s command line accepts a token only as an argument, which every user of
-        // the machine can read.
-        const proxy = await startProxy(daemon.address, await daemon.token('read'))
-        t.after(() => proxy.close())
-        const env = { PATH: process.env['PATH'], HOME: freshFolder(t) }
-        const url = `${proxy.address}${path}`
-        const server = ['--server-url', url, '--transport', 'http', '--protocol-era', era]
-        const ask = async (...method: string[]) => {
-          const { code, stdout, stderr } = await exec(
-            process.execPath,
-            [INSPECTOR, ...server, '--format', 'json', '--quiet', ...method],
-            { env, timeout: 60_000 },
-          )
-          assert.equal(code, 0, stderr)
-          return JSON.parse(stdout) as unknown
-        }
-        const { result } = (await ask('--method', 'tools/list')) as { result: never }
-        const { tools } = result as { tools: { name: string }[] }
-        assert.deepEqual(
-          tools.map(({ name }) => name),
-          NAMES,
-        )
-        const called = JSON.stringify(
-          await ask('--method', 'tools/call', '--tool-name', 'status_read'),
-        )
-        assert.match(called, /cached_connections/)
-      })
+    it(`lists and calls tools at ${path}`, async (t) => {
+      const token = await daemon.token('read')
+      const client = await firstSdkOverHttp(t, new URL(path, daemon.address), token)
+      const { tools } = await client.listTools()
+      assert.deepEqual(
+        tools.map(({ name }) => name),
+        NAMES,
+      )
+      const called = await client.callTool({ name: 'status_read' })
+      assert.match(JSON.stringify(called), /cached_connections/)
+    })
 })

@@ -6,6 +6,7 @@ import { type IncomingMessage, type ServerResponse, createServer } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { daemonProof } from '../../src/auth/proof.ts'
+import { STATE_VERSIONS } from '../../src/state/migrations.ts'
 import { stateSecret, writeRuntime } from '../../src/storage/runtime-file.ts'
 
 export interface StandIn {
@@ -62,6 +63,7 @@ export async function standIn(
     address: `http://127.0.0.1:${port}`,
     nonce: 'nonce',
     version: '0',
+    stateVersion: STATE_VERSIONS.newest,
   })
   return {
     asked,

@@ -11,10 +11,11 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { rest } from '../../src/api/rest/index.ts'
 import { EXIT } from '../../src/errors.ts'
 import { toolsOf } from '../../src/api/tools/tool.ts'
-import { ROOT, countersignd, environment, exec } from '../e2e/program.ts'
+import { ROOT, countersignd, environment } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { daemonAt } from './daemon-at.ts'
 import { VERSIONS, type Version, connected } from './connected.ts'
+import { firstSdkOverStdio } from './first-sdk.ts'
 
 const MAIN = join(ROOT, 'src/main.ts')
 
@@ -131,28 +132,15 @@ describe('countersignd mcp', () => {
     })
 })
 
-describe('the inspector', () => {
-  it('lists and calls tools of countersignd mcp', async (t) => {
-    const dir = freshFolder(t)
-    await daemonAt(t, dir)
-    const cli = 'node_modules/@modelcontextprotocol/inspector/clients/cli/build/index.js'
-    const method = ['--method', 'tools/call', '--tool-name', 'status_read', '--format', 'json']
-    const { code, stdout, stderr } = await exec(
-      process.execPath,
-      [
-        join(ROOT, cli),
-        ...method,
-        '--quiet',
-        '-e',
-        `SVC_STATE_DIR=${dir}`,
-        '--',
-        process.execPath,
-        MAIN,
-        'mcp',
-      ],
-      { env: { ...environment(dir), HOME: freshFolder(t) }, timeout: 60_000 },
-    )
-    assert.equal(code, 0, stderr)
-    assert.match(stdout, /cached_connections/)
-  })
+it('the client of the first SDK lists and calls tools of countersignd mcp', async (t) => {
+  const dir = freshFolder(t)
+  await daemonAt(t, dir)
+  const env = environment(dir) as Record<string, string>
+  const client = await firstSdkOverStdio(t, [MAIN, 'mcp'], env)
+  const { tools } = await client.listTools()
+  assert.deepEqual(
+    tools.map(({ name }) => name),
+    toolsOf(rest).map(({ name }) => name),
+  )
+  assert.match(JSON.stringify(await client.callTool({ name: 'status_read' })), /cached_connections/)
 })

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { type TestContext, after, before, describe, test } from 'node:test'
 import { accountSuite } from '../account.suite.ts'
 import { logPagesSuite } from '../service/connections/log-pages.suite.ts'
+import { newPostgresPlace, withoutPostgres } from '../service/engines.ts'
 import { enrol } from '../service/person.ts'
-import { type Postgres, startPostgres } from '../service/postgres.ts'
 import type { Place } from '../service/subject.ts'
 import { openFar } from './far.ts'
 import { clientAt } from './scripted.ts'
@@ -75,14 +75,7 @@ describe('a server on SQLite', () => {
   wireSuite(newPlace)
 })
 
-describe('a server on PostgreSQL', () => {
-  let postgres: Postgres
-  before(async () => {
-    postgres = await startPostgres()
-  })
-  after(() => postgres.stop())
-
-  const newPlace = async () => ({ url: await postgres.newDatabase(), file: '/dev/null/account.db' })
-  accountSuite('remote → PostgreSQL', async () => openFar(await newPlace()))
-  wireSuite(newPlace)
+describe('a server on PostgreSQL', { skip: withoutPostgres }, () => {
+  accountSuite('remote → PostgreSQL', async () => openFar(await newPostgresPlace()))
+  wireSuite(newPostgresPlace)
 })

@@ -18,6 +18,7 @@ import type { Subject } from '../account/subject.ts'
 import { lettersIn } from '../service/letters.ts'
 import type { Place } from '../service/subject.ts'
 import { json, refusal } from './scripted.ts'
+import '../declared-errors.ts'
 
 const SESSION = '/device/v1/session'
 /** The prefix of a fake refresh token: the access token to issue follows it. */

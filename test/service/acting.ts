@@ -7,7 +7,7 @@ import { writeSync } from 'node:fs'
 import { newBackground } from '../../src/service/db/background.ts'
 import { openEngine, queriesOver } from '../../src/service/db/database.ts'
 import { onceOver } from '../../src/service/db/idempotency.ts'
-import { lazyReceiptKey } from '../../src/service/db/receipt-key.ts'
+import { lazyReceiptKey } from '../../src/service/db/server-secrets.ts'
 import type { Place } from './subject.ts'
 
 async function main(round: string) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
-import { after, before, test, type TestContext } from 'node:test'
+import { test, type TestContext } from 'node:test'
 import { sql } from 'kysely'
 import { AppError } from '../../src/errors.ts'
 import { queriesOver } from '../../src/service/db/database.ts'
@@ -10,13 +10,7 @@ import { postgresql } from '../../src/service/db/engine.ts'
 import { newReach } from '../../src/service/db/outage.ts'
 import { startAccountServer } from '../account-server.ts'
 import { gate } from '../device/enrolled.ts'
-import { startPostgres, type Postgres } from './postgres.ts'
-
-let postgres: Postgres
-before(async () => {
-  postgres = await startPostgres()
-})
-after(() => postgres.stop())
+import { newDatabase } from './shared-postgres.ts'
 
 /**
  * Starts a proxy that can fall silent: connections stay open, and no answer passes through any
@@ -48,7 +42,7 @@ async function silenceable(t: TestContext, url: string) {
 const one = sql<{ n: number }>`select 1 as n`
 
 test('a query without an answer fails as an outage, and its connection is closed', async (t) => {
-  const wire = await silenceable(t, await postgres.newDatabase())
+  const wire = await silenceable(t, await newDatabase())
   const engine = await postgresql(wire.url, 300)
   t.after(() => engine.close())
   const db = await queriesOver(engine)
@@ -69,7 +63,7 @@ test(
   'a server stays alive while its database is silent, and reports soon that it is not ready',
   { timeout: 4_000 },
   async (t) => {
-    const wire = await silenceable(t, await postgres.newDatabase())
+    const wire = await silenceable(t, await newDatabase())
     const server = await startAccountServer(t, { SVC_DATABASE_URL: wire.url })
     assert.equal((await server.request('GET', '/health/ready')).status, 200)
     wire.hush(true)
@@ -81,7 +75,7 @@ test(
 )
 
 test('of two deadlocked transactions, PostgreSQL aborts one, and that one can be retried', async (t) => {
-  const engine = await postgresql(await postgres.newDatabase())
+  const engine = await postgresql(await newDatabase())
   t.after(() => engine.close())
   const db = await queriesOver(engine)
   const { reaching } = newReach(engine.isAway)
@@ -107,7 +101,7 @@ test('of two deadlocked transactions, PostgreSQL aborts one, and that one can be
 })
 
 test('a role without a free connection (SQLSTATE 53300) is an outage, and the call returns', async (t) => {
-  const url = await postgres.newDatabase()
+  const url = await newDatabase()
   const owner = await postgresql(url, 3000)
   t.after(() => owner.close())
   const admin = await queriesOver(owner)

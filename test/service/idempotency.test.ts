@@ -6,13 +6,13 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { AppError } from '../../src/errors.ts'
 import { newReach } from '../../src/service/db/outage.ts'
+import { newPostgresPlace, withoutPostgres } from './engines.ts'
 import { KEYED, gate, idempotencySuite, never, openReplica } from './idempotency.suite.ts'
-import { type Postgres, startPostgres } from './postgres.ts'
 import { transactionsSuite } from './transactions.suite.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-sqlite-'))
@@ -24,20 +24,13 @@ idempotencySuite('SQLite', newFile, false)
 
 transactionsSuite('SQLite', newFile)
 
-describe('on PostgreSQL', () => {
-  let postgres: Postgres
-  before(async () => {
-    postgres = await startPostgres()
-  })
-  after(() => postgres.stop())
-  const newPlace = async () => ({ url: await postgres.newDatabase(), file: '/dev/null/account.db' })
+describe('on PostgreSQL', { skip: withoutPostgres }, () => {
+  idempotencySuite('PostgreSQL', newPostgresPlace, true)
 
-  idempotencySuite('PostgreSQL', newPlace, true)
-
-  transactionsSuite('PostgreSQL', newPlace)
+  transactionsSuite('PostgreSQL', newPostgresPlace)
 
   test('while another replica runs the call, the second gets in_progress', async (t) => {
-    const place = await newPlace()
+    const place = await newPostgresPlace()
     const [a, b] = [await openReplica(t, place), await openReplica(t, place)]
     const [begun, go] = [gate(), gate()]
     const first = a.once(KEYED, async () => {
@@ -54,10 +47,10 @@ describe('on PostgreSQL', () => {
   })
 
   test('a stricter default isolation of the database changes nothing', async (t) => {
-    const place = await newPlace()
-    const admin = new pg.Client(place.url)
+    const place = await newPostgresPlace()
+    const admin = new pg.Client(place.url!)
     await admin.connect()
-    const name = new URL(place.url).pathname.slice(1)
+    const name = new URL(place.url!).pathname.slice(1)
     await admin.query(`alter database ${name} set default_transaction_isolation = 'serializable'`)
     await admin.end()
     const [a, b] = [await openReplica(t, place), await openReplica(t, place)]
@@ -69,7 +62,7 @@ describe('on PostgreSQL', () => {
   })
 
   test('a silent replica does not lock its key forever', async (t) => {
-    const place = await newPlace()
+    const place = await newPostgresPlace()
     const { once, db } = await openReplica(t, place)
     await once(KEYED, async () => {
       const { rows } = await sql<{ idle_in_transaction_session_timeout: string }>`
@@ -86,10 +79,10 @@ describe('on PostgreSQL', () => {
     ['in an inner transaction', true],
   ] as const)
     test(`a connection that the database closes ${when} is an outage, nothing is stored, and the next call works`, async (t) => {
-      const place = await newPlace()
+      const place = await newPostgresPlace()
       const { engine, db, once, act, write, written, records } = await openReplica(t, place)
       const { reaching } = newReach(engine.isAway)
-      const admin = new pg.Client(place.url)
+      const admin = new pg.Client(place.url!)
       await admin.connect()
       const die = `select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and state = 'idle in transaction'`
@@ -122,7 +115,7 @@ describe('on PostgreSQL', () => {
     })
 
   test('an error after a failed query is returned, though nothing can be stored', async (t) => {
-    const { once, write, written } = await openReplica(t, await newPlace())
+    const { once, write, written } = await openReplica(t, await newPostgresPlace())
     await write('x')
     const refused = once(KEYED, async () => {
       await write('x').catch(() => {

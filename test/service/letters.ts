@@ -53,15 +53,22 @@ export function letterOf(bytes: Buffer): Letter {
 }
 
 /**
+ * How often a folder is read for a letter. A letter that is not there by then never comes, and
+ * the process of a test that waited on would not end.
+ */
+const MOST_LOOKS = 100_000
+
+/**
  * Waits for the first letter of a mail folder to an address with this text, and returns it. Some
  * letters are sent in the background.
  */
 export async function letterIn(dir: string, address: string, text: RegExp): Promise<Letter> {
-  for (;;) {
+  for (let looks = 0; looks < MOST_LOOKS; looks++) {
     const letter = (await lettersIn(dir, address)).find((one) => text.test(one.text))
     if (letter !== undefined) return letter
     await setImmediate()
   }
+  throw new Error(`No letter to ${address} with ${text} came into ${dir}.`)
 }
 
 /** Returns the letters of a mail folder to an address, in the order of their names. */

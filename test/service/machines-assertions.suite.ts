@@ -9,7 +9,7 @@ import { SignJWT, UnsecuredJWT } from 'jose'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
 import type { AppError } from '../../src/errors.ts'
-import { machineOf } from '../../src/service/devices/assertions.ts'
+import { machineOf } from '../../src/service/devices/oauth.ts'
 import {
   DESCRIPTION,
   ENDPOINT,

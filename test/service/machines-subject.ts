@@ -7,8 +7,11 @@ import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { AppError } from '../../src/errors.ts'
 import { newBackground } from '../../src/service/db/background.ts'
-import { bearer } from '../../src/service/devices/bearer.ts'
-import { authenticateMachine, machineTokens } from '../../src/service/devices/machine-tokens.ts'
+import {
+  authenticateMachine,
+  bearer,
+  machineTokens,
+} from '../../src/service/devices/machine-tokens.ts'
 import { machines } from '../../src/service/organisations/machines.ts'
 import { oauth } from '../../src/service/devices/oauth.ts'
 import { organisations } from '../../src/service/organisations/organisations.ts'

@@ -5,7 +5,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { openMail, type MailPlace } from '../../src/service/mail/mail.ts'
+import { type MailPlace, openMail } from '../../src/service/mail/mail.ts'
 import { type OutgoingLetter } from '../../src/service/mail/mailer.ts'
 import {
   codeMessage,

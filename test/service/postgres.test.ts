@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import pg from 'pg'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { AppError } from '../../src/errors.ts'
-import { NEWEST_VERSION } from '../../src/service/db/migrations.ts'
+import { ACCOUNT_VERSIONS } from '../../src/service/db/migrations.ts'
 import { openServiceDatabase } from './database.ts'
 import { accountSuite } from '../account.suite.ts'
 import { approveInvitation, make } from './connections/connecting.ts'
@@ -24,11 +24,13 @@ import {
   resetOf,
   revocationBy,
 } from './person.ts'
-import { freePort, startPostgres, type Postgres } from './postgres.ts'
+import { newPostgresPlace } from './engines.ts'
+import { freePort } from './postgres.ts'
 import { logPagesSuite } from './connections/log-pages.suite.ts'
 import { proofsSuite } from './proofs.suite.ts'
 import { entranceSuite } from './entrance.suite.ts'
 import { failsToStart, serviceSuite } from './service.suite.ts'
+import { emptyDatabase, newDatabase } from './shared-postgres.ts'
 import { rostersSuite } from './connections/rosters.suite.ts'
 import { openSubject, type Place } from './subject.ts'
 
@@ -111,13 +113,8 @@ function away(error: unknown) {
 }
 
 describe('PostgreSQL', () => {
-  let postgres: Postgres
-  before(async () => {
-    postgres = await startPostgres()
-  })
-  after(() => postgres.stop())
-
-  const newPlace = async () => ({ url: await postgres.newDatabase(), file }) satisfies Place
+  const newPlace = newPostgresPlace
+  const emptyPlace = async () => ({ url: await emptyDatabase(), file }) satisfies Place
 
   accountSuite('PostgreSQL', async () => openSubject(await newPlace()))
 
@@ -133,7 +130,7 @@ describe('PostgreSQL', () => {
 
   serviceSuite('PostgreSQL', {
     idType: 'text collate "C"',
-    newPlace,
+    newPlace: emptyPlace,
     run: async ({ url }, statements) => void (await plainly(url!, statements)),
     tables: async ({ url }) => {
       const [rows] = await plainly(url!, [
@@ -144,16 +141,13 @@ describe('PostgreSQL', () => {
   })
 
   test('four processes that start on an empty database at once make one schema and one receipt key', async () => {
-    const place = await newPlace()
+    const place = await emptyPlace()
     const all = await Promise.all(Array.from({ length: 4 }, () => openSubject(place)))
     const people = await Promise.all(all.map(({ server }) => enrol(server)))
     const keys = new Set(people.map(({ enrolment }) => enrolment.receipt_key.x))
     assert.equal(keys.size, 1)
-    const [versions] = await plainly(place.url, ['select version from schema_version'])
-    assert.deepEqual(
-      versions,
-      Array.from({ length: NEWEST_VERSION }, (_, i) => ({ version: i + 1 })),
-    )
+    const [versions] = await plainly(place.url!, ['select version from schema_version'])
+    assert.deepEqual(versions, [{ version: ACCOUNT_VERSIONS.newest }])
     await Promise.all(all.map(({ close }) => close()))
   })
 
@@ -178,7 +172,7 @@ describe('PostgreSQL', () => {
     await (await openServiceDatabase(place)).close()
     const many = 'from generate_series(1, 3000) as n'
     const soon = 4_000_000_000_000
-    await plainly(place.url, [
+    await plainly(place.url!, [
       `insert into accounts select 'a' || n, 'person', 'Ada' ${many}`,
       `insert into emails select 'a' || n || '@example.org', 'a' || n, 1, 0 ${many}`,
       `insert into devices (id, account_id, name, platform, auth_kid, approved_at)
@@ -210,7 +204,7 @@ describe('PostgreSQL', () => {
     const bob = await enrolByMail(server, mailbox)
     const openClub = async (by: typeof ada) =>
       by.account.rosters.open({ body: { ...(await opening(by)), invite: [{ email: mailbox }] } })
-    await plainly(place.url, ['select pg_stat_reset()'])
+    await plainly(place.url!, ['select pg_stat_reset()'])
     const { refresh_token } = ada.enrolment.session
     await server.door(ada.keys.auth).session.renew({ body: { refresh_token } })
     await ada.account.pendingDevices.read({ id: laptop.device })
@@ -231,18 +225,18 @@ describe('PostgreSQL', () => {
     await resetOf(server, ada.id, await mailedCode(server, email))
     // A connection reports its statistics when it ends.
     await close()
-    const [scans] = await plainly(place.url, [
+    const [scans] = await plainly(place.url!, [
       'select relname, seq_tup_read from pg_stat_user_tables where seq_tup_read > 1000',
     ])
     assert.deepEqual(scans, [])
-    const [used] = await plainly(place.url, [
+    const [used] = await plainly(place.url!, [
       `select count(*)::int as tables from pg_stat_user_tables where idx_scan > 0`,
     ])
     assert.ok((used as { tables: number }[])[0]!.tables >= 8, JSON.stringify(used))
   })
 
   test('a connection that breaks while idle does not end the process', async () => {
-    const url = await postgres.newDatabase()
+    const url = await newDatabase()
     const wire = await cuttable(url)
     const { server, close } = await openSubject({ url: wire.url, file })
     const ada = await enrol(server)
@@ -255,7 +249,7 @@ describe('PostgreSQL', () => {
   })
 
   test('a connection that breaks during a query fails that query alone', async () => {
-    const url = await postgres.newDatabase()
+    const url = await newDatabase()
     const wire = await cuttable(url)
     const { server, close } = await openSubject({ url: wire.url, file })
     const ada = await enrol(server)
@@ -277,7 +271,7 @@ describe('PostgreSQL', () => {
   })
 
   test('every kind of call reports an unreachable server as an outage', async () => {
-    const url = await postgres.newDatabase()
+    const url = await newDatabase()
     const wire = await cuttable(url)
     const { service, server, close } = await openSubject({ url: wire.url, file })
     const ada = await enrol(server)
@@ -295,7 +289,7 @@ describe('PostgreSQL', () => {
   })
 
   test('the error for a wrong password does not contain it', async () => {
-    const url = (await postgres.newDatabase()).replace('secret-of-tests', 'hunter2-hunter2')
+    const url = (await newDatabase()).replace('secret-of-tests', 'hunter2-hunter2')
     await failsToStart(
       'failed',
       /^(?!.*hunter2).*127\.0\.0\.1:\d+\/test_/,

@@ -97,6 +97,14 @@ function ownFolder(): { path: string; remove: () => void } {
   }
 }
 
+/** No data outlives the test; sockets in a shared folder would collide. */
+const FLAGS = Object.entries({
+  fsync: 'off',
+  full_page_writes: 'off',
+  unix_socket_directories: '',
+  max_connections: '300',
+}).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+
 /** Starts a server. It also ends with the process, if `stop` is not reached. */
 export async function startPostgres(): Promise<Postgres> {
   const port = await freePort()
@@ -114,8 +122,7 @@ export async function startPostgres(): Promise<Postgres> {
     // PostgreSQL refuses to run as root, which is the user in CI.
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C.UTF-8', '--no-sync'],
-    // No data outlives the test; sockets in a shared folder would collide.
-    postgresFlags: ['-c', 'fsync=off', '-c', 'unix_socket_directories=', '-h', '127.0.0.1'],
+    postgresFlags: [...FLAGS, '-h', '127.0.0.1'],
     onLog: (line) => said.push(line),
     onError: (error) => said.push(String(error)),
   })

@@ -78,13 +78,17 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       await (await openServiceDatabase(place)).close()
     })
 
-    test('rejects a database of protocol 1 and leaves it unchanged', async () => {
+    test('rejects a database from before the first release and leaves it unchanged', async () => {
       const place = await engine.newPlace()
       const versions = [1, 2, 3, 4, 5, 6, 7].map(
         (version) => `insert into schema_version (version) values (${version})`,
       )
       await engine.run(place, [VERSION_TABLE, ...versions, 'create table accounts (id text)'])
-      await failsToStart('stateOlder', /protocol 1 \(version 7;/, openServiceDatabase(place))
+      await failsToStart(
+        'stateOlder',
+        /before the first release of countersignd \(version 7;/,
+        openServiceDatabase(place),
+      )
       assert.deepEqual(await engine.tables(place), ['accounts', 'schema_version'])
     })
 

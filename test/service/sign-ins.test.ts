@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { sql } from 'kysely'
 import { newEnrolmentCode } from '../../src/service/devices/enrolment-codes.ts'
 import { openService } from '../../src/service/service.ts'
 import { openServiceDatabase } from './database.ts'
-import { type Postgres, freePort, startPostgres } from './postgres.ts'
+import { newPostgresPlace, withoutPostgres } from './engines.ts'
+import { freePort } from './postgres.ts'
 import { signInsSuite } from './sign-ins.suite.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-sign-ins-'))
@@ -18,16 +19,8 @@ const newFile = async () => ({ url: null, file: join(folder, `${(files += 1)}.db
 
 signInsSuite('SQLite', newFile)
 
-describe('on PostgreSQL', () => {
-  let postgres: Postgres
-  before(async () => {
-    postgres = await startPostgres()
-  })
-  after(() => postgres.stop())
-  signInsSuite('PostgreSQL', async () => ({
-    url: await postgres.newDatabase(),
-    file: '/dev/null/account.db',
-  }))
+describe('on PostgreSQL', { skip: withoutPostgres }, () => {
+  signInsSuite('PostgreSQL', newPostgresPlace)
 })
 
 test('if every new code exists already, the caller is asked to try again', async (t) => {

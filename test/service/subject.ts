@@ -13,8 +13,10 @@ import type { Route, Table } from '../../src/api/route.ts'
 import { ACCOUNT_RULES, requireScope, scopeTable } from '../../src/auth/scopes.ts'
 import type { KeyPair } from '../../src/crypto/device-keys.ts'
 import { signProof } from '../../src/crypto/jose/dpop.ts'
+import { toAppError } from '../../src/errors.ts'
 import { openService, type AccountServer } from '../../src/service/service.ts'
 import type { Subject } from '../account/subject.ts'
+import { assertDeclared } from '../declared-errors.ts'
 import { lettersIn } from './letters.ts'
 
 /** The address of the database. */
@@ -50,7 +52,14 @@ function through(
         const path = route.path.replace(/{(\w+)}/g, (_, param: string) =>
           encodeURIComponent(String(input[param])),
         )
-        return ((await answer(route, path)) as Calls)[group]![name]!(input)
+        try {
+          return await ((await answer(route, path)) as Calls)[group]![name]!(input)
+        } catch (error) {
+          const needed = need(route.method, route.path.slice(1).split('/'))
+          const failure = { table, route, need: needed, code: toAppError(error).code }
+          assertDeclared(failure, 'account server')
+          throw error
+        }
       }
       return [name, call] as const
     })

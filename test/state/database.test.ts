@@ -16,7 +16,7 @@ import { AppError, EXIT } from '../../src/errors.ts'
 import { openDatabase } from '../../src/state/database.ts'
 import { lockState } from '../../src/storage/lock.ts'
 import { openState } from '../../src/state/state.ts'
-import { FIRST_STATE_VERSION, VERSIONS } from '../../src/state/versions.ts'
+import { STATE_VERSIONS } from '../../src/state/migrations.ts'
 import { wipe } from '../../src/state/wipe.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 
@@ -28,7 +28,7 @@ test('a new database has this version and loses nothing in a crash', (t) => {
   t.after(() => db.close())
   const settings = ['user_version', 'journal_mode', 'synchronous', 'foreign_keys', 'busy_timeout']
   const found = settings.map((name) => pragma(db, name))
-  assert.deepEqual(found, [VERSIONS.length, 'wal', 2, 1, 5000])
+  assert.deepEqual(found, [STATE_VERSIONS.newest, 'wal', 2, 1, 5000])
 })
 
 test('an older database is migrated; a failed migration leaves it unchanged', (t) => {
@@ -48,33 +48,15 @@ test('an older database is migrated; a failed migration leaves it unchanged', (t
   old.exec('drop table stamps')
   old.close()
   const db = openDatabase(dir)
-  assert.equal(pragma(db, 'user_version'), VERSIONS.length)
+  assert.equal(pragma(db, 'user_version'), STATE_VERSIONS.newest)
   db.close()
-})
-
-test('a database of protocol 1 is rejected by name and left unchanged', (t) => {
-  const dir = freshFolder(t)
-  const path = join(dir, 'state.db')
-  const old = new DatabaseSync(path)
-  for (const version of VERSIONS.slice(0, FIRST_STATE_VERSION - 1)) old.exec(version)
-  old.exec(`pragma user_version = ${FIRST_STATE_VERSION - 1}`)
-  old.close()
-  const before = readFileSync(path)
-  assert.throws(() => openDatabase(dir), {
-    exit: EXIT.stateOlder,
-    message: new RegExp(
-      String.raw`state\.db was written by a countersignd of protocol 1 \(version ${FIRST_STATE_VERSION - 1};.*left as it is`,
-    ),
-  })
-  assert.deepEqual(readFileSync(path), before)
-  assert.deepEqual(readdirSync(dir), ['state.db'])
 })
 
 test('a newer database is rejected and left unchanged, closed by its writer or not', (t) => {
   const [written, closed, crashed] = [freshFolder(t), freshFolder(t), freshFolder(t)]
   const writer = openState(written)
   writer.meta.set('key', 'value')
-  writer.db.exec(`pragma user_version = ${VERSIONS.length + 1}`)
+  writer.db.exec(`pragma user_version = ${STATE_VERSIONS.newest + 1}`)
   for (const file of ['state.db', 'state.db-wal']) {
     copyFileSync(join(written, file), join(crashed, file))
   }

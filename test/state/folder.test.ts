@@ -147,7 +147,13 @@ test('does not read, or block on, a path that is not a file', { skip: modes }, (
 
 test('runtime.json has the address of the daemon, until it is removed', (t) => {
   const dir = freshFolder(t)
-  const runtime = { pid: 7, address: 'http://127.0.0.1:19821', nonce: 'n', version: '0.1.0' }
+  const runtime = {
+    pid: 7,
+    address: 'http://127.0.0.1:19821',
+    nonce: 'n',
+    version: '0.1.0',
+    stateVersion: null,
+  }
   assert.equal(readRuntime(dir), null)
   writeRuntime(dir, runtime)
   assert.deepEqual(readRuntime(dir), runtime)

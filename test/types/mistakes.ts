@@ -1,5 +1,5 @@
 /**
- * Five mistakes that must not compile; `tsc` fails here if one does.
+ * Six mistakes that must not compile; `tsc` fails here if one does.
  * `mistakes.test.ts` removes the expectations and counts the errors. Each mistake is on the one
  * line below its expectation.
  */
@@ -45,6 +45,9 @@ export const wrongParameter: Things['read'] = async ({ name }) => ({ ...reply, v
 
 // @ts-expect-error 5: a row without an answer
 export const unanswered: Route = { method: 'GET', path: '/later', summary: '', by: 'pending' }
+
+// @ts-expect-error 6: an error code that does not exist
+export const unknownCode: Route['errors'] = ['no_such_code']
 
 declare const calls: Calls<typeof table, 'account' | 'both'>
 /** A caller may omit inputs that have defaults. */

@@ -4,6 +4,7 @@
  * has a flat path for older clients.
  */
 import * as v from 'valibot'
+import { CODES } from '../../errors.ts'
 import { named } from '../fields.ts'
 import { stamp } from '../rest/stamp.ts'
 import type { Table } from '../route.ts'
@@ -63,6 +64,8 @@ export const agents = {
       also: '/tools/{name}',
       summary: 'Call a tool',
       by: 'daemon',
+      // Those of the row that the tool calls.
+      errors: CODES,
       // Arguments belong in the body: one in the query would be ignored.
       query: v.strictObject({}),
       body: v.optional(v.looseObject({}), {}),

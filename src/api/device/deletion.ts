@@ -9,6 +9,7 @@ export const deletion = {
     path: '/device/v1/deletion',
     summary: 'Check whether the account may be deleted now; 409 names the obstacle',
     by: 'account',
+    errors: ['conflict', 'invalid_state'],
     reply: v.object({ account: id('acc_') }),
   },
 } as const satisfies Routes

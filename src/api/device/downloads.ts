@@ -12,6 +12,7 @@ export const downloads = {
     path: '/device/v1/downloads',
     summary: 'Get the link to a finished export for an API token of the daemon',
     by: 'account',
+    errors: ['not_found', 'export_not_ready'],
     body: v.strictObject({
       export_id: v.pipe(v.string(), v.description('404 for an id of no export.')),
       token_id: id('tok_'),

@@ -67,6 +67,7 @@ export const signIns = {
     path: '/device/v1/sign-ins',
     summary: 'Have a code sent to a mailbox',
     by: 'account',
+    errors: ['rate_limited'],
     limit: LIMIT,
     repeats: true,
     body: v.strictObject({ email }),
@@ -79,6 +80,7 @@ export const signIns = {
     summary:
       'Get the account of a code or an assertion; the code stays valid, the assertion is used up',
     by: 'account',
+    errors: ['invalid_client', 'invalid_token', 'forbidden', 'rate_limited'],
     limit: LIMIT,
     repeats: true,
     body: v.strictObject({
@@ -119,6 +121,14 @@ export const enrolment = {
     path: '/device/v1/enrolments',
     summary: 'Enrol the first device of an account, or a new one after a reset',
     by: 'account',
+    errors: [
+      'invalid_client',
+      'invalid_token',
+      'forbidden',
+      'conflict',
+      'invalid_state',
+      'rate_limited',
+    ],
     limit: LIMIT,
     repeats: true,
     body: v.strictObject({
@@ -139,6 +149,14 @@ export const enrolment = {
     path: '/device/v1/enrolments/further',
     summary: 'Enrol a further device of an account; it may only read until it is approved',
     by: 'account',
+    errors: [
+      'invalid_client',
+      'invalid_token',
+      'forbidden',
+      'conflict',
+      'invalid_state',
+      'rate_limited',
+    ],
     limit: LIMIT,
     repeats: true,
     body: v.strictObject({
@@ -159,6 +177,7 @@ export const session = {
     path: '/device/v1/session',
     summary: 'Renew the session of a device',
     by: 'account',
+    errors: ['invalid_token', 'forbidden', 'rate_limited'],
     limit: LIMIT,
     body: v.strictObject({ refresh_token: v.pipe(v.string(), v.maxLength(200)) }),
     reply: SessionTokens,

@@ -39,6 +39,7 @@ export const deviceFirstContacts = {
     path: '/device/v1/first-contacts',
     summary: 'Open a first contact for an invitation that was sent; it ends an earlier one',
     by: 'account',
+    errors: ['not_found', 'invalid_state'],
     body: v.strictObject({ invitation: id('inv_'), sid: SessionId }),
     reply: v.object({ expires_at: Time }),
     status: 201,
@@ -55,6 +56,7 @@ export const deviceFirstContacts = {
     path: '/device/v1/first-contacts/{invitation}',
     summary: 'Read the open first contact of an invitation that was received',
     by: 'account',
+    errors: ['invalid_state'],
     reply: Run,
   },
   send: {
@@ -62,6 +64,7 @@ export const deviceFirstContacts = {
     path: '/device/v1/first-contacts/{invitation}/messages',
     summary: 'Send the next message of a first contact; the same once more changes nothing',
     by: 'account',
+    errors: ['conflict', 'invalid_state'],
     body: v.strictObject({
       sid: SessionId,
       place: v.pipe(

@@ -9,6 +9,7 @@ export const deviceGuestCodes = {
     path: '/device/v1/guest-codes',
     summary: 'Register a guest code with a secret that a device made',
     by: 'account',
+    errors: ['not_found', 'conflict'],
     body: v.strictObject({
       id: id('gst_'),
       label: GuestLabel,
@@ -24,6 +25,7 @@ export const deviceGuestCodes = {
     summary:
       'Mail the link of a guest code: the one case in which its secret passes through the server',
     by: 'account',
+    errors: ['invalid_state'],
     body: v.strictObject({
       to: v.optional(
         v.pipe(email, v.description('By default the address of its external member.')),

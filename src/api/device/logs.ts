@@ -62,6 +62,7 @@ export const keyLogs = {
     path: '/device/v1/key-logs',
     summary: 'Add an entry to the own key log; 409 when another came first',
     by: 'account',
+    errors: ['conflict'],
     body: v.strictObject({
       entry: LogEntry,
       seal_key: v.optional(v.pipe(SealKey, v.description('The key that a `renew` names.'))),
@@ -86,6 +87,7 @@ export const rosters = {
     path: '/device/v1/rosters',
     summary: 'Open a connection: its first roster entry and an envelope for every own device',
     by: 'account',
+    errors: ['not_found', 'conflict', 'invalid_state'],
     // An envelope has 2 kB.
     limit: 4 * 1024 * 1024,
     body: v.strictObject({
@@ -156,6 +158,7 @@ export const rosters = {
     summary:
       'Add an entry to a roster, with the secret sealed to those who shall have it; 409 when another came first',
     by: 'account',
+    errors: ['conflict', 'invalid_state'],
     limit: 4 * 1024 * 1024,
     body: v.strictObject({
       entry: LogEntry,
@@ -180,6 +183,7 @@ export const envelopes = {
     summary:
       'Hand over the secret of the current epoch, sealed to devices that have no envelope of it',
     by: 'account',
+    errors: ['conflict'],
     // Repeatable: of two envelopes for one device the first stays, and one operation may hand
     // over many.
     repeats: true,
@@ -207,6 +211,7 @@ export const consents = {
     path: '/device/v1/consents/{invitation}',
     summary: 'Read the connection, inviter and roster head for a consent to an invitation',
     by: 'account',
+    errors: ['invalid_state'],
     reply: v.object({
       connection: id('con_'),
       inviter: id('acc_'),
@@ -219,6 +224,7 @@ export const consents = {
     summary:
       'Approve an invitation: a device of the inviter can take the account in by the consent',
     by: 'account',
+    errors: ['not_found', 'invalid_state'],
     body: v.strictObject({ invitation: id('inv_'), consent: Consent }),
     reply: Invitation,
   },

@@ -29,6 +29,7 @@ export const machines = {
     path: '/device/v1/machines',
     summary: 'Create a machine account of an organisation; an owner or admin may',
     by: 'account',
+    errors: ['not_found', 'conflict', 'no_active_organisation'],
     body: v.strictObject({
       organisation_id: id('org_'),
       name: name(100),
@@ -46,6 +47,7 @@ export const machineTokens = {
     path: '/device/v1/machine-tokens',
     summary: "List the machine account's tokens",
     by: 'account',
+    errors: ['forbidden'],
     query: Page,
     reply: listOf(ApiToken),
   },
@@ -54,6 +56,7 @@ export const machineTokens = {
     path: '/device/v1/machine-tokens',
     summary: 'Mint a token of the machine account',
     by: 'account',
+    errors: ['forbidden'],
     body: NewToken,
     reply: MintedToken,
     status: 201,
@@ -64,6 +67,7 @@ export const machineTokens = {
     path: '/device/v1/machine-tokens/{id}',
     summary: 'Revoke a token of the machine account, effective at once',
     by: 'account',
+    errors: ['forbidden'],
     status: 204,
   },
 } as const satisfies Routes
@@ -74,6 +78,7 @@ export const bearer = {
     path: '/device/v1/token',
     summary: 'Get the owner and the rights of the token of the request',
     by: 'account',
+    errors: ['forbidden'],
     reply: v.object({
       account_id: holderId,
       token_id: id('tok_'),

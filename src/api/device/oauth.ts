@@ -13,6 +13,13 @@ export const oauth = {
     path: '/oauth/token',
     summary: 'Get a token for a machine account by its assertion',
     by: 'account',
+    errors: [
+      'invalid_request',
+      'invalid_scope',
+      'unsupported_grant_type',
+      'invalid_client',
+      'rate_limited',
+    ],
     form: true,
     limit: 65_536,
     // RFC 6749 section 3.2: unknown parameters are ignored. A missing parameter has an error of

@@ -7,6 +7,7 @@ export const openLinkApprovals = {
     path: '/device/v1/open-link-requests/{id}',
     summary: 'Read an approval request, which a device is to approve by opening the connection',
     by: 'account',
+    errors: ['invalid_state'],
     reply: OpenLinkRequest,
   },
 } as const satisfies Routes

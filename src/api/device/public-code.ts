@@ -26,6 +26,7 @@ export const publicCode = {
     path: '/device/v1/public-code',
     summary: 'Read the secret of the own public code, which another device may have made',
     by: 'account',
+    errors: ['not_found'],
     reply: v.object({ k: v.nullable(v.string()) }),
   },
 } as const satisfies Routes

@@ -15,6 +15,7 @@ export const backups = {
     path: '/local/v1/backups',
     summary: 'Seal a copy of all that this device keeps',
     by: 'daemon',
+    errors: ['in_progress'],
     body: v.strictObject({
       passphrase: v.pipe(
         v.string(),

@@ -7,7 +7,7 @@ import * as v from 'valibot'
 import { email, id, name } from '../fields.ts'
 import { Machine, MachinePublicKey } from '../device/machines.ts'
 import { Connection } from '../rest/connections.ts'
-import type { Table } from '../route.ts'
+import { BACKEND_ERRORS, type Table } from '../route.ts'
 import { backups } from './backup.ts'
 import { RecoverySignature, ResetPlan, recovery } from './recovery.ts'
 
@@ -95,6 +95,7 @@ export const local = {
       path: '/local/v1/sign-in',
       summary: 'Have a code sent to a mailbox',
       by: 'daemon',
+      errors: ['invalid_state', ...BACKEND_ERRORS],
       body: v.strictObject({ email }),
       reply: SignIn,
     },
@@ -103,6 +104,7 @@ export const local = {
       path: '/local/v1/sign-in/reset-plan',
       summary: 'Get the entry that a reset would sign, for the recovery key; posts nothing',
       by: 'daemon',
+      errors: ['conflict', 'invalid_state', ...BACKEND_ERRORS],
       body: v.strictObject({
         by: v.union([v.strictObject({ code: Code }), v.strictObject({ key: MachineKey })]),
         recovery_key: v.optional(
@@ -120,6 +122,7 @@ export const local = {
       path: '/local/v1/sign-in/code',
       summary: 'Sign in with the code that came by mail',
       by: 'daemon',
+      errors: ['conflict', 'invalid_state', ...BACKEND_ERRORS],
       body: v.strictObject({ code: Code, ...resetting }),
       reply: SignIn,
     },
@@ -128,6 +131,7 @@ export const local = {
       path: '/local/v1/sign-in/machine',
       summary: 'Sign in as a machine account',
       by: 'daemon',
+      errors: ['conflict', 'invalid_state', ...BACKEND_ERRORS],
       body: v.strictObject({ key: MachineKey, ...resetting }),
       reply: SignIn,
     },
@@ -136,6 +140,7 @@ export const local = {
       path: '/local/v1/sign-in/approval/attempt',
       summary: 'Begin an approval of this device, which lasts 15 minutes; an earlier one ends',
       by: 'daemon',
+      errors: ['conflict', 'invalid_state', ...BACKEND_ERRORS],
       reply: SignIn,
     },
     advanceApproval: {
@@ -143,6 +148,7 @@ export const local = {
       path: '/local/v1/sign-in/approval/step',
       summary: 'Take the approval of this device further; asked each second until it has words',
       by: 'daemon',
+      errors: ['conflict', 'invalid_state', ...BACKEND_ERRORS],
       reply: SignIn,
     },
     approve: {
@@ -150,6 +156,7 @@ export const local = {
       path: '/local/v1/sign-in/approval',
       summary: 'Compare the four words that the approving device shows',
       by: 'daemon',
+      errors: ['conflict', 'invalid_state', 'unknown_word', 'word_count', ...BACKEND_ERRORS],
       body: v.strictObject({ words: FourWords }),
       reply: SignIn,
     },
@@ -158,6 +165,7 @@ export const local = {
       path: '/local/v1/sign-out',
       summary: 'Revoke this device and forget what it holds',
       by: 'daemon',
+      errors: ['conflict', 'invalid_state', ...BACKEND_ERRORS],
       body: v.strictObject({
         last_device: v.optional(
           v.pipe(v.boolean(), v.description('Also when it is the last device of the account.')),
@@ -183,6 +191,7 @@ export const local = {
       path: '/local/v1/devices/{id}/approval/attempt',
       summary: 'Begin to approve a waiting device, which lasts 15 minutes; an earlier attempt ends',
       by: 'daemon',
+      errors: ['conflict', 'invalid_state', 'no_device', ...BACKEND_ERRORS],
       reply: Approval,
     },
     advance: {
@@ -190,6 +199,7 @@ export const local = {
       path: '/local/v1/devices/{id}/approval/step',
       summary: 'Take the approval further; asked each second until it is ready',
       by: 'daemon',
+      errors: ['conflict', 'invalid_state', 'no_device', ...BACKEND_ERRORS],
       reply: Approval,
     },
     create: {
@@ -197,6 +207,14 @@ export const local = {
       path: '/local/v1/devices/{id}/approval',
       summary: 'Compare the four words of a waiting device and add it to the key log',
       by: 'daemon',
+      errors: [
+        'conflict',
+        'invalid_state',
+        'no_device',
+        'unknown_word',
+        'word_count',
+        ...BACKEND_ERRORS,
+      ],
       body: v.strictObject({
         words: v.pipe(FourWords, v.description(APPROVAL_WARNING)),
       }),
@@ -213,6 +231,7 @@ export const local = {
       path: '/local/v1/sealing-key',
       summary: 'Give this device a new sealing key',
       by: 'daemon',
+      errors: ['conflict', 'invalid_state', 'no_device', ...BACKEND_ERRORS],
       reply: v.object({
         device_id: id('dev_'),
         old_key_until: v.pipe(
@@ -228,6 +247,7 @@ export const local = {
       path: '/local/v1/clock',
       summary: 'Take the clock of this machine as right',
       by: 'daemon',
+      errors: ['invalid_state', 'no_device', 'not_signed_in'],
       status: 204,
     },
   },
@@ -237,6 +257,7 @@ export const local = {
       path: '/local/v1/connections/{id}/rotation',
       summary: 'Give a connection a new secret',
       by: 'daemon',
+      errors: ['conflict', 'invalid_state', 'no_device', 'secret_unavailable', ...BACKEND_ERRORS],
       reply: Connection,
     },
     role: {
@@ -244,6 +265,7 @@ export const local = {
       path: '/local/v1/connections/{id}/members/{mid}/role',
       summary: 'Make a member of a connection an owner, or an owner a member',
       by: 'daemon',
+      errors: ['conflict', 'invalid_state', 'no_device', 'secret_unavailable', ...BACKEND_ERRORS],
       body: v.strictObject({ role: v.picklist(['owner', 'member']) }),
       reply: Connection,
     },
@@ -254,6 +276,7 @@ export const local = {
       path: '/local/v1/machines',
       summary: 'Create a machine account',
       by: 'daemon',
+      errors: ['not_found', 'conflict', 'no_active_organisation', 'no_device', ...BACKEND_ERRORS],
       body: v.strictObject({ organisation_id: id('org_'), name: name(100), key: MachinePublicKey }),
       reply: Machine,
       status: 201,

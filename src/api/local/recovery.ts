@@ -5,7 +5,7 @@
 import * as v from 'valibot'
 import { DeviceKeys } from '../device/enrolment.ts'
 import { Jwk, Time, id } from '../fields.ts'
-import type { Routes } from '../route.ts'
+import { BACKEND_ERRORS, type Routes } from '../route.ts'
 
 const Seq = v.pipe(v.number(), v.integer(), v.minValue(0))
 /** The place of an entry in the key log of an account (section 3). */
@@ -43,6 +43,7 @@ export const recovery = {
     path: '/local/v1/recovery-key',
     summary: 'Get the current recovery key',
     by: 'daemon',
+    errors: ['no_device', ...BACKEND_ERRORS],
     reply: RecoveryKey,
   },
   create: {
@@ -50,6 +51,7 @@ export const recovery = {
     path: '/local/v1/recovery-key',
     summary: 'Put a recovery key in force',
     by: 'daemon',
+    errors: ['conflict', 'invalid_state', 'no_device', ...BACKEND_ERRORS],
     body: v.strictObject({
       key: Jwk,
       seq: v.pipe(Seq, v.description('The place that `next` named.')),
@@ -65,6 +67,7 @@ export const recovery = {
     path: '/local/v1/recovery-key/notice',
     summary: 'Note that the person set the recovery key of which this device has a notice',
     by: 'daemon',
+    errors: ['no_device', 'not_signed_in'],
     reply: v.object({
       dismissed: v.pipe(v.nullable(v.string()), v.description('The text of the notice, or null.')),
     }),

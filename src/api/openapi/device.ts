@@ -17,7 +17,7 @@ import {
 } from './document.ts'
 import { type Folded, type JsonRecord } from './json-schema.ts'
 import { accountRows, accountTextOf } from './account-rows.ts'
-import { deviceCodesOf, deviceErrorExamples } from './device-errors.ts'
+import { codesOf } from './errors.ts'
 import { type Wording, pathsOf } from './paths.ts'
 import { errorComponents } from './responses.ts'
 
@@ -103,7 +103,7 @@ const wording: Wording = {
     ...((need !== 'none' && route.path !== TOKEN) || route.path === RENEWAL ? [PROOF] : []),
     ...(need !== 'none' && isOnce(route) ? [KEY] : []),
   ],
-  codes: deviceCodesOf,
+  codes: (place) => codesOf(place, 'account server'),
 }
 
 /** Generates the document of the rows; `need` is that of the account server's scope table. */
@@ -140,7 +140,7 @@ export function deviceDocument(need: Folded['need']): JsonRecord & { openapi: st
         },
       },
       parameters: { DPoP, IdempotencyKey: IDEMPOTENCY_KEY },
-      ...errorComponents(paths, deviceErrorExamples),
+      ...errorComponents(paths, 'account server'),
       schemas: schemasOf(definitions, { head: HEAD }),
     },
   }

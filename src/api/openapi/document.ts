@@ -9,7 +9,7 @@ import { type RowSchema, type Table, isOnce } from '../route.ts'
 import { rowsOf } from '../rows.ts'
 import { CODES } from '../../errors.ts'
 import { DESCRIPTIONS, GROUPS } from './descriptions/index.ts'
-import { codesOf, errorExamples } from './errors.ts'
+import { codesOf } from './errors.ts'
 import { ERRORS, TOKENS } from './explanations.ts'
 import { type Wording, pathsOf } from './paths.ts'
 import { errorComponents } from './responses.ts'
@@ -129,7 +129,7 @@ export function openapiDocument({
     describe: ({ group, name, need }) => `${textOf(group, name)} ${NEEDS[need]}`,
     security: ({ need: needed }) => (needed === 'none' ? [] : undefined),
     headers: ({ route }) => (isOnce(route) ? [KEY] : []),
-    codes: codesOf,
+    codes: (place) => codesOf(place, 'daemon'),
   }
   const paths = pathsOf({ table, need, examples }, converter(definitions), wording)
 
@@ -149,7 +149,7 @@ export function openapiDocument({
     components: {
       securitySchemes,
       parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
-      ...errorComponents(paths, errorExamples),
+      ...errorComponents(paths, 'daemon'),
       schemas: schemasOf(definitions),
     },
   }

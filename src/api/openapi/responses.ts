@@ -2,7 +2,8 @@
 import type { Route } from '../route.ts'
 import type { ErrorCode } from '../../errors.ts'
 import type { Convert, JsonRecord } from './json-schema.ts'
-import type { ErrorExamples, RowPlace } from './errors.ts'
+import { errorExamples } from './error-examples.ts'
+import type { RowPlace, Server } from './errors.ts'
 import type { Example } from './examples.ts'
 
 /** Returns an error response with an example of each code that it may have. */
@@ -35,7 +36,7 @@ const errorsOf = (byStatus: ReadonlyMap<string, readonly ErrorCode[]>): JsonReco
   )
 
 /** Returns the error components that these paths refer to, with an example of each code. */
-export function errorComponents(paths: object, examplesOf: ErrorExamples): JsonRecord {
+export function errorComponents(paths: object, server: Server): JsonRecord {
   const refs = new Set(JSON.stringify(paths).match(/#\/components\/responses\/[\w.]+/g))
   const sets = [...refs].toSorted().map((ref) => {
     const name = ref.slice(PREFIX.length)
@@ -45,7 +46,7 @@ export function errorComponents(paths: object, examplesOf: ErrorExamples): JsonR
   })
   return {
     responses: Object.fromEntries(sets.map(({ name, response }) => [name, response])),
-    examples: examplesOf(new Set(sets.flatMap(({ codes }) => codes))),
+    examples: errorExamples(new Set(sets.flatMap(({ codes }) => codes)), server),
   }
 }
 

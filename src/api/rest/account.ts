@@ -37,6 +37,8 @@ export const devices = {
     path: '/api/v1/devices/{id}',
     summary: 'Revoke a device, or turn away one that waits for approval',
     by: 'both',
+    errors: ['no_device'],
+    handlerErrors: ['invalid_state'],
     status: 204,
   },
 } as const satisfies Routes
@@ -68,6 +70,7 @@ export const sessions = {
     path: '/api/v1/sessions/{id}',
     summary: 'End another session; its device stays, and signs in again',
     by: 'account',
+    errors: ['invalid_state'],
     status: 204,
   },
 } as const satisfies Routes
@@ -102,6 +105,7 @@ export const emails = {
     summary:
       'Add an email address: a link to confirm it is mailed there. For one account at most three mails an hour go to one mailbox; the newest link counts',
     by: 'account',
+    errors: ['forbidden', 'conflict', 'rate_limited'],
     body: v.strictObject({
       address: v.pipe(email, v.description('The address; the link to confirm it goes there.')),
     }),
@@ -139,6 +143,7 @@ export const exports = {
     path: '/api/v1/exports',
     summary: 'Request an export of all that the account server has of the account',
     by: 'both',
+    errors: ['conflict'],
     reply: v.object({ id: id('exp_') }),
     status: 202,
   },
@@ -154,6 +159,7 @@ export const exports = {
     path: '/api/v1/exports/{id}/download',
     summary: 'Get the link to a finished export, good for five minutes',
     by: 'both',
+    errors: ['export_not_ready'],
     reply: v.object({ url: v.string(), expires_at: Time }),
   },
 } as const satisfies Routes
@@ -164,6 +170,7 @@ export const account = {
     path: '/api/v1/account',
     summary: 'Delete the account and everything in it. Nothing brings it back',
     by: 'both',
+    errors: ['forbidden', 'not_found', 'invalid_state'],
     status: 204,
   },
 } as const satisfies Routes

@@ -61,6 +61,7 @@ export const token = {
     path: '/api/v1/token',
     summary: 'Create an API token from this machine',
     by: 'daemon',
+    errors: ['no_device'],
     body: NewToken,
     reply: MintedToken,
     status: 201,

@@ -14,6 +14,7 @@ export const chat = {
     path: '/api/v1/chat',
     summary: 'Take one turn of the assistant conversation',
     by: 'account',
+    errors: ['not_found', 'backend_error', 'backend_timeout'],
     body: v.strictObject({
       message: v.pipe(Message, v.description('Your question or message.')),
       conversation_id: v.optional(
@@ -31,6 +32,7 @@ export const chat = {
     path: '/api/v1/chat/rate',
     summary: 'Rate an answer',
     by: 'account',
+    errors: ['not_found'],
     body: v.strictObject({
       turn_id: v.pipe(id('trn_'), v.description('`X-Turn-Id` of the answer.')),
       rating: v.pipe(v.picklist(['up', 'down']), v.description('Whether it was good.')),

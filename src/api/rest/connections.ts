@@ -12,7 +12,7 @@ import {
   pageOfThose,
 } from '../fields.ts'
 import { MOST_MEMBERS } from '../../crypto/logs/roster-form.ts'
-import type { Routes } from '../route.ts'
+import { BACKEND_ERRORS, type Routes } from '../route.ts'
 import { ContactWords } from './first-contacts.ts'
 import { Invitation } from './invitations.ts'
 import { NameMarks, NameSource, namedEntries } from './names.ts'
@@ -186,6 +186,7 @@ export const connections = {
     path: '/api/v1/connections',
     summary: 'Create a connection',
     by: 'daemon',
+    errors: ['not_found', 'no_device', ...BACKEND_ERRORS],
     body: v.strictObject({
       name: OwnName,
       invite: Invitees,
@@ -226,6 +227,8 @@ export const connections = {
     path: '/api/v1/connections/{id}',
     summary: 'Delete a connection',
     by: 'both',
+    errors: ['no_device'],
+    handlerErrors: ['invalid_state'],
     status: 204,
   },
   code: {
@@ -233,6 +236,15 @@ export const connections = {
     path: '/api/v1/connections/{id}/code',
     summary: 'Read the words to say now',
     by: 'daemon',
+    errors: [
+      'invalid_state',
+      'no_device',
+      'not_signed_in',
+      'secret_unavailable',
+      'too_long',
+      'unknown_word',
+      'word_count',
+    ],
     query: Asked,
     reply: Code,
   },
@@ -252,6 +264,7 @@ export const members = {
     path: '/api/v1/connections/{id}/members',
     summary: 'Invite a member to a connection',
     by: 'both',
+    errors: ['forbidden', 'invalid_state'],
     body: Invitee,
     reply: Invitation,
     status: 201,
@@ -261,6 +274,8 @@ export const members = {
     path: '/api/v1/connections/{id}/members/{mid}',
     summary: 'Remove a member from a connection, or withdraw the invitation of one',
     by: 'both',
+    errors: ['forbidden', 'no_device'],
+    handlerErrors: ['invalid_state'],
     status: 204,
   },
 } as const satisfies Routes

@@ -36,6 +36,7 @@ export const context = {
     path: '/api/v1/context/active-org',
     summary: 'Switch or clear the active organisation of this session',
     by: 'both',
+    errors: ['not_found', 'invalid_state'],
     body: v.strictObject({
       organisation_id: v.pipe(
         v.nullable(id('org_')),

@@ -1,7 +1,7 @@
 /** First contact by four words (protocol, section 3a), as seen by this device. */
 import * as v from 'valibot'
 import { Time, id, named } from '../fields.ts'
-import type { Routes } from '../route.ts'
+import { BACKEND_ERRORS, type Routes } from '../route.ts'
 import { PersonName } from './names.ts'
 
 /** How long four words are valid, in milliseconds. */
@@ -80,6 +80,7 @@ export const firstContacts = {
     path: '/api/v1/first-contacts',
     summary: 'List the first contacts of this device',
     by: 'daemon',
+    errors: ['no_device', 'not_signed_in'],
     reply: v.object({ items: v.array(FirstContact) }),
   },
 } as const satisfies Routes
@@ -90,6 +91,7 @@ export const contactWords = {
     path: '/api/v1/invitations/{id}/words',
     summary: 'Make four words for an invitation that was sent',
     by: 'daemon',
+    errors: ['invalid_state', 'no_device', ...BACKEND_ERRORS],
     reply: ContactWords,
     status: 201,
     repeats: true,

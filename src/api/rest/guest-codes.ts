@@ -11,7 +11,7 @@ import {
   pageOfThose,
   text,
 } from '../fields.ts'
-import type { Routes } from '../route.ts'
+import { BACKEND_ERRORS, type Routes } from '../route.ts'
 
 /** A year and a day: a guest code is temporary, a connection is permanent. */
 const LONGEST_S = 31_708_800
@@ -79,6 +79,7 @@ export const guestCodes = {
     path: '/api/v1/guest-codes',
     summary: 'Create a guest code',
     by: 'daemon',
+    errors: ['not_found', 'no_device', ...BACKEND_ERRORS],
     body: v.strictObject({
       label: v.pipe(GuestLabel, v.description('The name of the guest in your list.')),
       expires_in: v.optional(
@@ -114,6 +115,7 @@ export const guestCodes = {
     path: '/api/v1/guest-codes/{id}/qr',
     summary: 'Fetch the link of a guest code as a QR image',
     by: 'daemon',
+    errors: ['invalid_state', 'no_device', 'not_signed_in', 'secret_unavailable'],
     query: v.strictObject({
       format: v.optional(v.pipe(v.picklist(['svg', 'gif']), v.description('svg unless told.'))),
     }),
@@ -124,6 +126,7 @@ export const guestCodes = {
     path: '/api/v1/guest-codes/{id}/send',
     summary: 'Have a guest code sent',
     by: 'daemon',
+    errors: ['invalid_state', 'no_device', 'secret_unavailable', 'rate_limited', ...BACKEND_ERRORS],
     body: v.optional(
       v.strictObject({
         channel: v.optional(
@@ -176,6 +179,7 @@ export const externalMembers = {
     path: '/api/v1/external-members',
     summary: 'Create an external member',
     by: 'account',
+    errors: ['conflict'],
     body: v.strictObject({
       display_name: v.pipe(
         name(100),

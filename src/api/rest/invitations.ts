@@ -67,6 +67,8 @@ export const invitations = {
     path: '/api/v1/invitations/{id}/approve',
     summary: 'Approve an invitation',
     by: 'both',
+    errors: ['invalid_state', 'no_device'],
+    handlerErrors: ['unknown_word', 'word_count'],
     body: v.optional(v.strictObject({ words: v.optional(FourWords) }), {}),
     reply: Invitation,
     secret: 'words',
@@ -76,6 +78,7 @@ export const invitations = {
     path: '/api/v1/invitations/{id}/decline',
     summary: 'Decline an invitation',
     by: 'both',
+    errors: ['invalid_state'],
     reply: Invitation,
   },
   withdraw: {
@@ -83,6 +86,7 @@ export const invitations = {
     path: '/api/v1/invitations/{id}/withdraw',
     summary: 'Withdraw an invitation that was sent',
     by: 'both',
+    errors: ['invalid_state'],
     reply: Invitation,
   },
 } as const satisfies Routes

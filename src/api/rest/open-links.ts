@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { Slug, Time, id, inState, listOf, name, named, pageOfThose } from '../fields.ts'
-import type { Routes } from '../route.ts'
+import { BACKEND_ERRORS, type Routes } from '../route.ts'
 
 const Title = name(100)
 const Count = v.pipe(v.number(), v.integer())
@@ -60,6 +60,7 @@ export const openLinks = {
     path: '/api/v1/open-links',
     summary: 'Create an open link: a page on which people ask to connect',
     by: 'account',
+    errors: ['not_found', 'conflict'],
     body: v.strictObject({
       title: v.optional(
         v.pipe(Title, v.description('The purpose shown on its page; by default your name.')),
@@ -87,6 +88,7 @@ export const openLinks = {
     path: '/api/v1/open-links/suggest',
     summary: 'Propose a slug that is free',
     by: 'account',
+    errors: ['conflict'],
     reply: v.object({ slug: v.string() }),
   },
   delete: {
@@ -115,6 +117,7 @@ export const openLinks = {
     path: '/api/v1/open-links/{id}/slug',
     summary: 'Give an open link a new slug; the old address ends',
     by: 'account',
+    errors: ['conflict'],
     body: v.strictObject({
       slug: v.pipe(Slug, v.description('The new end of its address: 3 to 40 of a-z, 0-9 and -.')),
     }),
@@ -136,6 +139,7 @@ export const openLinkRequests = {
     path: '/api/v1/open-links/requests/{id}/approve',
     summary: 'Approve a request: makes a connection and invites the requester to it',
     by: 'daemon',
+    errors: ['invalid_state', 'no_device', ...BACKEND_ERRORS],
     reply: OpenLinkRequest,
   },
   decline: {
@@ -143,6 +147,7 @@ export const openLinkRequests = {
     path: '/api/v1/open-links/requests/{id}/decline',
     summary: 'Decline a request',
     by: 'account',
+    errors: ['invalid_state'],
     reply: OpenLinkRequest,
   },
 } as const satisfies Routes

@@ -77,6 +77,7 @@ export const orgMembers = {
     path: '/api/v1/org/members/{id}/activate',
     summary: 'Activate a member of the organisation that was invited or suspended',
     by: 'account',
+    errors: ['invalid_state'],
     reply: OrgMember,
   },
   suspend: {
@@ -84,6 +85,7 @@ export const orgMembers = {
     path: '/api/v1/org/members/{id}/suspend',
     summary: 'Suspend a member of the organisation',
     by: 'account',
+    errors: ['invalid_state'],
     reply: OrgMember,
   },
   bulkInvite: {
@@ -176,6 +178,7 @@ export const orgGroups = {
     path: '/api/v1/org/groups',
     summary: 'Create a group of members of the organisation',
     by: 'account',
+    errors: ['conflict'],
     body: v.strictObject({ name: GroupName, description: v.optional(GroupDescription) }),
     reply: OrgGroup,
     status: 201,
@@ -301,6 +304,7 @@ export const orgAlerts = {
     summary:
       'Create an alert of the organisation: a rule that fires when so many of an event happen in a while',
     by: 'account',
+    errors: ['conflict'],
     body: v.strictObject({
       name: AlertName,
       event: Awaited,

@@ -43,6 +43,7 @@ export const preferences = {
     path: '/api/v1/preferences',
     summary: 'Change preferences',
     by: 'both',
+    errors: ['invalid_state', 'no_device'],
     body: v.partial(
       v.strictObject({
         ...entries,

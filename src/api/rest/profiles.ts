@@ -67,6 +67,7 @@ export const profile = {
     path: '/api/v1/profile',
     summary: 'Change the own profile',
     by: 'both',
+    errors: ['conflict'],
     body: v.strictObject({
       display_name: v.optional(
         v.pipe(
@@ -101,6 +102,7 @@ export const profiles = {
     path: '/api/v1/profiles/{id}/keys',
     summary: "List a person's active public keys",
     by: 'both',
+    handlerErrors: ['conflict'],
     query: Page,
     reply: listOf(PublicKey),
   },

@@ -97,6 +97,7 @@ export const stamp = {
     path: '/api/v1/stamp',
     summary: 'Sign content on this device',
     by: 'daemon',
+    errors: ['conflict', 'no_device', 'not_signed_in'],
     body: NewStamp,
     limit: LIMIT,
     reply: Stamp,

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { Time, named } from '../fields.ts'
-import type { Routes } from '../route.ts'
+import { BACKEND_ERRORS, type Routes } from '../route.ts'
 
 const Count = v.pipe(v.number(), v.integer())
 
@@ -31,6 +31,7 @@ export const sync = {
     path: '/api/v1/sync',
     summary: 'Read what the last sync did',
     by: 'daemon',
+    errors: ['no_device', 'not_signed_in'],
     reply: LastSync,
   },
   run: {
@@ -38,6 +39,7 @@ export const sync = {
     path: '/api/v1/sync',
     summary: 'Sync now and get the result',
     by: 'daemon',
+    errors: ['no_device', ...BACKEND_ERRORS],
     reply: named('Synced', v.object({ last_sync: SyncReport })),
     repeats: true,
   },

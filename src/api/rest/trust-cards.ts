@@ -91,6 +91,7 @@ export const trustCards = {
     path: '/api/v1/trust-cards',
     summary: 'Follow a person',
     by: 'both',
+    errors: ['not_found', 'invalid_state'],
     body: v.union(
       [
         v.strictObject({ user_id: id('acc_'), note: v.optional(OwnNote) }),
@@ -110,6 +111,8 @@ export const trustCards = {
     summary:
       'Change the note on a followed person, name them, confirm their keys, or dismiss a recovery',
     by: 'both',
+    errors: ['no_device'],
+    handlerErrors: ['conflict', 'invalid_state'],
     body: v.strictObject({
       note: v.optional(OwnNote),
       name: v.optional(

@@ -10,7 +10,7 @@ import {
   named,
   pageOfThose,
 } from '../fields.ts'
-import type { Routes } from '../route.ts'
+import { BACKEND_ERRORS, type Routes } from '../route.ts'
 import { ExternalMemberName } from './guest-codes.ts'
 import { NameMarks, NameSource } from './names.ts'
 import { PublicProfile } from './profiles.ts'
@@ -243,6 +243,7 @@ export const verify = {
     path: '/api/v1/verify',
     summary: 'Check three words on this device',
     by: 'daemon',
+    errors: ['not_found', 'invalid_state', 'no_device', 'not_signed_in'],
     body: v.strictObject({
       words: Words,
       expect: v.optional(Expectation),
@@ -261,6 +262,7 @@ export const verify = {
     path: '/api/v1/verify/challenges',
     summary: 'Draw a word to say, for words that are for you and one purpose',
     by: 'daemon',
+    errors: ['not_found', 'no_device', 'not_signed_in', 'too_long', 'rate_limited'],
     body: v.optional(
       v.strictObject({
         connection_id: v.optional(
@@ -280,6 +282,7 @@ export const verify = {
     path: '/api/v1/verify/public',
     summary: 'Look up three words at the account server',
     by: 'daemon',
+    errors: ['no_device', ...BACKEND_ERRORS],
     body: v.strictObject({ words: Words }),
     reply: PublicVerification,
     repeats: true,

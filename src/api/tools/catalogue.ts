@@ -12,7 +12,7 @@ import {
 } from '../openapi/document.ts'
 import { type Folded, type JsonRecord } from '../openapi/json-schema.ts'
 import type { Example } from '../openapi/examples.ts'
-import { codesOf, errorExamples } from '../openapi/errors.ts'
+import { codesOf } from '../openapi/errors.ts'
 import { errorComponents, responsesOf } from '../openapi/responses.ts'
 import { inputOf } from './input.ts'
 import { textOf } from './list.ts'
@@ -71,12 +71,7 @@ export function toolCatalogue({
       },
       responses: answersOf(
         route,
-        responsesOf(
-          { route },
-          convert,
-          codesOf({ group, name: row, route, need: needed }),
-          example,
-        ),
+        responsesOf({ route }, convert, codesOf({ route, need: needed }, 'daemon'), example),
       ),
     }
   }
@@ -100,7 +95,7 @@ export function toolCatalogue({
     paths,
     components: {
       securitySchemes,
-      ...errorComponents(paths, errorExamples),
+      ...errorComponents(paths, 'daemon'),
       schemas: schemasOf(definitions),
     },
   }

@@ -1,4 +1,7 @@
+/** The commands that write a backup of this device and restore it. */
 import type { Content } from '../../api/route.ts'
+import type { Restored } from '../../daemon/restore.ts'
+import type { LostSecret } from '../../daemon/sealed-secrets.ts'
 import type { Command } from '../command.ts'
 import { requireNew, writeNew } from '../new-file.ts'
 import { PASSPHRASE_OPTION, passphraseOf } from '../passphrase.ts'
@@ -53,5 +56,83 @@ Not in it: outgoing mail, and an account database in PostgreSQL, which you dump 
       say(
         "The account's database is in PostgreSQL and not in this backup: dump it too (pg_dump), with the daemon stopped for both.",
       )
+  },
+}
+
+/** Returns the next steps for the user after a restore. */
+function adviceFor({ server, account_database: database }: Restored): string {
+  if (database === 'postgresql')
+    return 'The account database was in PostgreSQL: restore its dump, and set SVC_DATABASE_URL, before you start the daemon.'
+  return server === null
+    ? 'Start it with "countersignd serve".'
+    : `Start it with SVC_BACKEND_URL=${server}; if its session has ended, "countersignd login" gives it a new one.`
+}
+
+const NAMES: Readonly<Record<LostSecret['kind'], string>> = {
+  connection: 'connection',
+  guest_code: 'guest code',
+  public_code: 'public code',
+  unknown: 'unknown record',
+}
+
+/** The message names this many ids of guest codes; the JSON has all of them. */
+const MOST_NAMED = 3
+
+/** Returns a warning with a remedy if some sealed secrets are damaged; otherwise null. */
+function warningFor({ sealed_secrets: all, lost_secrets: lost }: Restored): string | null {
+  if (lost.length === 0) return null
+  const idsOf = (kind: LostSecret['kind']) =>
+    lost.filter((secret) => secret.kind === kind).map(({ id }) => id)
+  const kinds = (Object.keys(NAMES) as LostSecret['kind'][])
+    .map((kind) => ({ kind, count: idsOf(kind).length }))
+    .filter(({ count }) => count > 0)
+    .map(({ kind, count }) => `${count} ${NAMES[kind]}${count === 1 ? '' : 's'}`)
+  const guests = idsOf('guest_code')
+  const named = guests.slice(0, MOST_NAMED).join(', ') + (guests.length > MOST_NAMED ? ', …' : '')
+  const verb = lost.length === 1 ? 'does not open and was' : 'do not open and were'
+  return [
+    `Warning: ${lost.length} of ${all} sealed secrets ${verb} not restored: ${kinds.join(', ')}.`,
+    ...(idsOf('connection').length + idsOf('public_code').length > 0
+      ? ['"countersignd sync" fetches those of connections and of the public code again.']
+      : []),
+    ...(guests.length > 0
+      ? [
+          `The secret of a guest code is kept nowhere else: revoke the code with "countersignd guest revoke ID" (${named}) and create another.`,
+        ]
+      : []),
+  ].join(' ')
+}
+
+export const restoreCommand: Command = {
+  usage: 'FILE [--passphrase-file FILE] [--json]',
+  help: `
+Restores a backup of "countersignd backup" into the state folder, which must be new or empty, without a running daemon. All of
+it is restored, or nothing. The secrets go to the keychain of this machine; SVC_KEYCHAIN selects it, as at a first start.
+
+One device must not run twice: before you start the restored daemon, stop the one of the backup for good. Changes after
+the backup are not in it: tokens that were revoked since are valid again.
+
+A backup with damaged sealed secrets is restored without these: a warning names their number and kinds.
+
+  --passphrase-file FILE   a file of mode 0600 with the passphrase, instead of typing it`,
+  options: PASSPHRASE_OPTION,
+  args: [1, 1],
+  async run(invocation) {
+    const { args, io, config, print, say } = invocation
+    const [path = ''] = args
+    const settings = config()
+    const { requireEmpty, restore } = await import('../../daemon/restore.ts')
+    requireEmpty(settings.stateDir)
+    const passphrase = await passphraseOf(invocation, false)
+    const restored = await restore(settings, path, passphrase)
+    const { created_at: at, account } = restored
+    print({ state_dir: settings.stateDir, ...restored }, settings.stateDir)
+    say(
+      `Restored ${account === null ? 'a device that was not signed in' : account} as it was at ${at}. ${adviceFor(restored)}\n` +
+        'The device that the backup is of must not run any more. Look through "countersignd token list": what was revoked after the backup is good again.',
+    )
+    const warning = warningFor(restored)
+    // Written with --json too, so that the loss is noticed.
+    if (warning !== null) io.stderr.write(`${warning}\n`)
   },
 }

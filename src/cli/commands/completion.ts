@@ -2,10 +2,10 @@
  * `completion`: prints the completion script for a shell.
  * The script is made from the command table and the usage of each command.
  */
-import { type Command, UsageError } from '../command.ts'
+import { type Command, type Commands, UsageError } from '../command.ts'
 import { bashScript } from '../completion/bash.ts'
 import { fishScript } from '../completion/fish.ts'
-import { type Commands, placesOf } from '../completion/places.ts'
+import { placesOf } from '../completion/places.ts'
 import { powershellScript } from '../completion/powershell.ts'
 import { zshScript } from '../completion/zsh.ts'
 

@@ -5,10 +5,10 @@ import { AppError } from '../../errors.ts'
 import { type Download, download } from '../../remote/download.ts'
 import { readAuthority } from '../../remote/authority.ts'
 import { byId } from '../by-id.ts'
+import { listCommand } from '../collection.ts'
 import { type Api, type Command, type Invocation, UsageError } from '../command.ts'
 import { requireNew, writeNew } from '../new-file.ts'
 import { newProgressBar } from '../progress-bar.ts'
-import { table } from '../table.ts'
 
 const OUTPUT = '--output'
 
@@ -16,8 +16,6 @@ const OUTPUT = '--output'
  * The interval between two polls of an export: the first, the factor of growth, and the maximum.
  */
 const PACE = { firstMs: 100, growth: 1.5, mostMs: 2_000 } as const
-
-type Listed = Awaited<ReturnType<typeof listed>>
 
 const listed = ({ exports }: Api) => every((query) => exports.list(query))
 
@@ -149,23 +147,18 @@ It does not contain what only your devices store: secrets, private keys, and the
   },
 }
 
-const cells = ({ id, state, progress, size_bytes, created_at, expires_at }: Listed[number]) => [
-  id,
-  state === 'building' ? `building, ${progress} %` : state,
-  created_at,
-  size_bytes === null ? '' : String(size_bytes),
-  expires_at ?? '',
-]
-
-export const exportList: Command = {
-  usage: '[--json]',
+export const exportList = listCommand({
   help: 'Lists exports, newest first.',
-  args: [0, 0],
-  async run({ withApi, print }) {
-    const items = await withApi(listed)
-    print({ items }, table(['ID', 'STATE', 'ASKED FOR', 'BYTES', 'KEPT UNTIL'], items.map(cells)))
-  },
-}
+  work: (api, query) => api.exports.list(query),
+  heading: ['ID', 'STATE', 'ASKED FOR', 'BYTES', 'KEPT UNTIL'],
+  row: ({ id, state, progress, size_bytes, created_at, expires_at }) => [
+    id,
+    state === 'building' ? `building, ${progress} %` : state,
+    created_at,
+    size_bytes === null ? '' : String(size_bytes),
+    expires_at ?? '',
+  ],
+})
 
 export const exportDownload: Command = {
   usage: 'ID [--output FILE] [--json]',

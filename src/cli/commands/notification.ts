@@ -31,7 +31,7 @@ Lists what happened, newest first. What you have not marked as read is "new".
     const items = await withApi((api) =>
       every((query) => api.notifications.list({ ...query, ...those })),
     )
-    const [heading = '', ...rows] = table(
+    const [heading = '', ...rows] = await table(
       ['ID', 'TIME', '', 'WHAT'],
       items.map(({ id, created_at, read, title }) => [id, created_at, read ? '' : 'new', title]),
     )

@@ -6,15 +6,44 @@ import {
   type ServicePlatform,
   type ServiceSettings,
   unitPath,
+  type Definition,
+  type ServiceState,
 } from '../service/definition.ts'
 import { SCOPES, definitionOf, platformOf, scopeOf } from '../service/definitions.ts'
 import { type Plan, encoded, install } from '../service/install.ts'
 import { type Host, thisMachine } from '../service/machine.ts'
-import { requireOwnPlace } from '../service/own-place.ts'
-import { SEALING_KEY, makeSealingKey } from '../service/sealing-key.ts'
+import { SEALING_KEY, makeSealingKey, requireOwnPlace } from '../service/system-files.ts'
 import { askedThere, stateDirOf } from '../service/state-dir.ts'
-import { linesOf, reportOf } from '../service/status.ts'
 import { type Purge, requireGone, purgeAll, uninstall } from '../service/uninstall.ts'
+
+interface ServiceReport extends ServiceState {
+  /** The file that defines the service; null if it is not installed. */
+  readonly installed: string | null
+  readonly healthy: boolean
+}
+
+/** Queries the manager, and also the daemon if the manager reports that it runs. */
+async function reportOf(machine: Host, definition: Definition): Promise<ServiceReport> {
+  const { file, ask, health } = definition
+  const isThere = machine.look(file.path) !== null
+  const standing = definition.standing(await machine.run(ask))
+  const asked = standing.running ? await machine.run(health.words, health.env) : null
+  return { installed: isThere ? file.path : null, ...standing, healthy: asked?.code === 0 }
+}
+
+const yes = (is: boolean) => (is ? 'yes' : 'no')
+
+/** Returns the report as lines of text. */
+function linesOf({ installed, enabled, running, since, healthy }: ServiceReport): string[] {
+  if (installed === null && !running)
+    return ['The service is not installed: countersignd service install']
+  return [
+    `installed  ${installed ?? 'no'}`,
+    `enabled    ${yes(enabled)}`,
+    `running    ${running && since !== null ? `since ${since}` : yes(running)}`,
+    `health     ${healthy ? 'the daemon answers' : running ? 'the daemon does not answer as itself' : 'nothing runs'}`,
+  ]
+}
 
 const SCOPE_HELP = `  --user     the service of this user, which runs while the user is logged in; the default
   --system   the service of the whole machine, which runs from boot on as a user of its own; the default for root`

@@ -13,7 +13,7 @@ import { readFacts } from '../../device/identity/identity.ts'
 import { logRows } from '../../state/logs.ts'
 import { metaRows } from '../../state/meta.ts'
 import { trustRows } from '../../state/trust.ts'
-import { FIRST_STATE_VERSION, VERSIONS } from '../../state/versions.ts'
+import { STATE_VERSIONS } from '../../state/migrations.ts'
 import { openReadOnly } from '../../storage/read-only.ts'
 import { isForSystem } from '../system-instance.ts'
 
@@ -44,13 +44,13 @@ const versionOf = (db: DatabaseSync) =>
   Number(db.prepare('pragma user_version').get()?.['user_version'])
 
 function memoryIn(db: DatabaseSync): StampMemory {
+  const { first, newest } = STATE_VERSIONS
   const version = versionOf(db)
-  if (version < FIRST_STATE_VERSION)
-    return nothing('a countersignd of protocol 1 wrote the state folder')
-  if (version > VERSIONS.length) return nothing('a newer countersignd wrote the state folder')
+  if (version < first) return nothing('the state folder is from before the first release')
+  if (version > newest) return nothing('a newer countersignd wrote the state folder')
   const logs = logRows(db)
-  // An earlier version of the state folder lacks this table until the next start.
-  const trust = version === VERSIONS.length ? trustRows(db) : null
+  // The table of an earlier version may lack columns until the next start.
+  const trust = version === newest ? trustRows(db) : null
   const facts = readFacts({ meta: metaRows(db) })
   return {
     missing: null,

@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { CONTENT_BYTES } from '../../api/rest/stamp.ts'
 import { AppError } from '../../errors.ts'
 import type { Command } from '../command.ts'
+import { optionsOf, textField, valuesOf } from '../option-fields.ts'
 import { unreadable } from './stamp-file.ts'
 
 /**
@@ -37,33 +38,26 @@ async function fillNew<T>(path: string, work: (file: FileHandle) => Promise<T>):
   }
 }
 
+const FIELDS = { media_type: textField('media-type'), context: textField('context') }
+
 export const stampCommand: Command = {
   usage: 'FILE [--out STAMP] [--media-type TYPE] [--context TEXT] [--json]',
   help: `
 Signs a file with this device's key and writes the stamp beside it (FILE.stamp, or --out). The content does not leave this
 machine. Others check it with "countersignd stamp verify FILE STAMP --root ROOT", on the page whose address is printed, or with any
 library for JWS and Ed25519. "stamp verify" prints the root of your account here: give it to them in a way that they trust.`,
-  options: {
-    out: { type: 'string' },
-    'media-type': { type: 'string' },
-    context: { type: 'string' },
-  },
+  options: { out: { type: 'string' }, ...optionsOf(FIELDS) },
   args: [1, 1],
   async run({ args: [file = ''], options, withApi, print, say }) {
-    const { out, context, 'media-type': mediaType } = options
     const content = await contentOf(file).catch((error: NodeJS.ErrnoException) => {
       throw unreadable(file, error)
     })
-    const path = String(out ?? `${file}.stamp`)
+    const path = String(options['out'] ?? `${file}.stamp`)
     // The file is created before anything is signed, so that no registered stamp is lost.
     const made = await fillNew(path, async (to) => {
       const answer = await withApi((api) =>
         api.stamp.create({
-          body: {
-            ...content,
-            ...(mediaType === undefined ? {} : { media_type: String(mediaType) }),
-            ...(context === undefined ? {} : { context: String(context) }),
-          },
+          body: { ...content, ...valuesOf(FIELDS, options) },
         }),
       )
       const { stamp, key_log, receipt } = answer

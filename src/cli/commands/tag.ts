@@ -1,106 +1,59 @@
-import { every } from '../../api/cursor.ts'
-import type { Tag } from '../../api/rest/tags.ts'
-import { ID_PREFIX, isId } from '../../crypto/encoding/id.ts'
-import { byId, noSuch } from '../by-id.ts'
-import { type Command, type Invocation, UsageError } from '../command.ts'
-import { shown, table } from '../table.ts'
+import { readId } from '../by-id.ts'
+import {
+  createCommand,
+  deleteCommand,
+  itemLine,
+  listCommand,
+  updateCommand,
+} from '../collection.ts'
+import type { Command } from '../command.ts'
+import { eitherField, flagField, textField } from '../option-fields.ts'
+import { shown } from '../table.ts'
 
-const lineOf = ({ id, name }: Pick<Tag, 'id' | 'name'>) => `${id}  ${shown(name)}`
-
-export const tagList: Command = {
-  usage: '[--json]',
+export const tagList = listCommand({
   help: 'Lists your tags, newest first, and how many of your connections have each.',
-  args: [0, 0],
-  async run({ withApi, print }) {
-    const items = await withApi((api) => every((query) => api.tags.list(query)))
-    print(
-      { items },
-      table(
-        ['ID', 'NAME', 'COLOR', 'CONNECTIONS'],
-        items.map(({ id, name, color, connection_count }) => [
-          id,
-          name,
-          color ?? '',
-          String(connection_count),
-        ]),
-      ),
-    )
-  },
+  work: (api, query) => api.tags.list(query),
+  heading: ['ID', 'NAME', 'COLOR', 'CONNECTIONS'],
+  row: ({ id, name, color, connection_count }) => [id, name, color ?? '', String(connection_count)],
+})
+
+const FIELDS = {
+  name: textField('name'),
+  color: textField('color', (text) => text.toLowerCase()),
 }
 
-/**
- * Returns the fields that the options change; a field without an option is absent.
- * @throws UsageError if --color and --no-color are both given
- */
-function changesOf(options: Invocation['options']) {
-  const { name, color } = options
-  const none = options['no-color'] === true
-  if (color !== undefined && none)
-    throw new UsageError('Give either --color or --no-color, not both.')
-  return {
-    ...(name === undefined ? {} : { name: String(name) }),
-    ...(color === undefined ? {} : { color: String(color).toLowerCase() }),
-    ...(none ? { color: null } : {}),
-  }
-}
-
-export const tagCreate: Command = {
+export const tagCreate = createCommand({
   usage: '--name NAME [--color "#rrggbb"] [--json]',
   help: 'Creates a tag, to sort connections by. Other members of a connection do not see your tags.',
-  options: { name: { type: 'string' }, color: { type: 'string' } },
-  args: [0, 0],
-  async run({ options, withApi, print }) {
-    const { name, ...more } = changesOf(options)
-    if (name === undefined) throw new UsageError('--name is missing: the name of the tag.')
-    const made = await withApi((api) => api.tags.create({ body: { name, ...more } }))
-    print(made, lineOf(made))
-  },
-}
+  fields: FIELDS,
+  needed: { name: '--name is missing: the name of the tag.' },
+  work: (api, body) => api.tags.create({ body }),
+  line: itemLine,
+})
 
-export const tagUpdate: Command = {
+export const tagUpdate = updateCommand({
+  kind: 'tag',
   usage: 'ID [--name NAME] [--color "#rrggbb" | --no-color] [--json]',
   help: 'Renames a tag, or changes its colour.',
-  options: {
-    name: { type: 'string' },
-    color: { type: 'string' },
-    'no-color': { type: 'boolean' },
-  },
-  args: [1, 1],
-  async run({ args: [id = ''], options, withApi, print }) {
-    const body = changesOf(options)
-    if (Object.keys(body).length === 0)
-      throw new UsageError('Nothing to change was given: use --name, --color or --no-color.')
-    const tag = await withApi((api) => byId('tag', id, () => api.tags.update({ id, body })))
-    print(tag, lineOf(tag))
-  },
-}
+  fields: { ...FIELDS, color: eitherField(FIELDS.color, flagField('no-color', null)) },
+  remedy: 'use --name, --color or --no-color.',
+  work: (api, id, body) => api.tags.update({ id, body }),
+  line: itemLine,
+})
 
-export const tagDelete: Command = {
-  usage: 'ID [--json]',
+export const tagDelete = deleteCommand({
+  kind: 'tag',
   help: 'Deletes a tag. The connections that have it stay.',
-  args: [1, 1],
-  async run({ args: [id = ''], withApi, print, say }) {
-    await withApi((api) => byId('tag', id, () => api.tags.delete({ id })))
-    print({ id, state: 'deleted' }, [])
-    say(`Deleted ${id}.`)
-  },
-}
-
-/**
- * Checks the ids of a tag and a connection before a request is sent.
- * @throws AppError not_found
- */
-function requireIds(tag: string, connection: string): void {
-  if (!isId('tag_', tag)) throw noSuch('tag')
-  if (!isId(ID_PREFIX.connection, connection)) throw noSuch('connection')
-}
+  work: (api, id) => api.tags.delete({ id }),
+})
 
 export const tagAssign: Command = {
   usage: 'TAG CONNECTION [--json]',
   help: 'Gives a connection a tag. One that has it already keeps it.',
   args: [2, 2],
   async run({ args: [id = '', cid = ''], withApi, print, say }) {
-    requireIds(id, cid)
+    readId('tag', id)
+    readId('connection', cid)
     const connection = await withApi((api) => api.tags.assign({ id, cid }))
     print(connection, [])
     say(`"${shown(connection.name)}" has ${id}.`)
@@ -112,7 +65,8 @@ export const tagUnassign: Command = {
   help: 'Takes a tag from a connection.',
   args: [2, 2],
   async run({ args: [id = '', cid = ''], withApi, print, say }) {
-    requireIds(id, cid)
+    readId('tag', id)
+    readId('connection', cid)
     await withApi((api) => api.tags.unassign({ id, cid }))
     print({ id, connection_id: cid, state: 'unassigned' }, [])
     say(`${cid} has ${id} no more.`)

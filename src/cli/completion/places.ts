@@ -1,5 +1,5 @@
 /** The positions in a command line where a word may be completed, made from the command table. */
-import type { Command } from '../command.ts'
+import type { Commands } from '../command.ts'
 import { type Option, usageOf } from './usage.ts'
 
 export interface NextWord {
@@ -18,14 +18,6 @@ export interface CompletionPoint {
   /** Whether an argument may be a file. */
   readonly file: boolean
 }
-
-interface Listed {
-  readonly summary: string
-  readonly load: () => Promise<Command>
-}
-
-/** The commands by name. */
-export type Commands = Readonly<Record<string, Listed>>
 
 const HELP: Option = { name: '--help', value: null }
 const BEFORE_ALL: CompletionPoint = {

@@ -2,10 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { hostsOf } from '../../http/hosts.ts'
 import { VERSION } from '../../runtime/version.ts'
-import { type Finding, fail, ok, durationText, warn } from './finding.ts'
-import { type DoctorCheck, type DoctorContext } from './check.ts'
-import { greet, healthIn, type Holding } from './lock-owner.ts'
+import { connectToSystem } from '../system-connection.ts'
+import { systemInstance } from '../system-instance.ts'
+import type { DoctorCheck, DoctorContext } from './check.ts'
+import { type Finding, fail, ok, durationText, warn, messageOf } from './finding.ts'
 import { processName } from './listeners.ts'
+import { greet, healthIn, type Holding } from './lock-owner.ts'
 
 const NAME = 'daemon'
 
@@ -103,6 +105,35 @@ export const daemonCheck: DoctorCheck = {
           ? [silent(holding)]
           : [ok(NAME, `an account server alone holds this folder, ${who(holding.pid)}, ${alone}`)]
       }
+    }
+  },
+}
+
+/** Checks the daemon of the whole machine for a user who cannot read its state folder. */
+export const systemCheck: DoctorCheck = {
+  name: NAME,
+  async run({ config }) {
+    const { stateDir, system: places } = config
+    if (stateDir === undefined || places === undefined) return []
+    try {
+      const instance = systemInstance({ stateDir, system: places })
+      if (instance === null) return []
+      const { address, owner, pid, state, version } = instance
+      const connection = await connectToSystem(instance, null)
+      connection.close()
+      const proven = state === null ? 'the kernel confirms its user' : 'it proved itself'
+      const found = `the service of this machine: process ${pid} of user ${owner} at ${address}, version ${version}; ${proven}`
+      return [
+        version === VERSION
+          ? ok(NAME, found)
+          : warn(
+              NAME,
+              `${found}; this program is ${VERSION}`,
+              'sudo systemctl restart countersignd',
+            ),
+      ]
+    } catch (error) {
+      return [fail(NAME, messageOf(error), 'systemctl status countersignd')]
     }
   },
 }

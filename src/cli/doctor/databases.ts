@@ -5,48 +5,44 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import {
-  FIRST_DATABASE_VERSION as FIRST_READ_SCHEMA,
-  NEWEST_VERSION,
-} from '../../service/db/migrations.ts'
-import { SMALLEST, damaged, isDamage, lost, ofProtocol1 } from '../../storage/database-file.ts'
+import { ACCOUNT_VERSIONS } from '../../service/db/migrations.ts'
+import { SMALLEST, damaged, isDamage, lost } from '../../storage/database-file.ts'
+import { type SupportedVersions, isTooOld, tooOld } from '../../storage/migrations.ts'
 import { isResult } from '../../storage/sqlite.ts'
-import { FIRST_STATE_VERSION, VERSIONS } from '../../state/versions.ts'
+import { STATE_VERSIONS } from '../../state/migrations.ts'
 import { type Finding, fail, ok, shellQuoted, messageOf, sizeOf, warn } from './finding.ts'
 import { type DoctorCheck } from './check.ts'
 import { isWithoutIndex, openReadOnly } from '../../storage/read-only.ts'
 
 interface Kind {
   readonly file: 'state.db' | 'account.db'
-  readonly oldest: number
-  readonly newest: number
-  readonly version: string
+  readonly versions: SupportedVersions
+  /** The query that returns the version of the database. */
+  readonly query: string
 }
 
 const KINDS: readonly Kind[] = [
   {
     file: 'state.db',
-    oldest: FIRST_STATE_VERSION,
-    newest: VERSIONS.length,
-    version: 'pragma user_version',
+    versions: STATE_VERSIONS,
+    query: 'pragma user_version',
   },
   {
     file: 'account.db',
-    oldest: FIRST_READ_SCHEMA,
-    newest: NEWEST_VERSION,
-    version: 'select max(version) from schema_version',
+    versions: ACCOUNT_VERSIONS,
+    query: 'select max(version) from schema_version',
   },
 ]
 
 const RESTORE =
   'Stop countersignd, move the state folder aside whole, and restore it from a backup; keep what is damaged.'
 
-function judged(db: DatabaseSync, path: string, { file, oldest, newest, version }: Kind): Finding {
+function judged(db: DatabaseSync, path: string, { file, versions, query }: Kind): Finding {
+  const { newest } = versions
   const [isBegun] = db.prepare('select 1 from sqlite_schema').all()
-  const number =
-    isBegun === undefined ? 0 : Number(Object.values(db.prepare(version).get() ?? {})[0])
-  if (number > 0 && number < oldest)
-    return fail(file, ofProtocol1(path, number).message, 'Use another SVC_STATE_DIR.')
+  const number = isBegun === undefined ? 0 : Number(Object.values(db.prepare(query).get() ?? {})[0])
+  if (isTooOld(number, versions))
+    return fail(file, tooOld(path, number, versions).message, 'Use another SVC_STATE_DIR.')
   if (number > newest)
     return fail(
       file,

@@ -3,13 +3,9 @@
  * The agent runs while its user is logged in. The daemon runs from boot on as the user
  * `_countersign`, which must exist: launchd does not create it.
  */
-import {
-  type Definition,
-  type ServiceState,
-  type ServiceSettings,
-  type CommandWords,
-} from './definition.ts'
-import { escaped } from './xml.ts'
+import { StartError } from '../../errors.ts'
+import type { Definition, ServiceState, ServiceSettings, CommandWords } from './definition.ts'
+import { escaped, unescaped } from './xml.ts'
 
 const LABEL = 'org.countersign.countersignd'
 const USER = '_countersign'
@@ -124,4 +120,40 @@ export function launchd(wanted: ServiceSettings): Definition {
     keeps: null,
     log: `tail -f '${log.replaceAll("'", "'\\''")}'`,
   }
+}
+
+const DICTIONARY = /<key>EnvironmentVariables<\/key>\s*<dict>((?:(?!<dict>)[^])*?)<\/dict>/
+const PAIR = /\s*<key>([^<]*)<\/key>\s*<string>([^<]*)<\/string>\s*/y
+
+/**
+ * Returns the EnvironmentVariables (launchd.plist(5)); none for an empty file.
+ * @param path for the message
+ * @throws StartError configuration for a list that cannot be parsed with certainty
+ */
+export function fromPropertyList(content: Uint8Array, path: string): NodeJS.ProcessEnv {
+  const text = Buffer.from(content).toString('utf8')
+  const doubt = () =>
+    new StartError(
+      'configuration',
+      `The EnvironmentVariables of ${path} cannot be read with certainty, and so not which state folder the service has. ` +
+        'Write them as plain keys and strings, without comments, and run this again.',
+    )
+  if (text === '') return {}
+  const [, ...more] = text.split('EnvironmentVariables')
+  if (!/^\s*<\?xml/.test(text) || /<!--|<!\[CDATA|<!ENTITY/.test(text) || more.length > 1)
+    throw doubt()
+  if (more.length === 0) return {}
+  const inner = DICTIONARY.exec(text)?.[1]
+  if (inner === undefined) throw doubt()
+  const found: NodeJS.ProcessEnv = {}
+  let at = 0
+  while (at < inner.trimEnd().length) {
+    PAIR.lastIndex = at
+    const [whole = '', name = '', value = ''] = PAIR.exec(inner) ?? []
+    const [key, string] = [unescaped(name), unescaped(value)]
+    if (whole === '' || key === null || string === null) throw doubt()
+    found[key] = string
+    at += whole.length
+  }
+  return found
 }

@@ -7,7 +7,7 @@ import { readConfig } from '../../config/config.ts'
 import { StartError } from '../../errors.ts'
 import type { Definition, ServicePlatform, CommandWords } from './definition.ts'
 import { fromEnvironmentFile } from './environment-file.ts'
-import { fromPropertyList } from './property-list.ts'
+import { fromPropertyList } from './launchd.ts'
 import type { Host } from './machine.ts'
 import { STATE_LINK, SYSTEM_STATE } from './systemd.ts'
 

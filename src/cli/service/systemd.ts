@@ -95,7 +95,7 @@ LoadCredential=countersign-machine-key`
 
 /**
  * Exit codes of errors that would recur: wrong usage or configuration; a state folder that is
- * unsafe, newer, or of protocol 1.
+ * unsafe, newer, or from before the first release.
  */
 const FINAL = '2 3 6 7 12'
 

@@ -5,6 +5,7 @@ import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
+import { memo } from '../encoding/memo.ts'
 import { requireThat } from '../refusal.ts'
 
 /** An Ed25519 key. */
@@ -20,6 +21,9 @@ export function publicJwk(bytes: Uint8Array): PublicJwk {
   return jwk
 }
 
+/** The keys whose group was checked: a device verifies every entry with the same few keys. */
+const inGroup = memo(4096)
+
 /**
  * Returns the 32 bytes of a JWK.
  * @throws Refusal `missing_member`, `unknown_member` (also for a private key), `bad_key`
@@ -28,7 +32,8 @@ export function publicJwk(bytes: Uint8Array): PublicJwk {
  */
 export function jwkBytes(jwk: PublicJwk): Uint8Array {
   const bytes = jwkForm(jwk)
-  requireThat(isPrimeOrder(bytes), 'bad_key', 'not a point of the prime-order group')
+  const isGood = inGroup(jwk.x, () => isPrimeOrder(bytes))
+  requireThat(isGood, 'bad_key', 'not a point of the prime-order group')
   return bytes
 }
 

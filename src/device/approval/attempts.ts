@@ -1,11 +1,16 @@
 /**
- * The limit on attempts to approve a further device (section 3). An attempt counts when this
- * device sends its nonce, regardless of the result. Without a limit, a server could begin again
- * until the words fit. The count is on disk before the nonce is sent.
+ * An attempt to approve a further device (section 3), as both devices see it: how many there may
+ * be, the lifetime of one, and the comparison of four words from the other screen with those of the
+ * transcript. An attempt counts when this device sends its nonce, regardless of the result. Without
+ * a limit, a server could begin again until the words fit. The count is on disk before the nonce is
+ * sent.
  */
+import { onRefusal } from '../../crypto/refusal.ts'
+import { sameWords } from '../../crypto/words.ts'
 import { AppError } from '../../errors.ts'
 import type { ApprovalSide } from '../../state/approval-attempts.ts'
 import type { State } from '../../state/state.ts'
+import { asTyped } from '../codes/typed-words.ts'
 
 /** On each side, in any 24 hours of this device's clock. */
 const MOST = 5
@@ -43,3 +48,42 @@ export function countAttempt(rows: Rows, side: ApprovalSide, now: number): void 
     rows.approvalAttempts.add(side, now)
   })
 }
+
+/** The lifetime of an attempt from its beginning, in milliseconds. */
+export const ATTEMPT_MS = 15 * 60_000
+
+/**
+ * Runs a check of data that the account server relayed.
+ * @throws AppError backend_error where the data breaks a rule
+ */
+export function judgedRelay<T>(work: () => T): T {
+  return onRefusal(
+    work,
+    (cause) =>
+      new AppError(
+        'backend_error',
+        `What the account server passed on of the other device cannot be right (${cause.reason}), and nothing was approved. The server may be dishonest.`,
+        { cause },
+      ),
+  )
+}
+
+/**
+ * Rejects words that differ from the expected ones.
+ * @param otherwise the message where four other words were typed
+ * @throws AppError word_count and unknown_word for a typing error, validation_failed for other
+ *   words
+ */
+export function requireWords(typed: string, expected: readonly string[], otherwise: string): void {
+  if (areSame(typed, expected)) return
+  throw new AppError('validation_failed', otherwise, {
+    details: { issues: [{ path: 'words', message: 'These are not the words expected.' }] },
+  })
+}
+
+const areSame = (typed: string, expected: readonly string[]): boolean =>
+  asTyped(() => sameWords(typed, expected), {
+    typed,
+    wanted: 'Four words are wanted',
+    suggests: 'Is it',
+  })

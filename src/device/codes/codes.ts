@@ -12,20 +12,20 @@ import { wordsAt } from '../../crypto/words.ts'
 import type { ConnectionRow } from '../../state/connections.ts'
 import type { GuestRow } from '../../state/guests.ts'
 import type { State } from '../../state/state.ts'
-import { type SpokenCode, newCodeIndex } from './code-index.ts'
-import { type Tally, newIntake } from './code-intake.ts'
+import { newCodeIndex, newIntake, type SpokenCode, type Tally } from './code-index.ts'
 import { type Pace, REAL_PACE, type CodeSchedule, newCodeSchedule } from './code-schedule.ts'
 import {
-  type Lack,
-  type Speaker,
-  type Subject,
+  type Answered,
   keyToCheck,
+  type Lack,
   readCodeKey,
   readSubject,
+  type Speaker,
+  spokenBy,
+  type Subject,
 } from './code-subjects.ts'
 import type { Expected } from './expected.ts'
 import { dropOldKeys, formerWords } from './former-keys.ts'
-import { type Answered, spokenBy } from './spoken-codes.ts'
 import { guestName, nameOf } from '../names.ts'
 import type { Vault } from '../identity/vault.ts'
 

@@ -6,7 +6,7 @@
 import { acceptedAt, codeOf, codeReader } from '../../crypto/code.ts'
 import { ID_PREFIX, parseId } from '../../crypto/encoding/id.ts'
 import type { State } from '../../state/state.ts'
-import { type Speaker, type Subject, readSubject } from './code-subjects.ts'
+import { readSubject, type Speaker, type Subject } from './code-subjects.ts'
 import type { Vault } from '../identity/vault.ts'
 
 const KEPT_MS = 7 * 24 * 3_600_000

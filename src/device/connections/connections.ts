@@ -1,24 +1,29 @@
-/** Opens a connection: one request with the first roster entry and the sealed secret. */
+/**
+ * Opens a connection: one request with the first roster entry and the sealed secret. The account
+ * server stores a connection that is opened for an open-link request together with the approval.
+ */
+import { randomBytes } from 'node:crypto'
 import { MOST_ENVELOPES } from '../../api/device/logs.ts'
 import type { Account } from '../../api/port.ts'
 import type { Connection, Invitee } from '../../api/rest/connections.ts'
-import { randomBytes } from 'node:crypto'
+import type { OpenLinkRequest } from '../../api/rest/open-links.ts'
 import { ID_PREFIX } from '../../crypto/encoding/id.ts'
 import { openEntry, verifyRoster } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
 import { type Act, isRefusal } from '../../storage/idempotency.ts'
-import { operationId } from '../operations.ts'
-import { pullKeyLog } from '../logs/key-log.ts'
-import { keepConnection } from '../logs/connection-record.ts'
-import { newInvite, targetOf } from './invites.ts'
-import { type Opening, dropOpening, keepOpening, readOpening } from '../logs/openings.ts'
-import { isNewest, rememberRoster } from '../logs/roster-cache.ts'
-import { type Signing, ownFirst } from './roster-entries.ts'
-import type { RosterFork } from '../logs/rosters.ts'
+import type { DeviceContext } from '../context.ts'
 import { sealedTo } from '../identity/seal-keys.ts'
+import { keepConnection } from '../logs/connection-record.ts'
+import { pullKeyLog } from '../logs/key-log.ts'
+import { dropOpening, keepOpening, type Opening, readOpening } from '../logs/openings.ts'
+import { isNewest, rememberRoster } from '../logs/roster-cache.ts'
+import type { RosterFork } from '../logs/rosters.ts'
+import { operationId } from '../operations.ts'
+import { newInvite, targetOf } from './invites.ts'
+import { ownFirst, type Signing } from './roster-entries.ts'
 
 /** The request of the user. The account server applies `preset_id` and `open_link_request`. */
-export interface NewConnection extends Pick<Opening, 'preset_id' | 'open_link_request'> {
+interface NewConnection extends Pick<Opening, 'preset_id' | 'open_link_request'> {
   readonly name: string
   readonly invite: readonly Invitee[]
   /** The forked connection that this one replaces, and evidence for members who saw no fork. */
@@ -114,4 +119,55 @@ async function open(
   const opened = { ...made, updated_at: made.created_at }
   if (isNewest(state, roster)) keepConnection(device, opened, { roster, keyLogs: own })
   return made
+}
+
+/** More than the maximum number of links of an account. */
+const ALL = 200
+
+/** Checks whether another device approved the request first, so that nothing was opened here. */
+const isApproved = (error: unknown) =>
+  error instanceof AppError &&
+  error.code === 'invalid_state' &&
+  error.details.state === ('approved' satisfies OpenLinkRequest['state'])
+
+/**
+ * Approves a request. One that was already approved stays unchanged.
+ * @param id request id
+ * @throws AppError `not_found`; `invalid_state` for a declined request or one from the account's
+ *   own mailbox; and what the account throws
+ */
+export async function approveRequest(
+  device: DeviceContext,
+  account: Account,
+  id: string,
+  act: Act,
+): Promise<OpenLinkRequest> {
+  const read = () => account.openLinkApprovals.read({ id })
+  const request = await read()
+  const { state, requester } = request
+  if (state === 'approved') return request
+  if (state === 'declined')
+    throw new AppError(
+      'invalid_state',
+      'This request was declined. The person who asked may ask again.',
+      {
+        details: { state },
+      },
+    )
+  const { items } = await account.openLinks.list({ limit: ALL })
+  const preset = items.find((link) => link.id === request.open_link_id)?.preset_id ?? null
+  const wanted = {
+    name: requester.display_name,
+    invite: [{ email: requester.email }],
+    open_link_request: id,
+    // If the link has no preset, the server uses the default preset.
+    ...(preset === null ? {} : { preset_id: preset }),
+  }
+  try {
+    const { id: connection_id } = await openConnection(device, account, wanted, act)
+    return { ...request, state: 'approved', connection_id }
+  } catch (error) {
+    if (isApproved(error)) return read()
+    throw error
+  }
 }

@@ -9,13 +9,18 @@
 import type { Account } from '../../api/port.ts'
 import type { Invitation } from '../../api/rest/invitations.ts'
 import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
-import { signConsent } from '../../crypto/logs/consent.ts'
 import { entryHash } from '../../crypto/jose/jws.ts'
-import { type Roster, lastConsentOf } from '../../crypto/logs/roster.ts'
+import { signConsent } from '../../crypto/logs/consent.ts'
+import { lastConsentOf, type Roster } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
 import type { ConsentRow } from '../../state/consents.ts'
 import type { State } from '../../state/state.ts'
 import type { DeviceContext } from '../context.ts'
+import { rememberedLog } from '../identity/key-log-cache.ts'
+import { revokedConsenter } from '../logs/late-consents.ts'
+import { dropUnagreed } from '../logs/refused-connections.ts'
+import { rememberedRoster } from '../logs/roster-cache.ts'
+import { recallConnection } from './ignored-connections.ts'
 import {
   type Basis,
   isSame,
@@ -23,12 +28,8 @@ import {
   otherInvitation,
   rememberUnlisted,
 } from './listed-invitations.ts'
-import { revokedConsenter } from '../logs/late-consents.ts'
 import { leaveOrEnd } from './members.ts'
-import { rememberedRoster } from '../logs/roster-cache.ts'
-import { rememberedLog } from '../identity/key-log-cache.ts'
 import type { Signing } from './roster-entries.ts'
-import { dropUnagreed } from '../logs/refused-connections.ts'
 
 const LONGEST_MS = 30 * 24 * 3_600_000
 
@@ -188,4 +189,27 @@ export async function leaveUnagreed(
 ): Promise<void> {
   await leaveOrEnd(device, account, connection)
   dropUnagreed(device.state, connection)
+}
+
+/**
+ * Approves an invitation by a signed consent.
+ *
+ * Pins the name that the inviter had when the user approved.
+ * @param basis the connection and inviter where words prove them; otherwise the caller, and the
+ *   listed ones are used
+ * @throws AppError as `giveConsent` does
+ */
+export async function approveInvitation(
+  device: DeviceContext,
+  account: Account,
+  id: string,
+  basis?: Basis,
+): Promise<Invitation> {
+  const approved = await giveConsent(device, account, id, basis)
+  const { user_id, display_name } = approved.from
+  device.requireSession()
+  recallConnection(device.state, approved.connection_id)
+  if (user_id !== null && display_name !== null) device.state.names.pin(user_id, display_name)
+  device.syncSoon()
+  return approved
 }

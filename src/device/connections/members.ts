@@ -30,7 +30,7 @@ import { onRefusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import { presentMembers } from '../logs/deleted-members.ts'
 import { newestOf, pullKeyLog } from '../logs/key-log.ts'
-import { frequentHolders, noteHoldUps } from '../logs/hold-ups.ts'
+import { frequentHolders, noteHoldUps, type RotationWaits } from '../logs/hold-ups.ts'
 import { requireLooked } from '../logs/reviewed-keys.ts'
 import {
   type Next,
@@ -45,7 +45,6 @@ import {
 import type { KnownRoster } from '../logs/roster-cache.ts'
 import { requireKeysOfSession, seatBefore } from '../logs/replacements.ts'
 import { leftOutError, roleBefore } from '../logs/returned.ts'
-import type { RotationWaits } from '../logs/rotation-waits.ts'
 
 const all = () => true
 const nobody = () => false

@@ -23,7 +23,7 @@ import {
 import { AppError } from '../../errors.ts'
 import { presentMembers } from '../logs/deleted-members.ts'
 import type { DeviceContext } from '../context.ts'
-import { keepFormer } from './former-epoch.ts'
+import { holdsSecret, keepFormer } from './secrets.ts'
 import { rosterFull, unlessFull } from '../logs/full-logs.ts'
 import { holdRefused, keepConnection, keepRoster } from '../logs/connection-record.ts'
 import { isDoubted } from '../logs/reviewed-keys.ts'
@@ -32,7 +32,6 @@ import { forkedError } from '../logs/replacements.ts'
 import { returnedIn } from '../logs/returned.ts'
 import { fetchRoster } from '../logs/rosters.ts'
 import { type Recipient, sealedTo } from '../identity/seal-keys.ts'
-import { holdsSecret } from './secrets.ts'
 import { unagreed } from '../logs/refused-connections.ts'
 
 /** The maximum number of attempts to append while other devices are faster. */

@@ -41,7 +41,7 @@ export function newFirstContacts(of: {
     const device = of.device()
     const now = device.now()
     if (now >= row.until || now < row.started_at) {
-      const { ending } = await import('./deletion.ts')
+      const { ending } = await import('./secrets.ts')
       ending(device, row)('words_expired')
       if (row.role === 'inviter')
         await account.deviceFirstContacts.end({ invitation: row.invitation })

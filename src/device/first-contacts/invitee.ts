@@ -22,12 +22,19 @@ import { requireThat, Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import { isRefusal } from '../../storage/idempotency.ts'
 import type { FirstContactRow } from '../../state/first-contacts.ts'
-import { approveInvitation } from '../connections/approving.ts'
+import { approveInvitation } from '../connections/consents.ts'
 import { confirmCard } from '../trust/confirmed-keys.ts'
 import type { DeviceContext } from '../context.ts'
-import { ending, readingLogs } from './deletion.ts'
+import {
+  ending,
+  type InviteeSecret,
+  keepSecret,
+  readContactSecret,
+  readingLogs,
+  rosterPlace,
+  runOf,
+} from './secrets.ts'
 import { reasonOf } from './outcomes.ts'
-import { type InviteeSecret, keepSecret, rosterPlace, readContactSecret, runOf } from './secrets.ts'
 import { pullKeyLog } from '../logs/key-log.ts'
 import { rememberRoster } from '../logs/roster-cache.ts'
 import { fetchRoster } from '../logs/rosters.ts'

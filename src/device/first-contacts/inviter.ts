@@ -23,14 +23,15 @@ import { confirmCard } from '../trust/confirmed-keys.ts'
 import type { DeviceContext } from '../context.ts'
 import { reasonOf } from './outcomes.ts'
 import {
+  ending,
   type InviterSecret,
   keepSecret,
   keptPlace,
-  rosterPlace,
   readContactSecret,
+  readingLogs,
+  rosterPlace,
   runOf,
 } from './secrets.ts'
-import { ending, readingLogs } from './deletion.ts'
 import { pullKeyLog } from '../logs/key-log.ts'
 
 type Begun = NonNullable<InviterSecret['begun']>

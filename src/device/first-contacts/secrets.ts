@@ -1,16 +1,18 @@
 /**
- * The data that a first contact needs to continue after a restart.
+ * The data that a first contact needs to continue after a restart, and its end.
  *
- * The words, the scalar and the places of the logs that the run binds are sealed in the vault
- * while the run is open.
+ * The words, the scalar and the places of the logs that the run binds are sealed in the vault while
+ * the run is open, and deleted at its end.
  */
+import type { ContactReason } from '../../api/rest/first-contacts.ts'
 import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import type { Contact } from '../../crypto/first-contact.ts'
+import { Refusal } from '../../crypto/refusal.ts'
 import type { FirstContactRow } from '../../state/first-contacts.ts'
 import type { DeviceContext } from '../context.ts'
 
 /** The newest entry of a log: its place and its hash, base64url. */
-export interface LogPlace {
+interface LogPlace {
   readonly seq: number
   readonly head: string
 }
@@ -58,7 +60,7 @@ export function readContactSecret<T extends InviterSecret | InviteeSecret>(
   return sealed === null ? null : (JSON.parse(Buffer.from(sealed).toString()) as T)
 }
 
-export const dropSecret = ({ vault }: Keeping, invitation: string): void =>
+const dropSecret = ({ vault }: Keeping, invitation: string): void =>
   vault.delete(nameOf(invitation))
 
 /** Returns a run in the form that CPace uses. */
@@ -80,3 +82,34 @@ export const keptPlace = ({ seq, head }: { seq: number; head: Uint8Array }): Log
   seq,
   head: encodeBase64url(head),
 })
+
+/**
+ * Runs a function that reads logs of the account server, and maps any Refusal to ad_mismatch.
+ *
+ * A log that breaks a rule differs from the true one.
+ * @throws Refusal ad_mismatch, and what `read` throws otherwise
+ */
+export async function readingLogs<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    throw new Refusal('ad_mismatch', 'a log was refused', {}, { cause: error })
+  }
+}
+
+/**
+ * Returns a function that ends a first contact.
+ *
+ * Its `reason` is null if both sides have the same words.
+ */
+export const ending =
+  (device: DeviceContext, row: FirstContactRow) =>
+  (reason: ContactReason | null): void => {
+    const { state } = device
+    device.requireSession()
+    state.transaction(() => {
+      dropSecret(device, row.invitation)
+      state.firstContacts.put({ ...row, state: reason === null ? 'confirmed' : 'failed', reason })
+    })
+  }

@@ -31,8 +31,7 @@ export interface OwnKeys extends DeviceKeyPairs {
 interface StoredKeys {
   readonly sign: string
   readonly auth: string
-  /** Absent where protocol 1 wrote the entry. */
-  readonly seals?: Readonly<Record<string, string>>
+  readonly seals: Readonly<Record<string, string>>
 }
 
 const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
@@ -71,7 +70,7 @@ export async function readKeys(
   const [stored, kept] = [keychain.get(KEYS), readSealKeys(state)]
   if (stored === null || kept === null) return null
   const { signingKeyFrom } = await import('../../crypto/device-keys.ts')
-  const { sign, auth, seals: held = {} } = JSON.parse(stored) as StoredKeys
+  const { sign, auth, seals: held } = JSON.parse(stored) as StoredKeys
   const { id, key } = kept.newest
   const seals = new Map(Object.entries(held).map(([one, hex]) => [one, bytesOf(hex)]))
   const secret = seals.get(id)
@@ -137,7 +136,7 @@ export function openSealKeys(state: Meta, keychain: Keychain, changed: () => voi
   function write(kept: SealKeys, added: Readonly<Record<string, string>> = {}): void {
     const stored = keychain.get(KEYS)
     if (stored === null) throw noKeys()
-    const { seals = {}, ...rest } = JSON.parse(stored) as StoredKeys
+    const { seals, ...rest } = JSON.parse(stored) as StoredKeys
     const wanted = new Set(idsOf(kept))
     const halves = Object.entries({ ...seals, ...added }).filter(([id]) => wanted.has(id))
     const entry: StoredKeys = { ...rest, seals: Object.fromEntries(halves) }

@@ -24,9 +24,13 @@ import { checkOwnEntry } from '../../crypto/logs/own-entry.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import type { State } from '../../state/state.ts'
-import { countAttempt, requireAttempt } from '../approval/attempts.ts'
-import { ATTEMPT_MS, judgedRelay } from '../approval/relay.ts'
-import { requireWords } from '../approval/words.ts'
+import {
+  ATTEMPT_MS,
+  countAttempt,
+  judgedRelay,
+  requireAttempt,
+  requireWords,
+} from '../approval/attempts.ts'
 import { type Identity, changeFacts } from '../identity/identity.ts'
 import { fetchKeyLog, withLogRefusals, keepKeyLog } from '../logs/key-log.ts'
 

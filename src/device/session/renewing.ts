@@ -1,7 +1,48 @@
-/** Makes an account that renews its session without user interaction, with a machine's key. */
+/**
+ * Wraps every call of an account, for example to renew its session without user interaction, with a
+ * machine's key.
+ */
+import type { Account } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
-import { type AccountCall, eachCall } from './each-call.ts'
-import type { SessionAccount } from './each-call.ts'
+import type { Act } from '../../storage/idempotency.ts'
+
+type AccountCall = (input: unknown) => Promise<unknown>
+type Calls = Readonly<Record<string, Readonly<Record<string, AccountCall>>>>
+
+/** Returns the same account with `around` applied to each of its calls. */
+export function eachCall(
+  account: SessionAccount,
+  around: (call: AccountCall) => AccountCall,
+): SessionAccount {
+  /**
+   * Wraps each call of `calls`.
+   *
+   * The result has the same calls, so the mapped types need not check them again.
+   */
+  function wrapped(calls: Account): Account {
+    const groups = {}
+    const all = calls as unknown as Calls
+    for (const group of Object.keys(all)) {
+      const make = () =>
+        Object.fromEntries(
+          Object.entries(all[group] ?? {}).map(([name, call]) => [name, around(call)]),
+        )
+      let made: ReturnType<typeof make> | null = null
+      // A group is made at its first use, because a daemon needs few of them when it starts.
+      Object.defineProperty(groups, group, { enumerable: true, get: () => (made ??= make()) })
+    }
+    return groups as Account
+  }
+
+  const { acting, ...calls } = account
+  const all = wrapped(calls)
+  return acting === undefined
+    ? all
+    : Object.assign(all, { acting: (act: Act) => wrapped(acting(act)) })
+}
+
+/** An account, optionally with a function that makes several requests parts of one operation. */
+export type SessionAccount = Account & { readonly acting?: (act: Act) => Account }
 
 /**
  * The maximum number of attempts of a call.

@@ -15,7 +15,7 @@ import type { State } from '../../state/state.ts'
 import { tokenEntry } from '../../state/tokens.ts'
 import { wipe } from '../../state/wipe.ts'
 import type { LocalDevice } from '../device.ts'
-import { eachCall, type SessionAccount } from './each-call.ts'
+import { eachCall, type SessionAccount } from './renewing.ts'
 import { type Identity, forgetIdentity, openIdentity } from '../identity/identity.ts'
 import { deleteCacheKey } from '../identity/vault.ts'
 

@@ -187,7 +187,7 @@ export function newSignIn(of: {
   async function makeWay(identity: Identity, opens: () => Promise<unknown>): Promise<void> {
     await requirePublicAddress(of.door.clock, ownServer())
     await opens()
-    const { leaveAccount } = await import('./leaving.ts')
+    const { leaveAccount } = await import('./sign-out.ts')
     await leaveAccount(of, identity, { last_device: true, forget: true })
   }
 
@@ -248,7 +248,7 @@ export function newSignIn(of: {
 
   async function end(how: { last_device: boolean; forget: boolean }): Promise<void> {
     const identity = await current()
-    const { giveUp, leaveAccount } = await import('./leaving.ts')
+    const { giveUp, leaveAccount } = await import('./sign-out.ts')
     if (identity === null) return giveUp(of, { waits: mailbox() !== null, forget: how.forget })
     ownServer()
     await leaveAccount(of, identity, how)

@@ -13,7 +13,7 @@ import type { Log } from '../../log.ts'
 import { isFullLog } from '../logs/full-logs.ts'
 import { complain, remark } from './pull.ts'
 import type { Signing } from '../connections/roster-entries.ts'
-import type { RotationWaits } from '../logs/rotation-waits.ts'
+import type { RotationWaits } from '../logs/hold-ups.ts'
 import { routineDue } from '../connections/routine-rotation.ts'
 import { unagreed } from '../logs/refused-connections.ts'
 

@@ -5,8 +5,7 @@
 import { rest } from '../../api/rest/index.ts'
 import type { Content, Table } from '../../api/route.ts'
 import { restNeed } from '../../auth/scopes.ts'
-import { ICON } from '../../service/pages/document.ts'
-import { type Html, html } from '../../service/pages/html.ts'
+import { type Html, html, ICON } from '../../service/pages/document.ts'
 import type { DocsFile, DocsFiles } from './docs-files.ts'
 
 /**

@@ -3,8 +3,7 @@
  * reveals nothing about the account.
  */
 import type { Content } from '../../api/route.ts'
-import { ICON } from '../../service/pages/document.ts'
-import { html } from '../../service/pages/html.ts'
+import { html, ICON } from '../../service/pages/document.ts'
 import type { DocsHandlers } from '../context.ts'
 
 const WHAT =

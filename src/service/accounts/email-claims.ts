@@ -5,11 +5,21 @@
  * link reveals this, so only the reader of that mailbox sees it.
  */
 import type { Kysely, Transaction } from 'kysely'
-import { accountAt, displayName, primaryAddress } from './account-record.ts'
+import { hash, randomBytes } from 'node:crypto'
 import type { ServiceContext } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
-import { quoted } from '../mail/quoting.ts'
 import type { Schema } from '../db/schema.ts'
+import { quoted } from '../mail/quoting.ts'
+import { accountAt, displayName, primaryAddress } from './account-record.ts'
+
+/** Returns the stored form of a token: SHA-256 in hex. */
+export const tokenHash = (token: string): string => hash('sha256', token, 'hex')
+
+/** Returns a new link and the hash of its token, which is 32 random bytes in base64url. */
+export function newLink(publicUrl: string): { link: string; tokenHash: string } {
+  const token = randomBytes(32).toString('base64url')
+  return { link: `${publicUrl}/confirm/${token}`, tokenHash: tokenHash(token) }
+}
 
 /** The result of a confirmation for a page, as plain text. */
 export interface Said {

@@ -1,13 +1,37 @@
 /**
  * The limit of mails of one kind to one mailbox in a period, for all senders together. Strangers
- * name the mailbox, and its reader has not agreed to any mail yet. Each mail takes one of a
- * number of places, which is free again after the period. The table `seen_once` stores the
- * mailbox as a hash, shared by all replicas.
+ * name the mailbox, and its reader has not agreed to any mail yet. Each mail takes one of a number
+ * of places, which is free again after the period. The table `seen_once` stores the mailbox as a
+ * hash, shared by all replicas.
+ *
+ * Many servers deliver `ada+anything@example.org` to `ada@example.org` (RFC 5233), so limits for a
+ * mailbox leave out the tag. Dots and the rules of single providers are not applied: `a.da@` and
+ * `ada@` are two people at most servers.
  */
-import { hash } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
-import { mailboxOf } from './mailboxes.ts'
+import { hash } from 'node:crypto'
 import type { Schema } from '../db/schema.ts'
+
+/**
+ * Addresses as limits count them. Many servers deliver `ada+anything@example.org` to
+ * `ada@example.org` (RFC 5233), so limits for a mailbox leave out the tag. Dots and the rules of
+ * single providers are not applied: `a.da@` and `ada@` are two people at most servers.
+ */
+
+const parts = (address: string): [local: string, domain: string] => {
+  const at = address.lastIndexOf('@')
+  return [address.slice(0, at), address.slice(at + 1)]
+}
+
+/** Returns the mailbox of an address in lower case: the address without its tag. */
+export function mailboxOf(address: string): string {
+  const [local, domain] = parts(address)
+  const plus = local.indexOf('+')
+  return plus <= 0 ? address : `${local.slice(0, plus)}@${domain}`
+}
+
+/** Returns the part of an address after the @. */
+export const domainOf = (address: string): string => parts(address)[1]
 
 export interface Allowance {
   /** The subject of the mails. */
@@ -75,4 +99,25 @@ export const takePlace = async (
 /** Deletes the places that are free again. */
 export async function forgetPlaces(db: Kysely<Schema>, at: number): Promise<void> {
   await db.deleteFrom('seen_once').where('expires_at', '<=', at).execute()
+}
+
+const YOUNG_MS = 24 * 3_600_000
+
+/**
+ * Returns whether an account began within the last day. The start is the time at which the server
+ * stored the first key log entry, because the device chooses the time in the account id.
+ * @param at Unix milliseconds
+ */
+export async function isYoung(
+  trx: Transaction<Schema>,
+  account: string,
+  at: number,
+): Promise<boolean> {
+  const first = await trx
+    .selectFrom('key_log_entries')
+    .select('stored_at')
+    .where('account_id', '=', account)
+    .where('seq', '=', 0)
+    .executeTakeFirst()
+  return first !== undefined && first.stored_at > at - YOUNG_MS
 }

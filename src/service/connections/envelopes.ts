@@ -1,18 +1,154 @@
-/** Envelopes. Each can be opened by one device only. */
+/**
+ * Envelopes. Each can be opened by one device only. The server cannot read the contents, so it
+ * cannot distinguish a good envelope from a bad one. Of two envelopes for one device and epoch the
+ * first stays: otherwise a member could replace each good one by a bad one. A device deletes an
+ * envelope that does not open and waits for another. When a device is revoked, the envelopes that
+ * it sealed are deleted, and other devices seal them again.
+ */
+import type { Transaction } from 'kysely'
 import type { Service } from '../../api/port.ts'
-import { accountsInRoster } from '../../crypto/logs/roster.ts'
+import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
+import { type EnvelopeFields, readEnvelope } from '../../crypto/envelope-form.ts'
+import {
+  accountsInRoster,
+  type KeyLogs,
+  recipientsOf,
+  type Roster,
+} from '../../crypto/logs/roster.ts'
+import { requireThat } from '../../crypto/refusal.ts'
+import { AppError } from '../../errors.ts'
+import { holdApproved, requireApproved } from '../accounts/device-rows.ts'
+import { storedRoster } from '../accounts/stored-logs.ts'
+import type { ServiceContext } from '../context.ts'
+import { deviceOf, judged, requireId } from '../db/faults.ts'
+import type { Schema } from '../db/schema.ts'
 import {
   CONNECTION_PREFIX,
-  requireMember,
   holdConnection,
+  requireMember,
   touchConnection,
 } from './connection-rows.ts'
-import { requireApproved, holdApproved } from '../accounts/device-rows.ts'
-import { addressed, storeEnvelopes } from './envelope-rows.ts'
-import { requireId, deviceOf, judged } from '../db/faults.ts'
-import type { ServiceContext } from '../context.ts'
-import { keyLogsOf, withoutDeletedMembers, rosterEntries } from './roster-rows.ts'
-import { storedRoster } from '../accounts/stored-logs.ts'
+import { keyLogsOf, rosterEntries, withoutDeletedMembers } from './roster-rows.ts'
+
+/** The device that seals, and its account. */
+export interface Sender {
+  readonly account: string
+  readonly device: string
+}
+
+export interface Addressed {
+  readonly recipient: string
+  readonly account: string
+  readonly envelope: string
+}
+
+/**
+ * Returns the error for an entry or envelope made for an earlier state of the connection. The
+ * device reads the roster again and decides again.
+ */
+export const moved = (what: string, head: Uint8Array): AppError =>
+  new AppError('conflict', `${what}: read the roster and its key logs, and decide anew.`, {
+    details: { head: encodeBase64url(head) },
+  })
+
+/** Returns whether an account in the roster has the device or once had it. */
+const everNamed = (keyLogs: KeyLogs, device: string) =>
+  [...keyLogs.values()].some(({ devices }) => devices.has(device))
+
+/**
+ * Checks that an envelope is for the current epoch.
+ * @throws Refusal for another connection or an unknown epoch
+ * @throws AppError `conflict` for an earlier epoch
+ */
+function requireCurrent(envelope: EnvelopeFields, roster: Roster, newest: Uint8Array): void {
+  const { connection, epoch, epoch_head } = envelope
+  requireThat(connection === roster.connection, 'wrong_connection', 'of another connection')
+  if (epoch < roster.epoch) throw moved('Another epoch has begun', newest)
+  requireThat(epoch === roster.epoch, 'unknown_epoch', 'sealed for another epoch')
+  const head = encodeBase64url(roster.epochHead)
+  requireThat(epoch_head === head, 'wrong_epoch_head', 'the epoch was opened by another entry')
+}
+
+/**
+ * Returns the recipient of each envelope: devices of members, each at most once.
+ * @param of `roster`: verified, with the entry that comes with the envelopes; `newest`: the hash
+ *   of the newest stored entry
+ * @throws Refusal for an envelope that breaks a rule
+ * @throws AppError `conflict` for one that was valid before something changed
+ */
+export function addressed(
+  envelopes: readonly string[],
+  of: { sender: Sender; roster: Roster; keyLogs: KeyLogs; newest: Uint8Array },
+): Addressed[] {
+  const { sender, roster, keyLogs, newest } = of
+  if (envelopes.length === 0) return []
+  const recipients = new Map(recipientsOf(roster, keyLogs).map((one) => [one.device.id, one]))
+  requireThat(recipients.has(sender.device), 'sender_not_member', 'sealed by no device of a member')
+  const list = envelopes.map((text): Addressed => {
+    const envelope = readEnvelope(text)
+    requireCurrent(envelope, roster, newest)
+    const recipient = recipients.get(envelope.recipient)
+    if (recipient === undefined && everNamed(keyLogs, envelope.recipient))
+      throw moved('A device that it is sealed to is a member’s no more', newest)
+    requireThat(recipient !== undefined, 'wrong_recipient', 'sealed to no device of a member')
+    const { account, device } = recipient
+    if (envelope.recipient_kid !== device.seal)
+      throw moved('A device that it is sealed to has another sealing key', newest)
+    return { recipient: device.id, account, envelope: text }
+  })
+  const distinct = new Set(list.map(({ recipient }) => recipient)).size === list.length
+  requireThat(distinct, 'duplicate_device', 'two envelopes for one device')
+  return list
+}
+
+/**
+ * Returns the envelopes for devices that need no approval or are approved (protocol, section 3).
+ */
+async function toApproved(
+  trx: Transaction<Schema>,
+  envelopes: readonly Addressed[],
+): Promise<Addressed[]> {
+  const unapproved = await trx
+    .selectFrom('devices')
+    .select('id')
+    .where(
+      'id',
+      'in',
+      envelopes.map(({ recipient }) => recipient),
+    )
+    .where('approved_at', 'is', null)
+    .execute()
+  const ids = new Set(unapproved.map(({ id }) => id))
+  return envelopes.filter(({ recipient }) => !ids.has(recipient))
+}
+
+/**
+ * Stores envelopes of the current epoch. One for a device that waits for approval is dropped; the
+ * device is listed as unsealed once it is approved.
+ * @returns the stored envelopes: those for devices that had none
+ */
+export async function storeEnvelopes(
+  trx: Transaction<Schema>,
+  of: { roster: Pick<Roster, 'connection' | 'epoch'>; sender: string },
+  envelopes: readonly Addressed[],
+): Promise<Addressed[]> {
+  if (envelopes.length === 0) return []
+  const wanted = await toApproved(trx, envelopes)
+  if (wanted.length === 0) return []
+  const { connection: connection_id, epoch } = of.roster
+  const kept = await trx
+    .insertInto('envelopes')
+    .values(
+      wanted.map(({ recipient, envelope }) => {
+        return { connection_id, epoch, recipient, envelope, sender: of.sender }
+      }),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('recipient')
+    .execute()
+  const ids = new Set(kept.map(({ recipient }) => recipient))
+  return wanted.filter(({ recipient }) => ids.has(recipient))
+}
 
 export const envelopes = ({ db, now }: ServiceContext): Service['envelopes'] => ({
   read: async ({ connection }, session) => {

@@ -12,7 +12,7 @@ import { AppError } from '../../errors.ts'
 import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
-import { pageRows } from '../db/page-rows.ts'
+import { pageRows } from '../db/collections.ts'
 import type { Schema } from '../db/schema.ts'
 
 const PREFIX = 'ext_'

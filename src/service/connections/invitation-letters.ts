@@ -1,14 +1,103 @@
-/** The mails about invitations: whether one is sent, and its address. */
-import type { Transaction } from 'kysely'
-import { roleIn } from './connection-rows.ts'
+/**
+ * The mails about invitations, and their limits: to one mailbox from all accounts, and from one
+ * account to one domain, since a domain may deliver every address to one person. An invitation
+ * above the limit is not mailed: the invited person finds it on signing in.
+ */
+import { sql, type Transaction } from 'kysely'
+import { hash } from 'node:crypto'
+import { newId } from '../../crypto/encoding/id.ts'
 import { accountAt, displayName, primaryAddress } from '../accounts/account-record.ts'
+import { type Allowance, domainOf, isYoung, takePlaces } from '../accounts/mail-allowance.ts'
 import type { ServiceContext } from '../context.ts'
-import { takeInvitationMails } from './invitation-allowance.ts'
-import type { Allowance } from '../accounts/mail-allowance.ts'
+import { lockAccount } from '../db/locks.ts'
+import type { Schema } from '../db/schema.ts'
 import type { Subscriber } from '../events.ts'
 import { invitationMessage } from '../mail/messages-from-others.ts'
-import type { Schema } from '../db/schema.ts'
+import { roleIn } from './connection-rows.ts'
 import type { Inviter, Target } from './invitation-rows.ts'
+
+const HOUR_MS = 3_600_000
+const WHAT = 'invitation mail'
+/**
+ * The most mails to one domain: as many as one request to an organisation may invite, for a
+ * company on its first day.
+ */
+const MOST_TO_DOMAIN = 500
+/** The most mails of an account in its first day, to all domains together. */
+const MOST_OF_YOUNG = 100
+
+/** Returns the SHA-256 of the domain in hex: letters and digits of a fixed length. */
+const tagOf = (address: string): string => hash('sha256', domainOf(address), 'hex')
+const TAG_LENGTH = 64
+
+/** Returns how many mails an account had sent in the last hour, by domain. */
+async function countsOf(
+  trx: Transaction<Schema>,
+  account: string,
+  at: number,
+): Promise<Map<string, number>> {
+  await trx
+    .deleteFrom('tries')
+    .where('account_id', '=', account)
+    .where('what', '=', WHAT)
+    // Also rows that were counted while the clock was far ahead: replicas differ by less than a
+    // period.
+    .where((of) => of.or([of('expires_at', '<=', at), of('expires_at', '>', at + 2 * HOUR_MS)]))
+    .execute()
+  const rows = await trx
+    .selectFrom('tries')
+    .select(({ fn }) => [
+      sql<string>`substr(id, 1, ${sql.lit(TAG_LENGTH)})`.as('tag'),
+      fn.countAll<number>().as('count'),
+    ])
+    .where('account_id', '=', account)
+    .where('what', '=', WHAT)
+    .groupBy('tag')
+    .execute()
+  return new Map(rows.map(({ tag, count }) => [tag, Number(count)]))
+}
+
+/**
+ * Counts mails about invitations in a transaction.
+ * @param by `account` invites; `toMailbox` limits the mails to one mailbox
+ * @param addresses in lower case, each once
+ * @param at Unix milliseconds
+ * @returns the addresses that get a mail
+ */
+export async function takeInvitationMails(
+  trx: Transaction<Schema>,
+  { account, toMailbox }: { account: string; toMailbox: Allowance },
+  addresses: readonly string[],
+  at: number,
+): Promise<string[]> {
+  if (addresses.length === 0) return []
+  // The lock keeps concurrent requests within the limit.
+  await lockAccount(trx, account)
+  const counts = await countsOf(trx, account, at)
+  let all = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  const most = (await isYoung(trx, account, at)) ? MOST_OF_YOUNG : Infinity
+  const mailed = (await takePlaces(trx, toMailbox, addresses, at)).filter((address) => {
+    const tag = tagOf(address)
+    const count = counts.get(tag) ?? 0
+    if (count >= MOST_TO_DOMAIN || all >= most) return false
+    counts.set(tag, count + 1)
+    all++
+    return true
+  })
+  if (mailed.length > 0)
+    await trx
+      .insertInto('tries')
+      .values(
+        mailed.map((address) => ({
+          account_id: account,
+          what: WHAT,
+          id: newId(tagOf(address), at),
+          expires_at: at + HOUR_MS,
+        })),
+      )
+      .execute()
+  return mailed
+}
 
 /** Mails to one mailbox, from all accounts; its owner finds further invitations on signing in. */
 const MAILS: Allowance = { what: 'invitation', most: 10, periodMs: 3_600_000 }

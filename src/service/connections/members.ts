@@ -1,29 +1,183 @@
 /**
  * The operations on members of a connection that need no keys: inviting and withdrawing
- * invitations.
+ * invitations. The mailbox of an account looks the same as one without an account: the same
+ * responses and the same place among the members. One person may therefore be invited twice and
+ * approve either.
  */
+import type { Transaction } from 'kysely'
 import type { Service } from '../../api/port.ts'
+import type { Invitee } from '../../api/rest/connections.ts'
+import { isId, newId } from '../../crypto/encoding/id.ts'
+import { MOST_MEMBERS } from '../../crypto/logs/roster-form.ts'
 import { AppError } from '../../errors.ts'
-import { isId } from '../../crypto/encoding/id.ts'
+import { accountAt } from '../accounts/account-record.ts'
+import type { ServiceContext } from '../context.ts'
+import { type Brake, countTryIn } from '../db/attempts.ts'
+import { notFound } from '../db/faults.ts'
+import type { Schema } from '../db/schema.ts'
 import {
+  holdConnection,
   requireGoingOn,
   requireMember,
   requireOwner,
-  holdConnection,
   roleIn,
 } from './connection-rows.ts'
-import { notFound } from '../db/faults.ts'
-import type { ServiceContext } from '../context.ts'
 import { ENDED, receiversOf } from './invitation-ends.ts'
 import {
+  askAgain,
   INVITATION_PREFIX,
-  selectInvitations,
+  invitationResource,
+  invitedIn,
+  type Inviter,
+  isLeftBehind,
   isOfMailbox,
   isStanding,
-  invitationResource,
+  selectInvitations,
+  type Standing,
+  standing,
+  type Target,
 } from './invitation-rows.ts'
-import { invite } from './inviting.ts'
-import { inviterIn } from './preset-rows.ts'
+import { inviterIn } from './presets.ts'
+
+/**
+ * Counts sent invitations, also those to connections that are deleted later. The limit is the
+ * number of members of a full connection.
+ */
+const SENT: Brake = {
+  what: 'invitation',
+  most: MOST_MEMBERS,
+  periodMs: 3_600_000,
+  told: `Too many people were invited: ${MOST_MEMBERS} an hour is the most.`,
+}
+
+const STATES = {
+  self: 'This is your own account.',
+  member: 'This account is a member of the connection already.',
+  invited: 'Another owner has invited them already: their answer is awaited.',
+  full: `A connection has at most ${MOST_MEMBERS} members, and this one has as many, invited ones included.`,
+} as const
+
+const refused = (state: keyof typeof STATES) =>
+  new AppError('invalid_state', STATES[state], { details: { state } })
+
+const targetOf = (invitee: Invitee): Target =>
+  'email' in invitee
+    ? { account: null, email: invitee.email.toLowerCase() }
+    : { account: invitee.user_id, email: null }
+
+/**
+ * Checks that the invited account exists and is not the inviter.
+ * @throws AppError `not_found`, `invalid_state`
+ */
+async function requireOther(trx: Transaction<Schema>, by: Inviter, { account, email }: Target) {
+  const own = account ?? (await accountAt(trx, email!))
+  if (own === by.account) throw refused('self')
+  if (account === null) return
+  const row = await trx
+    .selectFrom('accounts')
+    .select('id')
+    .where('id', '=', account)
+    .executeTakeFirst()
+  if (row === undefined) throw notFound('account')
+}
+
+/**
+ * Checks that the invited account is not a member. The account of a mailbox counts only if this
+ * connection has revealed it.
+ * @throws AppError `invalid_state`
+ */
+async function requireNoMember(trx: Transaction<Schema>, { connection }: Inviter, target: Target) {
+  const { account, email } = target
+  if (account !== null) {
+    if ((await roleIn(trx, connection, account)) !== null) throw refused('member')
+    return
+  }
+  const row = await trx
+    .selectFrom('invitations')
+    .innerJoin('memberships', (join) =>
+      join
+        .onRef('memberships.connection_id', '=', 'invitations.connection_id')
+        .onRef('memberships.account_id', '=', 'to_account'),
+    )
+    .select('id')
+    .where('invitations.connection_id', '=', connection)
+    .where('to_email', '=', email)
+    .executeTakeFirst()
+  if (row !== undefined) throw refused('member')
+}
+
+async function requireRoom(
+  trx: Transaction<Schema>,
+  { connection }: Inviter,
+  invited: readonly Standing[],
+) {
+  const { members } = await trx
+    .selectFrom('memberships')
+    .select(({ fn }) => fn.countAll<number>().as('members'))
+    .where('connection_id', '=', connection)
+    .executeTakeFirstOrThrow()
+  if (Number(members) + invitedIn(invited).length >= MOST_MEMBERS) throw refused('full')
+}
+
+/**
+ * Invites an account or a mailbox in the name of an owner. The caller has locked the connection.
+ * A repeated invitation changes only the message and the expiry. Each owner needs its own
+ * approval, since a consent names its inviter.
+ * @returns the id of the invitation
+ * @throws AppError `not_found` for an account that does not exist, `invalid_state` with the
+ *   states of `STATES`, `rate_limited`
+ */
+export async function invite(
+  trx: Transaction<Schema>,
+  { events, now }: Pick<ServiceContext, 'events' | 'now'>,
+  by: Inviter,
+  invitee: Invitee,
+): Promise<string> {
+  const target = targetOf(invitee)
+  const { account, email } = target
+  await requireOther(trx, by, target)
+  await requireNoMember(trx, by, target)
+  const at = now()
+  const all = await standing(trx, [by.connection], at).execute()
+  const same = all.filter((one) =>
+    email === null ? one.to_account === account && one.to_email === null : one.to_email === email,
+  )
+  const own = same.find((one) => one.from_account === by.account)
+  const { message } = by
+  const expires_at = at + by.goodForMs
+  if (own !== undefined) {
+    await askAgain(trx, own, { message, expires_at })
+    // No mail was sent for an invitation that was left behind.
+    if (isLeftBehind(own))
+      await events.publish(trx, { type: 'invitation.sent', invitation: own.id, by, target, at })
+    return own.id
+  }
+  if (same.some(({ state }) => state === 'pending')) throw refused('invited')
+  // An account that waits for another owner to add it has its place already.
+  const isWaiting = all.some((one) => account !== null && one.to_account === account)
+  if (!isWaiting && same.length === 0) await requireRoom(trx, by, all)
+  const id = newId(INVITATION_PREFIX, at)
+  await countTryIn(trx, by.account, SENT, at)
+  await trx
+    .insertInto('invitations')
+    .values({
+      id,
+      connection_id: by.connection,
+      connection_name: by.name,
+      from_account: by.account,
+      to_account: account,
+      to_email: email,
+      state: 'pending',
+      consent: 0,
+      consent_jws: null,
+      message,
+      created_at: at,
+      expires_at,
+    })
+    .execute()
+  await events.publish(trx, { type: 'invitation.sent', invitation: id, by, target, at })
+  return id
+}
 
 export const members = (ground: ServiceContext): Service['members'] => {
   const { events, now } = ground

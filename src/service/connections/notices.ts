@@ -6,7 +6,7 @@ import type { Transaction } from 'kysely'
 import { accountAt, displayName, quotedName } from '../accounts/account-record.ts'
 import type { Schema } from '../db/schema.ts'
 import type { Receiver, Subscriber } from '../events.ts'
-import { type Note, forgetNotes, notify, notifyAll } from '../mail/notices.ts'
+import { forgetNotes, type Note, notify, notifyAll } from '../mail/notices.ts'
 import { plainName } from '../mail/quoting.ts'
 import { roleIn } from './connection-rows.ts'
 

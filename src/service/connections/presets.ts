@@ -1,32 +1,99 @@
 /**
  * Presets: the initial values of a new connection, and the texts of invitations to it. An account
- * may have one default preset.
+ * may have one default preset. A connection takes the values of a preset of its creator at once,
+ * and with every invitation to it.
  */
 import type { Kysely, Transaction } from 'kysely'
-import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
 import { invalid } from '../../api/input.ts'
 import type { Service } from '../../api/port.ts'
 import type { Preset } from '../../api/rest/presets.ts'
 import { newId } from '../../crypto/encoding/id.ts'
-import { withAccountLock, requireFewer } from '../accounts/labels.ts'
-import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
-import { pageRows } from '../db/page-rows.ts'
+import { collection } from '../db/collections.ts'
+import { notFound } from '../db/faults.ts'
+import { lockAccount, withAccountLock } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
+import type { Inviter } from './invitation-rows.ts'
+
+const DAY_MS = 24 * 3_600_000
+/** How long an invitation is good without a preset. */
+const USUAL_MS = 14 * DAY_MS
+
+/**
+ * Returns the preset for a new connection; null for none. The account is locked, so that the
+ * preset stays unchanged until the transaction ends.
+ * @param wanted the requested preset, null for none, undefined for the default
+ * @throws AppError `not_found` if it is not the account's
+ */
+export async function presetFor(
+  trx: Transaction<Schema>,
+  account: string,
+  wanted: string | null | undefined,
+): Promise<Pick<Schema['presets'], 'id' | 'favorite'> | null> {
+  if (wanted === null) return null
+  await lockAccount(trx, account)
+  const preset = await trx
+    .selectFrom('presets')
+    .select(['id', 'favorite'])
+    .where('account_id', '=', account)
+    .$if(wanted === undefined, (query) => query.where('is_default', '=', 1))
+    .$if(wanted !== undefined, (query) => query.where('id', '=', wanted!))
+    .executeTakeFirst()
+  if (preset === undefined && wanted !== undefined) throw notFound('preset')
+  return preset ?? null
+}
+
+/** Gives a connection the tags of the preset with which its member created it. */
+export async function tagByPreset(
+  trx: Transaction<Schema>,
+  { account, connection }: { account: string; connection: string },
+): Promise<void> {
+  await trx
+    .insertInto('tag_assignments')
+    .columns(['account_id', 'connection_id', 'tag_id'])
+    .expression((from) =>
+      from
+        .selectFrom('memberships')
+        .innerJoin('preset_tags', 'preset_tags.preset_id', 'memberships.preset_id')
+        .select(['account_id', 'connection_id', 'tag_id'])
+        .where('account_id', '=', account)
+        .where('connection_id', '=', connection),
+    )
+    .execute()
+}
+
+/**
+ * Returns a member as inviter. The message and validity of invitations come from the preset with
+ * which the member created the connection.
+ */
+export async function inviterIn(
+  trx: Transaction<Schema>,
+  account: string,
+  connection: string,
+): Promise<Inviter> {
+  const { name, message, seconds } = await trx
+    .selectFrom('memberships')
+    .leftJoin('presets', 'presets.id', 'memberships.preset_id')
+    .select([
+      'memberships.name as name',
+      'invite_message as message',
+      'invitation_expires_in as seconds',
+    ])
+    .where('memberships.account_id', '=', account)
+    .where('connection_id', '=', connection)
+    .executeTakeFirstOrThrow()
+  const goodForMs = seconds === null ? USUAL_MS : seconds * 1000
+  return { account, connection, name, message, goodForMs }
+}
 
 const PREFIX = 'pre_'
-
-/** The most presets of an account. */
-const MOST = 100
 
 type Row = Schema['presets']
 type Body = Parameters<Service['presets']['update']>[0]['body']
 
-const seenBy = (db: Kysely<Schema>, account: string) =>
-  db.selectFrom('presets').selectAll().where('account_id', '=', account)
-
-async function resources(db: Kysely<Schema>, rows: readonly Row[]): Promise<Preset[]> {
+/** Returns rows as resources, each with its tags. */
+async function resources(rows: readonly Row[], db: Kysely<Schema>): Promise<Preset[]> {
   if (rows.length === 0) return []
   const ids = rows.map(({ id }) => id)
   const tags = await db
@@ -48,17 +115,14 @@ async function resources(db: Kysely<Schema>, rows: readonly Row[]): Promise<Pres
   }))
 }
 
-/**
- * Returns a preset of the account.
- * @throws AppError `not_found`
- */
-async function readPreset(db: Kysely<Schema>, account: string, id: string): Promise<Preset> {
-  requireId(PREFIX, id, 'preset')
-  const rows = await seenBy(db, account).where('id', '=', id).execute()
-  const [preset] = await resources(db, rows)
-  if (preset === undefined) throw notFound('preset')
-  return preset
-}
+const owned = collection({
+  prefix: PREFIX,
+  what: 'preset',
+  owner: 'account',
+  most: 100,
+  select: (db, account) => db.selectFrom('presets').selectAll().where('account_id', '=', account),
+  resources,
+})
 
 /**
  * Checks that all tags belong to the account.
@@ -76,9 +140,9 @@ async function requireTags(
     .where('account_id', '=', account)
     .where('id', 'in', wanted)
     .execute()
-  const own = new Set(rows.map(({ id }) => id))
+  const known = new Set(rows.map(({ id }) => id))
   const issues = wanted.flatMap((id, i) =>
-    own.has(id) ? [] : [{ path: `tag_ids.${i}`, message: 'You have no tag with this id.' }],
+    known.has(id) ? [] : [{ path: `tag_ids.${i}`, message: 'You have no tag with this id.' }],
   )
   if (issues.length > 0) throw invalid('body', issues)
 }
@@ -104,19 +168,11 @@ const columnsOf = ({ name, favorite, invite_message, invitation_expires_in }: Bo
 })
 
 export const presets = ({ db, now }: ServiceContext): Service['presets'] => ({
-  list: async (page, { account }) => {
-    const rows = await pageRows(seenBy(db, account), page, PREFIX)
-    return pageOf(await resources(db, rows), page)
-  },
+  list: (page, { account }) => owned.list(db, account, page),
 
   create: ({ body }, { account }) =>
     withAccountLock(db, account, async (trx) => {
-      const { count } = await trx
-        .selectFrom('presets')
-        .select(({ fn }) => fn.countAll<number>().as('count'))
-        .where('account_id', '=', account)
-        .executeTakeFirstOrThrow()
-      requireFewer(Number(count), MOST, 'presets')
+      await owned.requireRoom(trx, account)
       const at = now()
       const id = newId(PREFIX, at)
       const of = { id, account_id: account, created_at: at, is_default: 0 } as const
@@ -125,34 +181,34 @@ export const presets = ({ db, now }: ServiceContext): Service['presets'] => ({
         .values({ favorite: 0, ...columnsOf(body), name: body.name, ...of })
         .execute()
       await putTags(trx, { account, preset: id, tags: body.tag_ids ?? [] })
-      return readPreset(trx, account, id)
+      return owned.read(trx, account, id)
     }),
 
   update: ({ id, body }, { account }) =>
     withAccountLock(db, account, async (trx) => {
-      await readPreset(trx, account, id)
+      await owned.read(trx, account, id)
       const columns = columnsOf(body)
       if (Object.keys(columns).length > 0)
         await trx.updateTable('presets').set(columns).where('id', '=', id).execute()
       if (body.tag_ids !== undefined)
         await putTags(trx, { account, preset: id, tags: body.tag_ids })
-      return readPreset(trx, account, id)
+      return owned.read(trx, account, id)
     }),
 
   delete: ({ id }, { account }) =>
     withAccountLock(db, account, async (trx) => {
-      await readPreset(trx, account, id)
+      await owned.read(trx, account, id)
       await trx.deleteFrom('presets').where('id', '=', id).execute()
     }),
 
   setDefault: ({ id }, { account }) =>
     withAccountLock(db, account, async (trx) => {
-      const { is_default } = await readPreset(trx, account, id)
+      const { is_default } = await owned.read(trx, account, id)
       if (!is_default) {
         await clearDefault(trx, account)
         await trx.updateTable('presets').set({ is_default: 1 }).where('id', '=', id).execute()
       }
-      return readPreset(trx, account, id)
+      return owned.read(trx, account, id)
     }),
 
   clearDefault: (_, { account }) =>

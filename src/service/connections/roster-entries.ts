@@ -21,7 +21,7 @@ import {
 } from './connection-rows.ts'
 import { deleteAbandoned, noteNamed } from './deleted-members.ts'
 import { requireApproved, holdApproved } from '../accounts/device-rows.ts'
-import { type Addressed, type Sender, addressed, moved, storeEnvelopes } from './envelope-rows.ts'
+import { type Addressed, addressed, moved, type Sender, storeEnvelopes } from './envelopes.ts'
 import { requireId, judged, judgedLater } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { type Ended, receiversOf } from './invitation-ends.ts'
@@ -34,8 +34,14 @@ import {
   withdrawAllOf,
 } from './invitation-rows.ts'
 import { carryOver } from './replacements.ts'
-import { countEntry, requireShort, opensEpoch } from './roster-limits.ts'
-import { keyLogsOf, withoutDeletedMembers, rosterEntries } from './roster-rows.ts'
+import {
+  countEntry,
+  keyLogsOf,
+  opensEpoch,
+  requireShort,
+  rosterEntries,
+  withoutDeletedMembers,
+} from './roster-rows.ts'
 import type { Schema } from '../db/schema.ts'
 import { storedRoster } from '../accounts/stored-logs.ts'
 

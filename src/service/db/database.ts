@@ -6,15 +6,15 @@ import { StartError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { damaged, isDamage, unopened } from '../../storage/database-file.ts'
 import { type Engine, databaseAddress, postgresql, sqlite } from './engine.ts'
-import { migrate } from './migrations.ts'
+import { migrate, requireKnownFile } from './migrations.ts'
 import type { Schema } from './schema.ts'
 
 /**
  * Opens the database and migrates it to the version of this program.
  * @param at `url`: a PostgreSQL URL, or null for SQLite in `file`; `log` receives a message for a
  *   migration
- * @throws StartError `stateNewer` for a database of a newer program, `failed` if it cannot be
- *   reached or opened
+ * @throws StartError `stateOlder` and `stateNewer` for a database that this program does not read,
+ *   which stays unchanged; `failed` if it cannot be reached or opened
  */
 export async function openEngine(at: {
   url: string | null
@@ -23,7 +23,9 @@ export async function openEngine(at: {
 }): Promise<Engine> {
   const { url, file, log } = at
   try {
-    return await migrated(url === null ? sqlite(file) : await postgresql(url), log)
+    const engine =
+      url === null ? sqlite(file, (found) => requireKnownFile(found, file)) : await postgresql(url)
+    return await migrated(engine, log)
   } catch (error) {
     if (error instanceof StartError) throw error
     if (url === null) throw isDamage(error) ? damaged(file, error) : unopened(file, error)

@@ -27,6 +27,9 @@ const INT8 = 20
 /** Runs one statement and returns its rows. */
 export type Query = (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
 
+/** Returns statements for an engine, given its SQL type of ids. */
+export type StatementsFor = (id: string) => readonly string[]
+
 export interface Engine {
   /**
    * The SQL type of ids, which compares byte by byte in every locale, so that ids sort by time.
@@ -69,13 +72,11 @@ const MARK = 'pragma application_id = 0x43736163'
 
 /**
  * Opens SQLite in a file, which is created with mode 0600 if it is missing.
- * @throws StartError for a truncated file; the errors of node:sqlite and node:fs
+ * @param look throws for an existing database that must not be opened, before anything is written
+ * @throws StartError for a truncated file; the errors of `look`, node:sqlite and node:fs
  */
-export function sqlite(file: string): Engine {
-  prepareFile(file, {
-    fill: (made) => made.exec(MARK),
-    look: (found) => void found.prepare('select count(*) from sqlite_schema').get(),
-  })
+export function sqlite(file: string, look: (found: DatabaseSync) => void): Engine {
+  prepareFile(file, { fill: (made) => made.exec(MARK), look })
   const database = new DatabaseSync(file, {
     timeout: PATIENCE_MS,
     enableForeignKeyConstraints: true,

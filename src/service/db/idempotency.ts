@@ -15,7 +15,7 @@ import {
 } from '../../storage/idempotency.ts'
 import type { Background } from './background.ts'
 import type { Engine } from './engine.ts'
-import type { ReceiptKey } from './receipt-key.ts'
+import type { ReceiptKey } from './server-secrets.ts'
 import type { Schema } from './schema.ts'
 
 /** How often old records are deleted. */

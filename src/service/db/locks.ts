@@ -1,5 +1,5 @@
 /** Locks that all replicas share. */
-import type { Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import type { Schema } from './schema.ts'
 
 /** Acquires a named lock until the transaction ends: both engines lock a row that was written. */
@@ -23,3 +23,14 @@ export async function lockAccount(trx: Transaction<Schema>, account: string): Pr
     .where('id', '=', account)
     .execute()
 }
+
+/** Runs a change in a transaction that holds the lock of the account. */
+export const withAccountLock = <T>(
+  db: Kysely<Schema>,
+  account: string,
+  work: (trx: Transaction<Schema>) => Promise<T>,
+): Promise<T> =>
+  db.transaction().execute(async (trx) => {
+    await lockAccount(trx, account)
+    return work(trx)
+  })

@@ -1,8 +1,11 @@
 /**
  * The tables of the account server, as queries see them. Ids are text, times Unix milliseconds;
  * signed structures are stored as received. The comments here give the purpose of each table; its
- * SQL is in migrations.ts.
+ * SQL is in `migrations/`. `test/service/schema.test.ts` compares both.
  */
+
+/** A column of which the database permits null, although every row has a value. */
+type AlwaysSet<T> = T
 
 export interface Schema {
   accounts: {
@@ -76,7 +79,7 @@ export interface Schema {
     is_primary: 0 | 1
     verified_at: number
     /** The sort key of lists: the id of the claim, or one made with the row. */
-    id: string
+    id: AlwaysSet<string>
     /** When it was claimed; null for a mailbox that was proven when the account was made. */
     created_at: number | null
   }
@@ -196,7 +199,7 @@ export interface Schema {
     state: 'invited' | 'active' | 'suspended'
     joined_at: number
     /** Made at the invitation or when the member joined; the sort key of lists. */
-    member_id: string
+    member_id: AlwaysSet<string>
     /**
      * null for members without an invitation: the founder and machines. `email`, the invited
      * mailbox in lower case, is null for them too.

@@ -1,6 +1,11 @@
-/** Secrets of a database that all replicas share, such as the key of signed links. */
-import { randomBytes } from 'node:crypto'
+/**
+ * Secrets of a database that all replicas share, such as the key of signed links. One is the key
+ * that signs receipts: devices pin it when they enrol, so it is kept as long as the database.
+ */
 import type { Kysely } from 'kysely'
+import { randomBytes } from 'node:crypto'
+import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
+import type { PublicJwk } from '../../crypto/jose/jwk.ts'
 import type { Schema } from './schema.ts'
 
 /**
@@ -32,4 +37,37 @@ export function newServerSecret(
       shared = null
       throw error
     }))
+}
+
+export interface ReceiptKey {
+  readonly kid: string
+  readonly jwk: PublicJwk
+  readonly seed: Uint8Array
+}
+
+/** Returns the receipt key of this database, read or made at the first use. */
+export function lazyReceiptKey(db: Kysely<Schema>): () => Promise<ReceiptKey> {
+  let key: Promise<ReceiptKey> | null = null
+  return () =>
+    (key ??= openReceiptKey(db).catch((error: unknown) => {
+      key = null
+      throw error
+    }))
+}
+
+async function openReceiptKey(db: Kysely<Schema>): Promise<ReceiptKey> {
+  const [{ ed25519 }, { publicJwk, thumbprint }] = await Promise.all([
+    import('@noble/curves/ed25519.js'),
+    import('../../crypto/jose/jwk.ts'),
+  ])
+  const candidate = encodeBase64url(ed25519.utils.randomSecretKey())
+  await db
+    .insertInto('receipt_key')
+    .values({ id: 1, seed: candidate })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  const row = await db.selectFrom('receipt_key').select('seed').executeTakeFirstOrThrow()
+  const seed = decodeBase64url(row.seed)
+  const jwk = publicJwk(ed25519.getPublicKey(seed))
+  return { kid: thumbprint(jwk), jwk, seed }
 }

@@ -2,20 +2,52 @@
  * Deletion of an account: one transaction deletes every row of it. Other accounts keep the
  * notifications they received, and its signatures in their connections. Organisations without
  * another active person are deleted with it, and so are their machine accounts.
+ *
+ * After a reset without its recovery key, an account cannot be deleted for a time. A person who
+ * reads the owner's mail can make such a reset. The owner can undo it with the recovery paper while
+ * the account exists.
  */
-import type { Expression, Transaction } from 'kysely'
-import type { CallerSession } from '../../api/port.ts'
+import type { Expression, Kysely, Transaction } from 'kysely'
+import { timeAt } from '../../api/fields.ts'
+import type { CallerSession, Service } from '../../api/port.ts'
+import { resetsWithoutKey } from '../../crypto/logs/generations.ts'
+import { AppError } from '../../errors.ts'
+import { holdDevices, requireApproved } from '../accounts/device-rows.ts'
+import { entriesOf } from '../accounts/key-log-rows.ts'
+import { storedKeyLog } from '../accounts/stored-logs.ts'
 import { touchConnectionsOf } from '../connections/connection-rows.ts'
 import { departFrom } from '../connections/deleted-members.ts'
-import { requireNoFreshReset } from './deletion-wait.ts'
-import { requireApproved, holdDevices } from '../accounts/device-rows.ts'
-import { notFound } from '../db/faults.ts'
-import type { ServiceContext } from '../context.ts'
 import { ENDED, receiversOf } from '../connections/invitation-ends.ts'
 import { isStanding } from '../connections/invitation-rows.ts'
+import type { ServiceContext } from '../context.ts'
+import { notFound } from '../db/faults.ts'
 import { lockAccount } from '../db/locks.ts'
-import { requireHeld, endingWith, holdOrganisations } from '../organisations/deletion.ts'
 import type { Schema } from '../db/schema.ts'
+import { endingWith, holdOrganisations, requireHeld } from '../organisations/deletion.ts'
+
+const WAIT_MS = 14 * 24 * 3_600_000
+
+const tooEarly = (reset: number) =>
+  new AppError(
+    'invalid_state',
+    `This account was reset on ${timeAt(reset)} without the recovery key that was in force. It can be deleted from ${timeAt(reset + WAIT_MS)} on, so that the owner of that key can take it back until then. ` +
+      'A reset with that key ("countersignd reset --recovery-key") ends the wait. Nothing was deleted.',
+    { details: { state: 'reset_without_recovery_key' } },
+  )
+
+/**
+ * Requires that an account was not reset without its recovery key in the last 14 days. The time
+ * is that at which this server stored the reset. A later reset with the key cancels that one.
+ * @param at Unix milliseconds
+ * @throws AppError `invalid_state`
+ */
+async function requireNoFreshReset(db: Kysely<Schema>, account: string, at: number): Promise<void> {
+  const { entries, storedAt } = await entriesOf(db, account)
+  if (entries.length === 0) return
+  const { generations } = await storedKeyLog(account, entries)
+  const newest = Math.max(...resetsWithoutKey(generations).map((seq) => storedAt[seq]!))
+  if (at < newest + WAIT_MS) throw tooEarly(newest)
+}
 
 /**
  * Returns the proven mailboxes of an account. Claimed mailboxes may belong to others, and so may
@@ -205,7 +237,7 @@ async function machinesOf(
  *   `forbidden` for a device that is not approved or was revoked; `not_found` if another request
  *   deleted the account first
  */
-export async function deleteAccount(ground: ServiceContext, session: CallerSession): Promise<void> {
+async function deleteAccount(ground: ServiceContext, session: CallerSession): Promise<void> {
   const { events, now, scrub, background } = ground
   const { account } = session
   const left = await events.transaction(async (trx) => {
@@ -235,3 +267,16 @@ export async function deleteAccount(ground: ServiceContext, session: CallerSessi
   background.run(() => cleared)
   await cleared.catch(() => undefined)
 }
+
+export const account = (ground: ServiceContext): Service['account'] => ({
+  delete: (_, session) => deleteAccount(ground, session),
+})
+
+export const deletion = ({ db, now }: ServiceContext): Service['deletion'] => ({
+  read: async (_, session) => {
+    await requireApproved(db, session)
+    await requireNoFreshReset(db, session.account, now())
+    await endingWith(db, session.account)
+    return { account: session.account }
+  },
+})

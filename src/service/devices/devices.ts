@@ -10,7 +10,7 @@ import { AppError } from '../../errors.ts'
 import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { entriesOf } from '../accounts/key-log-rows.ts'
-import { pageRows } from '../db/page-rows.ts'
+import { pageRows } from '../db/collections.ts'
 import type { Schema } from '../db/schema.ts'
 import { storedKeyLog } from '../accounts/stored-logs.ts'
 

@@ -11,7 +11,7 @@ import type { Kysely, Transaction } from 'kysely'
 import { AppError } from '../../errors.ts'
 import { accountAt } from '../accounts/account-record.ts'
 import type { ServiceContext } from '../context.ts'
-import { domainOf, mailboxOf } from '../accounts/mailboxes.ts'
+import { domainOf, mailboxOf } from '../accounts/mail-allowance.ts'
 import type { Schema } from '../db/schema.ts'
 import { acquireLock } from '../db/locks.ts'
 

@@ -3,20 +3,20 @@
  * and expired ones stay listed. Tokens are not cached between requests, so a revocation applies
  * from the next request on, on every replica.
  */
-import { hash } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
+import { hash } from 'node:crypto'
 import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
-import type { Service, CallerSession } from '../../api/port.ts'
+import type { CallerSession, Service } from '../../api/port.ts'
 import type { ApiToken } from '../../api/rest/api-tokens.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { newToken } from '../../crypto/token.ts'
 import { AppError } from '../../errors.ts'
-import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
-import { activeMachines } from './machines.ts'
-import { pageRows } from '../db/page-rows.ts'
+import { pageRows } from '../db/collections.ts'
+import { notFound, requireId } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
+import { activeMachines } from './machines.ts'
 
 const PREFIX = 'tok_'
 /** The precision of `last_used_at`, which avoids a write per request. */
@@ -26,7 +26,7 @@ type Row = Schema['machine_tokens']
 type Needs = Pick<ServiceContext, 'db' | 'now'>
 
 /** Returns the same error for a wrong, an expired and a revoked token. */
-export const invalidMachineToken = (): AppError =>
+const invalidMachineToken = (): AppError =>
   new AppError(
     'invalid_token',
     'This token is wrong, expired or revoked. Get another with the key of the machine account.',
@@ -240,5 +240,30 @@ export const machineTokens = (
         .executeTakeFirst()
       if (known === undefined) throw notFound('token')
     })
+  },
+})
+
+export const bearer = ({ db }: Pick<ServiceContext, 'db'>): Service['bearer'] => ({
+  read: async (_, { account, token }) => {
+    if (token === null)
+      throw new AppError(
+        'forbidden',
+        'This describes the token of a machine account, and the request came with a session.',
+      )
+    const row = await activeMachines(db)
+      .innerJoin('machine_tokens', 'machine_tokens.account_id', 'machines.account_id')
+      .select(['scope', 'expires_at'])
+      .where('machine_tokens.id', '=', token)
+      .where('machines.account_id', '=', account)
+      .executeTakeFirst()
+    // The token was valid a moment ago; its machine was deleted or suspended since.
+    if (row === undefined) throw invalidMachineToken()
+    const { scope, expires_at } = row
+    return {
+      account_id: account,
+      token_id: token,
+      scope,
+      expires_at: expires_at === null ? null : timeAt(expires_at),
+    }
   },
 })

@@ -1,6 +1,6 @@
 /**
  * Machine accounts. Each is an account of an organisation that is controlled by a key instead of
- * a mailbox: the holder of the key signs in with assertions (`assertions.ts`).
+ * a mailbox: the holder of the key signs in with assertions (`oauth.ts`).
  */
 import type { Kysely } from 'kysely'
 import { ID_PREFIX, isId } from '../../crypto/encoding/id.ts'

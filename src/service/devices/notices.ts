@@ -1,11 +1,37 @@
 /**
- * The notifications about devices and recovery keys, and the accounts that receive them. A
- * notification reveals only what the lists of its account show.
+ * The notifications and letters about devices and recovery keys, and the accounts that receive
+ * them. A notification reveals only what the lists of its account show.
  */
-import { quotedName } from '../accounts/account-record.ts'
+import { primaryAddress, quotedName } from '../accounts/account-record.ts'
 import type { Subscriber } from '../events.ts'
+import { deviceAddedMessage, recoveryKeyMessage, resetMessage } from '../mail/messages.ts'
 import { type Note, notify, notifyAll } from '../mail/notices.ts'
 import { plainName } from '../mail/quoting.ts'
+
+interface Needs {
+  readonly publicUrl: () => string
+}
+
+export const letterOfDevice =
+  ({ publicUrl }: Needs): Subscriber<'device.added'> =>
+  async ({ trx, send }, { account, name: deviceName }) => {
+    const to = await primaryAddress(trx, account)
+    if (to !== null) send(deviceAddedMessage({ to, deviceName, publicUrl: publicUrl() }))
+  }
+
+export const letterOfRecoveryKey =
+  ({ publicUrl }: Needs): Subscriber<'recovery_key.changed'> =>
+  async ({ trx, send }, { account, name: deviceName }) => {
+    const to = await primaryAddress(trx, account)
+    if (to !== null) send(recoveryKeyMessage({ to, deviceName, publicUrl: publicUrl() }))
+  }
+
+export const letterOfReset =
+  ({ publicUrl }: Needs): Subscriber<'account.reset'> =>
+  async ({ trx, send }, { account, deviceName, withKey }) => {
+    const to = await primaryAddress(trx, account)
+    if (to !== null) send(resetMessage({ to, deviceName, withKey, publicUrl: publicUrl() }))
+  }
 
 /**
  * Notifies an account after a reset replaced all its devices, and all accounts that rely on its

@@ -1,14 +1,87 @@
 /**
- * The token endpoint (RFC 6749 section 4.4). It exchanges a machine account's assertion for a
- * `csm_` token of one hour. Its errors are those of OAuth, because OAuth libraries call it.
+ * The token endpoint (RFC 6749 section 4.4) and the assertions of machine accounts (RFC 7523
+ * section 3). The endpoint exchanges an assertion for a `csm_` token of one hour. Its errors are
+ * those of OAuth, because OAuth libraries call it.
+ *
+ * The error is the same for every reason to reject an assertion, so that it does not reveal which
+ * accounts exist; the log contains the reason. Only the holder of the key gets an error about the
+ * clock.
  */
+import { hash } from 'node:crypto'
 import type { Open } from '../../api/port.ts'
-import { machineOf, oauthError, refusedAssertion } from './assertions.ts'
+import { readAssertion, verifyAssertion } from '../../crypto/jose/client-assertion.ts'
+import type { PublicJwk } from '../../crypto/jose/jwk.ts'
+import { LEEWAY_S } from '../../crypto/jose/jwt.ts'
+import { onRefusalLater, Refusal, type RefusalReason } from '../../crypto/refusal.ts'
+import { AppError, type ErrorCode } from '../../errors.ts'
 import type { ServiceContext } from '../context.ts'
 import { mintMachineToken } from './machine-tokens.ts'
-import { tokenEndpoint } from './machines.ts'
+import { activeMachines, tokenEndpoint } from './machines.ts'
 
-type Needs = Pick<ServiceContext, 'db' | 'now' | 'publicUrl' | 'seenOnce'>
+type AssertionContext = Pick<ServiceContext, 'db' | 'now' | 'publicUrl' | 'seenOnce'>
+
+/** The reasons of `verifyAssertion` about times, which it checks after the signature. */
+const OF_TIME: readonly RefusalReason[] = ['expired', 'expires_too_late', 'not_yet_valid']
+
+/**
+ * Returns an error for OAuth clients (RFC 6749 section 5.2): ASCII, without quotes or
+ * backslashes.
+ */
+const oauthError = (
+  code: Extract<
+    ErrorCode,
+    'invalid_client' | 'invalid_request' | 'invalid_scope' | 'unsupported_grant_type'
+  >,
+  message: string,
+  options: { cause?: unknown } = {},
+): AppError => new AppError(code, message, { ...options, details: { error_description: message } })
+
+/** Returns the error for every assertion that does not prove a machine account. */
+const refusedAssertion = (cause: unknown): AppError =>
+  oauthError(
+    'invalid_client',
+    cause instanceof Refusal && OF_TIME.includes(cause.reason)
+      ? "The assertion's times do not fit this server's clock: check yours, and sign one that expires within 5 minutes."
+      : 'The assertion is not accepted: sign a new one for this server with the key of the machine account. One that is suspended in its organisation is refused too.',
+    { cause },
+  )
+
+/**
+ * Returns the machine that an assertion proves. An assertion is valid once, across all replicas.
+ * @returns the machine id, and its account id, which is the same until its first device enrols
+ * @throws AppError `invalid_client`
+ */
+export async function machineOf(
+  ground: AssertionContext,
+  assertion: string,
+): Promise<{ machine: string; account: string }> {
+  const { machine, account, jti, exp } = await onRefusalLater(
+    () => verified(ground, assertion),
+    refusedAssertion,
+  )
+  // Twice the leeway, because the clocks of replicas differ too.
+  const until = (exp + 2 * LEEWAY_S) * 1000
+  const use = hash('sha256', `assertion ${machine} ${jti}`, 'hex')
+  if (!(await ground.seenOnce.first(use, until)))
+    throw refusedAssertion(new Error('This assertion was used before.'))
+  return { machine, account }
+}
+
+async function verified({ db, now, publicUrl }: AssertionContext, assertion: string) {
+  const { machine } = readAssertion(assertion)
+  const row = await activeMachines(db)
+    .select(['key', 'machines.account_id'])
+    .where('machines.id', '=', machine)
+    .executeTakeFirst()
+  if (row === undefined)
+    throw refusedAssertion(new Error(`${machine} is no machine, or a suspended one.`))
+  const verified = await verifyAssertion(assertion, {
+    publicKey: JSON.parse(row.key) as PublicJwk,
+    audiences: [publicUrl(), tokenEndpoint({ publicUrl })],
+    now: Math.floor(now() / 1000),
+  })
+  return { ...verified, account: row.account_id }
+}
 
 const LIFETIME_S = 3600
 const NAME = 'client_credentials'
@@ -50,7 +123,7 @@ function assertionIn(type: string | undefined, assertion: string | undefined): s
  * Deletes an account's expired tokens of this endpoint. Clients get one an hour, which would fill
  * the list.
  */
-const forgetExpired = ({ db, now }: Needs, account: string) =>
+const forgetExpired = ({ db, now }: AssertionContext, account: string) =>
   db
     .deleteFrom('machine_tokens')
     .where('account_id', '=', account)
@@ -58,7 +131,7 @@ const forgetExpired = ({ db, now }: Needs, account: string) =>
     .where('expires_at', '<=', now())
     .execute()
 
-export const oauth = (ground: Needs): Open['oauth'] => ({
+export const oauth = (ground: AssertionContext): Open['oauth'] => ({
   token: async ({ body }) => {
     const grant = given(body.grant_type)
     if (grant === undefined)

@@ -10,7 +10,7 @@ import { AppError } from '../../errors.ts'
 import { organisationOfMachine, organisationsOf } from '../accounts/active-organisation.ts'
 import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
-import { pageRows } from '../db/page-rows.ts'
+import { pageRows } from '../db/collections.ts'
 
 const PREFIX = 'ses_'
 

@@ -6,7 +6,7 @@
 import { timeAt } from '../../api/fields.ts'
 import { invalid } from '../../api/input.ts'
 import type { Open } from '../../api/port.ts'
-import { machineOf } from './assertions.ts'
+import { machineOf } from './oauth.ts'
 import {
   LIFETIME_MS,
   type PresentedCode,

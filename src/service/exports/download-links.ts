@@ -1,19 +1,25 @@
 /**
- * Links to the files of exports. A link alone opens the file. It therefore states when it expires
- * and for which API token it was made, and it is signed with a secret that only the servers of
- * this database have. A link ends with its token.
+ * Links to the files of exports, and the file for a caller with a valid link, streamed part by part
+ * as the client reads it. A link alone opens the file. It therefore states when it expires and for
+ * which API token it was made, and it is signed with a secret that only the servers of this
+ * database have. A link ends with its token.
  */
+import type { Kysely } from 'kysely'
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { DOWNLOAD_LINK_MS } from '../../api/device/downloads.ts'
+import type { Open } from '../../api/port.ts'
+import { isId } from '../../crypto/encoding/id.ts'
+import { AppError } from '../../errors.ts'
 import type { ServiceContext } from '../context.ts'
-import { machineTokenState } from '../devices/machine-tokens.ts'
+import type { Schema } from '../db/schema.ts'
 import { newServerSecret } from '../db/server-secrets.ts'
+import { machineTokenState } from '../devices/machine-tokens.ts'
 
 /** How long the end of a token is stored: a request that began earlier may still make a link. */
 const ENDED_MS = 2 * DOWNLOAD_LINK_MS
 
 /** The parts of a link. */
-export interface SignedLink {
+interface SignedLink {
   /** The id of the export. */
   readonly id: string
   /** When the link expires: Unix seconds, in digits. */
@@ -24,7 +30,7 @@ export interface SignedLink {
   readonly signature: string
 }
 
-export interface DownloadLinks {
+interface DownloadLinks {
   /**
    * Makes a link to an export, good for five minutes.
    * @param of `holder` is the id of the token that asks, or null for a session; `until` (Unix
@@ -107,6 +113,63 @@ export function newDownloadLinks({
         .values({ id: endOf(account, holder), expires_at })
         .onConflict((conflict) => conflict.column('id').doUpdateSet({ expires_at }))
         .execute()
+    },
+  }
+}
+
+/**
+ * One error for a link that is wrong or expired and for a deleted file: it does not reveal which.
+ */
+const noSuchFile = () =>
+  new AppError(
+    'not_found',
+    'There is no such file: the link is wrong or not good any more, or the export was deleted. Ask for a new link.',
+  )
+
+/**
+ * Yields the file of an export, part by part.
+ * @throws AppError `not_found` if the file is deleted meanwhile: the response is then incomplete
+ */
+async function* piecesOf(db: Kysely<Schema>, id: string, size: number): AsyncGenerator<Uint8Array> {
+  let sent = 0
+  for (let seq = 0; sent < size; seq++) {
+    const part = await db
+      .selectFrom('export_parts')
+      .select('bytes')
+      .where('export_id', '=', id)
+      .where('seq', '=', seq)
+      .executeTakeFirst()
+    if (part === undefined) throw noSuchFile()
+    sent += part.bytes.length
+    yield part.bytes
+  }
+}
+
+export const exportFiles = (ground: ServiceContext): Open['exportFiles'] => {
+  const { db, now } = ground
+  const links = newDownloadLinks(ground)
+  return {
+    read: async ({ id, expires, holder, signature }) => {
+      const link = { id, expires, holder, signature }
+      if (!isId('exp_', id) || !(await links.isGood(link))) throw noSuchFile()
+      const row = await db
+        .selectFrom('exports')
+        .select(['account_id', 'size_bytes', 'finished_at', 'expires_at'])
+        .where('id', '=', id)
+        .where('state', '=', 'ready')
+        .where('expires_at', '>', now())
+        .executeTakeFirst()
+      if (row === undefined || (await links.hasEnded(row.account_id, holder))) throw noSuchFile()
+      const size = row.size_bytes as number
+      const day = new Date(row.finished_at as number).toISOString().slice(0, 10)
+      return {
+        type: 'application/zip',
+        body: piecesOf(db, id, size),
+        headers: {
+          'Content-Disposition': `attachment; filename="countersign-export-${day}.zip"`,
+          'Content-Length': String(size),
+        },
+      }
     },
   }
 }

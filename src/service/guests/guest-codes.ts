@@ -1,20 +1,61 @@
 /**
- * Guest codes. The device makes and stores the secret. The server stores only that the code
- * exists, when it expires and whether its page was opened. A revoked code stays in the list, so
- * that its owner sees what happened to it.
+ * Guest codes. The device makes and stores the secret. The server stores only that the code exists,
+ * when it expires and whether its page was opened. A revoked code stays in the list, so that its
+ * owner sees what happened to it. The server puts the secret of the guest into a mail at the
+ * request of the device, and stores it nowhere.
  */
 import type { ExpressionBuilder, Kysely } from 'kysely'
+import { createHash } from 'node:crypto'
 import { pageOf } from '../../api/cursor.ts'
+import { timeAt } from '../../api/fields.ts'
 import { invalid } from '../../api/input.ts'
 import type { Service } from '../../api/port.ts'
 import type { GuestCode } from '../../api/rest/guest-codes.ts'
 import { AppError } from '../../errors.ts'
+import { displayName, primaryAddress } from '../accounts/account-record.ts'
+import { type Allowance, mailboxOf, takePlace } from '../accounts/mail-allowance.ts'
 import { holdExternalMember } from '../connections/external-members.ts'
-import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
-import { pageRows } from '../db/page-rows.ts'
+import { type Brake, countTryIn } from '../db/attempts.ts'
+import { pageRows } from '../db/collections.ts'
+import { notFound, requireId } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
-import { GUEST_CODE_PREFIX, guestCodeResource } from './guest-code-rows.ts'
+import { guestCodeMessage } from '../mail/messages-from-others.ts'
+
+const GUEST_CODE_PREFIX = 'gst_'
+
+type Row = Schema['guest_codes'] & {
+  /** The name of the external member; null for a code without an external member. */
+  readonly external_member_name: string | null
+}
+
+/**
+ * Returns the state of a guest code. `revoked` comes before `expired`, since the owner revoked
+ * it.
+ */
+export function guestCodeState(row: Pick<Row, 'revoked_at' | 'expires_at'>, now: number) {
+  if (row.revoked_at !== null) return 'revoked'
+  return row.expires_at <= now ? 'expired' : 'active'
+}
+
+/** Returns a guest code as a resource. The device adds the secret, which only it stores. */
+const guestCodeResource = (row: Row, now: number): GuestCode => ({
+  id: row.id,
+  label: row.label,
+  state: guestCodeState(row, now),
+  expires_at: timeAt(row.expires_at),
+  external_member_id: row.external_member_id,
+  external_member: externalMemberOf(row),
+  last_opened_at: row.last_opened_at === null ? null : timeAt(row.last_opened_at),
+  secret_here: false,
+  code: null,
+  created_at: timeAt(row.created_at),
+})
+
+const externalMemberOf = (row: Row): GuestCode['external_member'] =>
+  row.external_member_id === null || row.external_member_name === null
+    ? null
+    : { id: row.external_member_id, display_name: row.external_member_name }
 
 /** Selects guest codes, each with the name of its external member. */
 const guestCodeRows = (db: Kysely<Schema>) =>
@@ -70,7 +111,7 @@ export const guestCodes = ({ db, now }: ServiceContext): Service['guestCodes'] =
 })
 
 export const deviceGuestCodes = (ground: ServiceContext): Service['deviceGuestCodes'] => ({
-  send: async (input, session) => (await import('./guest-mail.ts')).sendBy(ground)(input, session),
+  send: sendBy(ground),
 
   create: async ({ body }, { account }) => {
     const { db, now } = ground
@@ -109,3 +150,85 @@ export const deviceGuestCodes = (ground: ServiceContext): Service['deviceGuestCo
     return guestCodeResource(row, at)
   },
 })
+
+const HOUR_MS = 3_600_000
+
+const SENT: Brake = {
+  what: 'guest mail',
+  most: 20,
+  periodMs: HOUR_MS,
+  told: 'Too many guest codes were mailed: 20 an hour is the most.',
+}
+const SENT_TO_ONE: Brake = {
+  what: 'guest mail to one',
+  most: 5,
+  periodMs: HOUR_MS,
+  told: 'Too many guest codes were mailed to this address: 5 an hour is the most.',
+}
+
+/** Mails to one mailbox from all accounts: the owner of the mailbox may be a stranger. */
+const MAILS: Allowance = { what: 'guest mail', most: 10, periodMs: HOUR_MS }
+
+const crowded = () =>
+  new AppError(
+    'rate_limited',
+    'Too many guest codes were mailed to this address: try again in an hour, or hand the link over in another way.',
+    { headers: { 'Retry-After': String(HOUR_MS / 1000) } },
+  )
+
+/**
+ * Returns the mailbox of an address as SHA-256 in hex, for counting attempts without the address.
+ */
+const tagOf = (address: string) => createHash('sha256').update(mailboxOf(address)).digest('hex')
+
+/**
+ * Returns a guest code with the address of its external member.
+ * @throws AppError `not_found`
+ */
+async function guestCodeOf(db: Kysely<Schema>, { account, id }: { account: string; id: string }) {
+  requireId(GUEST_CODE_PREFIX, id, 'guest code')
+  const row = await db
+    .selectFrom('guest_codes')
+    .leftJoin('external_members', 'external_members.id', 'external_member_id')
+    .selectAll('guest_codes')
+    .select(['email', 'external_members.display_name as external_member_name'])
+    .where('guest_codes.id', '=', id)
+    .where('guest_codes.account_id', '=', account)
+    .executeTakeFirst()
+  if (row === undefined) throw notFound('guest code')
+  return row
+}
+
+const nowhere = () =>
+  invalid('body', [
+    { path: 'to', message: 'Give an address: this guest code has no external member with one.' },
+  ])
+
+/** Mails the link of a guest code. The mail is sent after the response. */
+const sendBy =
+  ({ db, now, mail, background, publicUrl }: ServiceContext): Service['deviceGuestCodes']['send'] =>
+  async ({ id, body }, { account }) => {
+    const at = now()
+    const { row, letter } = await db.transaction().execute(async (trx) => {
+      const { email, ...guest } = await guestCodeOf(trx, { account, id })
+      const state = guestCodeState(guest, at)
+      if (state !== 'active')
+        throw new AppError(
+          'invalid_state',
+          `This guest code is ${state}: its link opens nothing any more.`,
+          { details: { state } },
+        )
+      const to = (body.to ?? email)?.toLowerCase()
+      if (to === undefined) throw nowhere()
+      await countTryIn(trx, account, SENT, at)
+      await countTryIn(trx, account, SENT_TO_ONE, at, tagOf(to))
+      if (!(await takePlace(trx, MAILS, to, at))) throw crowded()
+      const from = await displayName(trx, account)
+      const fromEmail = await primaryAddress(trx, account)
+      return { row: guest, letter: { to, from, fromEmail, until: guest.expires_at } }
+    })
+    const server = publicUrl()
+    const link = `${server}/g/${id}#${body.secret}`
+    background.run(() => mail.send(guestCodeMessage({ ...letter, link, publicUrl: server })))
+    return guestCodeResource(row, at)
+  }

@@ -1,18 +1,19 @@
 /**
  * Requests at open links before the owner sees them. A request stays unconfirmed until the link
- * that was sent to its mailbox is used. The requester learns nothing about that mailbox. The
- * database stores only the SHA-256 of the link's token.
+ * that was sent to its mailbox is used. From then on the owner sees it, and is notified. The
+ * requester learns nothing about that mailbox. The database stores only the SHA-256 of the link's
+ * token.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { is } from 'valibot'
 import { Slug } from '../../api/fields.ts'
 import { newId } from '../../crypto/encoding/id.ts'
-import { newLink } from '../accounts/confirmation-links.ts'
-import type { ServiceContext } from '../context.ts'
+import { newLink, type Said } from '../accounts/email-claims.ts'
 import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
-import { askedMessage } from '../mail/messages-from-others.ts'
-import { OPEN_LINK_REQUEST_PREFIX, dropUnconfirmed } from './open-link-requests.ts'
+import type { ServiceContext } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
+import { askedMessage } from '../mail/messages-from-others.ts'
+import { dropUnconfirmed, OPEN_LINK_REQUEST_PREFIX } from './open-link-requests.ts'
 
 const HOUR_MS = 3_600_000
 const LIFETIME_HOURS = 24
@@ -27,7 +28,7 @@ const MOST_WAITING = 1000
 const MAILS: Allowance = { what: 'open link mail', most: 3, periodMs: HOUR_MS }
 
 /** An open link as its page shows it. */
-export interface DisplayedOpenLink {
+interface DisplayedOpenLink {
   readonly id: string
   readonly account_id: string
   readonly slug: string
@@ -61,7 +62,7 @@ export async function findLink(
 }
 
 /** Locks a link until the transaction ends. Returns its state; null if it no longer exists. */
-export async function holdLink(
+async function holdLink(
   trx: Transaction<Schema>,
   id: string,
 ): Promise<DisplayedOpenLink['state'] | null> {
@@ -146,4 +147,106 @@ export async function ask(
     background.run(() => mail.send(askedMessage({ ...of, publicUrl: server })))
   }
   return became === 'new' || became === 'known' ? 'taken' : became
+}
+
+/** Selects the unconfirmed request of a mailed link, with its owner's name. */
+const unconfirmed = (db: Kysely<Schema>, tokenHash: string, at: number) =>
+  db
+    .selectFrom('open_link_requests as request')
+    .innerJoin('accounts', 'accounts.id', 'request.account_id')
+    .select([
+      'request.id',
+      'request.open_link_id',
+      'request.account_id',
+      'request.display_name',
+      'request.email',
+      'request.message',
+      'accounts.display_name as owner',
+    ])
+    .where('request.token_hash', '=', tokenHash)
+    .where('request.state', '=', 'unconfirmed')
+    .where('request.expires_at', '>', at)
+
+/**
+ * Isolates the writing direction of a name in a sentence, by Unicode's first strong isolate.
+ * Names contain no isolates themselves.
+ */
+const isolated = (name: string) => `\u2068${name}\u2069`
+
+/** Marks each line, so that the message cannot pass for text of the page. */
+const marked = (message: string) =>
+  message
+    .split('\n')
+    .map((line) => `> ${isolated(line)}`)
+    .join('\n')
+
+/**
+ * Returns what a link would confirm; null unless it belongs to an unconfirmed request.
+ * @param tokenHash SHA-256 of the link's token, lower-case hex
+ * @param at Unix milliseconds
+ */
+export async function findAsk(
+  db: Kysely<Schema>,
+  tokenHash: string,
+  at: number,
+): Promise<Said | null> {
+  const row = await unconfirmed(db, tokenHash, at).executeTakeFirst()
+  if (row === undefined) return null
+  const [owner, name] = [row.owner, row.display_name].map(isolated)
+  return {
+    title: 'Ask to connect?',
+    text:
+      `${owner} will be asked to connect with ${name} at ${row.email}. People choose these names themselves: anyone can write any name.\n\n` +
+      (row.message === null ? '' : `Their message:\n${marked(row.message)}\n\n`) +
+      'If this was not you, close this page: nothing happens then.',
+  }
+}
+
+/**
+ * Confirms a request, which its owner sees from then on. Returns null as `findAsk` does. Also
+ * valid for a link that was paused in the meantime.
+ * @param tokenHash SHA-256 of the link's token, lower-case hex
+ */
+export async function confirmAsk(
+  { events, now }: ServiceContext,
+  tokenHash: string,
+): Promise<Said | null> {
+  const at = now()
+  return events.transaction(async (trx) => {
+    const found = await unconfirmed(trx, tokenHash, at).executeTakeFirst()
+    if (found === undefined) return null
+    const { open_link_id: link, account_id: account, email, display_name: name } = found
+    await holdLink(trx, link)
+    // A new id and time, so that the request is the newest in the owner's list.
+    const id = newId(OPEN_LINK_REQUEST_PREFIX, at)
+    const { numUpdatedRows: confirmed } = await trx
+      .updateTable('open_link_requests')
+      .set({ id, state: 'pending', token_hash: null, expires_at: null, created_at: at })
+      .where('id', '=', found.id)
+      .where('state', '=', 'unconfirmed')
+      .executeTakeFirst()
+    if (confirmed !== 1n) return null
+    // After two requests with two mails, only the confirmed one stays.
+    await trx
+      .deleteFrom('open_link_requests')
+      .where('open_link_id', '=', link)
+      .where('email', '=', email)
+      .where('state', '=', 'unconfirmed')
+      .execute()
+    await events.publish(trx, {
+      type: 'open_link.requested',
+      account,
+      link,
+      request: id,
+      name,
+      email,
+      at,
+    })
+    return {
+      title: 'You have asked to connect',
+      text:
+        `${isolated(found.owner)} sees your request now, with your name, your message and ${email}. ` +
+        'If it is approved, an invitation comes to this mailbox. You may close this page.',
+    }
+  })
 }

@@ -13,7 +13,7 @@ import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import type { Subscriber } from '../events.ts'
 import { keepNewest } from '../db/newest.ts'
-import { pageRows } from '../db/page-rows.ts'
+import { pageRows } from '../db/collections.ts'
 import type { Schema } from '../db/schema.ts'
 
 export const OPEN_LINK_REQUEST_PREFIX = 'req_'

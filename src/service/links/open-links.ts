@@ -1,28 +1,102 @@
 /**
- * Open links: pages for requests to connect with an account. A slug belongs to one link at a
- * time; the previous slug of a link stops working.
+ * Open links: pages for requests to connect with an account. A slug belongs to one link at a time;
+ * the previous slug of a link stops working. Users read slugs aloud and type them, so proposals
+ * consist of a name or of words.
  */
 import type { Kysely, Transaction } from 'kysely'
-import { pageOf } from '../../api/cursor.ts'
+import { randomInt } from 'node:crypto'
 import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import type { OpenLink } from '../../api/rest/open-links.ts'
 import { newId } from '../../crypto/encoding/id.ts'
+import { wordsAt } from '../../crypto/words.ts'
 import { AppError } from '../../errors.ts'
-import { requireFewer } from '../accounts/labels.ts'
-import { requireId, notFound } from '../db/faults.ts'
+import { presetFor } from '../connections/presets.ts'
 import type { ServiceContext } from '../context.ts'
-import { pageRows } from '../db/page-rows.ts'
-import { presetFor } from '../connections/preset-rows.ts'
-import type { Schema } from '../db/schema.ts'
-import { freeSlug } from './slugs.ts'
+import { collection } from '../db/collections.ts'
+import { notFound, requireId } from '../db/faults.ts'
 import { acquireLock } from '../db/locks.ts'
+import type { Schema } from '../db/schema.ts'
+
+const LONGEST = 40
+const SHORTEST = 3
+const WORDS_IN_LIST = 4096
+/**
+ * Leaves room for a hyphen and a word of nine letters, which distinguish a slug from a taken one.
+ */
+const LONGEST_BASE = LONGEST - 10
+/**
+ * How many proposals are looked up at once; some of them are free, since each has random words.
+ */
+const PROPOSALS = 12
+
+/** Latin letters without a decomposition into ASCII. */
+const SPELLED: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ł: 'l',
+  ı: 'i',
+}
+
+/**
+ * Returns the slug of a name with as many of its words as fit. It has a-z, 0-9 and single
+ * hyphens, and is empty for a name in another script.
+ */
+function spelled(name: string, longest: number): string {
+  const letters = name
+    .toLowerCase()
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/[^\0-\x7f]/g, (letter) => SPELLED[letter] ?? letter)
+  const [first = '', ...rest] = letters.split(/[^a-z0-9]+/).filter((part) => part !== '')
+  let slug = first.slice(0, longest)
+  for (const part of rest) {
+    if (slug.length + 1 + part.length > longest) break
+    slug += `-${part}`
+  }
+  return slug
+}
+
+const someWords = (count: number) =>
+  wordsAt(Array.from({ length: count }, () => randomInt(WORDS_IN_LIST)))
+
+/** Returns proposals in order of preference. */
+function proposalsFor(names: readonly string[]): string[] {
+  const bases = names.map((name) => spelled(name, LONGEST)).filter((slug) => slug !== '')
+  const base = spelled(bases[0] ?? '', LONGEST_BASE)
+  const further = Array.from({ length: PROPOSALS }, () =>
+    base === '' ? someWords(3).join('-') : [base, ...someWords(1)].join('-'),
+  )
+  // Free even if the name is very common.
+  const last = someWords(3).join('-')
+  return [...bases, ...further, last].filter((slug) => slug.length >= SHORTEST)
+}
+
+/**
+ * Returns a readable slug that is free at this moment.
+ * @param names for the slug, the best first
+ * @throws AppError `conflict` in the unlikely case that none was found
+ */
+async function freeSlug(db: Kysely<Schema>, names: readonly string[]): Promise<string> {
+  const proposals = proposalsFor(names)
+  const rows = await db
+    .selectFrom('open_links')
+    .select('slug')
+    .where('slug', 'in', proposals)
+    .execute()
+  const taken = new Set(rows.map(({ slug }) => slug))
+  const free = proposals.find((slug) => !taken.has(slug))
+  if (free === undefined)
+    throw new AppError('conflict', 'No slug was found that is free: choose one yourself.')
+  return free
+}
 
 const PREFIX = 'lnk_'
-/** The maximum number of links of an account. */
-const MOST = 50
-
-type Needs = Pick<ServiceContext, 'db' | 'publicUrl'>
 
 /** Selects the links of an account, each with the number of its pending requests. */
 const linksOf = (db: Kysely<Schema>, account: string) =>
@@ -52,13 +126,6 @@ const resource = ({ pending, ...row }: Row, publicUrl: string): OpenLink => ({
   created_at: timeAt(row.created_at),
 })
 
-/** Returns a link. Throws AppError `not_found`. */
-async function read({ db, publicUrl }: Needs, account: string, id: string): Promise<OpenLink> {
-  const row = await linksOf(db, account).where('id', '=', id).executeTakeFirst()
-  if (row === undefined) throw notFound('open link')
-  return resource(row, publicUrl())
-}
-
 const namesOf = (db: Kysely<Schema>, account: string) =>
   db
     .selectFrom('accounts')
@@ -85,16 +152,16 @@ async function requireFree(trx: Transaction<Schema>, slug: string): Promise<void
     throw new AppError('conflict', `The slug "${slug}" is taken: choose another.`)
 }
 
-async function requireRoom(trx: Transaction<Schema>, account: string): Promise<void> {
-  const { count } = await trx
-    .selectFrom('open_links')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('account_id', '=', account)
-    .executeTakeFirstOrThrow()
-  requireFewer(Number(count), MOST, 'open links')
-}
-
 export const openLinks = ({ db, publicUrl, now }: ServiceContext): Service['openLinks'] => {
+  const links = collection({
+    prefix: PREFIX,
+    what: 'open link',
+    owner: 'account',
+    most: 50,
+    select: linksOf,
+    resources: (rows) => rows.map((row) => resource(row, publicUrl())),
+  })
+
   /** Changes a link of the account. Throws AppError `not_found`. */
   const change =
     (set: { state: OpenLink['state'] }): Service['openLinks']['pause'] =>
@@ -106,28 +173,21 @@ export const openLinks = ({ db, publicUrl, now }: ServiceContext): Service['open
         .where('id', '=', id)
         .where('account_id', '=', account)
         .execute()
-      return read({ db, publicUrl }, account, id)
+      return links.read(db, account, id)
     }
 
   return {
-    list: async ({ state, ...page }, { account }) => {
-      const those = linksOf(db, account).$if(state !== undefined, (query) =>
-        query.where('state', '=', state!),
-      )
-      const rows = await pageRows(those, page, PREFIX)
-      const url = publicUrl()
-      return pageOf(
-        rows.map((row) => resource(row, url)),
-        page,
-      )
-    },
+    list: ({ state, ...page }, { account }) =>
+      links.list(db, account, page, (all) =>
+        state === undefined ? all : all.where('state', '=', state),
+      ),
 
     create: ({ body }, { account }) =>
       db.transaction().execute(async (trx) => {
         await acquireLock(trx, 'turn of slugs')
         const { preset_id = null } = body
         await presetFor(trx, account, preset_id)
-        await requireRoom(trx, account)
+        await links.requireRoom(trx, account)
         if (body.slug !== undefined) await requireFree(trx, body.slug)
         const names = await namesOf(trx, account)
         const at = now()
@@ -144,7 +204,7 @@ export const openLinks = ({ db, publicUrl, now }: ServiceContext): Service['open
             created_at: at,
           })
           .execute()
-        return read({ db: trx, publicUrl }, account, id)
+        return links.read(trx, account, id)
       }),
 
     suggest: async (_, { account }) => ({
@@ -159,11 +219,11 @@ export const openLinks = ({ db, publicUrl, now }: ServiceContext): Service['open
       requireId(PREFIX, id, 'open link')
       return db.transaction().execute(async (trx) => {
         await acquireLock(trx, 'turn of slugs')
-        const before = await read({ db: trx, publicUrl }, account, id)
+        const before = await links.read(trx, account, id)
         if (before.slug === slug) return before
         await requireFree(trx, slug)
         await trx.updateTable('open_links').set({ slug }).where('id', '=', id).execute()
-        return read({ db: trx, publicUrl }, account, id)
+        return links.read(trx, account, id)
       })
     },
 

@@ -55,6 +55,42 @@ async function fewAtOnce<T>(all: readonly T[], work: (few: T[]) => Promise<unkno
   for (let from = 0; from < all.length; from += AT_ONCE) await work(all.slice(from, from + AT_ONCE))
 }
 
+type CountTable =
+  | 'organisation_totals'
+  | 'organisation_event_days'
+  | 'organisation_event_minutes'
+  | 'organisation_actor_days'
+
+/** A row of a table of counts. The columns of its key are those that the table has. */
+interface CountRow {
+  readonly organisation_id: string
+  readonly event?: string
+  readonly day?: number
+  readonly minute?: number
+  readonly actor_id?: string
+  readonly count: number
+}
+
+/** Adds one to the count of each key, once for each of its occurrences. */
+async function addCounts(
+  trx: Transaction<Schema>,
+  table: CountTable,
+  keys: readonly Omit<CountRow, 'count'>[],
+): Promise<void> {
+  const counts = trx as unknown as Transaction<Record<CountTable, CountRow>>
+  await fewAtOnce(counted(keys), (few) =>
+    counts
+      .insertInto(table)
+      .values(few)
+      .onConflict((conflict) =>
+        conflict.columns(Object.keys(keys[0]!) as (keyof CountRow)[]).doUpdateSet((row) => ({
+          count: row(`${table}.count`, '+', row.ref('excluded.count')),
+        })),
+      )
+      .execute(),
+  )
+}
+
 /**
  * Counts activities by the time of each: in total by event, by day and event, by minute and
  * event, and by day and actor.
@@ -65,66 +101,24 @@ async function count(
   activities: readonly Dated[],
   now: number,
 ): Promise<void> {
-  const events = counted(activities.map(({ event }) => ({ event })))
-  await trx
-    .insertInto('organisation_totals')
-    .values(events.map((row) => ({ organisation_id, ...row })))
-    .onConflict((conflict) =>
-      conflict.columns(['organisation_id', 'event']).doUpdateSet((row) => ({
-        count: row('organisation_totals.count', '+', row.ref('excluded.count')),
-      })),
-    )
-    .execute()
-  const days = counted(activities.map(({ at, event }) => ({ day: dayOf(at), event })))
-  await fewAtOnce(days, (few) =>
-    trx
-      .insertInto('organisation_event_days')
-      .values(few.map((row) => ({ organisation_id, ...row })))
-      .onConflict((conflict) =>
-        conflict.columns(['organisation_id', 'day', 'event']).doUpdateSet((row) => ({
-          count: row('organisation_event_days.count', '+', row.ref('excluded.count')),
-        })),
-      )
-      .execute(),
-  )
-  const minutes = counted(activities.map(({ at, event }) => ({ event, minute: minuteOf(at) })))
-  await fewAtOnce(minutes, (few) =>
-    trx
-      .insertInto('organisation_event_minutes')
-      .values(few.map((row) => ({ organisation_id, ...row })))
-      .onConflict((conflict) =>
-        conflict.columns(['organisation_id', 'event', 'minute']).doUpdateSet((row) => ({
-          count: row('organisation_event_minutes.count', '+', row.ref('excluded.count')),
-        })),
-      )
-      .execute(),
-  )
+  const keysOf = <T extends object>(keyOf: (activity: Dated) => T) =>
+    activities.map((activity) => ({ organisation_id, ...keyOf(activity) }))
+  const events = keysOf(({ event }) => ({ event }))
+  await addCounts(trx, 'organisation_totals', events)
+  const days = keysOf(({ at, event }) => ({ day: dayOf(at), event }))
+  await addCounts(trx, 'organisation_event_days', days)
+  const minutes = keysOf(({ at, event }) => ({ event, minute: minuteOf(at) }))
+  await addCounts(trx, 'organisation_event_minutes', minutes)
   await trx
     .deleteFrom('organisation_event_minutes')
     .where('organisation_id', '=', organisation_id)
-    .where(
-      'event',
-      'in',
-      events.map(({ event }) => event),
-    )
+    .where('event', 'in', [...new Set(activities.map(({ event }) => event))])
     .where('minute', '<', minuteOf(now) - KEPT_MINUTES)
     .execute()
-  const actors = counted(
-    activities.flatMap(({ at, actor: actor_id }) =>
-      actor_id === null ? [] : [{ day: dayOf(at), actor_id }],
-    ),
+  const actors = activities.flatMap(({ at, actor: actor_id }) =>
+    actor_id === null ? [] : [{ organisation_id, day: dayOf(at), actor_id }],
   )
-  await fewAtOnce(actors, (few) =>
-    trx
-      .insertInto('organisation_actor_days')
-      .values(few.map((row) => ({ organisation_id, ...row })))
-      .onConflict((conflict) =>
-        conflict.columns(['organisation_id', 'day', 'actor_id']).doUpdateSet((row) => ({
-          count: row('organisation_actor_days.count', '+', row.ref('excluded.count')),
-        })),
-      )
-      .execute(),
-  )
+  await addCounts(trx, 'organisation_actor_days', actors)
 }
 
 /**

@@ -9,11 +9,8 @@ import { quoted } from '../mail/quoting.ts'
 import { type Note, notifyAll } from '../mail/notices.ts'
 import { type Activity, JUDGED_MS, MINUTE_MS, minuteOf, writeActivities } from './activity-rows.ts'
 import { type Window, countsIn } from './alert-counts.ts'
-import { type Fired, type Post, type Rule, mailFired } from './alert-letters.ts'
-import { phraseOf } from './event-phrases.ts'
+import { type Fired, mailFired, phraseOf, type Post, type Rule } from './alert-letters.ts'
 import type { Schema } from '../db/schema.ts'
-
-export type { Post }
 
 /** The times at which alerts are judged, by event, in ascending order: Unix milliseconds. */
 export type Times = ReadonlyMap<OrgEvent, readonly number[]>

@@ -3,24 +3,18 @@
  * fires them.
  */
 import type { Kysely, Transaction } from 'kysely'
-import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
 import { invalid } from '../../api/input.ts'
 import type { Service } from '../../api/port.ts'
 import type { OrgAlert, OrgEvent } from '../../api/rest/org.ts'
 import { newId } from '../../crypto/encoding/id.ts'
-import { requireFewer } from '../accounts/labels.ts'
-import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
-import { managing, strangersAmong } from './managing.ts'
-import { requireActing } from './access-level.ts'
-import { pageRows } from '../db/page-rows.ts'
+import { collection } from '../db/collections.ts'
+import { strangersAmong } from './member-rows.ts'
+import { managing, requireActing } from './organisations.ts'
 import type { Schema } from '../db/schema.ts'
 
 export const ALERT_PREFIX = 'alr_'
-
-/** The most alerts of an organisation. */
-const MOST = 100
 
 type Row = Schema['organisation_alerts']
 
@@ -39,7 +33,7 @@ const resource = (row: Row, notify: readonly string[]): OrgAlert => ({
 /**
  * Returns rows as resources, each with the accounts that it notifies, in the order of their ids.
  */
-async function resources(db: Kysely<Schema>, rows: readonly Row[]): Promise<OrgAlert[]> {
+async function resources(rows: readonly Row[], db: Kysely<Schema>): Promise<OrgAlert[]> {
   if (rows.length === 0) return []
   const told = await db
     .selectFrom('organisation_alert_notify')
@@ -60,20 +54,15 @@ async function resources(db: Kysely<Schema>, rows: readonly Row[]): Promise<OrgA
   )
 }
 
-const alertsIn = (db: Kysely<Schema>, organisation: string) =>
-  db.selectFrom('organisation_alerts').selectAll().where('organisation_id', '=', organisation)
-
-/**
- * Returns an alert of the organisation.
- * @throws AppError `not_found`
- */
-async function readAlert(db: Kysely<Schema>, organisation: string, id: string): Promise<OrgAlert> {
-  requireId(ALERT_PREFIX, id, 'alert')
-  const row = await alertsIn(db, organisation).where('id', '=', id).executeTakeFirst()
-  if (row === undefined) throw notFound('alert')
-  const [alert] = await resources(db, [row])
-  return alert as OrgAlert
-}
+const alerts = collection({
+  prefix: ALERT_PREFIX,
+  what: 'alert',
+  owner: 'organisation',
+  most: 100,
+  select: (db, organisation) =>
+    db.selectFrom('organisation_alerts').selectAll().where('organisation_id', '=', organisation),
+  resources,
+})
 
 /**
  * Sets the accounts that an alert notifies.
@@ -126,18 +115,12 @@ export const orgAlerts = (ground: ServiceContext): Service['orgAlerts'] => {
   return {
     list: async (page, session) => {
       const { id: organisation } = await requireActing(db, session)
-      const rows = await pageRows(alertsIn(db, organisation), page, ALERT_PREFIX)
-      return pageOf(await resources(db, rows), page)
+      return alerts.list(db, organisation, page)
     },
 
     create: ({ body: { enabled, notify, ...rule } }, session) =>
       managing(events, session, async (trx, { id: organisation }) => {
-        const { count } = await trx
-          .selectFrom('organisation_alerts')
-          .select(({ fn }) => fn.countAll<number>().as('count'))
-          .where('organisation_id', '=', organisation)
-          .executeTakeFirstOrThrow()
-        requireFewer(Number(count), MOST, 'alerts', 'An organisation')
+        await alerts.requireRoom(trx, organisation)
         const at = now()
         const id = newId(ALERT_PREFIX, at)
         await trx
@@ -152,14 +135,14 @@ export const orgAlerts = (ground: ServiceContext): Service['orgAlerts'] => {
           })
           .execute()
         await tell(trx, { organisation, alert: id, accounts: notify })
-        const alert = await readAlert(trx, organisation, id)
+        const alert = await alerts.read(trx, organisation, id)
         await publish(trx, organisation, { event: 'alert_created', actor: session.account, alert })
-        return readAlert(trx, organisation, id)
+        return alerts.read(trx, organisation, id)
       }),
 
     update: ({ id, body: { enabled, notify, ...rule } }, session) =>
       managing(events, session, async (trx, { id: organisation }) => {
-        const before = await readAlert(trx, organisation, id)
+        const before = await alerts.read(trx, organisation, id)
         const set = {
           ...rule,
           ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
@@ -175,15 +158,15 @@ export const orgAlerts = (ground: ServiceContext): Service['orgAlerts'] => {
             .where('id', '=', id)
             .execute()
         if (notify !== undefined) await tell(trx, { organisation, alert: id, accounts: notify })
-        const alert = await readAlert(trx, organisation, id)
+        const alert = await alerts.read(trx, organisation, id)
         if (isSame(alert, before)) return before
         await publish(trx, organisation, { event: 'alert_updated', actor: session.account, alert })
-        return readAlert(trx, organisation, id)
+        return alerts.read(trx, organisation, id)
       }),
 
     delete: ({ id }, session) =>
       managing(events, session, async (trx, { id: organisation }) => {
-        const alert = await readAlert(trx, organisation, id)
+        const alert = await alerts.read(trx, organisation, id)
         await trx.deleteFrom('organisation_alerts').where('id', '=', id).execute()
         await publish(trx, organisation, { event: 'alert_deleted', actor: session.account, alert })
       }),

@@ -2,69 +2,45 @@
  * Groups of the members of an organisation. A member who leaves the organisation leaves its
  * groups. A suspended member stays in them.
  */
-import type { Kysely, Transaction } from 'kysely'
-import { pageOf } from '../../api/cursor.ts'
+import type { Transaction } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
 import { invalid } from '../../api/input.ts'
 import type { Service } from '../../api/port.ts'
 import type { OrgEvent, OrgGroup } from '../../api/rest/org.ts'
 import { newId } from '../../crypto/encoding/id.ts'
-import { requireFewer, requireNewName } from '../accounts/labels.ts'
-import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
+import { collection } from '../db/collections.ts'
 import { accountIdsOf } from '../devices/machines.ts'
-import { managing, strangersAmong } from './managing.ts'
-import { requireActing } from './access-level.ts'
-import { pageRows } from '../db/page-rows.ts'
+import { strangersAmong } from './member-rows.ts'
+import { managing, requireActing } from './organisations.ts'
 import type { Schema } from '../db/schema.ts'
 
 export const GROUP_PREFIX = 'grp_'
-/** The beginning of the error for a name that is taken. */
-const WHO = 'The organisation has a group'
 
-/** The most groups of an organisation. */
-const MOST = 1000
-
-const seenIn = (db: Kysely<Schema>, organisation: string) =>
-  db
-    .selectFrom('organisation_groups')
-    .select(['id', 'name', 'description', 'created_at'])
-    .select((of) =>
-      of
-        .selectFrom('organisation_group_members')
-        .select(({ fn }) => fn.countAll<number>().as('count'))
-        .whereRef('group_id', '=', 'organisation_groups.id')
-        .as('member_count'),
-    )
-    .where('organisation_id', '=', organisation)
-
-type Row = Awaited<ReturnType<ReturnType<typeof seenIn>['executeTakeFirstOrThrow']>>
-
-const resource = ({ member_count, created_at, ...row }: Row): OrgGroup => ({
-  ...row,
-  member_count: Number(member_count),
-  created_at: timeAt(created_at),
+const groups = collection({
+  prefix: GROUP_PREFIX,
+  what: 'group',
+  owner: 'organisation',
+  most: 1000,
+  select: (db, organisation) =>
+    db
+      .selectFrom('organisation_groups')
+      .select(['id', 'name', 'description', 'created_at'])
+      .select((of) =>
+        of
+          .selectFrom('organisation_group_members')
+          .select(({ fn }) => fn.countAll<number>().as('count'))
+          .whereRef('group_id', '=', 'organisation_groups.id')
+          .as('member_count'),
+      )
+      .where('organisation_id', '=', organisation),
+  resources: (rows) =>
+    rows.map(({ member_count, created_at, ...row }): OrgGroup => ({
+      ...row,
+      member_count: Number(member_count),
+      created_at: timeAt(created_at),
+    })),
 })
-
-/**
- * Returns a group of the organisation.
- * @throws AppError `not_found`
- */
-async function readGroup(db: Kysely<Schema>, organisation: string, id: string): Promise<OrgGroup> {
-  requireId(GROUP_PREFIX, id, 'group')
-  const row = await seenIn(db, organisation).where('id', '=', id).executeTakeFirst()
-  if (row === undefined) throw notFound('group')
-  return resource(row)
-}
-
-type Named = Pick<Row, 'id' | 'name'>
-
-const namesIn = (trx: Transaction<Schema>, organisation: string): Promise<Named[]> =>
-  trx
-    .selectFrom('organisation_groups')
-    .select(['id', 'name'])
-    .where('organisation_id', '=', organisation)
-    .execute()
 
 /**
  * Returns the accounts that a request names, each once.
@@ -119,7 +95,7 @@ export const orgGroups = (ground: ServiceContext): Service['orgGroups'] => {
   const publish = (
     trx: Transaction<Schema>,
     organisation: string,
-    of: { event: OrgEvent; actor: string; group: Named; count?: number },
+    of: { event: OrgEvent; actor: string; group: Pick<OrgGroup, 'id' | 'name'>; count?: number },
   ): Promise<void> => {
     const { event, actor, group, count } = of
     const data = { name: group.name, ...(count === undefined ? {} : { count: String(count) }) }
@@ -138,15 +114,13 @@ export const orgGroups = (ground: ServiceContext): Service['orgGroups'] => {
   return {
     list: async (page, session) => {
       const { id: organisation } = await requireActing(db, session)
-      const rows = await pageRows(seenIn(db, organisation), page, GROUP_PREFIX)
-      return pageOf(rows.map(resource), page)
+      return groups.list(db, organisation, page)
     },
 
     create: ({ body: { name, description = null } }, session) =>
       managing(events, session, async (trx, { id: organisation }) => {
-        const names = await namesIn(trx, organisation)
-        requireNewName(names, name, { own: null, who: WHO })
-        requireFewer(names.length, MOST, 'groups', 'An organisation')
+        await groups.requireNewName(trx, organisation, name)
+        await groups.requireRoom(trx, organisation)
         const at = now()
         const id = newId(GROUP_PREFIX, at)
         await trx
@@ -155,15 +129,15 @@ export const orgGroups = (ground: ServiceContext): Service['orgGroups'] => {
           .execute()
         const actor = session.account
         await publish(trx, organisation, { event: 'group_created', actor, group: { id, name } })
-        return readGroup(trx, organisation, id)
+        return groups.read(trx, organisation, id)
       }),
 
     update: ({ id, body }, session) =>
       managing(events, session, async (trx, { id: organisation }) => {
-        const before = await readGroup(trx, organisation, id)
+        const before = await groups.read(trx, organisation, id)
         const { name = before.name, description = before.description } = body
         if (name === before.name && description === before.description) return before
-        requireNewName(await namesIn(trx, organisation), name, { own: id, who: WHO })
+        await groups.requireNewName(trx, organisation, name, id)
         await trx
           .updateTable('organisation_groups')
           .set({ name, description })
@@ -176,31 +150,31 @@ export const orgGroups = (ground: ServiceContext): Service['orgGroups'] => {
 
     delete: ({ id }, session) =>
       managing(events, session, async (trx, { id: organisation }) => {
-        const group = await readGroup(trx, organisation, id)
+        const group = await groups.read(trx, organisation, id)
         await trx.deleteFrom('organisation_groups').where('id', '=', id).execute()
         await publish(trx, organisation, { event: 'group_deleted', actor: session.account, group })
       }),
 
     addMembers: ({ id, body }, session) =>
       managing(events, session, async (trx, { id: organisation }) => {
-        const group = await readGroup(trx, organisation, id)
+        const group = await groups.read(trx, organisation, id)
         const accounts = await requireMembers(trx, organisation, body.member_ids)
         const count = await add(trx, { organisation, group: id, accounts })
         if (count === 0) return group
         const actor = session.account
         await publish(trx, organisation, { event: 'group_members_added', actor, group, count })
-        return readGroup(trx, organisation, id)
+        return groups.read(trx, organisation, id)
       }),
 
     removeMembers: ({ id, body }, session) =>
       managing(events, session, async (trx, { id: organisation }) => {
-        const group = await readGroup(trx, organisation, id)
+        const group = await groups.read(trx, organisation, id)
         const accounts = await requireMembers(trx, organisation, body.member_ids)
         const count = await remove(trx, { group: id, accounts })
         if (count === 0) return group
         const actor = session.account
         await publish(trx, organisation, { event: 'group_members_removed', actor, group, count })
-        return readGroup(trx, organisation, id)
+        return groups.read(trx, organisation, id)
       }),
   }
 }

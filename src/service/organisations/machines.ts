@@ -11,7 +11,7 @@ import type { ServiceContext } from '../context.ts'
 import { judged } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 import { tokenEndpoint } from '../devices/machines.ts'
-import { requireManager, requireRoom, holdOrganisation } from './organisations.ts'
+import { holdOrganisation, requireManager, requireRoom } from './organisations.ts'
 
 interface Wanted {
   readonly organisation_id: string

@@ -2,10 +2,11 @@
  * Rows of members of an organisation: accounts in it, and invited mailboxes. Both are in one
  * list. An invited mailbox does not reveal whether an account has it.
  */
-import type { Kysely } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
 import type { OrgMember } from '../../api/rest/org.ts'
-import { isId } from '../../crypto/encoding/id.ts'
+import { ID_PREFIX, isId } from '../../crypto/encoding/id.ts'
+import type { Issue } from '../../errors.ts'
 import type { Schema } from '../db/schema.ts'
 
 export const ORGANISATION_MEMBER_PREFIX = 'mem_'
@@ -79,7 +80,7 @@ const memberResource = (row: OrganisationMemberRow, group_ids: string[]): OrgMem
   created_at: timeAt(row.invited_at ?? row.joined_at),
 })
 
-export const inviteResource = ({ id, email, role, state, created_at }: Invite): OrgMember => ({
+const inviteResource = ({ id, email, role, state, created_at }: Invite): OrgMember => ({
   id,
   user_id: null,
   email,
@@ -152,4 +153,60 @@ export async function meantBy(
   const named = all.where(column, '=', isMachine ? machine : id)
   const member = await named.executeTakeFirst()
   return member === undefined ? null : { member }
+}
+
+/** Gives an active member a role. Returns false, without a change, if the role is not wider. */
+export async function widenMember(
+  trx: Transaction<Schema>,
+  of: { organisation: string; account: string; role: Role },
+): Promise<boolean> {
+  const { organisation, account, role } = of
+  const before = await trx
+    .selectFrom('organisation_members')
+    .select(['role', 'state'])
+    .where('organisation_id', '=', organisation)
+    .where('account_id', '=', account)
+    .executeTakeFirstOrThrow()
+  if (before.state !== 'active' || !isWider(role, before.role)) return false
+  await trx
+    .updateTable('organisation_members')
+    .set({ role })
+    .where('organisation_id', '=', organisation)
+    .where('account_id', '=', account)
+    .execute()
+  return true
+}
+
+/** The most issues in one error, as in other validation errors. */
+const MOST_ISSUES = 20
+
+/**
+ * Returns the issues for ids in a body that are not of accounts in an organisation. Suspended
+ * members are allowed.
+ * @param of `path`: the name of the list
+ */
+export async function strangersAmong(
+  trx: Transaction<Schema>,
+  organisation: string,
+  { path, ids }: { path: string; ids: readonly string[] },
+): Promise<Issue[]> {
+  const accounts = ids.filter((id) => isId(ID_PREFIX.account, id) || isId(ID_PREFIX.machine, id))
+  const rows =
+    accounts.length === 0
+      ? []
+      : await trx
+          .selectFrom('organisation_members')
+          .select('account_id')
+          .where('organisation_id', '=', organisation)
+          .where('account_id', 'in', accounts)
+          .where('state', 'in', ['active', 'suspended'])
+          .execute()
+  const known = new Set(rows.map(({ account_id }) => account_id))
+  const messageOf = (id: string) =>
+    isId(ORGANISATION_MEMBER_PREFIX, id)
+      ? 'This names an invitation. Name the member by account id (acc_…) after they have joined.'
+      : 'No member of the organisation has this id: GET /api/v1/org/members ("countersignd org members") lists them.'
+  return ids
+    .flatMap((id, i) => (known.has(id) ? [] : [{ path: `${path}.${i}`, message: messageOf(id) }]))
+    .slice(0, MOST_ISSUES)
 }

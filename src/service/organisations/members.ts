@@ -14,22 +14,21 @@ import { accountAt } from '../accounts/account-record.ts'
 import { notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { takeIn } from './joining.ts'
-import { acting, managing } from './managing.ts'
 import {
   type Invite,
-  type Meant,
-  type OrganisationMemberRow,
-  ORGANISATION_MEMBER_PREFIX,
-  type Role,
   invites,
+  type Meant,
   meantBy,
-  selectMembers,
   membersBefore,
+  ORGANISATION_MEMBER_PREFIX,
+  type OrganisationMemberRow,
   resourcesOf,
+  type Role,
   roleOf,
+  selectMembers,
 } from './member-rows.ts'
-import { requireActing } from './access-level.ts'
-import { pageRows } from '../db/page-rows.ts'
+import { acting, managing, requireActing } from './organisations.ts'
+import { pageRows } from '../db/collections.ts'
 import type { Schema } from '../db/schema.ts'
 
 const refused = (state: 'invited' | 'last_owner', message: string) =>

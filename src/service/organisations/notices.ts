@@ -1,10 +1,13 @@
 /**
- * The notifications about memberships. Any person can create an organisation and give it any
- * name.
+ * The notifications and letters about memberships. Any person can create an organisation and give
+ * it any name.
  */
 import type { OrgRole } from '../../api/rest/org.ts'
-import { displayName } from '../accounts/account-record.ts'
+import { displayName, primaryAddress } from '../accounts/account-record.ts'
+import type { Allowance } from '../accounts/mail-allowance.ts'
+import { takeInvitationMails } from '../connections/invitation-letters.ts'
 import type { EventOf, Subscriber } from '../events.ts'
+import { orgInvitationMessage } from '../mail/messages-from-others.ts'
 import { type Note, notify, notifyAll } from '../mail/notices.ts'
 import { quoted } from '../mail/quoting.ts'
 
@@ -81,3 +84,17 @@ export const noticeOfMember: Subscriber<'organisation.member_changed'> = async (
 ) => {
   if (isNotified) await notify(trx, target, NOTES[change](organisation, role), at)
 }
+
+/** Mails to one mailbox, from all accounts: the owner of the mailbox may be a stranger. */
+const MAILS: Allowance = { what: 'org invitation', most: 3, periodMs: 3_600_000 }
+
+export const lettersOfInvites =
+  ({ publicUrl }: { publicUrl: () => string }): Subscriber<'organisation.invited'> =>
+  async ({ trx, send }, { organisation, actor: account, invites, at }) => {
+    const from = await displayName(trx, account)
+    const fromEmail = await primaryAddress(trx, account)
+    const wanted = invites.filter(({ wantsMail }) => wantsMail).map(({ email }) => email)
+    const mailed = await takeInvitationMails(trx, { account, toMailbox: MAILS }, wanted, at)
+    const said = { from, fromEmail, organisation: organisation.name, publicUrl: publicUrl() }
+    for (const to of mailed) send(orgInvitationMessage({ ...said, to }))
+  }

@@ -1,12 +1,46 @@
 /** Organisations. The role of a membership decides what an account may do in one. */
 import type { Kysely, Transaction } from 'kysely'
-import type { Service } from '../../api/port.ts'
+import type { CallerSession, Service } from '../../api/port.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
-import { notFound } from '../db/faults.ts'
+import { type ActiveOrganisation, activeOrganisation } from '../accounts/active-organisation.ts'
 import type { ServiceContext } from '../context.ts'
+import { notFound } from '../db/faults.ts'
 import { lockAccount } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
+import type { Events } from '../events.ts'
+
+/**
+ * Returns the active organisation of the caller. Any active member may read.
+ * @throws AppError `no_active_organisation`
+ */
+export async function requireActing(
+  db: Kysely<Schema>,
+  session: CallerSession,
+): Promise<ActiveOrganisation> {
+  const active = await activeOrganisation(db, session)
+  if (active !== null) return active
+  throw new AppError(
+    'no_active_organisation',
+    'No organisation is active. Choose one first: countersignd org use NAME. An organisation that suspended you cannot be chosen.',
+  )
+}
+
+/**
+ * Returns the active organisation of a caller who may change it: an owner or admin.
+ * @throws AppError `no_active_organisation`, `forbidden`
+ */
+async function requireManaging(
+  db: Kysely<Schema>,
+  session: CallerSession,
+): Promise<ActiveOrganisation> {
+  const active = await requireActing(db, session)
+  if (active.role !== 'member') return active
+  throw new AppError(
+    'forbidden',
+    'Only an owner or admin of the organisation may do this: ask one of them.',
+  )
+}
 
 /**
  * Checks that an account is an active owner or admin of the organisation.
@@ -47,8 +81,41 @@ export async function holdOrganisation(
     .execute()
 }
 
+/**
+ * Runs a change in a transaction while the caller's active organisation is locked.
+ * @param work receives that organisation
+ * @throws AppError `no_active_organisation`, `forbidden`
+ */
+export const managing = <T>(
+  events: Events,
+  session: CallerSession,
+  work: (trx: Transaction<Schema>, organisation: ActiveOrganisation) => Promise<T>,
+): Promise<T> =>
+  events.transaction(async (trx) => {
+    const organisation = await requireManaging(trx, session)
+    await holdOrganisation(trx, organisation.id)
+    // The caller may have been suspended meanwhile.
+    await requireManager(trx, organisation.id, session.account)
+    return work(trx, organisation)
+  })
+
+/**
+ * Runs a change that any active member may make, while the organisation is locked.
+ * @throws AppError `no_active_organisation`
+ */
+export const acting = <T>(
+  events: Events,
+  session: CallerSession,
+  work: (trx: Transaction<Schema>, organisation: ActiveOrganisation) => Promise<T>,
+): Promise<T> =>
+  events.transaction(async (trx) => {
+    const organisation = await requireActing(trx, session)
+    await holdOrganisation(trx, organisation.id)
+    return work(trx, organisation)
+  })
+
 /** The most members of an organisation, machines and invited mailboxes included. */
-export const MOST_ORGANISATION_MEMBERS = 20_000
+const MOST_ORGANISATION_MEMBERS = 20_000
 
 /**
  * Checks that an organisation, which is locked, has room for so many more members.

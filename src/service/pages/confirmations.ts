@@ -4,11 +4,52 @@
  * unknown, used or expired link is always the same.
  */
 import type { Open } from '../../api/port.ts'
-import { tokenHash } from '../accounts/confirmation-links.ts'
-import { confirmClaim, findClaim } from '../accounts/email-claims.ts'
+import type { Content } from '../../api/route.ts'
+import { confirmClaim, findClaim, type Said, tokenHash } from '../accounts/email-claims.ts'
 import type { ServiceContext } from '../context.ts'
-import { confirmAsk, findAsk } from '../links/open-link-confirmations.ts'
-import { confirmPage, confirmedPage, endedPage } from './confirm-page.ts'
+import { confirmAsk, findAsk } from '../links/open-link-asks.ts'
+import { document, html, type Html } from './document.ts'
+
+const paragraphs = (text: string): Html[] =>
+  text.split('\n\n').map((part) => html`<p class="said">${part}</p>`)
+
+const page = (of: { title: string; main: Html; status?: number }): Content =>
+  document({
+    ...of,
+    main: html`<main class="page narrow">
+      <p class="eyebrow">Mailbox</p>
+      <h1>${of.title}</h1>
+      ${of.main}
+    </main>`,
+    form: true,
+  })
+
+/** Returns the page that shows what the link with this token confirms. */
+const confirmPage = ({ title, text, token }: Said & { token: string }): Content =>
+  page({
+    title,
+    main: html`<form class="card" method="post" action="/confirm/${token}">
+      ${paragraphs(text)}
+      <p><button type="submit">Confirm</button></p>
+    </form>`,
+  })
+
+/** Returns the page after a confirmation. */
+const confirmedPage = ({ title, text }: Said): Content =>
+  page({ title, main: html`<section class="card">${paragraphs(text)}</section>` })
+
+/** Returns the page for an unknown, used or expired link: status 404, always the same. */
+const endedPage = (): Content =>
+  page({
+    title: 'This link has ended',
+    status: 404,
+    main: html`<section class="card">
+      <p>
+        It was used already, or it is too old. If you confirmed something with it before, that still
+        holds. Otherwise begin anew where the mail came from, and use the link in the newest mail.
+      </p>
+    </section>`,
+  })
 
 export const confirmationPages = (ground: ServiceContext): Open['confirmationPages'] => {
   const { db, now } = ground

@@ -1,10 +1,49 @@
 /**
- * The shared parts of the public pages: the frame of a document and its headers. Pages have no
- * inline script and no inline style, so that the policy can forbid both; values for the scripts
- * are in `data-*` attributes.
+ * The shared parts of the public pages: templates, the frame of a document and its headers. Values
+ * in a template are escaped, unless a template made them; no string is exempt. Pages have no inline
+ * script and no inline style, so that the policy can forbid both; values for the scripts are in
+ * `data-*` attributes.
  */
 import type { Content } from '../../api/route.ts'
-import { html, type Html } from './html.ts'
+
+/** HTML made by a template. The private member prevents other objects from having this type. */
+export class Html {
+  readonly #text: string
+
+  constructor(parts: readonly string[], values: readonly Value[]) {
+    this.#text = parts
+      .map((part, i) => part + (i < values.length ? render(values[i]!) : ''))
+      .join('')
+  }
+
+  toString(): string {
+    return this.#text
+  }
+}
+
+type Value = string | number | Html | readonly Html[]
+
+/** The tag of every template: it escapes strings and numbers, but not `Html` and lists of it. */
+export const html = (parts: TemplateStringsArray, ...values: Value[]): Html =>
+  new Html(parts, values)
+
+const ENTITY: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** Returns a text escaped for an element's content or a quoted attribute. */
+export function escape(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITY[character]!)
+}
+
+function render(value: Value): string {
+  if (value instanceof Html) return value.toString()
+  return typeof value === 'object' ? value.map(String).join('\n') : escape(String(value))
+}
 
 /**
  * Returns the Content-Security-Policy with only the permissions that the page needs. A page with

@@ -4,8 +4,7 @@
  */
 import type { Content } from '../../api/route.ts'
 import { ID_PREFIX, isId } from '../../crypto/encoding/id.ts'
-import { document, needsScript } from './document.ts'
-import { html, type Html } from './html.ts'
+import { document, html, type Html, needsScript } from './document.ts'
 
 export type GuestPage = {
   /** As given in the path: for an unknown code it may be any text. */

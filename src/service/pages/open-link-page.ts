@@ -1,20 +1,25 @@
 /**
- * The page of an open link: a plain form for requests to connect with its owner. It has no
- * script; the server returns the page again with the errors.
+ * The page of an open link: a plain form for requests to connect with its owner. It has no script;
+ * the server returns the page again with the errors. The answer for an unused slug and a previously
+ * used one is the same.
  */
+import { safeParse } from 'valibot'
+import { email, name, text } from '../../api/fields.ts'
+import type { Open } from '../../api/port.ts'
 import type { Content } from '../../api/route.ts'
-import { document } from './document.ts'
-import { html, type Html } from './html.ts'
+import type { ServiceContext } from '../context.ts'
+import { ask, type Asked, findLink } from '../links/open-link-asks.ts'
+import { document, html, type Html } from './document.ts'
 
 /** The link, with the texts of its owner. */
-export interface OpenLinkPage {
+interface OpenLinkPage {
   readonly slug: string
   readonly title: string
   readonly owner: string
 }
 
 /** The contents of the fields. */
-export interface Values {
+interface Values {
   readonly display_name: string
   readonly email: string
   readonly message: string
@@ -23,7 +28,7 @@ export interface Values {
 type Field = keyof Values
 
 /** The errors of fields, by name. */
-export type Faults = { readonly [F in Field]?: string }
+type Faults = { readonly [F in Field]?: string }
 
 const FIELDS: readonly Field[] = ['display_name', 'email', 'message']
 const EMPTY: Values = { display_name: '', email: '', message: '' }
@@ -74,7 +79,7 @@ function attributes(field: Field, faults: Faults): { marks: Html; fault: Html } 
  * Returns the form. With `again` it has status 422, the submitted values, and the errors beside
  * their fields. All values are unchanged, and escaped.
  */
-export function formPage(
+function formPage(
   link: OpenLinkPage,
   again: { values: Values; faults: Faults } | null = null,
 ): Content {
@@ -150,7 +155,7 @@ ${values.message}</textarea>
 }
 
 /** Returns the page after a valid form, which is the same for every mailbox. */
-export const askedPage = (link: OpenLinkPage): Content =>
+const askedPage = (link: OpenLinkPage): Content =>
   headed(link, {
     told: 'Look into your mailbox',
     main: html`<section class="result" data-kind="wait">
@@ -167,7 +172,7 @@ export const askedPage = (link: OpenLinkPage): Content =>
   })
 
 /** Returns the page of a link that accepts no requests. `status` is 409 for a submitted form. */
-export const pausedPage = (link: OpenLinkPage, status = 200): Content =>
+const pausedPage = (link: OpenLinkPage, status = 200): Content =>
   headed(link, {
     told: 'Paused',
     status,
@@ -181,7 +186,7 @@ export const pausedPage = (link: OpenLinkPage, status = 200): Content =>
   })
 
 /** Returns the page for too many pending requests: status 429. */
-export function fullPage(link: OpenLinkPage): Content {
+function fullPage(link: OpenLinkPage): Content {
   const full = headed(link, {
     told: 'Too many requests',
     status: 429,
@@ -194,7 +199,7 @@ export function fullPage(link: OpenLinkPage): Content {
 }
 
 /** Returns the page for an unknown slug: status 404, always the same. */
-export const unknownPage = (): Content =>
+const unknownPage = (): Content =>
   page({
     title: 'No such link',
     heading: html`There is no such link`,
@@ -206,3 +211,68 @@ export const unknownPage = (): Content =>
       </p>
     </section>`,
   })
+
+const NAME = name(100)
+const MESSAGE = text(1000)
+
+/**
+ * Trims the values. Browsers submit text with CRLF line ends (HTML, form submission), which must
+ * not count towards the length.
+ */
+const cleaned = (values: Values): Values => ({
+  display_name: values.display_name.trim(),
+  email: values.email.trim(),
+  message: values.message.replaceAll(/\r\n?/g, '\n').trim(),
+})
+
+const faultOf = (schema: typeof NAME, value: string): string | undefined => {
+  const { issues } = safeParse(schema, value, { abortPipeEarly: true })
+  return issues?.[0].message
+}
+
+/** Returns the errors of fields, in words for the user of the form. */
+function judge({ display_name, email: address, message }: Values): Faults {
+  const nameFault = display_name === '' ? 'Write your name.' : faultOf(NAME, display_name)
+  const emailFault = safeParse(email, address).success
+    ? undefined
+    : 'Write your e-mail address, like name@example.org.'
+  const messageFault = message === '' ? undefined : faultOf(MESSAGE, message)
+  return {
+    ...(nameFault === undefined ? {} : { display_name: nameFault }),
+    ...(emailFault === undefined ? {} : { email: emailFault }),
+    ...(messageFault === undefined ? {} : { message: messageFault }),
+  }
+}
+
+const askedOf = ({ display_name, email: address, message }: Values): Asked => ({
+  display_name,
+  email: address.toLowerCase(),
+  message: message === '' ? null : message,
+})
+
+export const openLinkPages = (ground: ServiceContext): Open['openLinkPages'] => ({
+  read: async ({ slug }) => {
+    const link = await findLink(ground.db, slug)
+    if (link === null) return unknownPage()
+    return link.state === 'paused' ? pausedPage(link) : formPage(link)
+  },
+
+  ask: async ({ slug, body }) => {
+    const link = await findLink(ground.db, slug)
+    if (link === null) return unknownPage()
+    if (link.state === 'paused') return pausedPage(link, 409)
+    const values = cleaned(body)
+    const faults = judge(values)
+    if (Object.keys(faults).length > 0) return formPage(link, { values, faults })
+    switch (await ask(ground, link, askedOf(values))) {
+      case 'taken':
+        return askedPage(link)
+      case 'full':
+        return fullPage(link)
+      case 'paused':
+        return pausedPage(link, 409)
+      case 'gone':
+        return unknownPage()
+    }
+  },
+})

@@ -3,16 +3,32 @@
  * open them too, so reading a page changes nothing.
  */
 import type { Open } from '../../api/port.ts'
-import { asset } from '../../runtime/assets.ts'
+import type { Content } from '../../api/route.ts'
 import { isId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
-import { requireId, notFound } from '../db/faults.ts'
-import type { ServiceContext } from '../context.ts'
-import { guestCodeState } from '../guests/guest-code-rows.ts'
+import { asset } from '../../runtime/assets.ts'
 import { readKeyLog } from '../accounts/key-log-rows.ts'
+import type { ServiceContext } from '../context.ts'
+import { notFound, requireId } from '../db/faults.ts'
+import { guestCodeState } from '../guests/guest-codes.ts'
+import { document, html } from './document.ts'
 import { guestPage } from './guest-page.ts'
-import { homePage } from './home-page.ts'
 import { stampPage } from './stamp-page.ts'
+
+const homePage = (): Content =>
+  document({
+    title: 'Account server',
+    main: html`<main class="page narrow">
+      <h1>Account server</h1>
+      <section class="card">
+        <p>
+          This server keeps accounts of Countersign for the daemons of their owners. If someone sent
+          you a link, open the whole of it: this address alone shows nothing.
+        </p>
+        <p>To use it with a daemon, set <code>SVC_BACKEND_URL</code> to this address.</p>
+      </section>
+    </main>`,
+  })
 
 /** Readiness probes repeat after seconds, and treat a missing answer as a failure. */
 const READY_MS = 2_000

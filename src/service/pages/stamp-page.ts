@@ -3,8 +3,7 @@
  * it in the browser.
  */
 import type { Content } from '../../api/route.ts'
-import { document, needsScript } from './document.ts'
-import { html } from './html.ts'
+import { document, html, needsScript } from './document.ts'
 
 /**
  * Returns the page of a stamp, with status 404 if no stamp has the id.

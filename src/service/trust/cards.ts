@@ -13,7 +13,7 @@ import { AppError } from '../../errors.ts'
 import { notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { accountBehind } from '../accounts/mailbox-lookups.ts'
-import { pageRows } from '../db/page-rows.ts'
+import { pageRows } from '../db/collections.ts'
 import { EVENT } from './history.ts'
 import {
   type Watching,

@@ -63,7 +63,7 @@ export async function changedOf(
   )
   const accounts = new Set(changed.map(({ watched_id }) => watched_id))
   if (accounts.size === 0) return accounts
-  const { isLinkedSince } = await import('../accounts/linked-keys.ts')
+  const { isLinkedSince } = await import('../accounts/stored-logs.ts')
   for (const one of accounts)
     if (await isLinkedSince(db, one, since.get(one) as number)) accounts.delete(one)
   return accounts

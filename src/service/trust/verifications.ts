@@ -8,7 +8,7 @@ import type { Service } from '../../api/port.ts'
 import type { VerificationEntry } from '../../api/rest/verify.ts'
 import { firstIdAt } from '../../crypto/encoding/id.ts'
 import type { ServiceContext } from '../context.ts'
-import { pageRows } from '../db/page-rows.ts'
+import { pageRows } from '../db/collections.ts'
 
 export const verifications = ({
   events,

@@ -159,6 +159,7 @@ export const FOLDERS: readonly Broken[] = [
         address: 'http://user:canary@127.0.0.1:1',
         nonce: 'canary',
         version: '0',
+        stateVersion: null,
       })
     },
     says: [

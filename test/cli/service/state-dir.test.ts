@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ServiceScope } from '../../../src/cli/service/definition.ts'
 import { definitionOf } from '../../../src/cli/service/definitions.ts'
-import { fromPropertyList } from '../../../src/cli/service/property-list.ts'
+import { fromPropertyList } from '../../../src/cli/service/launchd.ts'
 import { askedThere, stateDirOf } from '../../../src/cli/service/state-dir.ts'
 import { type Wish, fakeMachine, refusal } from './fake-machine.ts'
 

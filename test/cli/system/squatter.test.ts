@@ -9,6 +9,7 @@ import { type AddressInfo, type Server, type Socket, createServer as tcpServer }
 import { describe, it, type TestContext } from 'node:test'
 import { daemonProof } from '../../../src/auth/proof.ts'
 import { EXIT } from '../../../src/errors.ts'
+import { STATE_VERSIONS } from '../../../src/state/migrations.ts'
 import { stateSecret, writeRuntime } from '../../../src/storage/runtime-file.ts'
 import { freshFolder } from '../../keychain/fresh-folder.ts'
 import { startChild } from '../../state/child.ts'
@@ -53,7 +54,13 @@ async function held(t: TestContext): Promise<string> {
 }
 
 const point = (dir: string, address: string) =>
-  writeRuntime(dir, { pid: process.pid, address, nonce: 'nonce', version: '0' })
+  writeRuntime(dir, {
+    pid: process.pid,
+    address,
+    nonce: 'nonce',
+    version: '0',
+    stateVersion: STATE_VERSIONS.newest,
+  })
 
 const http = (answer: (dir: string) => RequestListener) => (dir: string) => httpServer(answer(dir))
 const proofHeader = (proof: string) => ({ 'Countersign-Proof': proof })

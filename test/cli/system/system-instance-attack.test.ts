@@ -275,7 +275,13 @@ describe('in place of the service of the whole machine', { skip }, () => {
   it('root does not connect to an address elsewhere that the service wrote', async () => {
     const site = machine.site()
     const service = await site.start()
-    const runtime = { pid: 1, address: 'http://192.0.2.1:80', nonce: 'n', version: '0' }
+    const runtime = {
+      pid: 1,
+      address: 'http://192.0.2.1:80',
+      nonce: 'n',
+      version: '0',
+      stateVersion: null,
+    }
     const path = join(site.state, 'runtime.json')
     writeFileSync(path, JSON.stringify(runtime))
     await refused(site, 0, EXIT.daemonSilent)

@@ -10,7 +10,7 @@ import type { Invitation } from '../../../src/api/rest/invitations.ts'
 import { openConnection } from '../../../src/device/connections/connections.ts'
 import { AppError } from '../../../src/errors.ts'
 import { invitations } from '../../../src/handlers/invitations.ts'
-import { members } from '../../../src/handlers/members.ts'
+import { members } from '../../../src/handlers/connections.ts'
 import { at, instead } from '../../handlers/trust-desk.ts'
 import { gate } from '../enrolled.ts'
 import {

@@ -6,8 +6,7 @@ import fc from 'fast-check'
 import { codeUnder } from '../../../src/crypto/code.ts'
 import { KEPT_WORDS, keepKey } from '../../../src/crypto/kept-hmac.ts'
 import { newCodeIndex } from '../../../src/device/codes/code-index.ts'
-import { newCodeTable } from '../../../src/device/codes/code-table.ts'
-import { newIdMap } from '../../../src/device/codes/id-map.ts'
+import { newCodeTable, newIdMap } from '../../../src/device/codes/code-table.ts'
 import { keyOf } from '../bench.ts'
 
 const never = () => false

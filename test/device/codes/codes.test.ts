@@ -4,8 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { newCodeIndex } from '../../../src/device/codes/code-index.ts'
-import { newIntake } from '../../../src/device/codes/code-intake.ts'
+import { newCodeIndex, newIntake } from '../../../src/device/codes/code-index.ts'
 import { AppError } from '../../../src/errors.ts'
 import {
   BOB,

@@ -10,8 +10,7 @@ import {
   publicWords,
   shareCode,
 } from '../../../src/device/codes/public-code.ts'
-import { preferences } from '../../../src/handlers/preferences.ts'
-import { profile } from '../../../src/handlers/profile.ts'
+import { preferences, profile } from '../../../src/handlers/account.ts'
 import { at, instead } from '../../handlers/trust-desk.ts'
 import { newWorld, type Desk } from '../people.ts'
 

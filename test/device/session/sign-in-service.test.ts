@@ -25,6 +25,7 @@ import {
   newLaptop,
   refusedWith,
 } from './signing-in.ts'
+import '../../declared-errors.ts'
 
 let people = 0
 /** Returns the address of a new person. */

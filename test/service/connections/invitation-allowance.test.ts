@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
 import { newId } from '../../../src/crypto/encoding/id.ts'
-import { takeInvitationMails } from '../../../src/service/connections/invitation-allowance.ts'
+import { takeInvitationMails } from '../../../src/service/connections/invitation-letters.ts'
 import { openServiceDatabase } from '../database.ts'
 import { onBothEngines } from '../engines.ts'
 

@@ -5,6 +5,7 @@ import { byId, noSuch } from '../../by-id.ts'
 import { purposeLine } from './challenge.ts'
 import { type Api, type Command, type Invocation, UsageError } from '../../command.ts'
 import { every } from '../../../api/cursor.ts'
+import { optionsOf, textField, valuesOf } from '../../option-fields.ts'
 import { shown } from '../../table.ts'
 
 async function guestCode(api: Api, id: string) {
@@ -20,17 +21,21 @@ async function guestCode(api: Api, id: string) {
   return { guest_code_id: id, ...guest.code }
 }
 
+const ASKED = {
+  challenge: textField('challenge'),
+  purpose: textField('purpose'),
+  listener: textField('listener'),
+}
+
 /**
  * Returns the options about the listener in the format of the route.
  * @throws UsageError without --challenge
  */
 function askedBy(options: Invocation['options']) {
-  const given = (['challenge', 'purpose', 'listener'] as const)
-    .filter((name) => options[name] !== undefined)
-    .map((name) => [name, String(options[name])] as const)
-  if (given.length > 0 && options['challenge'] === undefined)
+  const asked = valuesOf(ASKED, options)
+  if (Object.keys(asked).length > 0 && asked.challenge === undefined)
     throw new UsageError('Give --challenge too: the word that the other side read out.')
-  return Object.fromEntries(given) as { challenge?: string; purpose?: string; listener?: string }
+  return asked
 }
 
 /** Returns the code of a connection. An error about the listener names the option. */
@@ -75,11 +80,7 @@ say yours.
   --purpose TEXT    what the words are for. Only letters and digits count: read the shown form, "1.200" and "12.00" are both
                     1200. Other users of this machine can read arguments: write nothing here that they must not know.
   --listener USER   the member (acc_…) who said the word; needed where a connection has several others.`,
-  options: {
-    challenge: { type: 'string' },
-    purpose: { type: 'string' },
-    listener: { type: 'string' },
-  },
+  options: optionsOf(ASKED),
   args: [1, 1],
   async run({ args: [id = ''], options, withApi, print, say }) {
     const asked = askedBy(options)

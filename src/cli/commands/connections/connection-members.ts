@@ -31,7 +31,7 @@ export const connectionMembers: Command = {
     })
     print(
       { items: members },
-      table(
+      await table(
         ['ID', 'NAME', 'ROLE', 'STATE'],
         members.map((member) => [
           member.id,

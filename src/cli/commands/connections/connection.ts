@@ -2,12 +2,21 @@ import { every } from '../../../api/cursor.ts'
 import { calledOf } from '../../../api/name-text.ts'
 import type { Connection, Member } from '../../../api/rest/connections.ts'
 import { AppError } from '../../../errors.ts'
-import { byId, readId } from '../../by-id.ts'
-import { type Api, type Command, type Invocation, UsageError } from '../../command.ts'
-import { STATE, given } from '../../filters.ts'
-import { WORDS_OPTION, afterWords, wordsLine } from './first-contact.ts'
+import { byId } from '../../by-id.ts'
+import { itemLine, listCommand } from '../../collection.ts'
+import { type Api, type Command, UsageError } from '../../command.ts'
+import {
+  eitherField,
+  flagField,
+  idField,
+  listField,
+  optionsOf,
+  textField,
+  valuesOf,
+} from '../../option-fields.ts'
+import { shown } from '../../table.ts'
+import { afterWords, wordsLine } from './first-contact.ts'
 import { inviteeOf } from './invitee.ts'
-import { shown, table } from '../../table.ts'
 
 /**
  * Reads a connection from the account server.
@@ -23,7 +32,7 @@ export const isActive = ({ state }: Member): boolean => state === 'active'
 export const nameOfMember = (member: Member): string =>
   member.user_id === null ? member.display_name : calledOf(member)
 
-export const connectionList: Command = {
+export const connectionList = listCommand({
   usage: '[--tag TAG] [--favorite] [--state pending|active|ended] [--json]',
   help: `
 Lists connections, newest first.
@@ -31,44 +40,27 @@ Lists connections, newest first.
   --tag TAG       only those with this tag, by its id ("countersignd tag list")
   --favorite      only favourites
   --state STATE   only those in this state`,
-  options: { ...STATE, tag: { type: 'string' }, favorite: { type: 'boolean' } },
-  args: [0, 0],
-  async run({ options, withApi, print }) {
-    const { tag, favorite } = options
-    const those = {
-      ...(given(options, ['state']) as { state?: Connection['state'] }),
-      ...(favorite === true ? { favorite } : {}),
-      ...(tag === undefined ? {} : { tag_id: readId('tag', String(tag)) }),
-    }
-    const items = await withApi((api) =>
-      every((query) => api.connections.list({ ...query, ...those })),
-    )
-    print(
-      { items },
-      table(
-        ['ID', 'NAME', 'STATE', 'FAVORITE', 'SECRET HERE'],
-        items.map(({ id, name, state, favorite, secret_here }) => [
-          id,
-          name,
-          state,
-          favorite ? 'yes' : '',
-          secret_here ? 'yes' : 'no',
-        ]),
-      ),
-    )
+  filters: {
+    state: textField<Connection['state']>('state'),
+    favorite: flagField('favorite', true),
+    tag_id: idField('tag', 'tag'),
   },
-}
+  work: (api, query) => api.connections.list(query),
+  heading: ['ID', 'NAME', 'STATE', 'FAVORITE', 'SECRET HERE'],
+  row: ({ id, name, state, favorite, secret_here }) => [
+    id,
+    name,
+    state,
+    favorite ? 'yes' : '',
+    secret_here ? 'yes' : 'no',
+  ],
+})
 
-/**
- * Returns the preset that the options name; an empty object for the default.
- * @throws UsageError, AppError not_found
- */
-function presetOf({ preset, 'no-preset': none }: Invocation['options']) {
-  if (preset !== undefined && none === true)
-    throw new UsageError('Give either --preset or --no-preset, not both.')
-  if (none === true) return { preset_id: null }
-  if (preset === undefined) return {}
-  return { preset_id: readId('preset', String(preset)) }
+const FIELDS = {
+  name: textField('name'),
+  invite: listField('invite'),
+  preset_id: eitherField(idField('preset', 'preset'), flagField('no-preset', null)),
+  words: flagField('words', true as const),
 }
 
 export const connectionCreate: Command = {
@@ -83,39 +75,25 @@ Creates a connection with yourself as its only member and owner, and invites oth
                              sides are confirmed by them, as by comparing the safety number
   --preset ID                the preset to start with ("countersignd preset list"); otherwise the default preset
   --no-preset                start without a preset`,
-  options: {
-    name: { type: 'string' },
-    invite: { type: 'string', multiple: true },
-    preset: { type: 'string' },
-    'no-preset': { type: 'boolean' },
-    ...WORDS_OPTION,
-  },
+  options: optionsOf(FIELDS),
   args: [0, 0],
   async run({ options, withApi, print, say, json }) {
-    const { name } = options
+    const { name, invite = [], ...more } = valuesOf(FIELDS, options)
     if (name === undefined)
       throw new UsageError(
         '--name is missing: a name for the connection, such as the other person’s name.',
       )
-    // An option with `multiple` is a list.
-    const asked = (options['invite'] ?? []) as unknown as readonly string[]
-    const wantsWords = options['words'] === true
-    if (wantsWords && asked.length === 0)
+    if (more.words && invite.length === 0)
       throw new UsageError('--words needs --invite: the words are for invited people.')
-    const body = {
-      name: String(name),
-      invite: asked.map(inviteeOf),
-      ...presetOf(options),
-      ...(wantsWords ? { words: true as const } : {}),
-    }
+    const body = { name, invite: invite.map(inviteeOf), ...more }
     return withApi(async (api) => {
       const made = await api.connections.create({ body })
       const { words = [] } = made
-      print(made, [`${made.id}  ${shown(made.name)}`, ...words.map(wordsLine)])
+      print(made, [itemLine(made), ...words.map(wordsLine)])
       if (words.length > 0) return afterWords({ say, json }, api, words)
-      if (asked.length > 0)
+      if (invite.length > 0)
         say(
-          `Invited ${asked.join(', ')}. This device adds each person who approves, at its next sync.`,
+          `Invited ${invite.join(', ')}. This device adds each person who approves, at its next sync.`,
         )
     })
   },
@@ -181,7 +159,7 @@ Marks a connection as a favourite, for yourself alone.
     const marked = await withApi((api) =>
       byId('connection', id, () => api.connections.favorite({ id, body: { favorite } })),
     )
-    print(marked, `${id}  ${shown(marked.name)}`)
+    print(marked, itemLine(marked))
   },
 }
 
@@ -193,6 +171,21 @@ export const connectionRename: Command = {
     const renamed = await withApi((api) =>
       byId('connection', id, () => api.connections.update({ id, body: { name } })),
     )
-    print(renamed, `${id}  ${shown(renamed.name)}`)
+    print(renamed, itemLine(renamed))
+  },
+}
+
+export const rotateCommand: Command = {
+  usage: 'CONNECTION [--json]',
+  help: `
+Gives a connection a new secret, at once; any member may. It is due after a member left or a device was revoked, and devices do it by
+themselves at their next sync; until then nothing of the connection verifies. Words of the old secret prove nothing from then on.`,
+  args: [1, 1],
+  async run({ args: [id = ''], withApi, print, say }) {
+    const after = await withApi((api) => byId('connection', id, () => api.rosters.rotate({ id })))
+    print(after, [])
+    say(
+      `"${shown(after.name)}" has a new secret (epoch ${after.epoch}). The others get it at their next sync; until then, their words do not verify here.`,
+    )
   },
 }

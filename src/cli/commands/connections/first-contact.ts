@@ -3,9 +3,9 @@ import { setTimeout as after } from 'node:timers/promises'
 import { calledOf } from '../../../api/name-text.ts'
 import type { ContactWords, FirstContact } from '../../../api/rest/first-contacts.ts'
 import { AppError, EXIT } from '../../../errors.ts'
-import type { Api, Command, Invocation } from '../../command.ts'
+import type { Api, Invocation } from '../../command.ts'
 import type { Prompt } from '../../prompt.ts'
-import { shown, table } from '../../table.ts'
+import { shown } from '../../table.ts'
 
 export const WORDS_OPTION = { words: { type: 'boolean' } } as const
 
@@ -96,26 +96,4 @@ export async function withFourWords<T>(
       io.stderr.write(`${error.message}\n`)
     }
   }
-}
-
-export const inviteContacts: Command = {
-  usage: '[--json]',
-  help: 'Lists the first contacts by four words of this device: what is open, and what ended within a day.',
-  args: [0, 0],
-  async run({ withApi, print }) {
-    const { items } = await withApi((api) => api.firstContacts.list({}))
-    print(
-      { items },
-      table(
-        ['INVITATION', 'WITH', 'STATE', 'EXPIRES', ''],
-        items.map(({ invitation_id: id, with: other, name, state, expires_at, message }) => [
-          id,
-          name === null ? other : `${other} (${calledOf(name)})`,
-          state,
-          expires_at,
-          message ?? '',
-        ]),
-      ),
-    )
-  },
 }

@@ -1,43 +1,30 @@
 import type { GuestCode } from '../../../api/rest/guest-codes.ts'
 import { AppError } from '../../../errors.ts'
 import { byId } from '../../by-id.ts'
-import { type Command, UsageError } from '../../command.ts'
-import { parseSeconds } from '../../duration.ts'
-import { STATE, given } from '../../filters.ts'
-import { every } from '../../../api/cursor.ts'
-import { table } from '../../table.ts'
+import { createCommand, deleteCommand, listCommand } from '../../collection.ts'
+import type { Command } from '../../command.ts'
+import { idField, secondsField, textField } from '../../option-fields.ts'
 
-export const guestList: Command = {
+export const guestList = listCommand({
   usage: '[--state active|revoked|expired] [--json]',
   help: `
 Lists guest codes, newest first. Their links are shown at creation and in the QR image only.
 
   --state STATE   only those in this state`,
-  options: STATE,
-  args: [0, 0],
-  async run({ options, withApi, print }) {
-    const those = given(options, ['state']) as { state?: GuestCode['state'] }
-    const items = await withApi((api) =>
-      every((query) => api.guestCodes.list({ ...query, ...those })),
-    )
-    print(
-      { items },
-      table(
-        ['ID', 'LABEL', 'FOR', 'STATE', 'EXPIRES', 'LAST OPENED'],
-        items.map(({ id, label, external_member: external, state, expires_at, last_opened_at }) => [
-          id,
-          label,
-          external?.display_name ?? '',
-          state,
-          expires_at,
-          last_opened_at ?? 'never',
-        ]),
-      ),
-    )
-  },
-}
+  filters: { state: textField<GuestCode['state']>('state') },
+  work: (api, query) => api.guestCodes.list(query),
+  heading: ['ID', 'LABEL', 'FOR', 'STATE', 'EXPIRES', 'LAST OPENED'],
+  row: ({ id, label, external_member: external, state, expires_at, last_opened_at }) => [
+    id,
+    label,
+    external?.display_name ?? '',
+    state,
+    expires_at,
+    last_opened_at ?? 'never',
+  ],
+})
 
-export const guestCreate: Command = {
+export const guestCreate = createCommand({
   usage: '--label LABEL [--expires-in 7d] [--for EXTERNAL] [--json]',
   help: `
 Creates a guest code and prints its link, this once. Every holder of the link has its words: hand it over in person or by a
@@ -47,45 +34,29 @@ channel you trust.
                    the page of the code shows their name
 
 On a call, the caller speaks first; the other side answers only after the caller's words were checked.`,
-  options: {
-    label: { type: 'string' },
-    'expires-in': { type: 'string' },
-    for: { type: 'string' },
+  fields: {
+    label: textField('label'),
+    expires_in: secondsField('expires-in'),
+    external_member_id: idField('for', 'external member'),
   },
-  args: [0, 0],
-  async run({ options, withApi, print, say }) {
-    const { label, 'expires-in': lifetime, for: external } = options
-    if (label === undefined) throw new UsageError('--label is missing: a name for the guest.')
-    const body = {
-      label: String(label),
-      ...(lifetime === undefined
-        ? {}
-        : { expires_in: parseSeconds('expires-in', String(lifetime)) }),
-    }
-    const create = (more: { external_member_id?: string }) =>
-      withApi((api) => api.guestCodes.create({ body: { ...body, ...more } }))
-    const made = await (external === undefined
-      ? create({})
-      : byId('external member', String(external), () =>
-          create({ external_member_id: String(external) }),
-        ))
-    print(made, made.url)
-    say(
-      `${made.id}, good until ${made.expires_at}. Your words for this guest: countersignd code ${made.id}`,
-    )
+  needed: { label: '--label is missing: a name for the guest.' },
+  work(api, body) {
+    const create = () => api.guestCodes.create({ body })
+    const { external_member_id: external } = body
+    return external === undefined ? create() : byId('external member', external, create)
   },
-}
+  line: ({ url }) => url,
+  next: ({ id, expires_at }) =>
+    `${id}, good until ${expires_at}. Your words for this guest: countersignd code ${id}`,
+})
 
-export const guestRevoke: Command = {
-  usage: 'ID [--json]',
+export const guestRevoke = deleteCommand({
+  kind: 'guest code',
   help: 'Revokes a guest code: from now on its words prove nothing here.',
-  args: [1, 1],
-  async run({ args: [id = ''], withApi, print, say }) {
-    await byId('guest code', id, () => withApi((api) => api.guestCodes.delete({ id })))
-    print({ id, state: 'revoked' }, [])
-    say(`Revoked ${id}.`)
-  },
-}
+  work: (api, id) => api.guestCodes.delete({ id }),
+  state: 'revoked',
+  done: (id) => `Revoked ${id}.`,
+})
 
 /** Returns whether the error reports a missing address. */
 const isNowhere = (error: unknown) =>

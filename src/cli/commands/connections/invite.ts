@@ -1,10 +1,11 @@
+import { calledOf } from '../../../api/name-text.ts'
 import type { Connection } from '../../../api/rest/connections.ts'
 import type { Invitation } from '../../../api/rest/invitations.ts'
 import { AppError, EXIT } from '../../../errors.ts'
 import { byId, ofAccount } from '../../by-id.ts'
 import type { Api, Command, Invocation } from '../../command.ts'
 import { isActive, readShownConnection } from './connection.ts'
-import { STATE, given } from '../../filters.ts'
+import { optionsOf, textField, valuesOf } from '../../option-fields.ts'
 import {
   WORDS_OPTION,
   afterWords,
@@ -71,6 +72,8 @@ const lineOf = (invitation: Invitation): string[] => {
   return [id, direction === 'received' ? 'from' : 'to', who, connection_name, state, expires_at]
 }
 
+const FILTERS = { state: textField<Invitation['state']>('state') }
+
 export const inviteList: Command = {
   usage: '[--state pending|approved|declined|withdrawn|expired] [--json]',
   help: `
@@ -78,16 +81,37 @@ Lists invitations, received ones first. An approved one stays in the list: "coun
 Others are added at the next sync of the device that invited them.
 
   --state STATE   only those in this state`,
-  options: STATE,
+  options: optionsOf(FILTERS),
   args: [0, 0],
   async run({ options, withApi, print }) {
-    const those = given(options, ['state']) as { state?: Invitation['state'] }
-    const both = await withApi((api) => api.invitations.list(those))
+    const both = await withApi((api) => api.invitations.list(valuesOf(FILTERS, options)))
     print(
       both,
-      table(
+      await table(
         ['ID', '', 'WHO', 'CONNECTION', 'STATE', 'EXPIRES'],
         [...both.received, ...both.sent].map(lineOf),
+      ),
+    )
+  },
+}
+
+export const inviteContacts: Command = {
+  usage: '[--json]',
+  help: 'Lists the first contacts by four words of this device: what is open, and what ended within a day.',
+  args: [0, 0],
+  async run({ withApi, print }) {
+    const { items } = await withApi((api) => api.firstContacts.list({}))
+    print(
+      { items },
+      await table(
+        ['INVITATION', 'WITH', 'STATE', 'EXPIRES', ''],
+        items.map(({ invitation_id: id, with: other, name, state, expires_at, message }) => [
+          id,
+          name === null ? other : `${other} (${calledOf(name)})`,
+          state,
+          expires_at,
+          message ?? '',
+        ]),
       ),
     )
   },

@@ -1,34 +1,25 @@
-import { every } from '../../../api/cursor.ts'
 import type { OpenLink, OpenLinkRequest } from '../../../api/rest/open-links.ts'
 import { AppError } from '../../../errors.ts'
-import { byId, readId } from '../../by-id.ts'
+import { byId } from '../../by-id.ts'
+import { createCommand, deleteCommand, listCommand } from '../../collection.ts'
 import type { Api, Command } from '../../command.ts'
-import { STATE, given } from '../../filters.ts'
-import { shown, table } from '../../table.ts'
+import { idField, textField } from '../../option-fields.ts'
+import { shown } from '../../table.ts'
 
-export const linkList: Command = {
-  usage: '[--json]',
+export const linkList = listCommand({
   help: 'Lists open links, newest first, each with how many requests wait for you.',
-  args: [0, 0],
-  async run({ withApi, print }) {
-    const items = await withApi((api) => every((query) => api.openLinks.list(query)))
-    print(
-      { items },
-      table(
-        ['ID', 'STATE', 'WAITING', 'TITLE', 'ADDRESS'],
-        items.map(({ id, state, pending_requests, title, url }) => [
-          id,
-          state,
-          String(pending_requests),
-          title,
-          url,
-        ]),
-      ),
-    )
-  },
-}
+  work: (api, query) => api.openLinks.list(query),
+  heading: ['ID', 'STATE', 'WAITING', 'TITLE', 'ADDRESS'],
+  row: ({ id, state, pending_requests, title, url }) => [
+    id,
+    state,
+    String(pending_requests),
+    title,
+    url,
+  ],
+})
 
-export const linkCreate: Command = {
+export const linkCreate = createCommand({
   usage: '[--title TITLE] [--slug SLUG] [--preset PRESET] [--json]',
   help: `
 Creates an open link and prints its address: a page on which people ask to connect with you. You see a request after its sender
@@ -37,19 +28,16 @@ has confirmed their mailbox ("countersignd link requests"), and each request nee
   --title TITLE     the purpose shown on the page; otherwise your name
   --slug SLUG       the end of the address: 3 to 40 of a-z, 0-9 and -; otherwise a random one
   --preset PRESET   the preset of the connections (pre_…); otherwise the default preset`,
-  options: { title: { type: 'string' }, slug: { type: 'string' }, preset: { type: 'string' } },
-  args: [0, 0],
-  async run({ options: { title, slug, preset }, withApi, print, say }) {
-    const body = {
-      ...(title === undefined ? {} : { title: String(title) }),
-      ...(slug === undefined ? {} : { slug: String(slug) }),
-      ...(preset === undefined ? {} : { preset_id: readId('preset', String(preset)) }),
-    }
-    const made = await withApi((api) => api.openLinks.create({ body }))
-    print(made, made.url)
-    say(`${made.id}. Who asks: countersignd link requests`)
+  fields: {
+    title: textField('title'),
+    slug: textField('slug'),
+    preset_id: idField('preset', 'preset'),
   },
-}
+  needed: {},
+  work: (api, body) => api.openLinks.create({ body }),
+  line: ({ url }) => url,
+  next: ({ id }) => `${id}. Who asks: countersignd link requests`,
+})
 
 export const linkSuggest: Command = {
   usage: '[--json]',
@@ -102,47 +90,31 @@ others may take it.`,
   },
 }
 
-export const linkDelete: Command = {
-  usage: 'ID [--json]',
+export const linkDelete = deleteCommand({
+  kind: 'open link',
   help: 'Deletes an open link with its requests; those that wait end. Connections that came of it stay.',
-  args: [1, 1],
-  async run({ args: [id = ''], withApi, print, say }) {
-    await withApi((api) => byId('open link', id, () => api.openLinks.delete({ id })))
-    print({ id, state: 'deleted' }, [])
-    say(`Deleted ${id}.`)
-  },
-}
+  work: (api, id) => api.openLinks.delete({ id }),
+})
 
-export const linkRequests: Command = {
+export const linkRequests = listCommand({
   usage: '[--state pending|approved|declined] [--json]',
   help: `
 Lists the requests to connect by your open links, newest first. Each mailbox is proven; each name is only claimed. A message that is
 longer than a line is complete with --json.
 
   --state STATE   only those in this state`,
-  options: STATE,
-  args: [0, 0],
-  async run({ options, withApi, print }) {
-    const those = given(options, ['state']) as { state?: OpenLinkRequest['state'] }
-    const items = await withApi((api) =>
-      every((query) => api.openLinkRequests.list({ ...query, ...those })),
-    )
-    print(
-      { items },
-      table(
-        ['ID', 'STATE', 'MAILBOX', 'NAME', 'ASKED', 'MESSAGE'],
-        items.map(({ id, state, requester, message, created_at }) => [
-          id,
-          state,
-          requester.email,
-          requester.display_name,
-          created_at,
-          (message ?? '').replaceAll(/\s+/g, ' '),
-        ]),
-      ),
-    )
-  },
-}
+  filters: { state: textField<OpenLinkRequest['state']>('state') },
+  work: (api, query) => api.openLinkRequests.list(query),
+  heading: ['ID', 'STATE', 'MAILBOX', 'NAME', 'ASKED', 'MESSAGE'],
+  row: ({ id, state, requester, message, created_at }) => [
+    id,
+    state,
+    requester.email,
+    requester.display_name,
+    created_at,
+    (message ?? '').replaceAll(/\s+/g, ' '),
+  ],
+})
 
 /** The message for each state in which a request can no longer be answered. */
 const OVER: Readonly<Record<string, string>> = {

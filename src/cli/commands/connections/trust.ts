@@ -6,6 +6,7 @@ import { ID_PREFIX, isId } from '../../../crypto/encoding/id.ts'
 import { AppError } from '../../../errors.ts'
 import { type Command, type Invocation, UsageError } from '../../command.ts'
 import { inviteeOf } from './invitee.ts'
+import { optionsOf, textField, valuesOf } from '../../option-fields.ts'
 import { withPrompt } from '../../prompt.ts'
 import { shown, table } from '../../table.ts'
 
@@ -73,7 +74,7 @@ need no such check; the list shows them until "countersignd trust dismiss".`,
   args: [0, 0],
   async run({ withApi, print }) {
     const items = await withApi((api) => every((query) => api.trustCards.list(query)))
-    const [heading = '', ...rows] = table(
+    const [heading = '', ...rows] = await table(
       ['ACCOUNT', 'NAME', 'KEYS', 'LAST VERIFIED', 'NOTE'],
       items.map((card) => [
         card.user_id,
@@ -88,6 +89,8 @@ need no such check; the list shows them until "countersignd trust dismiss".`,
   },
 }
 
+const FOLLOWING = { note: textField('note') }
+
 export const trustFollow: Command = {
   usage: 'ADDRESS|ACCOUNT [--note TEXT] [--json]',
   help: `
@@ -95,10 +98,10 @@ Follows a person by a mailbox that they have proven, or by the id of their accou
 get a notification when their keys change. "countersignd trust rename" gives them a name of yours.
 
   --note TEXT   a note for yourself`,
-  options: { note: { type: 'string' } },
+  options: optionsOf(FOLLOWING),
   args: [1, 1],
-  async run({ args: [whom = ''], options: { note }, withApi, print, say }) {
-    const body = { ...inviteeOf(whom), ...(note === undefined ? {} : { note: String(note) }) }
+  async run({ args: [whom = ''], options, withApi, print, say }) {
+    const body = { ...inviteeOf(whom), ...valuesOf(FOLLOWING, options) }
     const card = await withApi((api) => api.trustCards.create({ body }))
     print(card, [`${card.user_id}  ${shown(nameOf(card))}`, ...numberLines(card)])
     say(`To be sure that these are their keys: countersignd trust confirm ${card.user_id}`)
@@ -263,7 +266,7 @@ export const trustHistory: Command = {
     )
     print(
       { items },
-      table(
+      await table(
         ['TIME', 'WHAT', ''],
         items.map(({ at, event, detail }) => [at, EVENTS[event], detail ?? '']),
       ),

@@ -1,6 +1,6 @@
 import type { Metric, OrgActivity } from '../../../api/rest/org.ts'
 import { type Api, type Command, UsageError } from '../../command.ts'
-import { given } from '../../filters.ts'
+import { type FieldValues, optionsOf, textField, valuesOf } from '../../option-fields.ts'
 import { shown, table } from '../../table.ts'
 
 /** The largest page that one request returns. */
@@ -17,7 +17,7 @@ const FIGURES = {
   activities: 'activities in all',
 } as const
 
-const DAYS = { from: { type: 'string' }, to: { type: 'string' } } as const
+const DAYS = { from: textField('from'), to: textField('to') }
 const DAYS_HELP = `\
   --from DAY   the first day, as in 2026-01-31 and in UTC; by default 29 days before the last
   --to DAY     the last day; by default today`
@@ -39,7 +39,7 @@ function limitIn(text: string): number {
 async function newest(
   api: Api,
   limit: number,
-  days: Record<string, string>,
+  days: FieldValues<typeof DAYS>,
 ): Promise<OrgActivity[]> {
   const items: OrgActivity[] = []
   let cursor: string | null | undefined
@@ -58,15 +58,14 @@ export const orgActivityCommand: Command = {
 Lists what happened in the organisation that this device acts in, newest first.
 
   --limit N   so many; ${USUAL} unless told`,
-  options: { ...DAYS, limit: { type: 'string' } },
+  options: { ...optionsOf(DAYS), limit: { type: 'string' } },
   args: [0, 0],
   async run({ options, withApi, print }) {
     const limit = limitIn(String(options['limit'] ?? USUAL))
-    const days = given(options, ['from', 'to'])
-    const items = await withApi((api) => newest(api, limit, days))
+    const items = await withApi((api) => newest(api, limit, valuesOf(DAYS, options)))
     print(
       { items },
-      table(
+      await table(
         ['AT', 'EVENT', 'BY', 'ABOUT', 'MORE'],
         items.map(({ at, event, actor, target, data }) => [
           at,
@@ -88,20 +87,20 @@ export const orgSummary: Command = {
 Shows how often what happened in the organisation that this device acts in, and who did most, of a year at most.
 
 ${DAYS_HELP}`,
-  options: DAYS,
+  options: optionsOf(DAYS),
   args: [0, 0],
   async run({ options, withApi, print }) {
-    const summary = await withApi((api) => api.orgActivity.summary(given(options, ['from', 'to'])))
+    const summary = await withApi((api) => api.orgActivity.summary(valuesOf(DAYS, options)))
     print(summary, [
-      ...table(
+      ...(await table(
         ['EVENT', 'COUNT'],
         summary.by_event.map(({ event, count }) => [event, String(count)]),
-      ),
+      )),
       '',
-      ...table(
+      ...(await table(
         ['BY', 'COUNT'],
         summary.by_actor.map(({ actor, count }) => [whoIs(actor), String(count)]),
-      ),
+      )),
     ])
   },
 }
@@ -122,6 +121,12 @@ export const orgDashboard: Command = {
   },
 }
 
+const TRENDS = {
+  metric: textField<Metric>('metric'),
+  ...DAYS,
+  bucket: textField<'day' | 'week'>('bucket'),
+}
+
 export const orgTrends: Command = {
   usage: '[--metric METRIC] [--from DAY] [--to DAY] [--bucket day|week] [--json]',
   help: `
@@ -131,17 +136,13 @@ begin on Monday; of the first and the last only the days asked for are counted.
   --metric METRIC   an event as "countersignd org activity" shows them, or activity (the default) for all of them
   --bucket BUCKET   day or week; by default day
 ${DAYS_HELP}`,
-  options: { ...DAYS, metric: { type: 'string' }, bucket: { type: 'string' } },
+  options: optionsOf(TRENDS),
   args: [0, 0],
   async run({ options, withApi, print }) {
-    const query = given(options, ['metric', 'from', 'to', 'bucket'])
-    const trend = await withApi((api) =>
-      // The account server validates metric and bucket with the other parameters.
-      api.orgAnalytics.trends(query as { metric?: Metric; bucket?: 'day' | 'week' }),
-    )
+    const trend = await withApi((api) => api.orgAnalytics.trends(valuesOf(TRENDS, options)))
     print(
       trend,
-      table(
+      await table(
         [trend.bucket === 'week' ? 'WEEK OF' : 'DAY', 'COUNT'],
         trend.points.map(({ at, value }) => [at.slice(0, 10), String(value)]),
       ),

@@ -1,36 +1,30 @@
-import { every } from '../../../api/cursor.ts'
-import { AlertEvent, type OrgAlert } from '../../../api/rest/org.ts'
-import { byId } from '../../by-id.ts'
-import { type Command, type Invocation, UsageError } from '../../command.ts'
+import { AlertEvent } from '../../../api/rest/org.ts'
+import {
+  createCommand,
+  deleteCommand,
+  itemLine,
+  listCommand,
+  updateCommand,
+} from '../../collection.ts'
+import { UsageError } from '../../command.ts'
 import { parseSeconds, span } from '../../duration.ts'
-import { shown, table } from '../../table.ts'
+import { eitherField, flagField, listField, textField } from '../../option-fields.ts'
 
-const lineOf = ({ id, name }: Pick<OrgAlert, 'id' | 'name'>) => `${id}  ${shown(name)}`
-
-export const alertList: Command = {
-  usage: '[--json]',
+export const alertList = listCommand({
   help: 'Lists the alerts of the organisation that this device acts in, newest first. TELLS is the number of members who get a notification.',
-  args: [0, 0],
-  async run({ withApi, print }) {
-    const items = await withApi((api) => every((query) => api.orgAlerts.list(query)))
-    print(
-      { items },
-      table(
-        ['ID', 'NAME', 'EVENT', 'TIMES', 'WITHIN', 'STATE', 'TELLS', 'LAST FIRED'],
-        items.map((alert) => [
-          alert.id,
-          alert.name,
-          alert.event,
-          String(alert.threshold),
-          span(alert.window_minutes * 60),
-          alert.enabled ? 'on' : 'off',
-          String(alert.notify.length),
-          alert.last_fired_at ?? 'never',
-        ]),
-      ),
-    )
-  },
-}
+  work: (api, query) => api.orgAlerts.list(query),
+  heading: ['ID', 'NAME', 'EVENT', 'TIMES', 'WITHIN', 'STATE', 'TELLS', 'LAST FIRED'],
+  row: (alert) => [
+    alert.id,
+    alert.name,
+    alert.event,
+    String(alert.threshold),
+    span(alert.window_minutes * 60),
+    alert.enabled ? 'on' : 'off',
+    String(alert.notify.length),
+    alert.last_fired_at ?? 'never',
+  ],
+})
 
 /**
  * Parses the value of --event.
@@ -64,14 +58,20 @@ function minutesOf(text: string): number {
   return minutes
 }
 
-const OPTIONS = {
-  name: { type: 'string' },
-  event: { type: 'string' },
-  threshold: { type: 'string' },
-  window: { type: 'string' },
-  notify: { type: 'string', multiple: true },
-  off: { type: 'boolean' },
-} as const
+const FIELDS = {
+  name: textField('name'),
+  event: textField('event', eventOf),
+  threshold: textField('threshold', timesOf),
+  window_minutes: textField('window', minutesOf),
+  notify: listField('notify'),
+  enabled: flagField('off', false),
+}
+
+const CHANGES = {
+  ...FIELDS,
+  notify: eitherField(FIELDS.notify, flagField('no-notify', [])),
+  enabled: eitherField(flagField('on', true), FIELDS.enabled),
+}
 
 const HELP = `
   --name NAME        what the alert is called
@@ -85,56 +85,27 @@ const HELP = `
   --notify MEMBER    a member who gets a notification, by the id of the account (acc_…); may be given several times
   --off              it is off, and does not fire`
 
-/**
- * Returns the fields that the options change; a field without an option is absent.
- * @throws UsageError if an option and its opposite are both given
- */
-function changesOf(options: Invocation['options']) {
-  const { name, event, threshold, window } = options
-  // An option with `multiple` is a list.
-  const notify = options['notify'] as unknown as readonly string[] | undefined
-  for (const [some, none] of [
-    ['notify', 'no-notify'],
-    ['on', 'off'],
-  ] as const)
-    if (options[some] !== undefined && options[none] === true)
-      throw new UsageError(`Give either --${some} or --${none}, not both.`)
-  return {
-    ...(name === undefined ? {} : { name: String(name) }),
-    ...(event === undefined ? {} : { event: eventOf(String(event)) }),
-    ...(threshold === undefined ? {} : { threshold: timesOf(String(threshold)) }),
-    ...(window === undefined ? {} : { window_minutes: minutesOf(String(window)) }),
-    ...(notify === undefined ? {} : { notify: [...notify] }),
-    ...(options['no-notify'] === true ? { notify: [] } : {}),
-    ...(options['on'] === true ? { enabled: true } : {}),
-    ...(options['off'] === true ? { enabled: false } : {}),
-  }
-}
+const ALL_NEEDED = 'An alert takes --name, --event, --threshold and --window; give all.'
 
-export const alertCreate: Command = {
+export const alertCreate = createCommand({
   usage: '--name NAME --event EVENT --threshold N --window 10m [--notify MEMBER]… [--off] [--json]',
   help: `
 Creates an alert in the organisation that this device acts in: it fires when an event occurs often enough in a period. Owners and admins
 may. The named members get a notification, and a mail unless they turned mails off.
 ${HELP}`,
-  options: OPTIONS,
-  args: [0, 0],
-  async run({ options, withApi, print }) {
-    const { name, event, threshold, window_minutes, ...more } = changesOf(options)
-    if (
-      name === undefined ||
-      event === undefined ||
-      threshold === undefined ||
-      window_minutes === undefined
-    )
-      throw new UsageError('An alert takes --name, --event, --threshold and --window; give all.')
-    const body = { name, event, threshold, window_minutes, ...more }
-    const made = await withApi((api) => api.orgAlerts.create({ body }))
-    print(made, lineOf(made))
+  fields: FIELDS,
+  needed: {
+    name: ALL_NEEDED,
+    event: ALL_NEEDED,
+    threshold: ALL_NEEDED,
+    window_minutes: ALL_NEEDED,
   },
-}
+  work: (api, body) => api.orgAlerts.create({ body }),
+  line: itemLine,
+})
 
-export const alertUpdate: Command = {
+export const alertUpdate = updateCommand({
+  kind: 'alert',
   usage:
     'ID [--name NAME] [--event EVENT] [--threshold N] [--window 10m] [--notify MEMBER… | --no-notify] [--on | --off] [--json]',
   help: `
@@ -143,28 +114,14 @@ ${HELP}
 
   --on               it is on
   --no-notify        no member gets a notification`,
-  options: { ...OPTIONS, on: { type: 'boolean' }, 'no-notify': { type: 'boolean' } },
-  args: [1, 1],
-  async run({ args: [id = ''], options, withApi, print }) {
-    const body = changesOf(options)
-    if (Object.keys(body).length === 0)
-      throw new UsageError(
-        'Nothing to change was given: "countersignd org alert update --help" lists the options.',
-      )
-    const alert = await withApi((api) =>
-      byId('alert', id, () => api.orgAlerts.update({ id, body })),
-    )
-    print(alert, lineOf(alert))
-  },
-}
+  fields: CHANGES,
+  remedy: '"countersignd org alert update --help" lists the options.',
+  work: (api, id, body) => api.orgAlerts.update({ id, body }),
+  line: itemLine,
+})
 
-export const alertDelete: Command = {
-  usage: 'ID [--json]',
+export const alertDelete = deleteCommand({
+  kind: 'alert',
   help: 'Deletes an alert.',
-  args: [1, 1],
-  async run({ args: [id = ''], withApi, print, say }) {
-    await withApi((api) => byId('alert', id, () => api.orgAlerts.delete({ id })))
-    print({ id, state: 'deleted' }, [])
-    say(`Deleted ${id}.`)
-  },
-}
+  work: (api, id) => api.orgAlerts.delete({ id }),
+})

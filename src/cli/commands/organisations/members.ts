@@ -51,7 +51,7 @@ Lists who is in the organisation that this device acts in, machine accounts and 
     const names = new Map(groups.map(({ id, name }) => [id, name]))
     print(
       { items },
-      table(
+      await table(
         ['ID', 'NAME', 'ADDRESS', 'ROLE', 'STATE', 'JOINED', 'GROUPS'],
         items.map(({ id, display_name, email, kind, role, state, joined_at, group_ids }) => [
           id,

@@ -1,4 +1,5 @@
 import { AppError } from '../../../errors.ts'
+import { itemLine } from '../../collection.ts'
 import { type Api, type Command, UsageError } from '../../command.ts'
 import { shown } from '../../table.ts'
 
@@ -10,7 +11,7 @@ machine accounts: see "countersignd machine create".`,
   args: [1, 1],
   async run({ args: [name = ''], withApi, print, say }) {
     const made = await withApi((api) => api.organisations.create({ body: { name } }))
-    print(made, `${made.id}  ${shown(made.name)}`)
+    print(made, itemLine(made))
     say(`Act in it on this device: countersignd org use ${made.id}`)
   },
 }

@@ -1,45 +1,37 @@
+/** The commands of the account’s devices and of their sessions. */
 import { every } from '../../../api/cursor.ts'
 import { APPROVAL_WARNING } from '../../../api/local/index.ts'
 import type { Device } from '../../../api/rest/account.ts'
 import { AppError } from '../../../errors.ts'
 import { byId } from '../../by-id.ts'
+import { listCommand, deleteCommand } from '../../collection.ts'
 import type { Api, Command, Invocation } from '../../command.ts'
 import { showNotices } from '../../notices.ts'
 import { type Prompt, withPrompt } from '../../prompt.ts'
 import { shown, table } from '../../table.ts'
 
-const devices = (api: Api): Promise<Device[]> => every((query) => api.devices.list(query))
-
 const STATES = { active: 'active', pending: 'awaits approval' } as const
 
-export const deviceList: Command = {
-  usage: '[--json]',
+export const deviceList = listCommand({
   help: 'Lists the devices of the account, newest first; those that await approval too.',
-  args: [0, 0],
-  async run({ withApi, print }) {
-    const items = await withApi(devices)
-    print(
-      { items },
-      table(
-        ['ID', 'NAME', 'PLATFORM', 'STATE', 'LAST SEEN'],
-        items.map(({ id, name, platform, state, current, last_seen_at }) => [
-          id,
-          current ? `${name} (this one)` : name,
-          platform,
-          STATES[state],
-          last_seen_at ?? 'never',
-        ]),
-      ),
-    )
-  },
-}
+  work: (api, query) => api.devices.list(query),
+  heading: ['ID', 'NAME', 'PLATFORM', 'STATE', 'LAST SEEN'],
+  row: ({ id, name, platform, state, current, last_seen_at }) => [
+    id,
+    current ? `${name} (this one)` : name,
+    platform,
+    STATES[state],
+    last_seen_at ?? 'never',
+  ],
+})
 
 /**
  * Returns the devices that await approval.
  * @throws AppError if this device is one of them, or if there is none
  */
 async function waiting(api: Api): Promise<Device[]> {
-  const pending = (await devices(api)).filter(({ state }) => state === 'pending')
+  const devices = await every((query) => api.devices.list(query))
+  const pending = devices.filter(({ state }) => state === 'pending')
   if (pending.some(({ current }) => current))
     throw new AppError(
       'invalid_state',
@@ -71,7 +63,7 @@ async function chosen({ io, withApi }: Invocation, prompt: Prompt): Promise<stri
     platform,
     created_at,
   ])
-  const lines = table(['', 'NAME', 'PLATFORM', 'SINCE'], rows)
+  const lines = await table(['', 'NAME', 'PLATFORM', 'SINCE'], rows)
   io.stderr.write(`These devices await approval:\n${lines.join('\n')}\n`)
   const typed = await prompt.ask('Number of the device to approve: ')
   const one = /^\d{1,6}$/.test(typed ?? '') ? pending[Number(typed) - 1] : undefined
@@ -190,3 +182,49 @@ to do: a revocation does not end that key.`,
     await showNotices({ io, withApi })
   },
 }
+
+/** Returns the names of the account’s devices and organisations by id. */
+async function namesOf(api: Api): Promise<ReadonlyMap<string, string>> {
+  const devices = await every((query) => api.devices.list(query))
+  const { organisations } = await api.context.read({})
+  return new Map([...devices, ...organisations].map(({ id, name }) => [id, name]))
+}
+
+export const sessionList: Command = {
+  usage: '[--json]',
+  help: `
+Lists the sessions of the account, newest first: each device that is signed in has one, and acts in the organisation that was chosen
+there ("countersignd org use").`,
+  args: [0, 0],
+  async run({ withApi, print }) {
+    const { items, names } = await withApi(async (api) => ({
+      items: await every((query) => api.sessions.list(query)),
+      names: await namesOf(api),
+    }))
+    const named = (id: string) => names.get(id) ?? id
+    print(
+      { items },
+      await table(
+        ['ID', 'DEVICE', 'LAST SEEN', 'SINCE', 'ACTS IN'],
+        items.map(({ id, device_id, current, active_organisation_id, ...times }) => [
+          id,
+          current ? `${named(device_id)} (this one)` : named(device_id),
+          times.last_seen_at,
+          times.created_at,
+          active_organisation_id === null ? '' : named(active_organisation_id),
+        ]),
+      ),
+    )
+  },
+}
+
+export const sessionEnd = deleteCommand({
+  kind: 'session',
+  help: `
+Ends the session of another device, at once. The device and its keys stay: it signs in again with "countersignd login". To be rid of a
+device for good, use "countersignd device revoke". The session of the device you are at is not ended so: where it signed in, it leaves with
+"countersignd logout"; an embedded account needs no sign-in, and has nothing to end.`,
+  work: (api, id) => api.sessions.delete({ id }),
+  state: 'ended',
+  done: (id) => `Ended ${id}. Its device signs in again with "countersignd login".`,
+})

@@ -1,5 +1,5 @@
 /** The page of a recovery key for printing: one file that has no scripts and loads nothing. */
-import { html } from '../../../service/pages/html.ts'
+import { html } from '../../../service/pages/document.ts'
 
 const STYLE = `
   body { font: 12pt/1.5 Georgia, serif; color: #000; background: #fff; max-width: 40em; margin: 2em auto; padding: 0 1em }

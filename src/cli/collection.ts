@@ -1,0 +1,122 @@
+/** Makes the commands that most collections have: to list, create, update and delete items. */
+import { every } from '../api/cursor.ts'
+import { type NamedKind, byId } from './by-id.ts'
+import { type Api, type Command, UsageError } from './command.ts'
+import {
+  type FieldValues,
+  type OptionFields,
+  changesOf,
+  optionsOf,
+  valuesOf,
+} from './option-fields.ts'
+import { shown, table } from './table.ts'
+
+/** Returns the line of an item: its id and its name. */
+export const itemLine = ({ id, name }: { readonly id: string; readonly name: string }): string =>
+  `${id}  ${shown(name)}`
+
+/** Makes a command that lists all items in a table. */
+export function listCommand<Item, Filters extends OptionFields>(of: {
+  readonly usage?: string
+  readonly help: string
+  /** The parameters of the list by their options. */
+  readonly filters?: Filters
+  readonly work: (
+    api: Api,
+    query: { limit: number; cursor?: string } & FieldValues<Filters>,
+  ) => Promise<{ readonly items: readonly Item[]; readonly next_cursor: string | null }>
+  readonly heading: readonly string[]
+  readonly row: (item: Item) => readonly string[]
+}): Command {
+  const { usage = '[--json]', help, filters = {} as Filters, work, heading, row } = of
+  return {
+    usage,
+    help,
+    options: optionsOf(filters),
+    args: [0, 0],
+    async run({ options, withApi, print }) {
+      const those = valuesOf(filters, options)
+      const items = await withApi((api) => every((query) => work(api, { ...query, ...those })))
+      print({ items }, await table(heading, items.map(row)))
+    },
+  }
+}
+
+/** Makes a command that creates an item from options. */
+export function createCommand<Item, Fields extends OptionFields, Needed extends keyof Fields>(of: {
+  readonly usage: string
+  readonly help: string
+  readonly fields: Fields
+  /** The fields without which nothing is created, and the message for each. */
+  readonly needed: Readonly<Record<Needed, string>>
+  readonly work: (
+    api: Api,
+    body: FieldValues<Fields> & Required<Pick<FieldValues<Fields>, Needed>>,
+  ) => Promise<Item>
+  readonly line: (item: Item) => string
+  /** Returns what the user may do next. */
+  readonly next?: (item: Item) => string
+}): Command {
+  const { usage, help, fields, needed, work, line, next } = of
+  return {
+    usage,
+    help,
+    options: optionsOf(fields),
+    args: [0, 0],
+    async run({ options, withApi, print, say }) {
+      const body = valuesOf(fields, options)
+      for (const [name, message] of Object.entries<string>(needed))
+        if (!Object.hasOwn(body, name)) throw new UsageError(message)
+      const item = await withApi((api) => work(api, body as Parameters<typeof work>[1]))
+      print(item, line(item))
+      if (next !== undefined) say(next(item))
+    },
+  }
+}
+
+/** Makes a command that changes the fields of an item. */
+export function updateCommand<Item, Fields extends OptionFields>(of: {
+  readonly kind: NamedKind
+  readonly usage: string
+  readonly help: string
+  readonly fields: Fields
+  /** What to do after a call without options. */
+  readonly remedy: string
+  readonly work: (api: Api, id: string, body: FieldValues<Fields>) => Promise<Item>
+  readonly line: (item: Item) => string
+}): Command {
+  const { kind, usage, help, fields, remedy, work, line } = of
+  return {
+    usage,
+    help,
+    options: optionsOf(fields),
+    args: [1, 1],
+    async run({ args: [id = ''], options, withApi, print }) {
+      const body = changesOf(fields, options, remedy)
+      const item = await byId(kind, id, () => withApi((api) => work(api, id, body)))
+      print(item, line(item))
+    },
+  }
+}
+
+/** Makes a command that deletes an item. */
+export function deleteCommand(of: {
+  readonly kind: NamedKind
+  readonly help: string
+  readonly work: (api: Api, id: string) => Promise<unknown>
+  /** The state of the item in the answer. */
+  readonly state?: string
+  readonly done?: (id: string) => string
+}): Command {
+  const { kind, help, work, state = 'deleted', done = (id) => `Deleted ${id}.` } = of
+  return {
+    usage: 'ID [--json]',
+    help,
+    args: [1, 1],
+    async run({ args: [id = ''], withApi, print, say }) {
+      await byId(kind, id, () => withApi((api) => work(api, id)))
+      print({ id, state }, [])
+      say(done(id))
+    },
+  }
+}

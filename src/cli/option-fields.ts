@@ -1,0 +1,113 @@
+/** Options that set the fields of a request. A field without its option is absent. */
+import { type NamedKind, readId } from './by-id.ts'
+import { type Command, type Invocation, UsageError } from './command.ts'
+import { parseSeconds } from './duration.ts'
+
+type Given = Invocation['options']
+
+/** A field of a request, and the options that set it. */
+export interface OptionField<T> {
+  readonly options: NonNullable<Command['options']>
+  /**
+   * Returns the value; undefined if no option was given.
+   * @throws UsageError and the errors of the parser
+   */
+  readonly read: (given: Given) => T | undefined
+}
+
+/** Fields by their names in the request. */
+export type OptionFields = Readonly<Record<string, OptionField<unknown>>>
+
+/** The values of fields. A field without its option is absent. */
+export type FieldValues<Fields extends OptionFields> = {
+  [Name in keyof Fields]?: Fields[Name] extends OptionField<infer T> ? T : never
+}
+
+/** Returns a field with the text of an option. The account server validates it. */
+export function textField<T extends string = string>(option: string): OptionField<T>
+/** Returns a field with the result of a parser of an option’s text. */
+export function textField<T>(option: string, parse: (text: string) => T): OptionField<T>
+export function textField(option: string, parse = (text: string): unknown => text) {
+  return {
+    options: { [option]: { type: 'string' } },
+    read: ({ [option]: text }: Given) => (text === undefined ? undefined : parse(String(text))),
+  }
+}
+
+/** Returns a field with a duration in seconds. */
+export const secondsField = (option: string): OptionField<number> =>
+  textField(option, (text) => parseSeconds(option, text))
+
+/** Returns a field with the id of a resource. */
+export const idField = (option: string, kind: NamedKind): OptionField<string> =>
+  textField(option, (text) => readId(kind, text))
+
+/** Returns a field with the texts of an option that may be given several times. */
+export const listField = (option: string): OptionField<string[]> => ({
+  options: { [option]: { type: 'string', multiple: true } },
+  // `parseArgs` returns a list for an option with `multiple`.
+  read: ({ [option]: texts }) => texts as unknown as string[] | undefined,
+})
+
+/** Returns a field with the ids of resources, from an option that may be given several times. */
+export function idsField(option: string, kind: NamedKind): OptionField<string[]> {
+  const { options, read } = listField(option)
+  return { options, read: (given) => read(given)?.map((id) => readId(kind, id)) }
+}
+
+/** Returns a field that an option without a value sets to this one. */
+export const flagField = <T>(option: string, value: T): OptionField<T> => ({
+  options: { [option]: { type: 'boolean' } },
+  read: ({ [option]: flag }) => (flag === true ? value : undefined),
+})
+
+/** Returns a field that one of two options sets. Both together are wrong usage. */
+export function eitherField<A, B>(one: OptionField<A>, other: OptionField<B>): OptionField<A | B> {
+  const options = { ...one.options, ...other.options }
+  return {
+    options,
+    read(given) {
+      const names = Object.keys(options)
+      if (names.every((name) => given[name] !== undefined))
+        throw new UsageError(
+          `Give either ${names.map((name) => `--${name}`).join(' or ')}, not both.`,
+        )
+      const value = one.read(given)
+      return value === undefined ? other.read(given) : value
+    },
+  }
+}
+
+/** Returns the options of fields. */
+export const optionsOf = (fields: OptionFields): NonNullable<Command['options']> =>
+  Object.assign({}, ...Object.values(fields).map(({ options }) => options))
+
+/**
+ * Returns the fields that the given options set.
+ * @throws UsageError and the errors of the parsers
+ */
+export const valuesOf = <Fields extends OptionFields>(
+  fields: Fields,
+  given: Given,
+): FieldValues<Fields> =>
+  Object.fromEntries(
+    Object.entries(fields)
+      .map(([name, field]) => [name, field.read(given)] as const)
+      .filter(([, value]) => value !== undefined),
+  ) as FieldValues<Fields>
+
+/**
+ * Returns the fields that the given options change.
+ * @param remedy what to do if there are none
+ * @throws as `valuesOf`, and UsageError if there are none
+ */
+export function changesOf<Fields extends OptionFields>(
+  fields: Fields,
+  given: Given,
+  remedy: string,
+): FieldValues<Fields> {
+  const changes = valuesOf(fields, given)
+  if (Object.keys(changes).length === 0)
+    throw new UsageError(`Nothing to change was given: ${remedy}`)
+  return changes
+}
