@@ -1,5 +1,5 @@
 /*
- * Rosters, epochs and key logs of protocol 2 (docs/protocol.md, sections 3 and 6) with a server
+ * Rosters, epochs and key logs of protocol 2 (docs/protocol.md, sections 3 and 4) with a server
  * that may act arbitrarily. README.md lists what is left out.
  *
  * A and B are owners, with the devices A1 and B1. C1 is a device of a member, who may be dishonest.

@@ -6,8 +6,6 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { concatBytes } from '@noble/hashes/utils.js'
-import { sha256 } from '@noble/hashes/sha2.js'
 import {
   type ApprovalAnswer,
   type Newcomer,
@@ -16,28 +14,29 @@ import {
   commitmentTo,
   transcriptOf,
 } from '../../src/crypto/device-approval.ts'
-import { u64be } from '../../src/crypto/encoding/hash-input.ts'
-import { newAccount, newDevice } from './builders.ts'
+import { formatId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
+import { type Draw, isExpected, seeded } from './searching.ts'
 
-/** Returns a source of the same 32-byte values in the same order at each run. */
-function seeded(seed: string) {
-  let drawn = 0
-  return () => sha256(concatBytes(Buffer.from(seed), u64be(drawn++)))
-}
-
-const account = newAccount()
-const device = newDevice().id
-const keysFrom = (draw: () => Uint8Array) => ({ sign: draw(), sealHash: draw(), auth: draw() })
-const newcomer = (draw: () => Uint8Array): Newcomer => ({ account, device, keys: keysFrom(draw) })
-const answerFrom = (draw: () => Uint8Array): ApprovalAnswer => ({
+const ids = seeded('ids')
+const account = formatId(ID_PREFIX.account, ids().slice(0, 16))
+const device = formatId(ID_PREFIX.device, ids().slice(0, 16))
+const keysFrom = (draw: Draw) => ({ sign: draw(), sealHash: draw(), auth: draw() })
+const newcomer = (draw: Draw): Newcomer => ({ account, device, keys: keysFrom(draw) })
+const answerFrom = (draw: Draw): ApprovalAnswer => ({
   nonce: draw(),
   seq: 3,
   head: draw(),
 })
 
-/** Returns the first bits of a transcript, from which the typed words are made. */
-const bitsOf = (transcript: Uint8Array, bits: number) =>
-  new DataView(transcript.buffer, transcript.byteOffset).getUint32(0) >>> (32 - bits)
+/** The bits of a transcript from which words are made. */
+const WORD_BITS = 96
+
+/** Returns word `at` of a transcript, where words have this number of bits, at most 25. */
+function bitsOf(transcript: Uint8Array, bits: number, at = 0): number {
+  const from = at * bits
+  const four = new DataView(transcript.buffer, transcript.byteOffset).getUint32(from >> 3)
+  return (four << (from & 7)) >>> (32 - bits)
+}
 
 /** The transcripts of one attempt at O and at N, from which each shows words. */
 interface Shown {
@@ -50,7 +49,7 @@ interface Shown {
  * The server commits for its device before O draws, and answers N before N reveals. In between it
  * tries many answers against all values that it has.
  */
-function attempt(draw: () => Uint8Array, tries: number): Shown {
+function attempt(draw: Draw, tries: number): Shown {
   const honest: Reveal = { ...newcomer(draw), nonce: draw() }
   const own: Reveal = { ...newcomer(draw), nonce: draw() }
   const commitment = commitmentTo(own)
@@ -61,25 +60,23 @@ function attempt(draw: () => Uint8Array, tries: number): Shown {
   let toN = answerFrom(draw)
   for (let tried = 0; tried < tries; tried++) {
     const candidate = answerFrom(draw)
-    if (bitsOf(transcriptOf(guess, candidate), 12) === bitsOf(atO, 12)) toN = candidate
+    if (bitsOf(transcriptOf(guess, candidate), 8) === bitsOf(atO, 8)) toN = candidate
   }
   checkReveal(commitment, own)
   return { atO, atN: transcriptOf(honest, toN) }
 }
 
-/** Checks that a count is within five standard deviations of its mean. */
-function isExpected(count: number, mean: number, what: string): void {
-  const span = 5 * Math.sqrt(mean)
-  assert(Math.abs(count - mean) <= span, `${what}: ${count}, expected ${mean} ± ${span}`)
-}
-
 describe('a server that searches for matching words', () => {
   test('against a commitment succeeds no more often than blind guesses', () => {
     const draw = seeded('committed')
-    const runs = Array.from({ length: 12_000 }, () => attempt(draw, 1))
+    const runs = Array.from({ length: 2 ** 15 }, () => attempt(draw, 1))
     for (const bits of [12, 16, 20]) {
-      const hits = runs.filter(({ atO, atN }) => bitsOf(atO, bits) === bitsOf(atN, bits)).length
-      isExpected(hits, Math.max(runs.length / 2 ** bits, 0.2), `${bits} bits, hits`)
+      // Each word of both transcripts is a try of its own.
+      const words = Array.from({ length: Math.floor(WORD_BITS / bits) }, (_, at) => at)
+      const hits = runs.flatMap(({ atO, atN }) =>
+        words.filter((at) => bitsOf(atO, bits, at) === bitsOf(atN, bits, at)),
+      ).length
+      isExpected(hits, (words.length * runs.length) / 2 ** bits, `${bits} bits, hits`)
       // For any two attempts, the words at O in one and at N in the other are random draws, too.
       const counts = new Map<number, number>()
       for (const { atO } of runs) {
@@ -93,9 +90,9 @@ describe('a server that searches for matching words', () => {
 
   test('gains nothing from a longer search in one attempt', () => {
     const draw = seeded('longer')
-    const runs = Array.from({ length: 300 }, () => attempt(draw, 64))
+    const runs = Array.from({ length: 2048 }, () => attempt(draw, 16))
     const hits = runs.filter(({ atO, atN }) => bitsOf(atO, 8) === bitsOf(atN, 8)).length
-    isExpected(hits, 300 / 256, '8 bits')
+    isExpected(hits, runs.length / 256, '8 bits')
   })
 
   for (const bits of [12, 16, 20])
@@ -136,7 +133,7 @@ describe('a server that searches for matching words', () => {
   }
 
   test('depends on the number of starts: 1,024 free ones give 22 % at 12 bits, five give 0.1 %', () => {
-    isExpected(deceived('free', 300, 1024), 300 * (1 - (1 - 2 ** -12) ** 1024), 'free starts')
+    isExpected(deceived('free', 150, 1024), 150 * (1 - (1 - 2 ** -12) ** 1024), 'free starts')
     isExpected(deceived('counted', 12_000, 5), 12_000 * (1 - (1 - 2 ** -12) ** 5), 'five starts')
   })
 })

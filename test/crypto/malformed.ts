@@ -81,16 +81,19 @@ const superfluousIn = (
     ])
   })
 
-/** The members of each op of a roster besides those of every entry. */
+/** The members of each op of a roster, with or without need, besides those of every entry. */
 const ROSTER_OPS = {
   add: ['member', 'member_log', 'role', 'consent'],
-  remove: ['member', 'k_commit'],
+  remove: ['member', 'k_commit', 'logs'],
   role: ['member', 'role'],
   leave: [],
-  rotate: ['k_commit'],
-  confirm: ['member', 'member_log', 'k_commit'],
+  rotate: ['k_commit', 'logs'],
+  confirm: ['member', 'member_log', 'k_commit', 'logs'],
   end: [],
 }
+
+/** Returns well-formed rows of `logs`: one account at a place of its log. */
+const rowsOf = (account: unknown, log: unknown) => [{ account, ...(log as object) }]
 
 /**
  * Returns malformed entries of a roster.
@@ -105,6 +108,7 @@ export function malformedEntries(rotation: string, seed: Uint8Array): Malformed[
     role: 'member',
     consent: 'x',
     k_commit,
+    logs: rowsOf(actor, actor_log),
     replaces: connection,
   }
   const entryOf = (members: object) =>
@@ -119,7 +123,8 @@ export function malformedEntries(rotation: string, seed: Uint8Array): Malformed[
 export function malformedOpenings(opening: string, seed: Uint8Array): Malformed[] {
   const { connection, actor: member, actor_log: member_log, k_commit, ...rest } = payloadOf(opening)
   const own = { connection, actor: member, actor_log: member_log }
-  const others = { member, member_log, role: 'owner', consent: 'x', k_commit }
+  const logs = rowsOf(member, member_log)
+  const others = { member, member_log, role: 'owner', consent: 'x', k_commit, logs }
   const entryOf = (members: object) =>
     signedText(opening, JSON.stringify({ ...rest, ...own, ...members }), seed)
   return [

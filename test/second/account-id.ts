@@ -1,4 +1,4 @@
-/** Section 2: the account id certifies its first keys. */
+/** Section 3: the account id certifies its first keys. */
 import { type Bytes, concat, label, sha256 } from './bytes.ts'
 
 export interface PublicKeys {

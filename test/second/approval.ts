@@ -1,4 +1,4 @@
-/** Section 4: approving a further device. */
+/** Section 3: approving a further device. */
 import type { PublicKeys } from './account-id.ts'
 import { type Bytes, concat, label, need, Refused, same, sha256, u64be } from './bytes.ts'
 import type { Known } from './chain.ts'

@@ -1,5 +1,5 @@
 /**
- * Section 0: places of a log, forks, and the record that a device keeps of the highest place
+ * "Limits of logs": places of a log, forks, and the record that a device keeps of the highest place
  * seen.
  */
 import { type Bytes, hex, need, Refused, same } from './bytes.ts'
@@ -19,7 +19,7 @@ export interface Entry {
 
 const PLACES = 100_000
 const LAST = {
-  roster: { from: PLACES - 1000, ops: ['remove', 'leave', 'confirm'] },
+  roster: { from: PLACES - 1000, ops: ['remove', 'leave', 'confirm', 'end'] },
   keylog: { from: PLACES - 1000, ops: ['revoke', 'reset'] },
 }
 export type Log = keyof typeof LAST

@@ -1,4 +1,4 @@
-/** Section 8: whether the clock is uncertain. All values are in seconds. */
+/** Section 2, "The clock": whether the clock is uncertain. All values are in seconds. */
 export interface ClockReading {
   readonly now: number
   readonly last_good_sync: number

@@ -1,4 +1,4 @@
-/** "Codes", with the labels of version 2, and section 7. */
+/** Section 2: codes, challenges and purposes. */
 import {
   type Bytes,
   concat,
@@ -40,7 +40,7 @@ export interface Asked {
   readonly purpose: string
 }
 
-/** Returns three words for one listener and one purpose (section 7). */
+/** Returns three words for one listener and one purpose (section 2). */
 export function mac2(kc: Bytes, of: Asked): number[] {
   const data = concat(
     Uint8Array.of(2),

@@ -1,4 +1,4 @@
-/** Section 6: the consent of an added member. */
+/** Section 4: the consent of an added member. */
 import { type Bytes, need, Refused } from './bytes.ts'
 import { accountAt, connectionAt, deviceAt } from './ids.ts'
 import { bytesAt, countAt, exactly, type JsonObject, objectAt, versionTwo } from './json.ts'

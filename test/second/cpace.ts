@@ -1,4 +1,4 @@
-/** Section 5: CPace, draft-irtf-cfrg-cpace-21, ristretto255 and SHA-512, initiator-responder. */
+/** Section 3a: CPace, draft-irtf-cfrg-cpace-21, ristretto255 and SHA-512, initiator-responder. */
 import {
   type Bytes,
   concat,

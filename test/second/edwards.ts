@@ -1,4 +1,4 @@
-/** edwards25519 with BigInt: RFC 8032, section 5.1, and the rules of section 0 for points. */
+/** edwards25519 with BigInt: RFC 8032, section 5.1, and the points of "Ed25519 everywhere". */
 import { createPublicKey, verify } from 'node:crypto'
 import { base64url, type Bytes, hex, unhex } from './bytes.ts'
 
@@ -69,7 +69,7 @@ export function decodePoint(data: Bytes): Point | null {
 
 const judged = new Map<string, boolean>()
 
-/** Returns whether bytes are a canonical encoding of a point of order exactly L (section 0). */
+/** Returns whether bytes are a canonical encoding of a point of order exactly L. */
 export function isPublicKey(data: Bytes): boolean {
   const name = hex(data)
   let known = judged.get(name)
@@ -84,7 +84,7 @@ export function isPublicKey(data: Bytes): boolean {
 const IDENTITY_HEX = `01${'00'.repeat(31)}`
 
 /**
- * Verifies a signature (section 0): S < L; R and A canonical and of order L.
+ * Verifies a signature ("Ed25519 everywhere"): S < L; R and A canonical and of order L.
  * If A is valid, OpenSSL’s equation without the cofactor gives R = SB - kA, which is then in the
  * subgroup, and OpenSSL compares R as bytes. So only the identity as R is still to be refused.
  */

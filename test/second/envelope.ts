@@ -1,4 +1,4 @@
-/** Section 1: envelopes, suite 1. */
+/** Section 4: envelopes, suite 1. */
 import { AEAD_AES_256_GCM, CipherSuite, KDF_HKDF_SHA256, KEM_MLKEM768_X25519 } from 'hpke'
 import {
   base64url,

@@ -1,4 +1,4 @@
-/** JSON by section 0 and "Signed structures": strict, and no deeper than eight levels. */
+/** JSON by "Signed structures": strict, and no deeper than eight levels. */
 import { type Bytes, fromBase64url, need, Refused } from './bytes.ts'
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject

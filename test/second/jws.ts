@@ -49,7 +49,7 @@ export const thumbprint = (key: Bytes): string =>
   base64url(sha256(utf8(`{"crv":"Ed25519","kty":"OKP","x":"${base64url(key)}"}`)))
 
 /**
- * Returns the key of an Ed25519 JWK of exactly kty, crv and x (section 0).
+ * Returns the key of an Ed25519 JWK of exactly kty, crv and x ("Signed structures").
  * @throws Refused `bad_key` for other points
  */
 export function keyOf(value: Json | undefined): Bytes {

@@ -311,5 +311,5 @@ export function summary(log: KeyLog): KeyLogSummary {
   }
 }
 
-/** Returns the hash of the first entry of the newest generation (section 5). */
+/** Returns the hash of the first entry of the newest generation (section 3). */
 export const rootOf = (log: KeyLog): Bytes => newest(log).generations.at(-1)!.root

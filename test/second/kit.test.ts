@@ -1,6 +1,4 @@
-/**
- * Tests the second implementation with test kit 2: every file, except `leaf.json` of section 10.
- */
+/** Tests the second implementation with every file of test kit 2. */
 import assert from 'node:assert/strict'
 import { accountOf } from './account-id.ts'
 import { checkOwn, checkReveal, commitment, shown, transcript, typedFits } from './approval.ts'

@@ -1,4 +1,4 @@
-/** Section 6: the names that members sign for themselves. */
+/** Section 4a: the names that members sign for themselves. */
 import { type Bytes, need, order, Refused, same } from './bytes.ts'
 import { accountAt, deviceAt } from './ids.ts'
 import { countAt, exactly, textAt, versionTwo } from './json.ts'
@@ -38,7 +38,7 @@ export function takeProfile(text: string, log: KeyLog, before: Profile | null): 
 const isNewer = (a: Profile, b: Profile): boolean =>
   a.n > b.n || (a.n === b.n && !same(a.hash, b.hash) && order(a.hash, b.hash) < 0)
 
-/** Returns the form in which names are compared (section 6). */
+/** Returns the form in which names are compared (section 4a). */
 export const folded = (name: string): string =>
   name
     .normalize('NFKD')

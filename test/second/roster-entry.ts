@@ -1,4 +1,4 @@
-/** Section 6: the form of a roster entry. */
+/** Section 4: the form of a roster entry. */
 import { type Bytes, need, order, Refused } from './bytes.ts'
 import { checkPlace, type Entry, place } from './chain.ts'
 import { type Consent, type Place, placeAt, readConsent } from './consent.ts'

@@ -102,7 +102,9 @@ const FAULTS: Readonly<Record<string, readonly [reason: string, mutate: Mutate]>
   ],
   'k_commit without an epoch': [
     'superfluous_k_commit',
-    at(['add', 'role', 'leave'], (_, __, ___, of) => ({ k_commit: base64url(of.bytes(32)) })),
+    at(['add', 'role', 'leave', 'end'], (_, __, ___, of) => ({
+      k_commit: base64url(of.bytes(32)),
+    })),
   ],
   'actor_log of another head': [
     'actor_log_mismatch',
@@ -186,7 +188,7 @@ const FAULTS: Readonly<Record<string, readonly [reason: string, mutate: Mutate]>
   ],
   'rows where none belong': [
     'superfluous_member',
-    at(['add', 'role', 'leave'], ({ actor, actor_log: log }) => ({
+    at(['open', 'add', 'role', 'leave', 'end'], ({ actor, actor_log: log }) => ({
       logs: [{ account: actor, ...(log as Payload) }],
     })),
   ],

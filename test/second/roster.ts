@@ -1,4 +1,4 @@
-/** Sections 3 and 6: verification of a whole roster. */
+/** Section 4: verification of a whole roster. */
 import { type Bytes, hex, need, Refused, same, unhex } from './bytes.ts'
 import { type Known, walk } from './chain.ts'
 import { checkConsentLog } from './consent.ts'
@@ -172,7 +172,7 @@ function checkConsent(before: State, entry: RosterEntry, log: KeyLog): void {
 }
 
 /**
- * Returns the place that an epoch covers for a member (section 3).
+ * Returns the place that an epoch covers for a member (section 4).
  * `last` holds the last known places up to the opening entry: the opener’s is its `actor_log`, a
  * confirmed member’s is `member_log`.
  */

@@ -5,19 +5,24 @@ import { type Random, random } from './random.ts'
 
 /** The number of inputs of each comparison. */
 export const ROUNDS = {
-  words: 1500,
-  ids: 1000,
-  json: 1500,
+  words: 1300,
+  ids: 908,
+  json: 1300,
   codes: 800,
-  challenges: 1400,
-  purposes: 1300,
-  names: 1300,
+  challenges: 1300,
+  purposes: 1200,
+  names: 1200,
   'account ids': 300,
   approvals: 300,
   papers: 300,
   signatures: 200,
   'first contacts': 60,
   envelopes: 40,
+  places: 400,
+  'own entries': 64,
+  'safety numbers': 20,
+  profiles: 200,
+  'sealing keys': 108,
 }
 
 /** Registers one test: `compare` with the number of random inputs in `ROUNDS`. */

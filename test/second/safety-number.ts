@@ -1,4 +1,4 @@
-/** Section 5: the safety number, over account ids and generation roots. */
+/** Section 3: the safety number, over account ids and generation roots. */
 import { type Bytes, concat, label, order, sha256, sha512 } from './bytes.ts'
 
 export interface Side {

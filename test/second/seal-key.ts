@@ -1,4 +1,4 @@
-/** Section 1: X-Wing keys beside the log, and X-Wing alone, by node:crypto. */
+/** Section 3: X-Wing keys beside the log, and X-Wing alone, by node:crypto. */
 import {
   createHash,
   createPrivateKey,

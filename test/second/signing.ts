@@ -15,7 +15,7 @@ export const newKeyPair = (of: Random): KeyPair => {
   const seed = of.bytes(32)
   return { secret: privateKeyOf(seed), publicKey: publicOf(seed) }
 }
-export const jwk = (key: Bytes) => ({ kty: 'OKP', crv: 'Ed25519', x: base64url(key) })
+export const jwk = (key: Bytes) => ({ kty: 'OKP', crv: 'Ed25519', x: base64url(key) }) as const
 
 export interface TestDevice {
   readonly id: string
