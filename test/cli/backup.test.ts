@@ -52,8 +52,8 @@ const EMPTY = (() => {
 const OTHER = `acc_${'0'.repeat(25)}1`
 const KEYS = JSON.stringify({
   sign: '11'.repeat(32),
-  seal: '22'.repeat(32),
   auth: '33'.repeat(32),
+  seals: { other: '22'.repeat(32) },
 })
 
 /** Returns the path of a folder that does not exist yet. */
