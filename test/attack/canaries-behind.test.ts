@@ -57,6 +57,9 @@ test('a database that repeats the values of a row, with a stack trace', async (t
     assert.deepEqual(hitsIn(needlesOf(canary), daemon.log), [])
 })
 
+/** The end of an id that no row has. */
+const ZEROS = '0'.repeat(26)
+
 /** Returns all text of a request that a server received. */
 const toldBy = ({ method, url, headers, body }: Seen) =>
   `${method} ${url} ${Object.entries(headers)
@@ -94,8 +97,8 @@ describe('an account server that echoes the request', () => {
         const machine = newToken('csm_')
         const own: Canary = { name: 'the machine’s token', text: machine, secrets: [machine] }
         const answers = [
-          await ask(daemon.address, 'GET', '/api/v1/context', { token: machine }),
-          await ask(daemon.address, 'POST', '/api/v1/tags', {
+          await ask(daemon.address, 'GET', `/api/v1/connections/con_${ZEROS}`, { token: machine }),
+          await ask(daemon.address, 'PATCH', `/api/v1/tags/tag_${ZEROS}`, {
             token: machine,
             body: { name: canary.text },
           }),

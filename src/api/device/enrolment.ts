@@ -67,7 +67,7 @@ export const signIns = {
     path: '/device/v1/sign-ins',
     summary: 'Have a code sent to a mailbox',
     by: 'account',
-    errors: ['rate_limited'],
+    errors: ['rate_limited', 'backend_error'],
     limit: LIMIT,
     repeats: true,
     body: v.strictObject({ email }),

@@ -63,7 +63,7 @@ type Rule = readonly [applies: boolean, ...codes: ErrorCode[]]
 
 /** The codes that follow from the fields of a row at either server. */
 function commonRules({ route, need }: NeededRow): Rule[] {
-  const { method, path, errors = [] } = route
+  const { method, path, form, errors = [] } = route
   const inOrganisation = path.startsWith('/api/v1/org/')
   return [
     [need !== 'none', 'unauthorized', 'invalid_token'],
@@ -72,6 +72,7 @@ function commonRules({ route, need }: NeededRow): Rule[] {
     [inOrganisation && method !== 'GET', 'forbidden'],
     [path.includes('{'), 'not_found'],
     [!isPage(route), 'validation_failed'],
+    [form === true, 'invalid_request'],
     [method !== 'GET', 'invalid_json', 'payload_too_large', 'unsupported_media_type'],
     [need !== 'none' && isOnce(route), 'idempotency_mismatch', 'in_progress'],
     [true, ...errors],
