@@ -36,6 +36,7 @@ export const signedProfiles = {
     path: '/device/v1/profiles',
     summary: 'Hand over the signed name of the own account; 409 when there is a newer one',
     by: 'account',
+    errors: ['conflict'],
     body: v.strictObject({ profile: Profile }),
     status: 204,
     repeats: true,

@@ -63,7 +63,7 @@ type Rule = readonly [applies: boolean, ...codes: ErrorCode[]]
 
 /** The codes that follow from the fields of a row at either server. */
 function commonRules({ route, need }: NeededRow): Rule[] {
-  const { method, path, form, errors = [] } = route
+  const { method, path, by, form, errors = [] } = route
   const inOrganisation = path.startsWith('/api/v1/org/')
   return [
     [need !== 'none', 'unauthorized', 'invalid_token'],
@@ -75,6 +75,8 @@ function commonRules({ route, need }: NeededRow): Rule[] {
     [form === true, 'invalid_request'],
     [method !== 'GET', 'invalid_json', 'payload_too_large', 'unsupported_media_type'],
     [need !== 'none' && isOnce(route), 'idempotency_mismatch', 'in_progress'],
+    // Another request may delete a resource that the write names (service/db/outage.ts).
+    [by !== 'daemon' && method !== 'GET', 'conflict'],
     [true, ...errors],
   ]
 }

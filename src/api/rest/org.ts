@@ -188,6 +188,7 @@ export const orgGroups = {
     path: '/api/v1/org/groups/{id}',
     summary: 'Change the name or description of a group of the organisation',
     by: 'account',
+    errors: ['conflict'],
     body: v.strictObject({
       name: v.optional(GroupName),
       description: v.optional(GroupDescription),

@@ -32,6 +32,7 @@ export const statementsUntil = (version: number): readonly string[] => [
   ),
 ]
 
+const HAS_TABLE = `select 1 from sqlite_schema where name = 'schema_version'`
 const APPLIED = 'select max(version) as version from schema_version'
 
 /** Returns the newest version that was applied, 0 for none. */
@@ -42,7 +43,7 @@ async function applied(query: Query): Promise<number> {
 
 /** Returns the version of a database in a file, 0 for a new one. */
 function versionIn(db: DatabaseSync): number {
-  const table = db.prepare(`select 1 from sqlite_schema where name = 'schema_version'`).get()
+  const table = db.prepare(HAS_TABLE).get()
   return table === undefined ? 0 : Number(db.prepare(APPLIED).get()?.['version'] ?? 0)
 }
 
@@ -100,9 +101,8 @@ export const migrate = (
       return true
     }
 
-    // In a file, the table is there before the version is read.
-    if (copies !== null) await query(LEDGER)
-    const from = copies === null ? 0 : await applied(query)
+    const isOld = copies !== null && (await query(HAS_TABLE)).length > 0
+    const from = isOld ? await applied(query) : 0
     const copy = from > 0 && from < newest ? copies?.keep(from) : undefined
     for (let more = true; more;) {
       for (const text of engine.lock) await query(text)
