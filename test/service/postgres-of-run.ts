@@ -18,7 +18,7 @@ server.pathname = 'postgres'
 const client = new pg.Client(server.href)
 await client.connect()
 await client.query(`alter database ${migrated.pathname.slice(1)} rename to ${MIGRATED}`)
-// Nobody may be connected to a database while it is copied.
+// PostgreSQL copies a database only while it has no connections.
 await client.query(`alter database ${MIGRATED} allow_connections false`)
 await client.end()
 

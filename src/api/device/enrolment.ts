@@ -115,20 +115,23 @@ export const signIns = {
   },
 } as const satisfies Routes
 
+/** The errors of the credential, the keys and the log of a device that enrols. */
+const ENROLMENT_ERRORS = [
+  'invalid_client',
+  'invalid_token',
+  'forbidden',
+  'conflict',
+  'invalid_state',
+  'rate_limited',
+] as const
+
 export const enrolment = {
   create: {
     method: 'POST',
     path: '/device/v1/enrolments',
     summary: 'Enrol the first device of an account, or a new one after a reset',
     by: 'account',
-    errors: [
-      'invalid_client',
-      'invalid_token',
-      'forbidden',
-      'conflict',
-      'invalid_state',
-      'rate_limited',
-    ],
+    errors: ENROLMENT_ERRORS,
     limit: LIMIT,
     repeats: true,
     body: v.strictObject({
@@ -149,14 +152,7 @@ export const enrolment = {
     path: '/device/v1/enrolments/further',
     summary: 'Enrol a further device of an account; it may only read until it is approved',
     by: 'account',
-    errors: [
-      'invalid_client',
-      'invalid_token',
-      'forbidden',
-      'conflict',
-      'invalid_state',
-      'rate_limited',
-    ],
+    errors: ENROLMENT_ERRORS,
     limit: LIMIT,
     repeats: true,
     body: v.strictObject({
