@@ -64,7 +64,7 @@ export const deviceFirstContacts = {
     path: '/device/v1/first-contacts/{invitation}/messages',
     summary: 'Send the next message of a first contact; the same once more changes nothing',
     by: 'account',
-    errors: ['conflict', 'invalid_state'],
+    errors: ['invalid_state'],
     body: v.strictObject({
       sid: SessionId,
       place: v.pipe(

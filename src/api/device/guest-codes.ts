@@ -9,7 +9,7 @@ export const deviceGuestCodes = {
     path: '/device/v1/guest-codes',
     summary: 'Register a guest code with a secret that a device made',
     by: 'account',
-    errors: ['not_found', 'conflict'],
+    errors: ['not_found'],
     body: v.strictObject({
       id: id('gst_'),
       label: GuestLabel,

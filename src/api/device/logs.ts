@@ -36,7 +36,6 @@ export const signedProfiles = {
     path: '/device/v1/profiles',
     summary: 'Hand over the signed name of the own account; 409 when there is a newer one',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({ profile: Profile }),
     status: 204,
     repeats: true,
@@ -63,7 +62,6 @@ export const keyLogs = {
     path: '/device/v1/key-logs',
     summary: 'Add an entry to the own key log; 409 when another came first',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({
       entry: LogEntry,
       seal_key: v.optional(v.pipe(SealKey, v.description('The key that a `renew` names.'))),
@@ -88,7 +86,7 @@ export const rosters = {
     path: '/device/v1/rosters',
     summary: 'Open a connection: its first roster entry and an envelope for every own device',
     by: 'account',
-    errors: ['not_found', 'conflict', 'invalid_state'],
+    errors: ['not_found', 'invalid_state'],
     // An envelope has 2 kB.
     limit: 4 * 1024 * 1024,
     body: v.strictObject({
@@ -159,7 +157,7 @@ export const rosters = {
     summary:
       'Add an entry to a roster, with the secret sealed to those who shall have it; 409 when another came first',
     by: 'account',
-    errors: ['conflict', 'invalid_state'],
+    errors: ['invalid_state'],
     limit: 4 * 1024 * 1024,
     body: v.strictObject({
       entry: LogEntry,
@@ -184,7 +182,6 @@ export const envelopes = {
     summary:
       'Hand over the secret of the current epoch, sealed to devices that have no envelope of it',
     by: 'account',
-    errors: ['conflict'],
     // Repeatable: of two envelopes for one device the first stays, and one operation may hand
     // over many.
     repeats: true,

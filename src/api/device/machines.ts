@@ -29,7 +29,7 @@ export const machines = {
     path: '/device/v1/machines',
     summary: 'Create a machine account of an organisation; an owner or admin may',
     by: 'account',
-    errors: ['not_found', 'conflict', 'no_active_organisation'],
+    errors: ['not_found', 'no_active_organisation'],
     body: v.strictObject({
       organisation_id: id('org_'),
       name: name(100),

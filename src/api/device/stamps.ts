@@ -8,7 +8,6 @@ export const stamps = {
     path: '/device/v1/stamps',
     summary: 'Register a stamp and get its receipt',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({ stamp: Jws }),
     reply: v.object({ receipt: Jws }),
     status: 201,

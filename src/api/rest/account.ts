@@ -105,7 +105,7 @@ export const emails = {
     summary:
       'Add an email address: a link to confirm it is mailed there. For one account at most three mails an hour go to one mailbox; the newest link counts',
     by: 'account',
-    errors: ['forbidden', 'conflict', 'rate_limited'],
+    errors: ['forbidden', 'rate_limited'],
     body: v.strictObject({
       address: v.pipe(email, v.description('The address; the link to confirm it goes there.')),
     }),
@@ -143,7 +143,6 @@ export const exports = {
     path: '/api/v1/exports',
     summary: 'Request an export of all that the account server has of the account',
     by: 'both',
-    errors: ['conflict'],
     reply: v.object({ id: id('exp_') }),
     status: 202,
   },

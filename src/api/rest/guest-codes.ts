@@ -179,7 +179,6 @@ export const externalMembers = {
     path: '/api/v1/external-members',
     summary: 'Create an external member',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({
       display_name: v.pipe(
         name(100),

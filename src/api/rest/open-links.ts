@@ -60,7 +60,7 @@ export const openLinks = {
     path: '/api/v1/open-links',
     summary: 'Create an open link: a page on which people ask to connect',
     by: 'account',
-    errors: ['not_found', 'conflict'],
+    errors: ['not_found'],
     body: v.strictObject({
       title: v.optional(
         v.pipe(Title, v.description('The purpose shown on its page; by default your name.')),
@@ -117,7 +117,6 @@ export const openLinks = {
     path: '/api/v1/open-links/{id}/slug',
     summary: 'Give an open link a new slug; the old address ends',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({
       slug: v.pipe(Slug, v.description('The new end of its address: 3 to 40 of a-z, 0-9 and -.')),
     }),

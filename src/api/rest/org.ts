@@ -178,7 +178,6 @@ export const orgGroups = {
     path: '/api/v1/org/groups',
     summary: 'Create a group of members of the organisation',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({ name: GroupName, description: v.optional(GroupDescription) }),
     reply: OrgGroup,
     status: 201,
@@ -188,7 +187,6 @@ export const orgGroups = {
     path: '/api/v1/org/groups/{id}',
     summary: 'Change the name or description of a group of the organisation',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({
       name: v.optional(GroupName),
       description: v.optional(GroupDescription),
@@ -305,7 +303,6 @@ export const orgAlerts = {
     summary:
       'Create an alert of the organisation: a rule that fires when so many of an event happen in a while',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({
       name: AlertName,
       event: Awaited,

@@ -17,7 +17,7 @@ export const organisations = {
     path: '/api/v1/org',
     summary: 'Create an organisation, with the caller as its owner',
     by: 'account',
-    errors: ['forbidden', 'conflict'],
+    errors: ['forbidden'],
     body: v.strictObject({
       name: v.pipe(name(100), v.description('What its members see.')),
     }),

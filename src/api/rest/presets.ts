@@ -67,7 +67,6 @@ export const presets = {
     path: '/api/v1/presets',
     summary: 'Create a preset for connections',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({ name: PresetName, ...optionals }),
     reply: Preset,
     status: 201,

@@ -67,7 +67,7 @@ export const profile = {
     path: '/api/v1/profile',
     summary: 'Change the own profile',
     by: 'both',
-    errors: ['conflict', 'no_device'],
+    errors: ['no_device'],
     body: v.strictObject({
       display_name: v.optional(
         v.pipe(

@@ -112,7 +112,7 @@ export const trustCards = {
       'Change the note on a followed person, name them, confirm their keys, or dismiss a recovery',
     by: 'both',
     errors: ['no_device'],
-    handlerErrors: ['conflict', 'invalid_state'],
+    handlerErrors: ['invalid_state'],
     body: v.strictObject({
       note: v.optional(OwnNote),
       name: v.optional(
