@@ -11,7 +11,7 @@
 import assert from 'node:assert/strict'
 import type { Account } from '../src/api/port.ts'
 import { newId } from '../src/crypto/encoding/id.ts'
-import { noteActivities } from '../src/service/organisations/activities.ts'
+import { noteActivities } from '../src/service/organisations/activity-subscribers.ts'
 import { type History, fillHistory, figuresOf } from '../test/service/organisations/org-history.ts'
 import { NOW, type Town, openTown } from '../test/service/organisations/org-subject.ts'
 import { startPostgres } from '../test/service/postgres.ts'

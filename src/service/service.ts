@@ -222,10 +222,10 @@ export async function openService(of: {
       (await import('./links/open-link-requests.ts')).openLinkRequests(await ground()),
     openLinks: async () => (await import('./links/open-links.ts')).openLinks(await ground()),
     orgActivity: async () =>
-      (await import('./organisations/activity.ts')).orgActivity(await ground()),
+      (await import('./organisations/analytics.ts')).orgActivity(await ground()),
     orgAlerts: async () => (await import('./organisations/alerts.ts')).orgAlerts(await ground()),
     orgAnalytics: async () =>
-      (await import('./organisations/activity.ts')).orgAnalytics(await ground()),
+      (await import('./organisations/analytics.ts')).orgAnalytics(await ground()),
     orgGroups: async () => (await import('./organisations/groups.ts')).orgGroups(await ground()),
     orgMembers: async () => (await import('./organisations/members.ts')).orgMembers(await ground()),
     organisations: async () =>

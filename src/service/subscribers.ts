@@ -28,7 +28,7 @@ import { noticeOfExport, noticeOfFailure } from './exports/notices.ts'
 import { noticeOfOpening } from './guests/notices.ts'
 import { noticeOfRequest } from './links/notices.ts'
 import { settleApproval } from './links/open-link-requests.ts'
-import { activity, ownActivity } from './organisations/activities.ts'
+import { activity, ownActivity } from './organisations/activity-subscribers.ts'
 import { joining } from './organisations/joining.ts'
 import {
   lettersOfInvites,
