@@ -4,27 +4,19 @@
  * sources, and a terminal interprets control characters in them.
  */
 import { printableJson } from '../crypto/encoding/quoted.ts'
-import { UNSHOWABLE } from '../crypto/encoding/unshowable.ts'
 import { COLOUR_MARK } from './colour.ts'
 import type { Io } from './command.ts'
+import { shownText } from './table.ts'
 
 /**
- * Matches the characters that a terminal interprets or that reorder text (Unicode’s bidirectional
- * controls). Line feeds, tabs, the sequences with `COLOUR_MARK`, and the carriage return that
- * redraws the progress bar are kept.
+ * Returns a text with U+FFFD in place of each character that a terminal would interpret. Kept are
+ * the sequences with `COLOUR_MARK` and the carriage return that redraws the progress bar.
  */
-const OBEYED = new RegExp(
-  String.raw`${COLOUR_MARK}|^\r(?!\n)|\r(?=\n)|(?![\n\t])[${UNSHOWABLE}]`,
-  'gu',
-)
-
-/** Returns a text with U+FFFD in place of each character that a terminal would interpret. */
-const harmless = (text: string): string =>
-  text.replace(OBEYED, (found, at: number) => {
-    if (found === COLOUR_MARK) return '\u001b'
-    if (found !== '\r') return '�'
-    return text[at + 1] === '\n' ? '' : at === 0 ? found : '�'
-  })
+function harmless(text: string): string {
+  const redraws = /^\r(?!\n)/.test(text)
+  const pieces = text.slice(redraws ? 1 : 0).split(COLOUR_MARK)
+  return `${redraws ? '\r' : ''}${pieces.map(shownText).join('\u001b')}`
+}
 
 /**
  * Returns a value as JSON of several lines. Escapes each character that a terminal would
