@@ -226,7 +226,7 @@ async function main(): Promise<boolean> {
     await client.query('vacuum analyze')
     await client.end()
   }
-  say(`Every figure is what it should be; ${ROUNDS} rounds\n`)
+  say(`Every figure is correct; ${ROUNDS} rounds\n`)
   const grown = await measure(benches)
   const scans = await explain(benches.at(-1)!)
   const faults = [
