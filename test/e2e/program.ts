@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { TEST_LIMIT_MS } from '../limit.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 const MAIN = join(ROOT, 'src/main.ts')
@@ -48,14 +49,10 @@ export interface Ended {
 export async function exec(
   command: string,
   args: readonly string[],
-  {
-    env = process.env,
-    input = '',
-    timeout = 10_000,
-  }: { env?: NodeJS.ProcessEnv; input?: string; timeout?: number } = {},
+  { env = process.env, input = '' }: { env?: NodeJS.ProcessEnv; input?: string } = {},
 ): Promise<Ended> {
   // A program that does not end is a failure, not an endless wait.
-  const limit = { timeout, killSignal: 'SIGKILL' } as const
+  const limit = { timeout: TEST_LIMIT_MS, killSignal: 'SIGKILL' } as const
   const child = spawn(command, args, { env, stdio: 'pipe', ...limit })
   let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
@@ -103,7 +100,7 @@ export async function start(
     env: environment(stateDir, env),
     stdio: ['ignore', 'pipe', 'pipe'],
     // A limit for a process that a failed test leaves behind.
-    timeout: 60_000,
+    timeout: TEST_LIMIT_MS,
     killSignal: 'SIGKILL',
   })
   let [stdout, log] = ['', '']
