@@ -3,7 +3,7 @@
  * wrong one. `at` is Unix seconds.
  */
 import { randomBytes } from '@noble/hashes/utils.js'
-import { ed25519 } from '@noble/curves/ed25519.js'
+import { ed25519 } from '../ed25519.ts'
 import { accountIdOf } from '../account-id.ts'
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { NO_PREV } from './chain.ts'

@@ -8,8 +8,7 @@ import type { MachineKey } from '../../api/local/index.ts'
 import type { UnauthenticatedClient } from '../../api/port.ts'
 import { decodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { signAssertion } from '../../crypto/jose/client-assertion.ts'
-import type { KeyPair } from '../../crypto/device-keys.ts'
-import { publicJwk } from '../../crypto/jose/jwk.ts'
+import { type KeyPair, signingKeyFrom } from '../../crypto/device-keys.ts'
 import { AppError } from '../../errors.ts'
 import type { Keychain } from '../../keychain/backend.ts'
 import { measureOffset } from '../codes/clock.ts'
@@ -31,12 +30,10 @@ const unfit = () =>
     'This is not the key of a machine account: x and d must be the two halves of one Ed25519 key (RFC 8037).',
   )
 
-async function keyPair({ x, d }: MachineKey): Promise<KeyPair> {
-  const { ed25519 } = await import('@noble/curves/ed25519.js')
+function keyPair({ x, d }: MachineKey): KeyPair {
   try {
-    const secret = decodeBase64url(d)
-    const jwk = publicJwk(ed25519.getPublicKey(secret))
-    if (jwk.x === x) return { secret, jwk }
+    const pair = signingKeyFrom(decodeBase64url(d))
+    if (pair.jwk.x === x) return pair
   } catch {
     // The error must not reveal why a secret is invalid.
   }
@@ -67,7 +64,7 @@ export async function machineCredential(
       'invalid_state',
       `This key is for the account server ${origin ?? '(none named)'}, but this daemon uses ${server}. Set SVC_BACKEND_URL to the server of the key.`,
     )
-  const pair = await keyPair(key)
+  const pair = keyPair(key)
   const { machine } = key
   return {
     holder: machine,
