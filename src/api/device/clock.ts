@@ -6,7 +6,6 @@ export const clock = {
   read: {
     method: 'GET',
     path: '/device/v1/clock',
-    summary: "Read the server's time and public address",
     by: 'account',
     reply: v.object({
       now: Time,

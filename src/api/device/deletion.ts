@@ -7,7 +7,6 @@ export const deletion = {
   read: {
     method: 'GET',
     path: '/device/v1/deletion',
-    summary: 'Check whether the account may be deleted now; 409 names the obstacle',
     by: 'account',
     errors: ['conflict', 'invalid_state'],
     reply: v.object({ account: id('acc_') }),

@@ -7,7 +7,6 @@ export const deviceGuestCodes = {
   create: {
     method: 'POST',
     path: '/device/v1/guest-codes',
-    summary: 'Register a guest code with a secret that a device made',
     by: 'account',
     errors: ['not_found', 'conflict'],
     body: v.strictObject({
@@ -22,8 +21,6 @@ export const deviceGuestCodes = {
   send: {
     method: 'POST',
     path: '/device/v1/guest-codes/{id}/mail',
-    summary:
-      'Mail the link of a guest code: the one case in which its secret passes through the server',
     by: 'account',
     errors: ['invalid_state'],
     body: v.strictObject({

@@ -8,10 +8,10 @@ import type { Routes } from '../route.ts'
 const Text = v.optional(v.pipe(v.string(), v.maxLength(8192)))
 
 export const oauth = {
+  /** Get a token for a machine account by its assertion. */
   token: {
     method: 'POST',
     path: '/oauth/token',
-    summary: 'Get a token for a machine account by its assertion',
     by: 'account',
     errors: [
       'invalid_request',
@@ -39,10 +39,10 @@ export const oauth = {
     }),
     repeats: true,
   },
+  /** Describe the token endpoint. */
   metadata: {
     method: 'GET',
     path: '/.well-known/oauth-authorization-server',
-    summary: 'Describe the token endpoint',
     by: 'account',
     reply: v.object({
       issuer: v.string(),

@@ -5,7 +5,6 @@ export const openLinkApprovals = {
   read: {
     method: 'GET',
     path: '/device/v1/open-link-requests/{id}',
-    summary: 'Read an approval request, which a device is to approve by opening the connection',
     by: 'account',
     errors: ['invalid_state'],
     reply: OpenLinkRequest,

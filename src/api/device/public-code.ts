@@ -12,8 +12,6 @@ export const publicCode = {
   create: {
     method: 'POST',
     path: '/device/v1/public-code',
-    summary:
-      'Share the secret of the public code with the account server, in place of the one before',
     by: 'account',
     repeats: true,
     body: v.strictObject({
@@ -24,7 +22,6 @@ export const publicCode = {
   read: {
     method: 'GET',
     path: '/device/v1/public-code',
-    summary: 'Read the secret of the own public code, which another device may have made',
     by: 'account',
     errors: ['not_found'],
     reply: v.object({ k: v.nullable(v.string()) }),
@@ -35,7 +32,6 @@ export const lookups = {
   create: {
     method: 'POST',
     path: '/device/v1/lookups',
-    summary: 'Find the public codes and stamps that three words belong to now',
     by: 'account',
     repeats: true,
     body: v.strictObject({

@@ -6,7 +6,6 @@ export const stamps = {
   create: {
     method: 'POST',
     path: '/device/v1/stamps',
-    summary: 'Register a stamp and get its receipt',
     by: 'account',
     errors: ['conflict'],
     body: v.strictObject({ stamp: Jws }),

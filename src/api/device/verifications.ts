@@ -6,7 +6,6 @@ export const verifications = {
   push: {
     method: 'POST',
     path: '/device/v1/verifications',
-    summary: 'Add entries to the verification log; an entry known already is kept as it is',
     by: 'account',
     body: v.strictObject({ items: v.pipe(v.array(VerificationEntry), v.maxLength(500)) }),
     reply: v.object({ accepted: v.number() }),

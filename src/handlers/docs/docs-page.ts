@@ -3,6 +3,7 @@
  * (`pages/docs.ts`); without them, or if the reference is not built, it is a list of all routes.
  */
 import { rest } from '../../api/rest/index.ts'
+import { restTextOf } from '../../api/rest/texts/index.ts'
 import type { Content, Table } from '../../api/route.ts'
 import { restNeed } from '../../auth/scopes.ts'
 import { type Html, html, ICON } from '../../service/pages/document.ts'
@@ -29,13 +30,13 @@ function rows(): Html[] {
     html`<tr>
       <th colspan="4" scope="rowgroup">${group}</th>
     </tr>`,
-    ...Object.values(routes).map(
-      ({ method, path, summary }) =>
+    ...Object.entries(routes).map(
+      ([name, { method, path }]) =>
         html`<tr>
           <td><code>${method}</code></td>
           <td><code>${path}</code></td>
           <td>${restNeed(method, path.slice(1).split('/'))}</td>
-          <td>${summary}</td>
+          <td>${restTextOf(group, name).summary}</td>
         </tr>`,
     ),
   ])
