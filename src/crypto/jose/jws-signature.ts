@@ -55,8 +55,7 @@ export function isSignature(
   message: Uint8Array,
   publicKey: Uint8Array,
 ): boolean {
-  const isGood = () =>
-    isSigningKey(publicKey) && ed25519.verify(signature, message, publicKey)
+  const isGood = () => isSigningKey(publicKey) && ed25519.verify(signature, message, publicKey)
   // The lengths are fixed, so that the hash over all three fixes where each begins.
   const fit = signature.length === 64 && publicKey.length === 32
   const name = () => encodeBase64url(sha256(concatBytes(publicKey, signature, message)))
