@@ -9,7 +9,7 @@ import { type Facts, readFacts } from '../../device/identity/identity.ts'
 import { type Notice, noticesOf } from '../../device/sync/notices.ts'
 import { logRows } from '../../state/logs.ts'
 import { metaRows } from '../../state/meta.ts'
-import { replayRows } from '../../state/replays.ts'
+import { replayRows } from '../../state/verifications.ts'
 import { openReadOnly } from '../../storage/read-only.ts'
 
 export interface Memory {

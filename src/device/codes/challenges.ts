@@ -14,9 +14,9 @@ import { newId } from '../../crypto/encoding/id.ts'
 import { purposeOf, readPurpose, type Purpose } from '../../crypto/purpose.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
-import type { ChallengeRow } from '../../state/challenges.ts'
+import type { ChallengeRow } from '../../state/verifications.ts'
 import type { State } from '../../state/state.ts'
-import type { Moment } from '../../state/wrong-attempts.ts'
+import type { Moment } from '../../state/attempts.ts'
 import { type Uptime, ranSince } from './uptime.ts'
 
 /** How long a challenge is open, and the period of the limit on draws, in milliseconds. */

@@ -1,6 +1,6 @@
 /** How long the machine has run since its start, including the time that it slept. */
 import { uptime } from 'node:os'
-import type { Moment } from '../../state/wrong-attempts.ts'
+import type { Moment } from '../../state/attempts.ts'
 
 /** How long the monotonic clock extends a reading, in milliseconds. */
 const CARRIED_MS = 1_000

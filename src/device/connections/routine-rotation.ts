@@ -7,7 +7,7 @@
  * @see protocol, section 4
  */
 import { createHash } from 'node:crypto'
-import type { EpochRow } from '../../state/epochs.ts'
+import type { EpochRow } from '../../state/connections.ts'
 import type { Signing } from './roster-entries.ts'
 
 const DAY_MS = 24 * 3_600_000

@@ -1,4 +1,4 @@
-/** The number of wrong words that callers tried in a row, since their last right ones. */
+/** Attempts that are limited: wrong words, and approvals of devices. */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
 
@@ -25,7 +25,7 @@ export interface WrongTries {
 
 export type WrongTryRows = ReturnType<typeof wrongTryRows>
 
-/** Returns the statements for the rows of wrong attempts. */
+/** Returns the statements for the wrong words of callers in a row, since their last right ones. */
 export function wrongTryRows(db: DatabaseSync) {
   const get = statement<WrongTries>(
     db,
@@ -57,6 +57,38 @@ export function wrongTryRows(db: DatabaseSync) {
     /** Resets the count. */
     end(series: Series): void {
       end.run(...key(series))
+    },
+  }
+}
+
+/** `approving`: this device was to approve another one; `new`: it was to be approved itself. */
+export type ApprovalSide = 'approving' | 'new'
+
+/**
+ * Returns the statements for the times, in Unix milliseconds, at which this device sent a nonce
+ * for the approval of another device.
+ */
+export function approvalAttemptRows(db: DatabaseSync) {
+  const after = statement<{ at: number }>(
+    db,
+    'select at from approval_attempts where side = ? and at > ? order by at, id',
+  )
+  const add = statement(db, 'insert into approval_attempts (side, at) values (?, ?)')
+  const pullBack = statement(db, 'update approval_attempts set at = ?1 where at > ?1')
+  const drop = statement(db, 'delete from approval_attempts where at <= ?')
+  return {
+    /** Returns the times of the attempts after a time, oldest first. */
+    after: (side: ApprovalSide, at: number): number[] => after.all(side, at).map((row) => row.at),
+    add(side: ApprovalSide, at: number): void {
+      add.run(side, at)
+    },
+    /** Moves times later than now to now. They occur after the clock was set back. */
+    pullBack(now: number): void {
+      pullBack.run(now)
+    },
+    /** Deletes the attempts at or before a time. */
+    drop(until: number): void {
+      drop.run(until)
     },
   }
 }
