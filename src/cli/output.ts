@@ -3,8 +3,7 @@
  * Names, mail addresses, answers of an account server and the header of a backup come from other
  * sources, and a terminal interprets control characters in them.
  */
-import { printableJson } from '../crypto/encoding/quoted.ts'
-import { UNSHOWABLE } from '../crypto/encoding/unshowable.ts'
+import { printableJson, UNSHOWABLE } from '../crypto/encoding/quoted.ts'
 import { COLOUR_MARK } from './colour.ts'
 import type { Io } from './command.ts'
 

@@ -9,9 +9,8 @@
  * of the database count the draws by the uptime of the machine, so that neither a restart nor a
  * clock change allows more.
  */
-import { newChallenge } from '../../crypto/challenge.ts'
+import { newChallenge, purposeOf, readPurpose, type Purpose } from '../../crypto/challenge.ts'
 import { newId } from '../../crypto/encoding/id.ts'
-import { purposeOf, readPurpose, type Purpose } from '../../crypto/purpose.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import type { ChallengeRow } from '../../state/verifications.ts'
