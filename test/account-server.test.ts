@@ -13,7 +13,7 @@ import { signAssertion } from '../src/crypto/jose/client-assertion.ts'
 import { newDeviceKeys } from './crypto/keys.ts'
 import { EXIT, StartError } from '../src/errors.ts'
 import { newLog } from '../src/log.ts'
-import { hostsOf } from '../src/http/hosts.ts'
+import { hostsOf } from '../src/http/address.ts'
 import { freshFolder } from './keychain/fresh-folder.ts'
 import {
   type Device,

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts'
 import { type Identity, readSession } from '../device/identity/identity.ts'
 import { renewing } from '../device/session/renewing.ts'
 import type { Keychain } from '../keychain/backend.ts'
-import { readAuthority } from '../remote/authority.ts'
+import { readAuthority } from '../remote/transport.ts'
 import { type SessionCredentials, openRemote } from '../remote/remote.ts'
 import type { Backend } from './backend.ts'
 

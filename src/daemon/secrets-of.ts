@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { secretNames } from '../device/identity/secret-names.ts'
 import { forgetSecrets } from '../keychain/keychain.ts'
-import { RESTORING } from '../storage/folder-contents.ts'
+import { RESTORING } from '../storage/folder.ts'
 
 /** Returns the ids of the tokens of a state folder; none if its account was never created. */
 function tokensIn(dir: string): string[] {

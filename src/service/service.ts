@@ -12,7 +12,7 @@ import type {
   CallerSession,
   Visitor,
 } from '../api/port.ts'
-import { lazily } from '../api/lazy.ts'
+import { lazily } from '../api/rows.ts'
 import { rest } from '../api/rest/index.ts'
 import { site } from '../api/site/index.ts'
 import type { AssistantConfig } from '../config/assistant.ts'

@@ -8,10 +8,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { AppError, StartError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { damaged, isDamage, lost, prepareFile, unopened } from '../storage/database-file.ts'
-import { isRestoring } from '../storage/folder-contents.ts'
+import { isRestoring } from '../storage/folder.ts'
 import { isTooOld, type Migrations, supportedBy, tooOld } from '../storage/migrations.ts'
 import { transaction } from '../storage/sqlite.ts'
-import { versionCopies } from '../storage/version-copy.ts'
+import { versionCopies } from '../storage/database-copy.ts'
 import { STATE_MIGRATIONS } from './migrations.ts'
 
 const BUSY_MS = 5000

@@ -14,7 +14,7 @@ import { logRows } from '../../state/logs.ts'
 import { metaRows } from '../../state/meta.ts'
 import { trustRows } from '../../state/trust.ts'
 import { STATE_VERSIONS } from '../../state/migrations.ts'
-import { openReadOnly } from '../../storage/read-only.ts'
+import { openReadOnly } from '../../storage/database-file.ts'
 import { isForSystem } from '../system-instance.ts'
 
 export interface StampMemory {

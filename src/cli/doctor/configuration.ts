@@ -1,8 +1,7 @@
 /** Checks the environment: reports invalid settings, or the settings in force. */
 import { peerCheck } from '../../auth/peer.ts'
 import { StartError } from '../../errors.ts'
-import { readAuthority } from '../../remote/authority.ts'
-import { requireCertificate } from '../../remote/transport.ts'
+import { readAuthority, requireCertificate } from '../../remote/transport.ts'
 import { chosenToken } from '../api.ts'
 import { type Finding, fail, ok } from './finding.ts'
 import { type DoctorCheck, type DoctorContext } from './check.ts'

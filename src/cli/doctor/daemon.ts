@@ -1,6 +1,6 @@
 /** Checks the lock of the state folder and the daemon that should hold it. */
 import { readFileSync } from 'node:fs'
-import { hostsOf } from '../../http/hosts.ts'
+import { hostsOf } from '../../http/address.ts'
 import { VERSION } from '../../runtime/version.ts'
 import { connectToSystem } from '../system-connection.ts'
 import { systemInstance } from '../system-instance.ts'

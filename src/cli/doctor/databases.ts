@@ -6,13 +6,19 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { ACCOUNT_VERSIONS } from '../../service/db/migrations.ts'
-import { SMALLEST, damaged, isDamage, lost } from '../../storage/database-file.ts'
+import {
+  SMALLEST,
+  damaged,
+  isDamage,
+  lost,
+  isWithoutIndex,
+  openReadOnly,
+} from '../../storage/database-file.ts'
 import { type SupportedVersions, isTooOld, tooOld } from '../../storage/migrations.ts'
 import { isResult } from '../../storage/sqlite.ts'
 import { STATE_VERSIONS } from '../../state/migrations.ts'
 import { type Finding, fail, ok, shellQuoted, messageOf, sizeOf, warn } from './finding.ts'
 import { type DoctorCheck } from './check.ts'
-import { isWithoutIndex, openReadOnly } from '../../storage/read-only.ts'
 
 interface Kind {
   readonly file: 'state.db' | 'account.db'

@@ -10,7 +10,7 @@ import { type Notice, noticesOf } from '../../device/sync/notices.ts'
 import { logRows } from '../../state/logs.ts'
 import { metaRows } from '../../state/meta.ts'
 import { replayRows } from '../../state/verifications.ts'
-import { openReadOnly } from '../../storage/read-only.ts'
+import { openReadOnly } from '../../storage/database-file.ts'
 
 export interface Memory {
   /** Whether the database exists and could be read. */

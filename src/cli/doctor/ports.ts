@@ -3,7 +3,7 @@
  * Also checks which program listens on the same port of the other loopback address.
  */
 import { hostIn, isLoopback } from '../../config/values.ts'
-import { urlOf } from '../../http/hosts.ts'
+import { urlOf } from '../../http/address.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import { type DoctorCheck, type DoctorContext } from './check.ts'
 import { greet, healthIn, type Holding } from './lock-owner.ts'

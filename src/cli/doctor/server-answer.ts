@@ -5,10 +5,14 @@ import { site } from '../../api/site/index.ts'
 import type { Config } from '../../config/config.ts'
 import { AppError } from '../../errors.ts'
 import { valueOf } from '../../remote/answer.ts'
-import { readAuthority } from '../../remote/authority.ts'
+import {
+  readAuthority,
+  type TransportResponse,
+  type Transport,
+  openTransport,
+} from '../../remote/transport.ts'
 import { newServerClock } from '../../remote/clock.ts'
 import { Passing } from '../../remote/faults.ts'
-import { type TransportResponse, type Transport, openTransport } from '../../remote/transport.ts'
 import { messageOf } from './finding.ts'
 
 const TIMEOUTS = { connectMs: 3000, answerMs: 4000 }

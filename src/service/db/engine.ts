@@ -8,7 +8,7 @@ import type { Dialect, Kysely, SqliteDatabase } from 'kysely'
 import { StartError } from '../../errors.ts'
 import { prepareFile } from '../../storage/database-file.ts'
 import { guarded } from '../../storage/sqlite.ts'
-import { type VersionCopies, versionCopies } from '../../storage/version-copy.ts'
+import { type VersionCopies, versionCopies } from '../../storage/database-copy.ts'
 import type { Schema } from './schema.ts'
 import { type Transactions, newTransactions } from './transactions.ts'
 
