@@ -2,7 +2,7 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { secretNames } from '../device/identity/secret-names.ts'
+import { secretNames } from '../device/identity/own-keys.ts'
 import { forgetSecrets } from '../keychain/keychain.ts'
 import { RESTORING } from '../storage/folder.ts'
 

@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SyncReport } from '../../api/rest/sync.ts'
-import { copyWarning } from '../../device/identity/copied-keys.ts'
+import { copyWarning } from '../../device/identity/own-keys.ts'
 import { type Facts, readFacts } from '../../device/identity/identity.ts'
 import { type Notice, noticesOf } from '../../device/sync/notices.ts'
 import { logRows } from '../../state/logs.ts'

@@ -17,9 +17,8 @@ import type { ConsentRow } from '../../state/invitations.ts'
 import type { State } from '../../state/state.ts'
 import type { DeviceContext } from '../context.ts'
 import { rememberedLog } from '../identity/key-log-cache.ts'
-import { revokedConsenter } from '../logs/late-consents.ts'
+import { revokedConsenter, rememberedRoster } from '../logs/roster-cache.ts'
 import { dropUnagreed } from '../logs/refused-connections.ts'
-import { rememberedRoster } from '../logs/roster-cache.ts'
 import { recallConnection } from './ignored-connections.ts'
 import {
   type Basis,

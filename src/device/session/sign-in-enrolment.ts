@@ -27,7 +27,7 @@ import {
 import { judgeKeyLog, withLogRefusals, judging, keepKeyLog, seqOf } from '../logs/key-log.ts'
 import { MOST_OWN_CHARACTERS, readPages } from '../logs/log-pages.ts'
 import type { DeviceSession } from './session.ts'
-import { dropCode, type SignInCredential } from './sign-in-code.ts'
+import { dropCode, type SignInCredential } from './credentials.ts'
 import { type Draft, type Way, draftFor, dropDraft, keepWay, newDraft } from './sign-in-draft.ts'
 import type { Resetting } from './sign-in-flow.ts'
 import { leftMeanwhile, wasRevoked } from '../identity/refusals.ts'
