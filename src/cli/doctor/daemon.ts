@@ -6,7 +6,7 @@ import { connectToSystem } from '../system-connection.ts'
 import { systemInstance } from '../system-instance.ts'
 import type { DoctorCheck, DoctorContext } from './check.ts'
 import { type Finding, fail, ok, durationText, warn, messageOf } from './finding.ts'
-import { processName } from './listeners.ts'
+import { processName } from './ports.ts'
 import { greet, healthIn, type Holding } from './lock-owner.ts'
 
 const NAME = 'daemon'

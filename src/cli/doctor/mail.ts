@@ -8,7 +8,7 @@ import { relayOf } from '../../config/relay.ts'
 import { readPrivate } from '../../keychain/private-file.ts'
 import { type Finding, fail, ok, shellQuoted, messageOf } from './finding.ts'
 import { type DoctorCheck } from './check.ts'
-import { isTaken } from './listeners.ts'
+import { isTaken } from './ports.ts'
 
 const NAME = 'mail'
 

@@ -5,8 +5,8 @@ import type { Expectation, PublicVerification, Verification } from '../../../api
 import { ID_PREFIX, isId } from '../../../crypto/encoding/id.ts'
 import { AppError, EXIT } from '../../../errors.ts'
 import { noSuch } from '../../by-id.ts'
-import { verifyAnswer } from './challenge.ts'
-import { type Colour, coloured } from '../../colour.ts'
+import { verifyAnswer } from './code.ts'
+import { type Colour, coloured } from '../../output.ts'
 import { type Api, type Command, type Invocation, UsageError } from '../../command.ts'
 import { shown } from '../../table.ts'
 
