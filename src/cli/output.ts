@@ -34,7 +34,7 @@ function takesColour({ stream, env }: Paper): boolean {
 }
 
 /**
- * Returns a text in a colour if the stream accepts colours; they only repeat what the words express.
+ * Returns a text in a colour if the stream accepts colours. They only repeat what the words say.
  * Output that is not a terminal, NO_COLOR (no-color.org) and a dumb terminal disable colours.
  * FORCE_COLOR enables them, for a pager for instance. `harmlessIo` writes the marks as ESC.
  */

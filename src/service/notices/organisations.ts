@@ -1,7 +1,3 @@
-/**
- * The notifications and letters about memberships. Any person can create an organisation and give
- * it any name.
- */
 import type { OrgRole } from '../../api/rest/org.ts'
 import { displayName, primaryAddress } from '../accounts/account-record.ts'
 import type { Allowance } from '../accounts/mail-allowance.ts'

@@ -1,14 +1,10 @@
-/**
- * The notifications about connections and invitations, and the accounts that receive them. A
- * notification reveals only what the lists of its account show.
- */
 import type { Transaction } from 'kysely'
 import { accountAt, displayName, quotedName } from '../accounts/account-record.ts'
+import { roleIn } from '../connections/connection-rows.ts'
 import type { Schema } from '../db/schema.ts'
 import type { Receiver, Subscriber } from '../events.ts'
 import { forgetNotes, type Note, notify, notifyAll } from '../mail/notices.ts'
 import { plainName } from '../mail/quoting.ts'
-import { roleIn } from './connection-rows.ts'
 
 /**
  * Notifies the invited account, if there is one: an account made later for the mailbox finds the

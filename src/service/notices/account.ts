@@ -1,33 +1,62 @@
 /**
- * The notifications and letters about devices and recovery keys, and the accounts that receive
- * them. A notification reveals only what the lists of its account show.
+ * The notifications and letters about an account itself: its addresses, devices, keys, guest codes,
+ * open links and exports. A notification reveals only what the lists of its account show.
  */
 import { primaryAddress, quotedName } from '../accounts/account-record.ts'
 import type { Subscriber } from '../events.ts'
-import { deviceAddedMessage, recoveryKeyMessage, resetMessage } from '../mail/messages.ts'
+import {
+  deviceAddedMessage,
+  emailAddedMessage,
+  recoveryKeyMessage,
+  resetMessage,
+} from '../mail/messages.ts'
 import { type Note, notify, notifyAll } from '../mail/notices.ts'
 import { plainName } from '../mail/quoting.ts'
 
-interface Needs {
+/** Notifies the account that an address was confirmed. */
+export const noticeOfEmail: Subscriber<'email.added'> = (
+  { trx },
+  { account, email, address, at },
+) =>
+  notify(
+    trx,
+    account,
+    {
+      kind: 'email_added',
+      title: 'An address was added to your account',
+      body: `${address} was confirmed: a code that is mailed there signs in to your account from now on.`,
+      data: { email_id: email },
+    },
+    at,
+  )
+
+/** Writes to the previous primary address, if there is one. */
+export const letterOfEmail =
+  ({ publicUrl }: { publicUrl: () => string }): Subscriber<'email.added'> =>
+  ({ send }, { address, primary }) => {
+    if (primary !== null) send(emailAddedMessage({ to: primary, address, publicUrl: publicUrl() }))
+  }
+
+interface Links {
   readonly publicUrl: () => string
 }
 
 export const letterOfDevice =
-  ({ publicUrl }: Needs): Subscriber<'device.added'> =>
+  ({ publicUrl }: Links): Subscriber<'device.added'> =>
   async ({ trx, send }, { account, name: deviceName }) => {
     const to = await primaryAddress(trx, account)
     if (to !== null) send(deviceAddedMessage({ to, deviceName, publicUrl: publicUrl() }))
   }
 
 export const letterOfRecoveryKey =
-  ({ publicUrl }: Needs): Subscriber<'recovery_key.changed'> =>
+  ({ publicUrl }: Links): Subscriber<'recovery_key.changed'> =>
   async ({ trx, send }, { account, name: deviceName }) => {
     const to = await primaryAddress(trx, account)
     if (to !== null) send(recoveryKeyMessage({ to, deviceName, publicUrl: publicUrl() }))
   }
 
 export const letterOfReset =
-  ({ publicUrl }: Needs): Subscriber<'account.reset'> =>
+  ({ publicUrl }: Links): Subscriber<'account.reset'> =>
   async ({ trx, send }, { account, deviceName, withKey }) => {
     const to = await primaryAddress(trx, account)
     if (to !== null) send(resetMessage({ to, deviceName, withKey, publicUrl: publicUrl() }))
@@ -111,5 +140,62 @@ export const noticeOfRecoveryKey: Subscriber<'recovery_key.changed'> = (
     body: `${plainName(name)} made a recovery key for your account: a person with its words and your mailbox can replace all your devices, and your contacts accept that. If that was not you, reset the account without it, since revoking the device leaves the key in force. Then compare the safety number with each contact: until they confirm your new keys, they accept a reset with those words.`,
     data: { device_id: device },
   }
+  return notify(trx, account, note, at)
+}
+
+/** Notifies the owner of a guest code that its page was opened for the first time. */
+export const noticeOfOpening: Subscriber<'guest_code.opened'> = (
+  { trx },
+  { account, code, label, at },
+) =>
+  notify(
+    trx,
+    account,
+    {
+      kind: 'guest_code_opened',
+      title: 'The page of a guest code was opened',
+      body: `The page of the guest code ${plainName(label)} was opened for the first time. If your guest cannot have been that, revoke it.`,
+      data: { guest_code_id: code },
+    },
+    at,
+  )
+
+/** Notifies the owner of an open link about a request with a confirmed mailbox. */
+export const noticeOfRequest: Subscriber<'open_link.requested'> = (
+  { trx },
+  { account, link, request, name, email, at },
+) =>
+  notify(
+    trx,
+    account,
+    {
+      kind: 'open_link_request',
+      title: 'A person asks to connect',
+      body: `${plainName(name)} at ${email} came by an open link. The mailbox is proven, but anyone can write any name.`,
+      data: { open_link_id: link, open_link_request_id: request },
+    },
+    at,
+  )
+
+/** The notifications at the end of building an export. */
+export const noticeOfExport: Subscriber<'export.ready'> = ({ trx }, event) => {
+  const { account, export: id, expires, at } = event
+  const note = {
+    kind: 'export_ready',
+    title: 'Your export is ready',
+    body: `It can be downloaded until ${new Date(expires).toISOString().slice(0, 10)}.`,
+    data: { export_id: id },
+  } as const
+  return notify(trx, account, note, at)
+}
+
+export const noticeOfFailure: Subscriber<'export.failed'> = ({ trx }, event) => {
+  const { account, export: id, reason, at } = event
+  const note = {
+    kind: 'export_failed',
+    title: 'Your export could not be built',
+    body: reason,
+    data: { export_id: id },
+  } as const
   return notify(trx, account, note, at)
 }
