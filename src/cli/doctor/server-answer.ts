@@ -1,5 +1,5 @@
 /** Queries a remote account server: each route once, within seconds, without credentials. */
-import { clock } from '../../api/device/clock.ts'
+import { clock } from '../../api/device/index.ts'
 import type { Route } from '../../api/route.ts'
 import { site } from '../../api/site/index.ts'
 import type { Config } from '../../config/config.ts'

@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Account } from '../../api/port.ts'
-import { inQuotes } from '../../api/quotation-marks.ts'
+import { inQuotes } from '../../api/name-text.ts'
 import type { SyncReport } from '../../api/rest/sync.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import { AppError, type ErrorCode } from '../../errors.ts'

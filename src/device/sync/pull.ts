@@ -4,7 +4,7 @@
  * All other data is verified against the key log. The account server's data is compared with what
  * this device has cached. Rejected data changes nothing here.
  */
-import { inQuotes } from '../../api/quotation-marks.ts'
+import { inQuotes } from '../../api/name-text.ts'
 import { every } from '../../api/cursor.ts'
 import type { Account } from '../../api/port.ts'
 import type { Connection } from '../../api/rest/connections.ts'

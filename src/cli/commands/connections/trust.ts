@@ -1,6 +1,5 @@
-import { calledOf, someoneOf } from '../../../api/name-text.ts'
+import { calledOf, someoneOf, inQuotes } from '../../../api/name-text.ts'
 import { every } from '../../../api/cursor.ts'
-import { inQuotes } from '../../../api/quotation-marks.ts'
 import type { TrustCard } from '../../../api/rest/trust-cards.ts'
 import { ID_PREFIX, isId } from '../../../crypto/encoding/id.ts'
 import { AppError } from '../../../errors.ts'

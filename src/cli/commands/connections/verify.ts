@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { Readable } from 'node:stream'
-import { subjectOf } from '../../../api/match-subject.ts'
+import { subjectOf } from '../../../api/name-text.ts'
 import type { Expectation, PublicVerification, Verification } from '../../../api/rest/verify.ts'
 import { ID_PREFIX, isId } from '../../../crypto/encoding/id.ts'
 import { AppError, EXIT } from '../../../errors.ts'

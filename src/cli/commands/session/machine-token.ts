@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { oauth } from '../../../api/device/oauth.ts'
+import { oauth } from '../../../api/device/machines.ts'
 import { timeAt } from '../../../api/fields.ts'
 import type { MachineKey } from '../../../api/local/index.ts'
 import { decodeBase64url } from '../../../crypto/encoding/base64url.ts'

@@ -1,7 +1,8 @@
 /**
- * Keeps the code key over a reload: IndexedDB, as a CryptoKey that is not extractable, by guest
- * code id. No script, cookie or copy of the storage can reveal the secret. If the browser refuses
- * storage, only the reload does not work, so no function here throws.
+ * What the page of a guest code needs after a reload: the code key, in IndexedDB, and the windows in
+ * which the tab accepted the caller's words, in sessionStorage. The key is stored by guest code id
+ * as a CryptoKey that is not extractable. No script, cookie or copy of the storage can reveal the
+ * secret. If the browser refuses storage, only the reload does not work, so no function here throws.
  */
 
 const STORE = 'code-keys'
@@ -60,3 +61,34 @@ const finished = (
     transaction.addEventListener('error', fail)
     transaction.addEventListener('abort', fail)
   })
+
+/** Words of a window are acceptable for one more window; older entries have no use. */
+const KEEP = 4
+
+/**
+ * Returns a function that records a window of one guest code and returns whether it was new. Each
+ * window proves once (section 2, Replay). Window numbers are no secret.
+ */
+export function acceptedWindows(id: string): (window: number) => boolean {
+  const name = `accepted ${id}`
+  let seen = read(name)
+  return (window) => {
+    if (seen.includes(window)) return false
+    seen = [...seen, window].slice(-KEEP)
+    try {
+      sessionStorage.setItem(name, JSON.stringify(seen))
+    } catch {
+      // Without storage the record lasts as long as the page.
+    }
+    return true
+  }
+}
+
+function read(name: string): number[] {
+  try {
+    const value: unknown = JSON.parse(sessionStorage.getItem(name) ?? '[]')
+    return Array.isArray(value) ? value.filter((each) => Number.isInteger(each)) : []
+  } catch {
+    return []
+  }
+}
