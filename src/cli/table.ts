@@ -1,5 +1,5 @@
 /** Tables for terminals. Control characters in texts from other sources are replaced. */
-import { UNSHOWABLE } from '../crypto/encoding/unshowable.ts'
+import { UNSHOWABLE } from '../crypto/encoding/quoted.ts'
 
 const OBEYED = new RegExp(`[${UNSHOWABLE}]`, 'gu')
 const OBEYED_IN_TEXT = new RegExp(String.raw`(?![\n\t])[${UNSHOWABLE}]`, 'gu')

@@ -27,7 +27,7 @@ import { openGate, openRules } from '../http/open-listener.ts'
 import { type RawAnswer, answersIn, exchange, hostOf, send } from '../http/raw.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { json, scripted } from '../remote/scripted.ts'
-import { newReach } from '../../src/service/db/outage.ts'
+import { newReach } from '../../src/service/db/faults.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../src/api/openapi/error-examples.json')
 

@@ -7,9 +7,9 @@ import assert from 'node:assert/strict'
 import {
   type KeyLog as FirstKeyLog,
   verifyKeyLog as firstVerifyKeyLog,
+  checkOwnEntry,
 } from '../../src/crypto/logs/key-log.ts'
 import { requireKeyLogPlace } from '../../src/crypto/logs/key-log-form.ts'
-import { checkOwnEntry } from '../../src/crypto/logs/own-entry.ts'
 import { replaceProfile } from '../../src/crypto/logs/profile.ts'
 import { requireRosterPlace } from '../../src/crypto/logs/roster-form.ts'
 import { isWrong, newClockWatch } from '../../src/device/codes/clock.ts'

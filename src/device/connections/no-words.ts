@@ -4,7 +4,7 @@
  * The reason comes from the verified roster and key logs. Only the names of this account's own
  * devices come from the account server.
  */
-import { inQuotes } from '../../api/quotation-marks.ts'
+import { inQuotes } from '../../api/name-text.ts'
 import { connectionEnded } from '../../api/connection-ended.ts'
 import { every } from '../../api/cursor.ts'
 import type { Account } from '../../api/port.ts'
