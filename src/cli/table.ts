@@ -1,5 +1,5 @@
 /** Tables for terminals. Control characters in texts from other sources are replaced. */
-import { UNSHOWABLE } from '../crypto/encoding/unshowable.ts'
+import { UNSHOWABLE } from '../crypto/encoding/quoted.ts'
 
 /** The characters that a terminal interprets, or that reorder text. */
 const OBEYED = new RegExp(`[${UNSHOWABLE}]`, 'gu')

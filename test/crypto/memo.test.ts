@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { _SHA512 } from '@noble/hashes/sha2.js'
 import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { memo } from '../../src/crypto/encoding/memo.ts'
-import { keyCommitment } from '../../src/crypto/key-commitment.ts'
+import { keyCommitment } from '../../src/crypto/logs/roster-form.ts'
 import { verifyRoster } from '../../src/crypto/logs/roster.ts'
 import { newConnection, newDevice, newPerson, opening, rosterEntry } from './builders.ts'
 

@@ -4,9 +4,9 @@
  */
 import type { Account, UnauthenticatedClient } from '../../src/api/port.ts'
 import { decodeBase64url, encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
+import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import { publicKeys, type DeviceKeyPairs, type KeyPair } from '../../src/crypto/device-keys.ts'
 import { firstOf, newDeviceKeys, newSealKey } from '../crypto/keys.ts'
-import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import { type Epoch, sealEnvelope } from '../../src/crypto/envelope.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'

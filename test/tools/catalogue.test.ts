@@ -12,7 +12,7 @@ import { REST_RULES, scopeTable } from '../../src/auth/scopes.ts'
 import examples from '../../src/api/openapi/examples.json' with { type: 'json' }
 import { openapiDocument } from '../../src/api/openapi/document.ts'
 import { toolCatalogue } from '../../src/api/tools/catalogue.ts'
-import { hintsOf } from '../../src/api/tools/hints.ts'
+import { listedTools } from '../../src/api/tools/list.ts'
 import { toolsOf } from '../../src/api/tools/tool.ts'
 import { startDaemon } from '../daemon.ts'
 import { assertGolden } from '../golden.ts'
@@ -54,10 +54,11 @@ const operationOf = (tool: string): Operation =>
 describe('the catalogue of tools', () => {
   it('equals the committed one in traits, arguments and answers of the tools', () => {
     const tools = new Map(toolsOf(rest).map((tool) => [tool.name, tool]))
+    const listed = new Map(listedTools(rest, need).map((tool) => [tool.name, tool]))
     const traitsOf = ({ id }: { id: string }) => {
       const tool = tools.get(id) ?? assert.fail(id)
       const { method, path } = tool.route
-      const hints = Object.entries(hintsOf(tool)).flatMap(([hint, holds]) =>
+      const hints = Object.entries(listed.get(id)!.annotations).flatMap(([hint, holds]) =>
         holds ? [hint.replace('Hint', '')] : [],
       )
       return { need: need(method, path.slice(1).split('/')), more: [`${method} ${path}`, ...hints] }

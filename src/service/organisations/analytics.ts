@@ -5,9 +5,8 @@
  */
 import type { Kysely } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
-import { daySpan } from '../../api/days.ts'
+import { daySpan, invalid } from '../../api/input.ts'
 import { timeAt } from '../../api/fields.ts'
-import { invalid } from '../../api/input.ts'
 import type { Service } from '../../api/port.ts'
 import type { OrgActivity, OrgEvent } from '../../api/rest/org.ts'
 import { firstIdAt } from '../../crypto/encoding/id.ts'
