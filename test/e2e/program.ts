@@ -11,6 +11,8 @@ import { TEST_LIMIT_MS } from '../limit.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 const MAIN = join(ROOT, 'src/main.ts')
+/** Ends a daemon that answers an error which its row does not declare. */
+const CHECK = join(ROOT, 'test/declared-errors.ts')
 
 /** Creates a folder of mode 0700 for the run of a test file. */
 export function folder(): { path: string; remove(): void } {
@@ -96,7 +98,7 @@ export async function start(
   env: NodeJS.ProcessEnv,
   ready: string,
 ): Promise<Child> {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, ['--import', CHECK, MAIN, ...args], {
     env: environment(stateDir, env),
     stdio: ['ignore', 'pipe', 'pipe'],
     // A limit for a process that a failed test leaves behind.
