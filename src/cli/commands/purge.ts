@@ -48,9 +48,9 @@ export async function purge(
   if (!stat.isDirectory())
     throw new StartError(
       'stateUnsafe',
-      `${dir} is not a folder. Nothing was removed: look at it, and remove it yourself.`,
+      `${dir} is not a folder. Nothing was removed. Check what it is, and remove it yourself.`,
     )
   const isStrange = process.geteuid?.() === 0 && stat.uid !== 0
   const left = isStrange ? await purgeApart(dir, stat.uid, say) : await empty(dir)
-  for (const path of left) say(`${shown(path)} is not of this program, and stays.`)
+  for (const path of left) say(`${shown(path)} was not created by this program, so it is kept.`)
 }

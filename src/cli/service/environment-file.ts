@@ -41,8 +41,8 @@ export function fromEnvironmentFile(
   const doubt = (at: number) =>
     new StartError(
       'configuration',
-      `Line ${at + 1} of ${path} cannot be read with certainty, and so not which state folder the service has. ` +
-        'Write there SVC_STATE_DIR=/its/folder, on a line of its own, every other value on one line, too, and run this again.',
+      `Line ${at + 1} of ${path} is ambiguous, so the state folder of the service is not known. ` +
+        'Write SVC_STATE_DIR=/its/folder on a line of its own in that file, and every other value on one line. Then run this command again.',
     )
   const text = textOf(content)
   if (text === null || text.includes('\0')) throw doubt(0)

@@ -24,15 +24,15 @@ export function requireOwnPlace(machine: Pick<Host, 'look'>, path: string): void
     if (seen === null) return
     if (seen.isLink)
       throw unsafe(
-        `${step} is a link, and the service would run its target. Replace it by the ${step === path ? 'file' : 'folder'} itself.`,
+        `${step} is a link, so the service would run the target of the link. Replace the link with the ${step === path ? 'file' : 'folder'} itself.`,
       )
     if (seen.uid !== 0)
       throw unsafe(
-        `${step} belongs to user ${seen.uid}, who could replace the program of the service: chown root '${step}'`,
+        `${step} belongs to user ${seen.uid}, who could replace the program of the service. Run: chown root '${step}'`,
       )
     if ((seen.mode & 0o022) !== 0)
       throw unsafe(
-        `${step} can be changed by other users, who could replace the program of the service: chmod go-w '${step}'`,
+        `Other users can write to ${step} and could replace the program of the service. Run: chmod go-w '${step}'`,
       )
   }
 }
@@ -57,8 +57,8 @@ export function makeSealingKey(machine: Host): boolean {
   if (sealed && !isKey)
     throw new StartError(
       'keychain',
-      `${SEALING_KEY} is gone, and the secrets in ${SYSTEM_STATE} are sealed with it. Put it back from a backup, ` +
-        'or begin anew: countersignd service uninstall --system --purge --yes',
+      `${SEALING_KEY} is missing, and the secrets in ${SYSTEM_STATE} are encrypted with it. Restore that file from a backup, ` +
+        'or start over: countersignd service uninstall --system --purge --yes',
     )
   const key = isKey ? own : `${randomBytes(32).toString('hex')}\n`
   machine.write(SEALING_KEY, Buffer.from(key), 0o600)
