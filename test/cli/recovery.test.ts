@@ -83,7 +83,7 @@ describe('recovery create', () => {
     assert.match(err, /Words 5 to 24: /)
     assert.match(err, /The recovery key is in force/)
     assert.match((await ada.good(['whoami'])).out, /^recovery +key on paper since \d{4}-/m)
-    assert.match((await ada.on(['doctor'])).out, /recovery +a recovery key is in force/)
+    assert.match((await ada.on(['doctor'])).out, /recovery +the account has a recovery key/)
   })
 
   it('asks again for a word that is typed wrongly, by its number', async (t) => {

@@ -14,8 +14,8 @@ export function auditApart(stateDir: string): Finding[] {
       return [
         fail(
           NAME,
-          `${fault.file}, row ${fault.row}: it ${fault.what}; the entries from there on were changed`,
-          'countersignd audit verify (and compare with a backup who changed it)',
+          `${fault.file}, line ${fault.row}: it ${fault.what}; the lines from there on were changed`,
+          'countersignd audit verify (then compare the log with a backup to see what was changed)',
         ),
       ]
     const since = from === null ? '' : ` since ${from}`
@@ -23,7 +23,7 @@ export function auditApart(stateDir: string): Finding[] {
     return [
       ok(
         NAME,
-        `${lines} ${lines === 1 ? 'line' : 'lines'}${since}, each follows from the one before${torn}`,
+        `${lines} ${lines === 1 ? 'line' : 'lines'}${since}, each matches the line before it${torn}`,
       ),
     ]
   } catch (error) {
@@ -40,14 +40,14 @@ export const auditCheck: DoctorCheck = {
         ? [
             warn(
               NAME,
-              'the file is missing, though a daemon runs: it was deleted',
-              'Put it back, and start the daemon again: countersignd serve',
+              'the file is missing although a daemon is running, so it was deleted',
+              'Restore the file, then restart the daemon: countersignd serve',
             ),
           ]
         : []
     return (
       (await apart(NAME)) ?? [
-        warn(NAME, 'too long to be checked in a few seconds', 'countersignd audit verify'),
+        warn(NAME, 'too long to check in a few seconds', 'countersignd audit verify'),
       ]
     )
   },

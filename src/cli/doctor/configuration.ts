@@ -44,7 +44,7 @@ function inForce({ config, env }: DoctorContext): string {
       : `account listener ${accountBind}:${accountPort}`,
     backendUrl === undefined
       ? null
-      : `account server ${backendUrl ?? `the one inside the daemon`} (${environment})`,
+      : `account server ${backendUrl ?? 'embedded in the daemon'} (${environment})`,
   ]
   return `${count} SVC_ ${count === 1 ? 'variable' : 'variables'} set; ${said.filter((it) => it !== null).join(', ')}`
 }
@@ -56,7 +56,7 @@ export const configurationCheck: DoctorCheck = {
       fail(
         NAME,
         fault.message,
-        'Correct that where countersignd gets its environment: the shell, or the unit of the service.',
+        'Correct that setting in the environment of countersignd: in the shell, or in the unit of the service.',
       ),
     )
     return [...faults, ...(faults.length === 0 ? [ok(NAME, inForce(ground))] : [])]

@@ -35,7 +35,7 @@ const KINDS: readonly Kind[] = [
 ]
 
 const RESTORE =
-  'Stop countersignd, move the state folder aside whole, and restore it from a backup; keep what is damaged.'
+  'Stop countersignd, move the whole state folder elsewhere and keep it, then restore the state folder from a backup.'
 
 function judged(db: DatabaseSync, path: string, { file, versions, query }: Kind): Finding {
   const { newest } = versions
@@ -46,15 +46,18 @@ function judged(db: DatabaseSync, path: string, { file, versions, query }: Kind)
   if (number > newest)
     return fail(
       file,
-      `it was written by a newer countersignd (version ${number}, this one knows ${newest})`,
+      `it was written by a newer countersignd (version ${number}, this program supports up to ${newest})`,
       'Update countersignd, or use another SVC_STATE_DIR.',
     )
   const [row] = db.prepare('pragma quick_check(1)').all()
   const answer = String(Object.values(row ?? {})[0])
   if (answer !== 'ok')
     return fail(file, damaged(path, new Error(messageOf(answer))).message, RESTORE)
-  const older = number < newest ? ', which the next start brings up to date' : ''
-  return ok(file, `whole, version ${number} of ${newest}${older}, ${sizeOf(statSync(path).size)}`)
+  const older = number < newest ? ', which the next start upgrades' : ''
+  return ok(
+    file,
+    `undamaged, version ${number} of ${newest}${older}, ${sizeOf(statSync(path).size)}`,
+  )
 }
 
 /** Checks one database. The subprocess calls it. */
@@ -68,7 +71,7 @@ function lookThrough(stateDir: string, kind: Kind): Finding[] {
     return [
       warn(
         name,
-        'a copy with a write-ahead log and without its index: it can be looked through once a daemon has opened it',
+        'a copy with a write-ahead log but without the index of that log, so it can be checked only after a daemon has opened it',
         'countersignd serve',
       ),
     ]
@@ -89,7 +92,7 @@ function lookThrough(stateDir: string, kind: Kind): Finding[] {
       fail(
         name,
         `${path} cannot be read: ${messageOf(error)}`,
-        'Look after its permissions and the disk.',
+        'Check the permissions of the file, and the disk.',
       ),
     ]
   }
@@ -115,8 +118,8 @@ export const databaseChecks: readonly DoctorCheck[] = KINDS.map(({ file }) => ({
       (await apart(file)) ?? [
         warn(
           file,
-          'too large, or the disk too slow, to be looked through in a few seconds',
-          `Stop countersignd, then: sqlite3 ${shellQuoted(path)} 'pragma quick_check'`,
+          'too large to check in a few seconds, or the disk is too slow',
+          `Stop countersignd, then run: sqlite3 ${shellQuoted(path)} 'pragma quick_check'`,
         ),
       ]
     )
