@@ -22,7 +22,7 @@ export function requireScreen({ stderr }: Pick<Io, 'stderr'>): void {
   if (stderr.isTTY !== true)
     throw new AppError(
       'invalid_state',
-      'Standard error goes to a file or another program, so the words would be kept there. Run the command again without redirecting standard error (2>), or write the words to a page to print with --page FILE.',
+      'Standard error is redirected to a file or to another program, which would keep the words. Run the command again without redirecting standard error (2>), or use --page FILE to write the words to a page that you can print.',
     )
 }
 

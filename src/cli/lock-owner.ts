@@ -27,7 +27,7 @@ const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
 const noDaemon = () =>
   new StartError(
     'daemonSilent',
-    'Another countersignd holds this state folder and does not listen. Look at its log, or stop it and try again.',
+    'Another countersignd process uses this state folder, but accepts no connections. Check its log, or stop it and try again.',
   )
 
 /**

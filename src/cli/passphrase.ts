@@ -14,19 +14,22 @@ export const PASSPHRASE_OPTION = { 'passphrase-file': { type: 'string' } } as co
 function faultOf(passphrase: string): string | null {
   const length = lengthOf(passphrase)
   if (length < SHORTEST)
-    return `The passphrase has ${length} character${length === 1 ? '' : 's'}: give it at least ${SHORTEST}, such as five words. A thief of the backup can try without a limit.`
-  return passphrase.length > LONGEST ? `The passphrase is longer than ${LONGEST} characters.` : null
+    return `The passphrase has ${length} character${length === 1 ? '' : 's'}. Choose one with at least ${SHORTEST}, such as five words: a thief who has the backup can try any number of passphrases.`
+  return passphrase.length > LONGEST
+    ? `The passphrase is longer than ${LONGEST} characters. Choose a shorter one.`
+    : null
 }
 
 function fromFile(path: string): string {
   const text = readPrivate(path)
-  if (text === null) throw new StartError('configuration', `${path} is not there.`)
-  const passphrase = text.trim()
-  if (passphrase === '' || /[\r\n]/.test(passphrase))
+  if (text === null)
     throw new StartError(
       'configuration',
-      `${path} must hold the passphrase and nothing else, on one line.`,
+      `There is no file ${path}. Correct --passphrase-file, or create the file.`,
     )
+  const passphrase = text.trim()
+  if (passphrase === '' || /[\r\n]/.test(passphrase))
+    throw new StartError('configuration', `${path} must contain only the passphrase, on one line.`)
   return passphrase
 }
 
@@ -37,12 +40,12 @@ const given = (answer: string | null): string => {
 
 async function typed(ask: Prompt['ask'], isNew: boolean): Promise<string> {
   if (!isNew) return given(await ask('Passphrase of the backup: '))
-  const passphrase = given(await ask('A new passphrase for the backup: '))
+  const passphrase = given(await ask('New passphrase for the backup: '))
   // Checked before the user types it a second time.
   const fault = faultOf(passphrase)
   if (fault !== null) throw new StartError('failed', fault)
   if (given(await ask('The same passphrase again: ')) === passphrase) return passphrase
-  throw new StartError('failed', 'The two were not the same. Nothing was done: try again.')
+  throw new StartError('failed', 'The two passphrases were different. Nothing was done. Try again.')
 }
 
 /**
@@ -64,7 +67,7 @@ export async function passphraseOf(
   }
   if (io.stdin.isTTY !== true)
     throw new UsageError(
-      'There is no terminal to type the passphrase at: put it into a file of mode 0600 and name that with --passphrase-file.',
+      'There is no terminal for typing the passphrase. Write it to a file of mode 0600, and add --passphrase-file with the path of that file.',
     )
   return withPrompt(io, (prompt) => typed((question) => prompt.askUnseen(question), isNew))
 }

@@ -20,14 +20,17 @@ test('members are invited, listed, activated and suspended', async (t) => {
   assert.match(await ada.refused('org', 'members'), /No organisation is active/)
   const { out: made, err: next } = await ada.good(['org', 'create', 'Acme'])
   const [organisation = ''] = made.split(' ')
-  assert.equal(next, `Act in it on this device: countersignd org use ${organisation}\n`)
+  assert.equal(
+    next,
+    `To make it the current organisation of this device: countersignd org use ${organisation}\n`,
+  )
   await ada.good(['org', 'use', organisation])
 
   const invite = await ada.on(['org', 'invite', bob.email, 'Carl@example.org', 'nobody'])
   assert.equal(invite.code, EXIT.failed)
   assert.match(
     invite.out,
-    /^mem_\w{26} {2}bob@example\.org\nmem_\w{26} {2}carl@example\.org\nnot invited {2}nobody is no e-mail address\n$/,
+    /^mem_\w{26} {2}bob@example\.org\nmem_\w{26} {2}carl@example\.org\nnot invited {2}nobody is not an e-mail address\n$/,
   )
   assert.equal(invite.err, 'Invited 2 of 3.\n')
   assert.deepEqual(await ada.json('org', 'invite', bob.email), {
@@ -66,9 +69,9 @@ test('an invitation is suspended, and an organisation handed over and left', asy
   await ada.good(['org', 'use', 'Acme'])
   const [carl] = (await ada.json('org', 'invite', 'carl@example.org')).invited
   const held = await ada.good(['org', 'suspend', carl.id])
-  assert.equal(held.err, 'The invitation of carl@example.org is held back.\n')
+  assert.equal(held.err, 'The invitation of carl@example.org is suspended.\n')
   const refusing = await ada.on(['org', 'invite', 'carl@example.org'])
-  assert.match(refusing.out, /^not invited {2}carl@example\.org is suspended: .*org activate/)
+  assert.match(refusing.out, /^not invited {2}carl@example\.org is suspended; .*org activate/)
   assert.equal(refusing.code, EXIT.failed)
   const again = await ada.good(['org', 'activate', carl.id])
   assert.equal(again.err, 'carl@example.org is invited again.\n')
@@ -223,10 +226,13 @@ describe('the exit code of an invitation shows whether an address was rejected',
 
 describe('wrong usage sends no request', () => {
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
-    [['org invite'], /Give an address, or a --file/],
-    [['org invite', '--file', '-'], /Give an address, or a --file/],
+    [['org invite'], /Give at least one e-mail address, or --file/],
+    [['org invite', '--file', '-'], /Give at least one e-mail address, or --file/],
     [['org invite', '--file', '/nowhere/at/all'], /\/nowhere\/at\/all cannot be read/],
-    [['org invite', 'ada@example.org', '--role', 'king'], /--role is one of owner, admin, member/],
+    [
+      ['org invite', 'ada@example.org', '--role', 'king'],
+      /--role must be one of: owner, admin, member/,
+    ],
     [['org activate', 'Bob'], /There is no member with this id/],
     [['org suspend', `dev_${'0'.repeat(26)}`], /There is no member with this id/],
   ]

@@ -5,24 +5,27 @@ import { holderOf } from '../lock-owner.ts'
 import { giveBackMemory } from '../memory-setting.ts'
 import { askedToStop, stop } from '../shutdown.ts'
 
-const example = (address: string) => `Try it (these three lines work as they are):
+const example = (address: string) => `Try it (you can paste these three lines unchanged):
 
   TOKEN=$(curl -s ${address}/api/v1/token -H 'Content-Type: application/json' -d '{"name":"try","scope":"full"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
   curl -s ${address}/api/v1/guest-codes -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"label":"A friend"}'
   curl -s ${address}/api/v1/verify -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"words":"matador carload recede"}'
 
-The second answers a link: open it, and put the three words of its page into the third.
+The second line prints a link. Open the link, and replace the three words in the third line with the words on that page.
 `
 
 export const serveCommand: Command = {
   usage: '',
   help: `
-Runs the daemon in the foreground until it gets SIGINT or SIGTERM. The API listens on SVC_HTTP_BIND and SVC_HTTP_PORT
-(127.0.0.1:19821). With its own embedded account, the account server's listener (guest pages, stamps, devices) is on
-SVC_ACCOUNT_BIND and SVC_ACCOUNT_PORT (127.0.0.1:19822); with SVC_BACKEND_URL it works with that account server, to which "countersignd login" or
-"countersignd login --machine" signs in; a systemd credential countersign-machine-key signs in by itself.
+Runs the daemon in the foreground until it receives SIGINT or SIGTERM. The API listens on SVC_HTTP_BIND and
+SVC_HTTP_PORT (default: 127.0.0.1:19821).
 
-State lies in SVC_STATE_DIR. The log goes to standard error as JSON lines.
+Without SVC_BACKEND_URL, the daemon has an embedded account. Its account server (guest pages, stamps, devices)
+listens on SVC_ACCOUNT_BIND and SVC_ACCOUNT_PORT (default: 127.0.0.1:19822). With SVC_BACKEND_URL, the daemon
+uses the account server at that address. To sign in there, use "countersignd login" or
+"countersignd login --machine". With a systemd credential countersign-machine-key, the daemon signs in by itself.
+
+The state is stored in SVC_STATE_DIR. The log goes to standard error as JSON lines.
 
   --json   print the addresses as one JSON line when the daemon listens`,
   args: [0, 0],

@@ -7,12 +7,14 @@ import { askedToStop, stop } from '../shutdown.ts'
 export const serverCommand: Command = {
   usage: '[--json]',
   help: `
-Runs the account server alone, in the foreground, until it gets SIGINT or SIGTERM. Daemons on other machines sign in to it:
-set their SVC_BACKEND_URL to its address. It listens on SVC_ACCOUNT_BIND and SVC_ACCOUNT_PORT (127.0.0.1:19822); for other
-machines it needs a proxy with TLS before it, and SVC_PUBLIC_URL, the https address of that.
+Runs an account server without a daemon, in the foreground, until it receives SIGINT or SIGTERM. It listens on
+SVC_ACCOUNT_BIND and SVC_ACCOUNT_PORT (default: 127.0.0.1:19822). Daemons sign in to it if their SVC_BACKEND_URL
+is the address of this server. For daemons on other machines, put a proxy with TLS in front of the server, and set
+SVC_PUBLIC_URL to the https address of the proxy.
 
-Accounts lie in SVC_DATABASE_URL (PostgreSQL), or without it in SVC_STATE_DIR (SQLite). Mail goes through SVC_SMTP_URL, or
-into files in SVC_MAIL_DIR. The log goes to standard error as JSON lines.
+The accounts are stored in the PostgreSQL database SVC_DATABASE_URL or, if it is not set, with SQLite in
+SVC_STATE_DIR. Mail is sent through SVC_SMTP_URL, or written to files in SVC_MAIL_DIR. The log goes to standard
+error as JSON lines.
 
   --json   print the address as one JSON line when the server listens`,
   args: [0, 0],
@@ -27,7 +29,7 @@ into files in SVC_MAIL_DIR. The log goes to standard error as JSON lines.
       json
         ? `${JSON.stringify({ account_address: address })}\n`
         : `The account server of Countersign ${VERSION} listens on ${address}\n` +
-            `For each daemon: SVC_BACKEND_URL=${settings.publicUrl ?? address}\n`,
+            `Set this for each daemon: SVC_BACKEND_URL=${settings.publicUrl ?? address}\n`,
     )
     giveBackMemory()
     await stopped

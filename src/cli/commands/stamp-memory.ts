@@ -46,7 +46,8 @@ const versionOf = (db: DatabaseSync) =>
 function memoryIn(db: DatabaseSync): StampMemory {
   const { first, newest } = STATE_VERSIONS
   const version = versionOf(db)
-  if (version < first) return nothing('the state folder is from before the first release')
+  if (version < first)
+    return nothing('the state folder is from before the first release of countersignd')
   if (version > newest) return nothing('a newer countersignd wrote the state folder')
   const logs = logRows(db)
   // The table of an earlier version may lack columns until the next start.
@@ -72,7 +73,7 @@ export async function withMemory<T>(
 ): Promise<T> {
   const path = join(config.stateDir, 'state.db')
   if (isForSystem(config))
-    return work(nothing('the state of the service of this machine is closed to its users'))
+    return work(nothing('users of this machine cannot read the state of its service'))
   if (!existsSync(path)) return work(nothing('this device has never signed in'))
   let db: DatabaseSync
   try {

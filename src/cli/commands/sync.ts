@@ -5,11 +5,12 @@ import { shown } from '../table.ts'
 export const syncCommand: Command = {
   usage: '[--clock-is-right] [--json]',
   help: `
-Fetches from the account server what is new and hands over what was made here. A daemon does so by itself, at its start and every
-few minutes; without one, "verify" is inconclusive until this was run.
+Fetches new data from the account server and uploads the new data of this device. A daemon does this by itself
+when it starts and every few minutes. Without a daemon, run this command before "countersignd verify", which is
+inconclusive otherwise.
 
-  --clock-is-right   the clock of this machine shows the right time now, and was ahead before. Only for an account on this machine alone:
-                     where there is an account server, a sync measures the clock`,
+  --clock-is-right   confirm that the clock of this machine shows the right time now, after it was ahead. Use it only
+                     with an embedded account: with an account server, each sync checks the clock`,
   options: { 'clock-is-right': { type: 'boolean' } },
   args: [0, 0],
   async run({ io, options, withApi, print }) {

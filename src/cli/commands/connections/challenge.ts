@@ -22,7 +22,7 @@ function connectionOf(expected: string | undefined): string | null {
   if (expected === undefined) return null
   if (isId(ID_PREFIX.connection, expected)) return expected
   throw new UsageError(
-    `--expect: "${shown(expected)}" is not the id of a connection (con_…), which --challenge needs. "countersignd connection list" shows them.`,
+    `--expect: "${shown(expected)}" is not the id of a connection (con_…), which --challenge requires. "countersignd connection list" shows the ids.`,
   )
 }
 
@@ -53,7 +53,8 @@ async function heard(
 ): Promise<Verification> {
   for (;;) {
     const words = await prompt.ask('Three words that they say: ')
-    if (words === null) throw new UsageError('No words were given: the challenge stays open.')
+    if (words === null)
+      throw new UsageError('No words were given, so nothing was checked. Run the command again.')
     try {
       return await withApi((api) => api.verify.words({ body: { words, challenge_id } }))
     } catch (error) {
@@ -70,13 +71,15 @@ async function heard(
 export function verifyAnswer(invocation: Invocation): Promise<Verification> {
   const { args, options, io } = invocation
   if (args.length > 0)
-    throw new UsageError('--challenge gives you a word to say first, then asks for their words.')
+    throw new UsageError(
+      'Do not give words together with --challenge: it first gives you a word to say, then asks for the words of the other side.',
+    )
   const connection = connectionOf(options['expect'] as string | undefined)
   return withPrompt(io, async (prompt) => {
     const { id, word, purpose } = await drawn(invocation, connection)
     // Also with --json: the other person needs the word to answer.
     io.stderr.write(
-      `Say this word: ${word}\nThey answer for ${purposeLine(purpose)}. Ask whether they see the same.\n`,
+      `Say this word: ${word}\nThe other side must enter it with ${purposeLine(purpose)}. Ask whether they see the same purpose.\n`,
     )
     return heard(invocation, prompt, id)
   })

@@ -16,13 +16,13 @@ function memberOf({ id, members }: Connection, mid: string): Member {
   if (member !== undefined) return member
   throw new AppError(
     'not_found',
-    `The connection has no member with this id. "countersignd connection members ${id}" shows them.`,
+    `The connection has no member with this id. "countersignd connection members ${id}" shows the ids.`,
   )
 }
 
 export const connectionMembers: Command = {
   usage: 'ID [--json]',
-  help: 'Lists who is in a connection, and who is invited to it.',
+  help: 'Lists the members of a connection, and the people who are invited to it.',
   args: [1, 1],
   async run({ args: [id = ''], withApi, print }) {
     const { own, members } = await withApi(async (api) => {
@@ -47,16 +47,20 @@ export const connectionMembers: Command = {
 export const connectionRemoveMember: Command = {
   usage: 'CONNECTION MEMBER [--json]',
   help: `
-Removes a member, by the id that "countersignd connection members" shows; owners may. This device makes a new secret for the other members. The words of the
-removed member fail from then on, on every device that has synced. The member comes back only if an owner invites them again.
+Removes a member, by the id that "countersignd connection members" shows. Only owners can do this. This device
+creates a new secret for the other members. The words of the removed member no longer verify on any device that has
+synced. The removed member can only return if an owner invites them again.
 
-For an account (acc_…) or a mailbox (inv_…) that is only invited, the invitation is withdrawn.`,
+If the id is that of an invited account (acc_…) or an invited e-mail address (inv_…), the invitation is withdrawn.`,
   args: [2, 2],
   async run({ args: [id = '', mid = ''], withApi, print, say }) {
     const member = await withApi(async (api) => {
       const found = memberOf(await readShownConnection(api, id), mid)
       if ((await ownId(api)) === mid)
-        throw new AppError('invalid_state', `That is you: "countersignd connection leave ${id}".`)
+        throw new AppError(
+          'invalid_state',
+          `This is your own id. To leave the connection, run "countersignd connection leave ${id}".`,
+        )
       await api.members.remove({ id, mid })
       return found
     })
@@ -72,11 +76,13 @@ For an account (acc_…) or a mailbox (inv_…) that is only invited, the invita
 
 export const connectionRole: Command = {
   usage: 'CONNECTION MEMBER owner|member [--json]',
-  help: 'Makes a member an owner, or an owner a member. Owners invite, remove and do this; one has to stay.',
+  help: `
+Makes a member an owner, or an owner a member. Only owners can do this, and only owners can invite and remove members.
+At least one owner must remain.`,
   args: [3, 3],
   async run({ args: [id = '', mid = '', role = ''], withApi, print, say }) {
     if (role !== 'owner' && role !== 'member')
-      throw new UsageError('A role is owner or member; give one of them.')
+      throw new UsageError('The role must be owner or member.')
     const changed = await withApi(async (api) => {
       memberOf(await readShownConnection(api, id), mid)
       return api.rosters.role({ id, mid, body: { role } })

@@ -14,7 +14,7 @@ export function inviteeOf(text: string): Invitee {
   if (isId(ID_PREFIX.account, text)) return { user_id: text }
   if (text.includes('@')) return { email: text }
   throw new UsageError(
-    `"${shown(text)}" is neither a mail address nor the id of an account (acc_…).`,
+    `"${shown(text)}" is neither an e-mail address nor the id of an account (acc_…).`,
   )
 }
 

@@ -27,14 +27,15 @@ const leave = ({ io, options, withApi }: Invocation): Promise<void> =>
 export const logoutCommand: Command = {
   usage: '[--last-device] [--forget] [--json]',
   help: `
-Revokes this device in the account's key log and deletes its keys, its secrets and its connections. The account
-server must be reachable for that; if it is not, or if it rejects the session of this device, nothing changes. API tokens of
-this machine's user stay.
+Revokes this device in the account's key log, and deletes its keys, secrets and connections. If the account
+server cannot be reached, or rejects the session of this device, nothing changes. API tokens of this machine's
+user are kept.
 
-  --last-device   also if it is the last device of the account; then only "countersignd reset" restores access
-  --forget        also if the account server cannot be reached: this device's keys are deleted then, and if it was not revoked,
-                  it must be revoked from another device. It also cancels an unfinished sign-in, with
-                  the keys that were made for it`,
+  --last-device   sign out even if this is the last device of the account. Afterwards, only "countersignd reset"
+                  restores access to the account
+  --forget        delete the keys of this device even if the account server cannot be reached. If the device was
+                  not revoked, revoke it from another device. This option also cancels an unfinished sign-in and
+                  deletes the keys that were created for it`,
   options: { 'last-device': { type: 'boolean' }, forget: { type: 'boolean' } },
   args: [0, 0],
   async run(invocation) {

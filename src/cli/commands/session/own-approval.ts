@@ -7,8 +7,8 @@ import type { Prompt } from '../../prompt.ts'
 type Asking = Pick<Invocation, 'io' | 'withApi' | 'second'>
 
 const WAITING = `
-This device awaits its approval, and may only read until then. Now, on a device that is signed in,
-run "countersignd device approve". Waiting for it, at most 15 minutes …
+This device awaits approval, and can only read until then. Now run "countersignd device approve"
+on a device that is signed in. Waiting for the approval, at most 15 minutes …
 `
 
 const instructions = (words: string) => `
@@ -16,13 +16,13 @@ const instructions = (words: string) => `
 
        ${words}
 
-  2. It shows four other words then. Type those here.
+  2. The other device then shows four different words. Type those words here.
 `
 
 const unanswered = () =>
   new AppError(
     'invalid_state',
-    'Not approved: the four words of the other device were not typed here. Run the same command again.',
+    'Not approved, because the four words of the other device were not typed here. Run the same command again.',
   )
 
 /**
@@ -52,7 +52,7 @@ async function begun(api: Api, { io, second }: Asking): Promise<SignIn> {
  */
 async function compared(api: Api, { io }: Asking, prompt: Prompt): Promise<SignIn | null> {
   for (;;) {
-    const words = await prompt.ask('Four words of the other device (Enter alone begins again): ')
+    const words = await prompt.ask('Four words of the other device (press Enter to start again): ')
     if (words === null || (words === '' && !prompt.isTerminal)) throw unanswered()
     if (words === '') return null
     try {

@@ -37,9 +37,9 @@ async function isTaken(asking: Asking, { state }: SignIn): Promise<boolean> {
     if (codeOf(error) !== 'not_signed_in') return true
     asking.io.stderr.write(
       state === 'awaiting_approval'
-        ? 'The account server knows this device no more: it was turned away before it was approved. With a new code it asks again; ' +
-            '"countersignd logout --forget" gives up.\n'
-        : 'The account server does not take the session of this device any more. With a new code this device gets another.\n',
+        ? 'The account server no longer has this device, because its approval was declined. To ask for approval again, type a new code. ' +
+            'To give up, run "countersignd logout --forget".\n'
+        : 'The account server no longer accepts the session of this device. Type a new code to get a new session.\n',
     )
     return false
   }
@@ -56,7 +56,7 @@ async function sendCode(asking: Asking, email: string, which: 'A' | 'A new'): Pr
   const { withApi, say } = asking
   try {
     const sent = await withApi((api) => api.signIn.begin({ body: { email } }))
-    say(`${which} code is on its way to ${shown(email)}. It is good for 15 minutes.`)
+    say(`${which} code was sent to ${shown(email)}. It is valid for 15 minutes.`)
     return sent
   } catch (error) {
     if (codeOf(error) !== 'rate_limited') throw error
@@ -70,7 +70,7 @@ async function sendCode(asking: Asking, email: string, which: 'A' | 'A new'): Pr
 const isHere = (account: string) =>
   new AppError(
     'invalid_state',
-    `This device is signed in to ${account}. Run "countersignd logout" first; with --forget, where the account server takes its session no more.`,
+    `This device is signed in to ${account}. Run "countersignd logout" first. If the account server no longer accepts the session, add --forget.`,
   )
 
 /** Returns the progress of the sign-in for an address, after sending a code if there was none. */
@@ -93,14 +93,14 @@ const againBy = (reset: Reset | null) =>
 const codeWanted = (email: string, reset: Reset | null) =>
   new AppError(
     'invalid_state',
-    `A code was mailed to ${shown(email)}. Run "countersignd ${againBy(reset)} --email ${shown(email)}" again and give it ${reset?.paper ? 'the words, and on the next line the code,' : 'the code'} on standard input.`,
+    `A code was sent to ${shown(email)}. Run "countersignd ${againBy(reset)} --email ${shown(email)}" again and give it ${reset?.paper ? 'the words, and on the next line the code,' : 'the code'} on standard input.`,
   )
 
 /** Enrols the device by a code. Asks again for a wrong code only at a terminal. */
 async function enrolled(asking: Asking, prompt: Prompt, { email, reset }: ByMail): Promise<SignIn> {
   const { withApi } = asking
   for (;;) {
-    const code = await prompt.ask('Code from the mail (Enter alone has a new one sent): ')
+    const code = await prompt.ask('Code from the mail (press Enter to get a new one): ')
     if (code === null || (code === '' && !prompt.isTerminal)) throw codeWanted(email, reset)
     try {
       if (code !== '') {
@@ -116,7 +116,10 @@ async function enrolled(asking: Asking, prompt: Prompt, { email, reset }: ByMail
 }
 
 const notYet = () =>
-  new AppError('invalid_state', 'Not signed in: the input ended. Run the same command again.')
+  new AppError(
+    'invalid_state',
+    'Not signed in, because the input ended. Run the same command again.',
+  )
 
 /**
  * Syncs once: a daemon does so itself, and before the first sync no verification is conclusive.

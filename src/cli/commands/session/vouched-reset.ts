@@ -14,8 +14,8 @@ export interface Reset {
 }
 
 const UNUSED = `
-This account has a recovery key. After a reset with its 24 words, no contact has to confirm you again ("countersignd reset --recovery-key").
-Without them, all your contacts are warned that the recovery key was not used, and must compare the safety number with you.
+This account has a recovery key. If you reset with its 24 words ("countersignd reset --recovery-key"), no contact has to confirm you again.
+If you reset without them, all your contacts are warned and must compare the safety number with you.
 `
 
 /**
@@ -25,11 +25,11 @@ Without them, all your contacts are warned that the recovery key was not used, a
 async function warnUnused({ io }: Pick<Invocation, 'io'>, prompt: Prompt, isSure: boolean) {
   io.stderr.write(`${UNUSED}\n`)
   if (isSure) return
-  const typed = await prompt.ask('Type "without" to go on without the paper: ')
+  const typed = await prompt.ask('Type "without" to continue without the recovery key: ')
   if (typed === 'without') return
   throw new AppError(
     'invalid_state',
-    'Nothing was reset. The code is good for 15 minutes: run the same command with --recovery-key.',
+    'Nothing was reset. Run the same command with --recovery-key. The code is valid for 15 minutes.',
   )
 }
 

@@ -6,8 +6,8 @@ import { shown } from '../../table.ts'
 
 const STATES: Readonly<Record<SignIn['state'], string>> = {
   signed_out: 'signed out',
-  code_sent: 'signed out; a code is on its way',
-  awaiting_approval: 'awaits approval, and may only read until then',
+  code_sent: 'signed out; a code was sent by mail',
+  awaiting_approval: 'awaits approval, and can only read until then',
   signed_in: 'signed in',
 }
 
@@ -49,8 +49,8 @@ async function atServer(api: Api) {
 
 const recoveryText = ({ since }: { since: string | null }): string =>
   since === null
-    ? 'no key on paper: make one ("countersignd recovery create")'
-    : `key on paper since ${since.slice(0, 10)}`
+    ? 'no recovery key; to create one: countersignd recovery create'
+    : `recovery key since ${since.slice(0, 10)}`
 
 /** The account server is unreachable, or rejects the session of this device. */
 const SILENT: readonly ErrorCode[] = [
@@ -110,16 +110,17 @@ function lines(of: Awaited<ReturnType<typeof seen>>['answer']): string[] {
 export const whoamiCommand: Command = {
   usage: '[--json]',
   help: `
-Shows the account, this device, the account server, and whether the device is signed in. During "countersignd login" it shows
-the four words to type on the other device. If the account server cannot be reached, it shows what this device has stored. Exits with 1
-then, and if the device is not signed in.`,
+Shows the account, this device, the account server, and whether the device is signed in. While
+"countersignd login" is waiting, it shows the four words to type on the other device. If the account server cannot
+be reached, it shows what this device has stored. The exit code is 1 in that case, and if the device is not signed
+in.`,
   args: [0, 0],
   async run({ io, withApi, print, say }) {
     const { answer, silent } = await withApi(seen)
     print(answer, lines(answer))
     if ('user' in answer) return EXIT.ok
     if (silent === null) say('Sign in with "countersignd login --email ADDRESS".')
-    else io.stderr.write(`What only the account server knows is missing: ${silent.message}\n`)
+    else io.stderr.write(`Data from the account server is missing here. ${silent.message}\n`)
     return EXIT.failed
   },
 }
