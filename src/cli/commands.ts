@@ -23,8 +23,6 @@ function from<Export extends string>(
 export const COMMANDS: Commands = {
   ...from(() => import('./commands/serve.ts'), {
     serve: ['serveCommand', 'Run the daemon'],
-  }),
-  ...from(() => import('./commands/server.ts'), {
     server: ['serverCommand', 'Run an account server for many daemons'],
   }),
   ...from(() => import('./commands/mcp.ts'), {
@@ -65,16 +63,14 @@ export const COMMANDS: Commands = {
     backup: ['backupCommand', 'Write an encrypted backup of this device to a file'],
     restore: ['restoreCommand', 'Restore a backup into a new state folder'],
   }),
-  ...from(() => import('./commands/sync.ts'), {
+  ...from(() => import('./commands/status.ts'), {
     sync: ['syncCommand', 'Fetch new data and upload the new data of this device'],
   }),
   ...from(() => import('./commands/session/login.ts'), {
     login: ['loginCommand', 'Sign this device in'],
-  }),
-  ...from(() => import('./commands/session/logout.ts'), {
     logout: ['logoutCommand', 'Revoke this device and delete its data'],
   }),
-  ...from(() => import('./commands/session/whoami.ts'), {
+  ...from(() => import('./commands/session/account.ts'), {
     whoami: ['whoamiCommand', 'Show who is signed in'],
   }),
   ...from(() => import('./commands/session/reset.ts'), {
@@ -132,8 +128,6 @@ export const COMMANDS: Commands = {
       'Remove a member; the others get a new secret',
     ],
     'connection role': ['connectionRole', 'Make a member an owner, or an owner a member'],
-  }),
-  ...from(() => import('./commands/connections/connection-end.ts'), {
     'connection leave': [
       'connectionLeave',
       'Leave a connection, which continues for its other members',
@@ -192,7 +186,7 @@ export const COMMANDS: Commands = {
     'guest revoke': ['guestRevoke', 'Revoke a guest code'],
     'guest send': ['guestSend', 'Send the link of a guest code by mail'],
   }),
-  ...from(() => import('./commands/organisations/external-members.ts'), {
+  ...from(() => import('./commands/organisations/members.ts'), {
     'external list': [
       'externalList',
       'List external members: people without an account, for guest codes',
@@ -301,6 +295,6 @@ export const COMMANDS: Commands = {
 Object.defineProperty(COMMANDS, 'purge-apart', {
   value: {
     summary: 'Empty the state folder of another user, as that user',
-    load: async () => (await import('./commands/purge-subprocess.ts')).purgeApartCommand,
+    load: async () => (await import('./commands/purge.ts')).purgeApartCommand,
   } satisfies Listed,
 })

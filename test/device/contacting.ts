@@ -5,7 +5,7 @@ import type { Account } from '../../src/api/port.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
 import { contactOf } from '../../src/device/first-contacts/outcomes.ts'
 import { approveByWords, makeWords } from '../../src/device/first-contacts/four-words.ts'
-import { keyStatusOf } from '../../src/device/key-status.ts'
+import { keyStatusOf } from '../../src/device/names.ts'
 import { AppError } from '../../src/errors.ts'
 import { worldOf, type Desk } from './people.ts'
 

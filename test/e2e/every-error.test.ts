@@ -27,7 +27,7 @@ import { openGate, openRules } from '../http/open-listener.ts'
 import { type RawAnswer, answersIn, exchange, hostOf, send } from '../http/raw.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { json, scripted } from '../remote/scripted.ts'
-import { newReach } from '../../src/service/db/outage.ts'
+import { newReach } from '../../src/service/db/faults.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../src/api/openapi/error-examples.json')
 
@@ -102,7 +102,7 @@ async function beforeRows(recorder: Recorder, address: string, path: string): Pr
 
 /** Records the errors that need a fault of the machine: the same listener over planted rows. */
 async function atPlantedRows(t: TestContext, recorder: Recorder): Promise<void> {
-  const row = { summary: '', by: 'daemon' } as const
+  const row = { by: 'daemon' } as const
   const table: Table = {
     things: {
       read: { ...row, method: 'GET', path: '/things/{id}' },

@@ -1,5 +1,6 @@
-import { shown } from '../table.ts'
 import type { Api, Command } from '../command.ts'
+import { showNotices } from '../notices.ts'
+import { shown } from '../table.ts'
 
 type Status = Awaited<ReturnType<Api['status']['read']>>
 
@@ -25,5 +26,32 @@ export const statusCommand: Command = {
       `last sync    ${status.last_sync_at ?? 'never'}`,
       ...status.notices.map((notice) => `notice       ${shown(notice)}`),
     ])
+  },
+}
+
+export const syncCommand: Command = {
+  usage: '[--clock-is-right] [--json]',
+  help: `
+Fetches new data from the account server and uploads the new data of this device. A daemon does this by itself
+when it starts and every few minutes. Without a daemon, run this command before "countersignd verify", which is
+inconclusive otherwise.
+
+  --clock-is-right   confirm that the clock of this machine shows the right time now, after it was ahead. Use it only
+                     with an embedded account: with an account server, each sync checks the clock`,
+  options: { 'clock-is-right': { type: 'boolean' } },
+  args: [0, 0],
+  async run({ io, options, withApi, print }) {
+    const { last_sync: report } = await withApi(async (api) => {
+      if (options['clock-is-right'] === true) await api.clock.accept({})
+      return api.sync.run({})
+    })
+    if (report.error !== null) io.stderr.write(`${shown(report.error)}\n`)
+    await showNotices({ io, withApi })
+    const { connections, secrets, guest_codes } = report.pulled
+    const { verifications, envelopes } = report.pushed
+    print(
+      report,
+      `Fetched ${connections} connections, ${secrets} secrets and ${guest_codes} guest codes; handed over ${verifications} verifications, and secrets to ${envelopes} devices.`,
+    )
   },
 }

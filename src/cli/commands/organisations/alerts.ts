@@ -7,8 +7,14 @@ import {
   updateCommand,
 } from '../../collection.ts'
 import { UsageError } from '../../command.ts'
-import { parseSeconds, span } from '../../duration.ts'
-import { eitherField, flagField, listField, textField } from '../../option-fields.ts'
+import {
+  parseSeconds,
+  span,
+  eitherField,
+  flagField,
+  listField,
+  textField,
+} from '../../option-fields.ts'
 
 export const alertList = listCommand({
   help: `
