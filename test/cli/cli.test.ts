@@ -479,7 +479,7 @@ describe('help and usage', () => {
     [['token', 'create', '--scope', 'read', '--name'], /--name/],
     ...['soon', '1.5h', '-1d', '3y', ''].map((text): [string[], RegExp] => [
       ['token', 'create', '--scope', 'read', '--name', 'x', `--expires-in=${text}`],
-      /--expires-in takes a duration such as/,
+      /--expires-in must be a duration such as/,
     ]),
     [['token', 'revoke'], /Usage: countersignd token revoke ID/],
     [['login'], /Give --email .*, or --machine/],

@@ -137,7 +137,7 @@ describe('wrong usage sends no request', () => {
     [['org alert create', ...whole, '--threshold', 'many'], /--threshold must be a whole number/],
     [['org alert create', ...whole, '--threshold', '1.5'], /--threshold must be a whole number/],
     [['org alert create', ...whole, '--window', '90s'], /--window must be whole minutes/],
-    [['org alert create', ...whole, '--window', 'soon'], /--window takes a duration/],
+    [['org alert create', ...whole, '--window', 'soon'], /--window must be a duration/],
     [['org alert update', ALERT], /Nothing to change was given/],
     [['org alert update', ALERT, '--on', '--off'], /either --on or --off/],
     [['org alert update', ALERT, '--notify', ACCOUNT, '--no-notify'], /either --notify or --no-n/],

@@ -55,7 +55,10 @@ test('members are invited, listed, activated and suspended', async (t) => {
 
   assert.match((await ada.good(['org', 'suspend', bob.id])).err, / is suspended\.\n$/)
   assert.match(await bob.refused('org', 'members'), /No organisation is active/)
-  assert.match(await bob.refused('org', 'use', 'Acme'), /suspended.* an owner or admin/)
+  assert.match(
+    await bob.refused('org', 'use', 'Acme'),
+    /suspended in the organisation, ask one of its owners or admins/,
+  )
   assert.equal((await ada.on(['org', 'invite', bob.email])).code, EXIT.failed)
   assert.equal((await ada.json('org', 'activate', bob.id)).state, 'active')
   assert.match(await ada.refused('org', 'suspend', ada.id), /last active owner/)
@@ -79,9 +82,9 @@ test('an invitation is suspended, and an organisation handed over and left', asy
   const [invited] = (await ada.json('org', 'invite', bob.email)).invited
   await ada.good(['org', 'activate', invited.id])
   const owner = await ada.good(['org', 'invite', bob.email, '--role', 'owner'])
-  assert.equal(owner.out, `${bob.id}  bob@example.org  is owner now\n`)
+  assert.equal(owner.out, `${bob.id}  bob@example.org  is now owner\n`)
   const narrower = await ada.good(['org', 'invite', bob.email])
-  assert.equal(narrower.out, 'not invited  bob@example.org is a member already\n')
+  assert.equal(narrower.out, 'not invited  bob@example.org is already a member\n')
   assert.match((await ada.good(['org', 'suspend', ada.id])).err, / is suspended\.\n$/)
   await bob.good(['org', 'use', 'Acme'])
   assert.match((await bob.good(['org', 'members'])).out, / owner +suspended /)

@@ -79,7 +79,7 @@ test('presets are made, set as default, used by new connections, changed and del
 describe('wrong usage sends no request', () => {
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
     [['preset create', '--favorite'], /Give --name with the name of the preset/],
-    [['preset create', '--name', 'x', '--expires-in', 'soon'], /--expires-in takes a duration/],
+    [['preset create', '--name', 'x', '--expires-in', 'soon'], /--expires-in must be a duration/],
     [['preset update', PRESET], /Nothing to change was given/],
     [['preset update', PRESET, '--favorite', '--no-favorite'], /--favorite or --no-favorite/],
     [['preset update', PRESET, '--tag', 'x', '--no-tags'], /--tag or --no-tags/],

@@ -256,7 +256,7 @@ describe('reset --recovery-key', () => {
     const lost = 'ABCD-7EFG-H8JK-9MNP'
     const wrong = 'qqqqqq'
     const missing =
-      /^countersignd: 23 words were read, and the next line does not begin with a word of the list: word 24 is missing or wrong\. Nothing was reset\.$/m
+      /^countersignd: 23 words were read, but the next line does not begin with a word of the word list\. Word 24 is missing or wrong\. Nothing was reset\.$/m
     const cases: [name: string, input: (words: string[]) => string, error: RegExp][] = [
       ['23 words, then the code', (words) => `${words.slice(0, 23).join(' ')}\n${lost}\n`, missing],
       [

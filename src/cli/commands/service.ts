@@ -104,7 +104,7 @@ function planOf({ machine, platform, wanted }: Asked): Plan {
   if (isSystem && !self.isExecutable)
     throw new StartError(
       'failed',
-      'The service of the whole machine can only be installed from the single executable. This is the program run by Node, whose files other ' +
+      'The service of the whole machine can only be installed from the single executable. This program is run by Node from files that other ' +
         'users may be able to change. Build the executable with "npm run build:exe". Then run it as root: dist/countersignd-… service install --system',
     )
   const place = unitPath(platform, wanted)

@@ -63,10 +63,7 @@ function judged(db: DatabaseSync, path: string, { file, versions, query }: Kind)
   if (answer !== 'ok')
     return fail(file, damaged(path, new Error(messageOf(answer))).message, RESTORE)
   const older = number < newest ? ', which the next start upgrades' : ''
-  return ok(
-    file,
-    `undamaged, version ${number} of ${newest}${older}, ${sizeOf(statSync(path).size)}`,
-  )
+  return ok(file, `intact, version ${number} of ${newest}${older}, ${sizeOf(statSync(path).size)}`)
 }
 
 /** Checks one database. The subprocess calls it. */

@@ -44,7 +44,8 @@ export function platformOf(
 ): ServicePlatform {
   const name = named === undefined ? platform : String(named)
   if (isServicePlatform(name)) return name
-  if (named !== undefined) throw new UsageError(`--platform takes one of ${PLATFORMS.join(', ')}.`)
+  if (named !== undefined)
+    throw new UsageError(`--platform must be one of: ${PLATFORMS.join(', ')}.`)
   throw new StartError(
     'failed',
     `"countersignd service" does not support ${platform}. Configure the service manager of this system to run "countersignd serve" as a user of its own.`,

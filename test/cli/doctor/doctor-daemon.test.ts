@@ -119,7 +119,7 @@ describe('doctor while the folder or the ports are in use', { concurrency: 4 }, 
     findingOf(checks, ['ok', 'daemon', new RegExp(`process ${pid} at ${daemon.address}.*proved`)])
     findingOf(checks, ['ok', 'API port', /used by this countersignd/])
     findingOf(checks, ['ok', 'account port', /used by this countersignd/])
-    findingOf(checks, ['ok', 'state.db', /^undamaged/])
+    findingOf(checks, ['ok', 'state.db', /^intact/])
     findingOf(checks, ['ok', 'keychain', /contains the keys of this device/])
 
     const elsewhere = await examine(dir, { SVC_HTTP_PORT: await free() })
@@ -138,7 +138,7 @@ describe('doctor while the folder or the ports are in use', { concurrency: 4 }, 
       /does not answer as its daemon: .*does not answer/,
       /kill/,
     ])
-    findingOf(stopped.checks, ['ok', 'state.db', /^undamaged/])
+    findingOf(stopped.checks, ['ok', 'state.db', /^intact/])
     if (process.platform === 'linux') assert.equal(finding.remedy, `kill -CONT ${pid}`)
     process.kill(pid, 'SIGCONT')
     findingOf((await examine(dir, ports)).checks, ['ok', 'daemon', /proved/])
@@ -202,8 +202,8 @@ describe('doctor while the folder or the ports are in use', { concurrency: 4 }, 
     const daemon = await startIdle(dir)
     await daemon.end('SIGKILL')
     const { checks } = await examine(dir)
-    findingOf(checks, ['ok', 'state.db', /^undamaged/])
-    findingOf(checks, ['ok', 'account.db', /^undamaged/])
+    findingOf(checks, ['ok', 'state.db', /^intact/])
+    findingOf(checks, ['ok', 'account.db', /^intact/])
     findingOf(checks, ['ok', 'account', /^acc_/])
     findingOf(checks, ['warn', 'daemon', /left over from a daemon that was killed/])
   })

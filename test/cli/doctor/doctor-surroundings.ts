@@ -30,7 +30,7 @@ export const SURROUNDINGS: readonly Broken[] = [
       ['fail', 'configuration', /there is no such user/],
       ['warn', 'program', /NODE_OPTIONS/, /^unset NODE_OPTIONS$/],
       ['fail', 'keychain', /SVC_KEYCHAIN is "os", but the secrets of .* are in the file keychain/],
-      ['ok', 'state.db', /^undamaged/],
+      ['ok', 'state.db', /^intact/],
     ],
   },
   {

@@ -616,6 +616,6 @@ describe('service print', () => {
 
   it('names the known systems', async () => {
     const { error } = await call(fakeMachine().machine, 'print', { platform: 'plan9' })
-    assert.match(String(error?.message), /--platform takes one of linux, darwin, win32/)
+    assert.match(String(error?.message), /--platform must be one of: linux, darwin, win32/)
   })
 })

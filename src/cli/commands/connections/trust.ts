@@ -70,7 +70,7 @@ export const trustList: Command = {
   help: `
 Lists the people you follow, newest first, each with the safety number, which is the same on both sides. "calls
 itself" marks a name that only the person claims, "the server says" a name that is not signed. If the keys are
-CHANGED, the person has other devices than those whose keys you reviewed. Compare the safety number
+CHANGED, the person has devices whose keys you have not reviewed. Compare the safety number
 ("countersignd trust confirm") before you rely on the new keys. If all devices were replaced with the recovery key,
 this check is not necessary, and a line says so until you use "countersignd trust dismiss".`,
   args: [0, 0],

@@ -205,8 +205,8 @@ export const orgSuspend = move({
   help: `
 Suspends a member, who then has no access to the organisation until "countersignd org activate". The person's own
 account does not change, but the tokens and sessions of a machine account are rejected. If ID is an invited address,
-the invitation cannot be used to join. Only owners and admins can do this. Every member can suspend themselves, which
-is the way to leave an organisation. The last active owner cannot be suspended.`,
+the invitation cannot be used to join. Only owners and admins can suspend other members. Every member can suspend
+themselves, which is the way to leave an organisation. The last active owner cannot be suspended.`,
   work: (api, id) => api.orgMembers.suspend({ id }),
   told: (name, { user_id }) =>
     user_id === null ? `The invitation of ${name} is suspended.` : `${name} is suspended.`,

@@ -50,7 +50,7 @@ function take(line: string, words: string[], belongs: Belongs, isTerminal: boole
       const next = words.length + 1
       const mayBeMissing = !isTerminal && words.length > 0 && words.length === before
       return mayBeMissing
-        ? `${before} words were read, and the next line does not begin with a word of the list: word ${next} is missing or wrong.`
+        ? `${before} words were read, but the next line does not begin with a word of the word list. Word ${next} is missing or wrong.`
         : `Word ${next} is not on the word list.${nearest}`
     }
     for (const word of found) {
