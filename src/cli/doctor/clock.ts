@@ -15,7 +15,7 @@ const NAME = 'clock'
 const MOST_MS = 30_000
 const NOTABLE_MS = 5000
 
-const SET = 'Have it set by the network: timedatectl set-ntp true'
+const SET = 'Set the clock from the network: timedatectl set-ntp true'
 
 function wentBack({ memory, now }: DoctorContext): Finding[] {
   const ahead = memory.highestWindow - windowOf(now())
@@ -24,7 +24,7 @@ function wentBack({ memory, now }: DoctorContext): Finding[] {
   return [
     fail(
       NAME,
-      `it has gone back: words were checked here ${durationText(ahead * PERIOD_S * 1000)} later than it shows, and nothing verifies until then`,
+      `it was set back: words were checked here ${durationText(ahead * PERIOD_S * 1000)} later than it shows, and no words verify until it reaches that time`,
       SET,
     ),
   ]
@@ -32,23 +32,29 @@ function wentBack({ memory, now }: DoctorContext): Finding[] {
 
 async function offset({ config, server }: DoctorContext): Promise<Finding[]> {
   if (config.backendUrl === undefined) return []
-  if (server === null) return [ok(NAME, 'the account server is in this process, and has the same')]
+  if (server === null) return [ok(NAME, 'the account server is embedded and uses the same clock')]
   const { offsetMs } = await server()
   if (offsetMs === null)
     return [
       warn(
         NAME,
         'unknown: the account server did not send its time',
-        'See the finding about the account server.',
+        'See the line about the account server.',
       ),
     ]
   const off = Math.abs(offsetMs)
   const found =
     off < 1000
-      ? 'less than a second off the account server’s'
-      : `${durationText(off)} ${offsetMs > 0 ? 'behind' : 'ahead of'} the account server’s`
+      ? 'less than a second off the clock of the account server'
+      : `${durationText(off)} ${offsetMs > 0 ? 'behind' : 'ahead of'} the clock of the account server`
   if (off > MOST_MS)
-    return [fail(NAME, `${found}: beyond ${MOST_MS / 1000} seconds nothing verifies`, SET)]
+    return [
+      fail(
+        NAME,
+        `${found}; no words verify if the difference is more than ${MOST_MS / 1000} seconds`,
+        SET,
+      ),
+    ]
   return [off > NOTABLE_MS ? warn(NAME, found, SET) : ok(NAME, found)]
 }
 

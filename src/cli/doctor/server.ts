@@ -7,7 +7,7 @@ const NAME = 'account server'
 /**
  * Returns the remedy. The errors name their own; this command lets the operator see the answer.
  */
-const seen = (url: string) => `Try it by hand: curl -sS ${url}/health`
+const seen = (url: string) => `Check the answer yourself: curl -sS ${url}/health`
 
 export const serverCheck: DoctorCheck = {
   name: NAME,
@@ -20,8 +20,8 @@ export const serverCheck: DoctorCheck = {
         ok(
           NAME,
           state === 'proven'
-            ? 'embedded: the daemon carries it'
-            : 'embedded: it starts with the daemon',
+            ? 'embedded in the running daemon'
+            : 'embedded; it starts with the daemon',
         ),
       ]
     }
@@ -32,10 +32,10 @@ export const serverCheck: DoctorCheck = {
       return [
         fail(
           NAME,
-          `${url} reports the public address ${own ?? 'none'}, and takes no sign-in at another`,
+          `${url} reports ${own === undefined ? 'no public address' : `the public address ${own}`}, and accepts sign-ins only at its public address`,
           own === undefined
-            ? 'Its operator must set SVC_PUBLIC_URL.'
-            : `export SVC_BACKEND_URL=${shellWord(own)} (or its operator must set SVC_PUBLIC_URL)`,
+            ? 'The operator of the account server must set SVC_PUBLIC_URL.'
+            : `export SVC_BACKEND_URL=${shellWord(own)} (or the operator of the account server must set SVC_PUBLIC_URL)`,
         ),
       ]
     return [ok(NAME, `${url}, version ${look.version}, answered in ${look.tookMs} ms`)]
