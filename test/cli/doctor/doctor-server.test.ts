@@ -165,7 +165,7 @@ async function inSession(
     SVC_ACCOUNT_PORT: '0',
   }
   const [program, ...words] = (isOpen ? unlocked : session)(process.execPath, ...command)
-  const { stdout, stderr } = await exec(program, words, { env, timeout: 60_000 })
+  const { stdout, stderr } = await exec(program, words, { env })
   assert.notEqual(stdout, '', stderr)
   return stdout
 }
