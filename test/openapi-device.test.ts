@@ -13,8 +13,7 @@ import { entrance, signedIn } from '../src/api/device/index.ts'
 import { rest } from '../src/api/rest/index.ts'
 import { ACCOUNT_RULES, isGranted, scopeTable } from '../src/auth/scopes.ts'
 import { rowsOf } from '../src/api/rows.ts'
-import { accountRows } from '../src/api/openapi/account-rows.ts'
-import { deviceDocument } from '../src/api/openapi/device.ts'
+import { accountRows, deviceDocument } from '../src/api/openapi/device.ts'
 import {
   type Device,
   type TestServer,

@@ -102,7 +102,7 @@ async function beforeRows(recorder: Recorder, address: string, path: string): Pr
 
 /** Records the errors that need a fault of the machine: the same listener over planted rows. */
 async function atPlantedRows(t: TestContext, recorder: Recorder): Promise<void> {
-  const row = { summary: '', by: 'daemon' } as const
+  const row = { by: 'daemon' } as const
   const table: Table = {
     things: {
       read: { ...row, method: 'GET', path: '/things/{id}' },

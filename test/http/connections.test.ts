@@ -18,8 +18,8 @@ const MOST = 20
 
 const table = {
   things: {
-    read: { method: 'GET', path: '/thing', summary: '', by: 'daemon', reply: v.any() },
-    later: { method: 'GET', path: '/later', summary: '', by: 'daemon', reply: v.any() },
+    read: { method: 'GET', path: '/thing', by: 'daemon', reply: v.any() },
+    later: { method: 'GET', path: '/later', by: 'daemon', reply: v.any() },
   },
 } as const satisfies Table
 

@@ -23,7 +23,6 @@ const table = {
     create: {
       method: 'POST',
       path: '/things',
-      summary: '',
       by: 'daemon',
       body: v.strictObject({ name: v.string() }),
       reply: v.object({ id: v.string() }),
@@ -32,24 +31,21 @@ const table = {
     read: {
       method: 'GET',
       path: '/things/{id}',
-      summary: '',
       by: 'daemon',
       reply: v.object({ id: v.string() }),
     },
-    delete: { method: 'DELETE', path: '/things/{id}', summary: '', by: 'daemon', status: 204 },
+    delete: { method: 'DELETE', path: '/things/{id}', by: 'daemon', status: 204 },
   },
   streams: {
     read: {
       method: 'GET',
       path: '/streams/{id}',
-      summary: '',
       by: 'daemon',
       media: ['text/plain'],
     },
     events: {
       method: 'GET',
       path: '/events/{id}',
-      summary: '',
       by: 'daemon',
       media: ['text/event-stream'],
     },

@@ -15,13 +15,12 @@ import { openGate, openRules } from './open-listener.ts'
 
 const table = {
   things: {
-    read: { method: 'GET', path: '/now', summary: '', by: 'daemon', reply: v.any() },
-    later: { method: 'GET', path: '/later', summary: '', by: 'daemon', reply: v.any() },
-    large: { method: 'GET', path: '/large', summary: '', by: 'daemon', reply: v.any() },
+    read: { method: 'GET', path: '/now', by: 'daemon', reply: v.any() },
+    later: { method: 'GET', path: '/later', by: 'daemon', reply: v.any() },
+    large: { method: 'GET', path: '/large', by: 'daemon', reply: v.any() },
     create: {
       method: 'POST',
       path: '/things',
-      summary: '',
       by: 'daemon',
       body: v.any(),
       reply: v.any(),
@@ -29,7 +28,6 @@ const table = {
     stream: {
       method: 'GET',
       path: '/stream',
-      summary: '',
       by: 'daemon',
       media: ['text/plain'],
     },

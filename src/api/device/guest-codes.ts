@@ -1,4 +1,4 @@
-/** Guest codes, whose secret a device makes, and the public code. */
+/** Guest codes with secrets that a device makes, and the public code. */
 import * as v from 'valibot'
 import { email, id, Time } from '../fields.ts'
 import { GuestCode, GuestLabel } from '../rest/guest-codes.ts'
@@ -10,7 +10,6 @@ export const deviceGuestCodes = {
   create: {
     method: 'POST',
     path: '/device/v1/guest-codes',
-    summary: 'Register a guest code with a secret that a device made',
     by: 'account',
     errors: ['not_found', 'conflict'],
     body: v.strictObject({
@@ -25,8 +24,6 @@ export const deviceGuestCodes = {
   send: {
     method: 'POST',
     path: '/device/v1/guest-codes/{id}/mail',
-    summary:
-      'Mail the link of a guest code: the one case in which its secret passes through the server',
     by: 'account',
     errors: ['invalid_state'],
     body: v.strictObject({
@@ -52,8 +49,6 @@ export const publicCode = {
   create: {
     method: 'POST',
     path: '/device/v1/public-code',
-    summary:
-      'Share the secret of the public code with the account server, in place of the one before',
     by: 'account',
     repeats: true,
     body: v.strictObject({
@@ -64,7 +59,6 @@ export const publicCode = {
   read: {
     method: 'GET',
     path: '/device/v1/public-code',
-    summary: 'Read the secret of the own public code, which another device may have made',
     by: 'account',
     errors: ['not_found'],
     reply: v.object({ k: v.nullable(v.string()) }),
@@ -75,7 +69,6 @@ export const lookups = {
   create: {
     method: 'POST',
     path: '/device/v1/lookups',
-    summary: 'Find the public codes and stamps that three words belong to now',
     by: 'account',
     repeats: true,
     body: v.strictObject({

@@ -19,7 +19,6 @@ export const clock = {
   read: {
     method: 'GET',
     path: '/device/v1/clock',
-    summary: "Read the server's time and public address",
     by: 'account',
     reply: v.object({
       now: Time,
@@ -33,7 +32,6 @@ const deletion = {
   read: {
     method: 'GET',
     path: '/device/v1/deletion',
-    summary: 'Check whether the account may be deleted now; 409 names the obstacle',
     by: 'account',
     errors: ['conflict', 'invalid_state'],
     reply: v.object({ account: id('acc_') }),
@@ -44,7 +42,6 @@ const openLinkApprovals = {
   read: {
     method: 'GET',
     path: '/device/v1/open-link-requests/{id}',
-    summary: 'Read an approval request, which a device is to approve by opening the connection',
     by: 'account',
     errors: ['invalid_state'],
     reply: OpenLinkRequest,
@@ -55,7 +52,6 @@ const stamps = {
   create: {
     method: 'POST',
     path: '/device/v1/stamps',
-    summary: 'Register a stamp and get its receipt',
     by: 'account',
     errors: ['conflict'],
     body: v.strictObject({ stamp: Jws }),
@@ -68,7 +64,6 @@ const verifications = {
   push: {
     method: 'POST',
     path: '/device/v1/verifications',
-    summary: 'Add entries to the verification log; an entry known already is kept as it is',
     by: 'account',
     body: v.strictObject({ items: v.pipe(v.array(VerificationEntry), v.maxLength(500)) }),
     reply: v.object({ accepted: v.number() }),

@@ -27,7 +27,6 @@ export const machines = {
   create: {
     method: 'POST',
     path: '/device/v1/machines',
-    summary: 'Create a machine account of an organisation; an owner or admin may',
     by: 'account',
     errors: ['not_found', 'conflict', 'no_active_organisation'],
     body: v.strictObject({
@@ -45,7 +44,6 @@ export const machineTokens = {
   list: {
     method: 'GET',
     path: '/device/v1/machine-tokens',
-    summary: "List the machine account's tokens",
     by: 'account',
     errors: ['forbidden'],
     query: Page,
@@ -54,7 +52,6 @@ export const machineTokens = {
   create: {
     method: 'POST',
     path: '/device/v1/machine-tokens',
-    summary: 'Mint a token of the machine account',
     by: 'account',
     errors: ['forbidden'],
     body: NewToken,
@@ -65,7 +62,6 @@ export const machineTokens = {
   delete: {
     method: 'DELETE',
     path: '/device/v1/machine-tokens/{id}',
-    summary: 'Revoke a token of the machine account, effective at once',
     by: 'account',
     errors: ['forbidden'],
     status: 204,
@@ -76,7 +72,6 @@ export const bearer = {
   read: {
     method: 'GET',
     path: '/device/v1/token',
-    summary: 'Get the owner and the rights of the token of the request',
     by: 'account',
     errors: ['forbidden'],
     reply: v.object({
@@ -95,10 +90,10 @@ const Text = v.optional(v.pipe(v.string(), v.maxLength(8192)))
  * section 4.4, RFC 7523 section 2.2), and the metadata document for OAuth clients (RFC 8414).
  */
 export const oauth = {
+  /** Get a token for a machine account by its assertion. */
   token: {
     method: 'POST',
     path: '/oauth/token',
-    summary: 'Get a token for a machine account by its assertion',
     by: 'account',
     errors: [
       'invalid_request',
@@ -126,10 +121,10 @@ export const oauth = {
     }),
     repeats: true,
   },
+  /** Describe the token endpoint. */
   metadata: {
     method: 'GET',
     path: '/.well-known/oauth-authorization-server',
-    summary: 'Describe the token endpoint',
     by: 'account',
     reply: v.object({
       issuer: v.string(),

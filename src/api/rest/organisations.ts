@@ -15,7 +15,6 @@ export const organisations = {
   create: {
     method: 'POST',
     path: '/api/v1/org',
-    summary: 'Create an organisation, with the caller as its owner',
     by: 'account',
     errors: ['forbidden', 'conflict'],
     body: v.strictObject({

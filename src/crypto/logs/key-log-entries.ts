@@ -3,7 +3,7 @@
  * wrong one. `at` is Unix seconds.
  */
 import { randomBytes } from '@noble/hashes/utils.js'
-import { ed25519 } from '@noble/curves/ed25519.js'
+import { ed25519 } from '../ed25519.ts'
 import { accountIdOf, rawKeys, type LoggedKeys } from '../device-public-keys.ts'
 import { publicKeys, type DeviceKeyPairs, type KeyPair } from '../device-keys.ts'
 import { encodeBase64url } from '../encoding/base64url.ts'

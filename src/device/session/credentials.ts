@@ -97,14 +97,10 @@ const unfit = () =>
   )
 
 async function keyPair({ x, d }: MachineKey): Promise<KeyPair> {
-  const [{ ed25519 }, { publicJwk }] = await Promise.all([
-    import('@noble/curves/ed25519.js'),
-    import('../../crypto/jose/jwk.ts'),
-  ])
+  const { signingKeyFrom } = await import('../../crypto/device-keys.ts')
   try {
-    const secret = decodeBase64url(d)
-    const jwk = publicJwk(ed25519.getPublicKey(secret))
-    if (jwk.x === x) return { secret, jwk }
+    const pair = signingKeyFrom(decodeBase64url(d))
+    if (pair.jwk.x === x) return pair
   } catch {
     // The error must not reveal why a secret is invalid.
   }

@@ -1,5 +1,6 @@
 /** The documents of the interface: OpenAPI, the catalogue of tools, and the documentation page. */
 import { rest } from '../../api/rest/index.ts'
+import { restTextOf } from '../../api/rest/texts/index.ts'
 import type { Content, Table } from '../../api/route.ts'
 import { restNeed } from '../../auth/scopes.ts'
 import { VERSION } from '../../runtime/version.ts'
@@ -75,13 +76,13 @@ function rows(): Html[] {
     html`<tr>
       <th colspan="4" scope="rowgroup">${group}</th>
     </tr>`,
-    ...Object.values(routes).map(
-      ({ method, path, summary }) =>
+    ...Object.entries(routes).map(
+      ([name, { method, path }]) =>
         html`<tr>
           <td><code>${method}</code></td>
           <td><code>${path}</code></td>
           <td>${restNeed(method, path.slice(1).split('/'))}</td>
-          <td>${summary}</td>
+          <td>${restTextOf(group, name).summary}</td>
         </tr>`,
     ),
   ])

@@ -1,22 +1,48 @@
 /**
- * The description of each operation beyond its summary: who may call it, its effects, its cost.
+ * The texts of all rows of *rest*. They are loaded with the first document or list of tools: a
+ * running daemon does not need them before.
  */
-import type { Rest } from '../../rest/index.ts'
-import { account } from './account.ts'
-import { connections } from './connections.ts'
-import { daemon } from './daemon.ts'
-import type { Descriptions } from './descriptions.ts'
-import { organisations } from './organisations.ts'
+import type { ByRow } from '../../rows.ts'
+import type { Rest } from '../index.ts'
+import { accountTexts } from './account.ts'
+import { apiTokenTexts } from './api-tokens.ts'
+import { assistantTexts } from './assistant.ts'
+import { connectionTexts } from './connections.ts'
+import { documentTexts } from './documents.ts'
+import { guestCodeTexts } from './guest-codes.ts'
+import { invitationTexts } from './invitations.ts'
+import { openLinkTexts } from './open-links.ts'
+import { orgTexts } from './org.ts'
+import { profileTexts } from './profiles.ts'
+import { statusTexts } from './status.ts'
+import { tagTexts } from './tags.ts'
+import { trustCardTexts } from './trust-cards.ts'
+import { verifyTexts } from './verify.ts'
+import type { RowText, Texts } from './text.ts'
 
-export const DESCRIPTIONS: Descriptions = {
-  ...daemon,
-  ...connections,
-  ...account,
-  ...organisations,
+const TEXTS: Texts<keyof Rest> = {
+  ...statusTexts,
+  ...documentTexts,
+  ...verifyTexts,
+  ...trustCardTexts,
+  ...connectionTexts,
+  ...invitationTexts,
+  ...guestCodeTexts,
+  ...tagTexts,
+  ...openLinkTexts,
+  ...profileTexts,
+  ...accountTexts,
+  ...orgTexts,
+  ...apiTokenTexts,
+  ...assistantTexts,
 }
 
+/** Returns the texts of a row of *rest*. */
+export const restTextOf = (group: string, name: string): RowText =>
+  (TEXTS as ByRow<RowText>)[group]?.[name] as RowText
+
 /** The description of each group. */
-export const GROUPS: { readonly [G in keyof Rest]: string } = {
+export const REST_GROUPS: { readonly [G in keyof Rest]: string } = {
   health: 'Whether the daemon is up.',
   status: 'What the daemon knows of itself.',
   sync: 'What is exchanged with the account server.',
