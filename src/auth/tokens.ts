@@ -64,7 +64,7 @@ interface Entry {
   readonly legacyAccount: string | null
 }
 
-export interface NewTokenInput {
+interface NewTokenInput {
   readonly name: string
   readonly scope: Scope
   readonly label?: string | null | undefined
