@@ -4,8 +4,9 @@
  * interprets control characters in them.
  */
 import { randomBytes } from 'node:crypto'
-import { printableJson, UNSHOWABLE } from '../crypto/encoding/quoted.ts'
+import { printableJson } from '../crypto/encoding/quoted.ts'
 import type { Io } from './command.ts'
+import { shownText } from './table.ts'
 
 /** Select Graphic Rendition (ECMA-48 section 8.3.117). */
 const SGR = { red: 31, yellow: 33, green: 32 } as const
@@ -42,22 +43,14 @@ export const coloured = (colour: Colour, text: string, paper: Paper): string =>
   takesColour(paper) ? `${COLOUR_MARK}[${SGR[colour]}m${text}${COLOUR_MARK}[${DEFAULT}m` : text
 
 /**
- * Matches the characters that a terminal interprets or that reorder text (Unicode’s bidirectional
- * controls). Line feeds, tabs, the sequences with `COLOUR_MARK`, and the carriage return that
- * redraws the progress bar are kept.
+ * Returns a text with U+FFFD in place of each character that a terminal would interpret. Kept are
+ * the sequences with `COLOUR_MARK` and the carriage return that redraws the progress bar.
  */
-const OBEYED = new RegExp(
-  String.raw`${COLOUR_MARK}|^\r(?!\n)|\r(?=\n)|(?![\n\t])[${UNSHOWABLE}]`,
-  'gu',
-)
-
-/** Returns a text with U+FFFD in place of each character that a terminal would interpret. */
-const harmless = (text: string): string =>
-  text.replace(OBEYED, (found, at: number) => {
-    if (found === COLOUR_MARK) return '\u001b'
-    if (found !== '\r') return '�'
-    return text[at + 1] === '\n' ? '' : at === 0 ? found : '�'
-  })
+function harmless(text: string): string {
+  const redraws = /^\r(?!\n)/.test(text)
+  const pieces = text.slice(redraws ? 1 : 0).split(COLOUR_MARK)
+  return `${redraws ? '\r' : ''}${pieces.map(shownText).join('\u001b')}`
+}
 
 /**
  * Returns a value as JSON of several lines. Escapes each character that a terminal would

@@ -75,7 +75,8 @@ function byNode(node: NodeCrypto): Ed25519 {
   }
 }
 
-const BY_NOBLE: Ed25519 = {
+/** Ed25519 in JavaScript, for platforms without node:crypto. */
+export const ed25519ByNoble: Ed25519 = {
   publicKey: (seed) => noble.getPublicKey(seed),
   sign: (message, seed) => noble.sign(message, seed),
   // noble checks the cofactored equation of RFC 8032 section 5.1.7. With a public key and an R of
@@ -85,16 +86,14 @@ const BY_NOBLE: Ed25519 = {
     isPrimeOrder(signature.subarray(0, 32)),
 }
 
-/** Returns Ed25519 by node:crypto if it is given, and by noble otherwise. */
-export const newEd25519 = (node: NodeCrypto | undefined): Ed25519 =>
-  node === undefined ? BY_NOBLE : byNode(node)
-
 /** `process` of Node, which browsers lack. */
 const { process } = globalThis as {
   process?: { getBuiltinModule?(name: 'node:crypto'): NodeCrypto }
 }
 
-export const ed25519: Ed25519 = newEd25519(process?.getBuiltinModule?.('node:crypto'))
+const node = process?.getBuiltinModule?.('node:crypto')
+
+export const ed25519: Ed25519 = node === undefined ? ed25519ByNoble : byNode(node)
 
 /**
  * Whether 32 bytes are the canonical encoding of an Ed25519 point of order L. Small-order keys

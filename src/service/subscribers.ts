@@ -30,7 +30,7 @@ import {
 import type { ServiceContext } from './context.ts'
 import type { Subscribers } from './events.ts'
 import { settleApproval } from './links/open-link-requests.ts'
-import { activity, ownActivity } from './organisations/activities.ts'
+import { activity, ownActivity } from './organisations/activity-subscribers.ts'
 import { joining } from './organisations/joining.ts'
 import {
   lettersOfInvites,

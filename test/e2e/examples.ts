@@ -79,6 +79,16 @@ function timesSince(since: number) {
   }
 }
 
+/** Returns the members of a connection, whose order follows from random ids, by role and name. */
+function inOrder(items: unknown[], key: string): unknown[] {
+  if (key !== 'members') return items
+  const nameOf = (item: unknown) => {
+    const { role, state, name } = item as Record<string, unknown>
+    return JSON.stringify([role, state, name])
+  }
+  return items.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+}
+
 function normaliser({ address, since }: Where) {
   const names = newNames()
   const timeOf = timesSince(since)
@@ -93,6 +103,7 @@ function normaliser({ address, since }: Where) {
   function text(value: string, key: string): string {
     if (value === hostname()) return 'laptop'
     if (key === 'words') return names.words(value)
+    if (key === 'word') return 'drinking'
     if (key === 'safety_number') return names.safetyNumber(value)
     // A QR image contains the secret link.
     if (value.startsWith('<')) return `${value.slice(0, value.search(/ viewBox|\n|…/))}…`
@@ -113,7 +124,10 @@ function normaliser({ address, since }: Where) {
   return function normal(value: unknown, key = ''): unknown {
     if (typeof value === 'string') return text(value, key)
     if (typeof value === 'number') return NUMBERS[key] ?? value
-    if (Array.isArray(value)) return value.slice(0, ITEMS).map((one) => normal(one, key))
+    if (Array.isArray(value))
+      return inOrder(value, key)
+        .slice(0, ITEMS)
+        .map((one) => normal(one, key))
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(
       Object.entries(value).map(([name, inner]) => [name, normal(inner, name)]),

@@ -11,7 +11,7 @@ import type { Table } from '../../src/api/route.ts'
 import { newDispatch } from '../../src/http/dispatch.ts'
 import { type Listening, listen } from '../../src/http/server.ts'
 import { answersIn } from './raw.ts'
-import { openGate, openRules } from './open-listener.ts'
+import { ENDLESS_MS, openGate, openRules } from './open-listener.ts'
 
 const table = {
   things: {
@@ -34,8 +34,6 @@ const table = {
   },
 } as const satisfies Table
 
-/** Longer than a test may take, so a test that waits for it fails. */
-const ENDLESS_MS = 600_000
 /** More than the buffers between two programs hold. */
 const LARGE = 30_000_000
 

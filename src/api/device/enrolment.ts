@@ -117,7 +117,6 @@ const ENROLMENT_ERRORS = [
   'invalid_client',
   'invalid_token',
   'forbidden',
-  'conflict',
   'invalid_state',
   'rate_limited',
 ] as const

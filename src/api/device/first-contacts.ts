@@ -60,7 +60,7 @@ export const deviceFirstContacts = {
     method: 'POST',
     path: '/device/v1/first-contacts/{invitation}/messages',
     by: 'account',
-    errors: ['conflict', 'invalid_state'],
+    errors: ['invalid_state'],
     body: v.strictObject({
       sid: SessionId,
       place: v.pipe(

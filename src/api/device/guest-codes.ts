@@ -11,7 +11,7 @@ export const deviceGuestCodes = {
     method: 'POST',
     path: '/device/v1/guest-codes',
     by: 'account',
-    errors: ['not_found', 'conflict'],
+    errors: ['not_found'],
     body: v.strictObject({
       id: id('gst_'),
       label: GuestLabel,

@@ -53,7 +53,6 @@ const stamps = {
     method: 'POST',
     path: '/device/v1/stamps',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({ stamp: Jws }),
     reply: v.object({ receipt: Jws }),
     status: 201,

@@ -35,7 +35,6 @@ export const signedProfiles = {
     method: 'POST',
     path: '/device/v1/profiles',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({ profile: Profile }),
     status: 204,
     repeats: true,
@@ -59,7 +58,6 @@ export const keyLogs = {
     method: 'POST',
     path: '/device/v1/key-logs',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({
       entry: LogEntry,
       seal_key: v.optional(v.pipe(SealKey, v.description('The key that a `renew` names.'))),
@@ -83,7 +81,7 @@ export const rosters = {
     method: 'POST',
     path: '/device/v1/rosters',
     by: 'account',
-    errors: ['not_found', 'conflict', 'invalid_state'],
+    errors: ['not_found', 'invalid_state'],
     // An envelope has 2 kB.
     limit: 4 * 1024 * 1024,
     body: v.strictObject({
@@ -151,7 +149,7 @@ export const rosters = {
     method: 'POST',
     path: '/device/v1/rosters/{connection}',
     by: 'account',
-    errors: ['conflict', 'invalid_state'],
+    errors: ['invalid_state'],
     limit: 4 * 1024 * 1024,
     body: v.strictObject({
       entry: LogEntry,
@@ -173,7 +171,6 @@ export const envelopes = {
     method: 'POST',
     path: '/device/v1/envelopes/{connection}',
     by: 'account',
-    errors: ['conflict'],
     // Repeatable: of two envelopes for one device the first stays, and one operation may hand
     // over many.
     repeats: true,

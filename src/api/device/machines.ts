@@ -28,7 +28,7 @@ export const machines = {
     method: 'POST',
     path: '/device/v1/machines',
     by: 'account',
-    errors: ['not_found', 'conflict', 'no_active_organisation'],
+    errors: ['not_found', 'no_active_organisation'],
     body: v.strictObject({
       organisation_id: id('org_'),
       name: name(100),

@@ -98,7 +98,7 @@ export const emails = {
     method: 'POST',
     path: '/api/v1/emails',
     by: 'account',
-    errors: ['forbidden', 'conflict', 'rate_limited'],
+    errors: ['forbidden', 'rate_limited'],
     body: v.strictObject({
       address: v.pipe(email, v.description('The address; the link to confirm it goes there.')),
     }),
@@ -134,7 +134,6 @@ export const exports = {
     method: 'POST',
     path: '/api/v1/exports',
     by: 'both',
-    errors: ['conflict'],
     reply: v.object({ id: id('exp_') }),
     status: 202,
   },

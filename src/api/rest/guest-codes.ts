@@ -172,7 +172,6 @@ export const externalMembers = {
     method: 'POST',
     path: '/api/v1/external-members',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({
       display_name: v.pipe(
         name(100),

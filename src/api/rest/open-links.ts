@@ -58,7 +58,7 @@ export const openLinks = {
     method: 'POST',
     path: '/api/v1/open-links',
     by: 'account',
-    errors: ['not_found', 'conflict'],
+    errors: ['not_found'],
     body: v.strictObject({
       title: v.optional(
         v.pipe(Title, v.description('The purpose shown on its page; by default your name.')),
@@ -110,7 +110,6 @@ export const openLinks = {
     method: 'PATCH',
     path: '/api/v1/open-links/{id}/slug',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({
       slug: v.pipe(Slug, v.description('The new end of its address: 3 to 40 of a-z, 0-9 and -.')),
     }),

@@ -171,7 +171,6 @@ export const orgGroups = {
     method: 'POST',
     path: '/api/v1/org/groups',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({ name: GroupName, description: v.optional(GroupDescription) }),
     reply: OrgGroup,
     status: 201,
@@ -180,7 +179,6 @@ export const orgGroups = {
     method: 'PATCH',
     path: '/api/v1/org/groups/{id}',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({
       name: v.optional(GroupName),
       description: v.optional(GroupDescription),
@@ -291,7 +289,6 @@ export const orgAlerts = {
     method: 'POST',
     path: '/api/v1/org/alerts',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({
       name: AlertName,
       event: Awaited,

@@ -16,7 +16,7 @@ export const organisations = {
     method: 'POST',
     path: '/api/v1/org',
     by: 'account',
-    errors: ['forbidden', 'conflict'],
+    errors: ['forbidden'],
     body: v.strictObject({
       name: v.pipe(name(100), v.description('What its members see.')),
     }),

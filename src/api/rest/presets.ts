@@ -65,7 +65,6 @@ export const presets = {
     method: 'POST',
     path: '/api/v1/presets',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({ name: PresetName, ...optionals }),
     reply: Preset,
     status: 201,

@@ -65,7 +65,7 @@ export const profile = {
     method: 'PATCH',
     path: '/api/v1/profile',
     by: 'both',
-    errors: ['conflict', 'no_device'],
+    errors: ['no_device'],
     body: v.strictObject({
       display_name: v.optional(
         v.pipe(

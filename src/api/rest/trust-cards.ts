@@ -108,7 +108,7 @@ export const trustCards = {
     path: '/api/v1/trust-cards/{id}',
     by: 'both',
     errors: ['no_device'],
-    handlerErrors: ['conflict', 'invalid_state'],
+    handlerErrors: ['invalid_state'],
     body: v.strictObject({
       note: v.optional(OwnNote),
       name: v.optional(

@@ -70,7 +70,8 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-function rows(): Html[] {
+async function rows(): Promise<Html[]> {
+  const { restTextOf } = await import('../../api/rest/texts/index.ts')
   const table: Table = rest
   return Object.entries(table).flatMap(([group, routes]) => [
     html`<tr>
@@ -88,7 +89,7 @@ function rows(): Html[] {
   ])
 }
 
-const list = (said: string): Html =>
+const list = async (said: string): Promise<Html> =>
   html`<main class="routes">
     <h1>Countersign API</h1>
     <p>${said}</p>
@@ -108,7 +109,7 @@ const list = (said: string): Html =>
         </tr>
       </thead>
       <tbody>
-        ${rows()}
+        ${await rows()}
       </tbody>
     </table>
   </main>`
@@ -125,14 +126,14 @@ const head = ({ reference, start, style }: DocsFiles): Html =>
  * (`pages/docs.ts`); without them, or if the reference is not built, it is a list of all routes.
  * @param files null if they are not built
  */
-function docsPage(files: DocsFiles | null): Content {
+async function docsPage(files: DocsFiles | null): Promise<Content> {
   const body =
     files === null
-      ? list(
+      ? await list(
           'The interactive page is not built here. In the folder of the sources, run: npm run build',
         )
       : html`<div id="reference"></div>
-          <noscript>${list('With JavaScript this page is interactive.')}</noscript>`
+          <noscript>${await list('With JavaScript this page is interactive.')}</noscript>`
   const page = html`<!doctype html>
     <html lang="en">
       <head>
