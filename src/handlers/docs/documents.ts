@@ -1,6 +1,5 @@
 /** The documents of the interface: OpenAPI, the catalogue of tools, and the documentation page. */
 import { rest } from '../../api/rest/index.ts'
-import { restTextOf } from '../../api/rest/texts/index.ts'
 import type { Content, Table } from '../../api/route.ts'
 import { restNeed } from '../../auth/scopes.ts'
 import { VERSION } from '../../runtime/version.ts'
