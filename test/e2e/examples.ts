@@ -79,15 +79,11 @@ function timesSince(since: number) {
   }
 }
 
-/** Returns the members of a connection, whose order follows from random ids, by role and name. */
-function inOrder(items: unknown[], key: string): unknown[] {
-  if (key !== 'members') return items
-  const nameOf = (item: unknown) => {
-    const { role, state, name } = item as Record<string, unknown>
-    return JSON.stringify([role, state, name])
-  }
-  return items.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
-}
+/** Returns a list in an order that no random id decides: members are listed by the id. */
+const ordered = (list: readonly Json[], key: string): readonly Json[] =>
+  key === 'members'
+    ? list.toSorted((a, b) => String(a.display_name).localeCompare(String(b.display_name)))
+    : list
 
 function normaliser({ address, since }: Where) {
   const names = newNames()
@@ -103,7 +99,7 @@ function normaliser({ address, since }: Where) {
   function text(value: string, key: string): string {
     if (value === hostname()) return 'laptop'
     if (key === 'words') return names.words(value)
-    if (key === 'word') return 'drinking'
+    if (key === 'word') return wordsAt([THEN % 4096]).join()
     if (key === 'safety_number') return names.safetyNumber(value)
     // A QR image contains the secret link.
     if (value.startsWith('<')) return `${value.slice(0, value.search(/ viewBox|\n|…/))}…`
@@ -125,7 +121,7 @@ function normaliser({ address, since }: Where) {
     if (typeof value === 'string') return text(value, key)
     if (typeof value === 'number') return NUMBERS[key] ?? value
     if (Array.isArray(value))
-      return inOrder(value, key)
+      return ordered(value, key)
         .slice(0, ITEMS)
         .map((one) => normal(one, key))
     if (typeof value !== 'object' || value === null) return value

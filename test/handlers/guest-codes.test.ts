@@ -5,7 +5,6 @@
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import { type TestContext, describe, it } from 'node:test'
 import { LABEL, ZERO_HEAD, codeKey, codeReader, windowOf } from '../../src/crypto/code.ts'
 import { newId, parseId } from '../../src/crypto/encoding/id.ts'
@@ -15,6 +14,7 @@ import { externalMembers, guestCodes } from '../../src/handlers/guest-codes.ts'
 import { type Enrolled, enrolled } from '../device/enrolled.ts'
 import { type Letter, lettersIn } from '../service/letters.ts'
 import { contextOf } from './context.ts'
+import { until } from '../until.ts'
 
 const TO = 'plumber@example.org'
 
@@ -49,13 +49,11 @@ const isVerified = async (device: Enrolled, words: string) =>
   (await device.verifier.verify(words, null)).verified
 
 /** Returns the mails to an address, once there is one. The mail is written in the background. */
-async function lettersTo(device: Enrolled, address: string): Promise<Letter[]> {
-  for (;;) {
+const lettersTo = (device: Enrolled, address: string): Promise<Letter[]> =>
+  until(`a letter to ${address}`, async () => {
     const letters = await lettersIn(join(device.dir, 'mail'), address)
-    if (letters.length > 0) return letters
-    await setImmediate()
-  }
-}
+    return letters.length > 0 ? letters : undefined
+  })
 
 describe('sending a guest code', () => {
   it('mails the displayed link, to the external member or to another address', async (t) => {

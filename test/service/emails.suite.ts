@@ -26,6 +26,7 @@ import {
   revocationBy,
 } from './person.ts'
 import { fails } from './connections/trust.suite.ts'
+import { until } from '../until.ts'
 
 export function emailsSuite(name: string, engine: Engine): void {
   let {
@@ -224,7 +225,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       assert.notEqual((await claimed(ada, address)).email.id, email.id)
       const rows = hand.db.selectFrom('email_claims').selectAll()
       const isOver = rows.where('expires_at', '<=', subject.clock.ms)
-      while ((await isOver.execute()).length > 0) await new Promise(setImmediate)
+      await until('no claim that is over', async () => (await isOver.execute()).length === 0)
     })
 
     test('a machine account cannot have addresses', async () => {
