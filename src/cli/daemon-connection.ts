@@ -49,7 +49,7 @@ export interface DaemonConnection {
 const silent = (cause?: unknown) =>
   new StartError(
     'daemonSilent',
-    'A daemon holds this state folder but does not answer as itself. Look at its log, or stop it and try again.',
+    'A process uses this state folder, but does not answer as its daemon. Check its log, or stop it and try again.',
     cause,
   )
 

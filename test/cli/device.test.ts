@@ -33,7 +33,7 @@ describe('device approve', () => {
     } = await waiting(t, 'laptop 2')
     const { code, out, err } = await call(apiOf(fresh, server), ['device approve'])
     assert.deepEqual([code, out], [EXIT.failed, ''])
-    assert.match(err, /This device awaits approval itself.*on one that is signed in/)
+    assert.match(err, /This device itself awaits approval.*on a device that is signed in/)
   })
 
   it('after another device changed the key log: both are approved', async (t) => {
@@ -62,16 +62,26 @@ describe('device approve', () => {
 
 describe('help', () => {
   const promises: [command: string, says: RegExp[]][] = [
-    ['device revoke', [/thief may have the secrets/, /every connection gets a new secret/]],
+    [
+      'device revoke',
+      [/thief may have the secrets/, /every connection immediately gets a new secret/],
+    ],
     [
       'device approve',
-      [/everything of yours/, /no secret before those four were typed on it/, /five in 24 hours/],
+      [
+        /everything of yours/,
+        /no secrets until the second four words have been typed on it/,
+        /five attempts in 24 hours/,
+      ],
     ],
     [
       'machine token',
-      [/read \(the default\)/, /for an hour/, /token alone goes to standard output/],
+      [/\(default: read\)/, /for one hour/, /Only the token goes to standard output/],
     ],
-    ['machine create', [/run the same command again/, /the id if several have the same name/]],
+    [
+      'machine create',
+      [/run the same command again/, /If several have the same name, +give +the id/],
+    ],
   ]
   for (const [command, says] of promises)
     it(command, async () => {

@@ -45,7 +45,7 @@ describe('login of a first device', () => {
     assert.equal(code, EXIT.ok, err)
     assert.equal(out, `Signed in to ${laptop.identity().account} as ${EMAIL}.\n`)
     assert.equal(err.split('Code from the mail').length - 1, 3)
-    assert.match(err, /wrong, used or expired[^]*A new code is on its way/)
+    assert.match(err, /wrong, used or expired[^]*A new code was sent/)
     assert.equal(server.code(), 'CODE-1')
   })
 
@@ -80,11 +80,11 @@ describe('login of a first device', () => {
   })
 
   for (const [args, says] of [
-    [['login'], /--email is missing/],
-    [['login', '--email', EMAIL, '--machine'], /leave --email out/],
-    [['login', '--email', EMAIL, '--key-file', 'x'], /--key-file goes with --machine/],
-    [['login', '--machine'], /--key-file names the machine account's key/],
-    [['reset'], /--email is missing/],
+    [['login'], /Give --email/],
+    [['login', '--email', EMAIL, '--machine'], /Omit --email/],
+    [['login', '--email', EMAIL, '--key-file', 'x'], /--key-file can only be used with --machine/],
+    [['login', '--machine'], /Give --key-file with the key file of the machine account/],
+    [['reset'], /Give --email/],
   ] as const)
     it(`${args.join(' ')}: wrong usage, without a question`, async (t) => {
       const { api } = desk(t)
@@ -202,7 +202,7 @@ describe('a further device', () => {
       { person: () => shown.promise },
     )
     assert.equal(approve.code, EXIT.ok, approve.err)
-    assert.match(approve.err, /answered before: press Enter there/)
+    assert.match(approve.err, /the words of an earlier attempt\. Press Enter there/)
     others.resolve(approve.out)
     assert.equal((await login).code, EXIT.ok)
   })
@@ -279,7 +279,7 @@ describe('reset', () => {
     assert.match(refused.err, /Every earlier device is revoked[^]*Nothing was reset/)
     assert.equal(server.code(), 'CODE-0', 'not even a mail')
     const unattended = await call(apiOf(fresh, server), args, { input: 'reset\nCODE-1\n' })
-    assert.match(unattended.err, /confirm it with --yes/)
+    assert.match(unattended.err, /add --yes/)
     const person = types('reset', () => server.code())
     const { code, out, err } = await call(apiOf(fresh, server), args, { person })
     assert.equal(code, EXIT.ok, err)
@@ -348,7 +348,7 @@ describe('whoami', () => {
     assert.equal(seen.code, EXIT.ok)
     assert.equal(
       seen.out,
-      `state     signed in\nserver    https://countersign.test\naccount   ${account}\nname      Ada\nemail     ${EMAIL}\ndevice    desk  ${device}\nrecovery  no key on paper: make one ("countersignd recovery create")\n`,
+      `state     signed in\nserver    https://countersign.test\naccount   ${account}\nname      Ada\nemail     ${EMAIL}\ndevice    desk  ${device}\nrecovery  no recovery key; to create one: countersignd recovery create\n`,
     )
     const fresh = newLaptop(t, server, 'laptop 2')
     const out = await call(apiOf(fresh, server), ['whoami'])

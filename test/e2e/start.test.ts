@@ -36,6 +36,7 @@ import {
   startDaemon,
   type Running,
 } from './program.ts'
+import { TEST_LIMIT_MS } from '../limit.ts'
 
 const dir = folder()
 const stored = join(dir.path, 'state')
@@ -369,7 +370,7 @@ describe('a reader of the output', () => {
   it('may close the pipe early', async () => {
     const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), '--help'], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: 30_000,
+      timeout: TEST_LIMIT_MS,
     })
     child.stdout.destroy()
     let stderr = ''

@@ -11,7 +11,7 @@ const NAME = 'account server'
 /**
  * Returns the remedy. The errors name their own; this command lets the operator see the answer.
  */
-const seen = (url: string) => `Try it by hand: curl -sS ${url}/health`
+const seen = (url: string) => `Check the answer yourself: curl -sS ${url}/health`
 
 export const serverCheck: DoctorCheck = {
   name: NAME,
@@ -24,8 +24,8 @@ export const serverCheck: DoctorCheck = {
         ok(
           NAME,
           state === 'proven'
-            ? 'embedded: the daemon carries it'
-            : 'embedded: it starts with the daemon',
+            ? 'embedded in the running daemon'
+            : 'embedded; it starts with the daemon',
         ),
       ]
     }
@@ -36,10 +36,10 @@ export const serverCheck: DoctorCheck = {
       return [
         fail(
           NAME,
-          `${url} reports the public address ${own ?? 'none'}, and takes no sign-in at another`,
+          `${url} reports ${own === undefined ? 'no public address' : `the public address ${own}`}, and accepts sign-ins only at its public address`,
           own === undefined
-            ? 'Its operator must set SVC_PUBLIC_URL.'
-            : `export SVC_BACKEND_URL=${shellWord(own)} (or its operator must set SVC_PUBLIC_URL)`,
+            ? 'The operator of the account server must set SVC_PUBLIC_URL.'
+            : `export SVC_BACKEND_URL=${shellWord(own)} (or the operator of the account server must set SVC_PUBLIC_URL)`,
         ),
       ]
     return [ok(NAME, `${url}, version ${look.version}, answered in ${look.tookMs} ms`)]
@@ -55,7 +55,7 @@ const CLOCK = 'clock'
 const MOST_MS = 30_000
 const NOTABLE_MS = 5000
 
-const SET = 'Have it set by the network: timedatectl set-ntp true'
+const SET = 'Set the clock from the network: timedatectl set-ntp true'
 
 function wentBack({ memory, now }: DoctorContext): Finding[] {
   const ahead = memory.highestWindow - windowOf(now())
@@ -64,7 +64,7 @@ function wentBack({ memory, now }: DoctorContext): Finding[] {
   return [
     fail(
       CLOCK,
-      `it has gone back: words were checked here ${durationText(ahead * PERIOD_S * 1000)} later than it shows, and nothing verifies until then`,
+      `it was set back: words were checked here ${durationText(ahead * PERIOD_S * 1000)} later than it shows, and no words verify until it reaches that time`,
       SET,
     ),
   ]
@@ -72,30 +72,32 @@ function wentBack({ memory, now }: DoctorContext): Finding[] {
 
 async function offset({ config, server }: DoctorContext): Promise<Finding[]> {
   if (config.backendUrl === undefined) return []
-  if (server === null) return [ok(CLOCK, 'the account server is in this process, and has the same')]
+  if (server === null) return [ok(CLOCK, 'the account server is embedded and uses the same clock')]
   const { offsetMs } = await server()
   if (offsetMs === null)
     return [
       warn(
         CLOCK,
         'unknown: the account server did not send its time',
-        'See the finding about the account server.',
+        'See the line about the account server.',
       ),
     ]
   const off = Math.abs(offsetMs)
   const found =
     off < 1000
-      ? 'less than a second off the account server’s'
-      : `${durationText(off)} ${offsetMs > 0 ? 'behind' : 'ahead of'} the account server’s`
+      ? 'less than a second off the clock of the account server'
+      : `${durationText(off)} ${offsetMs > 0 ? 'behind' : 'ahead of'} the clock of the account server`
   if (off > MOST_MS)
-    return [fail(CLOCK, `${found}: beyond ${MOST_MS / 1000} seconds nothing verifies`, SET)]
+    return [
+      fail(
+        CLOCK,
+        `${found}; no words verify if the difference is more than ${MOST_MS / 1000} seconds`,
+        SET,
+      ),
+    ]
   return [off > NOTABLE_MS ? warn(CLOCK, found, SET) : ok(CLOCK, found)]
 }
 
-/**
- * Checks the clock against the account server’s and against the highest window checked here.
- * Codes change with each minute of the clock.
- */
 export const clockCheck: DoctorCheck = {
   name: CLOCK,
   run: async (ground) => [...(await offset(ground)), ...wentBack(ground)],
