@@ -98,10 +98,6 @@ async function offset({ config, server }: DoctorContext): Promise<Finding[]> {
   return [off > NOTABLE_MS ? warn(CLOCK, found, SET) : ok(CLOCK, found)]
 }
 
-/**
- * Checks the clock against the account server’s and against the highest window checked here.
- * Codes change with each minute of the clock.
- */
 export const clockCheck: DoctorCheck = {
   name: CLOCK,
   run: async (ground) => [...(await offset(ground)), ...wentBack(ground)],
