@@ -20,7 +20,7 @@ import {
   synced,
 } from './histories/forking.ts'
 import { type Desk, isIn, restless, takenIn, verifies } from './people.ts'
-import { refusedWith } from './session/signing-in.ts'
+import { rejects } from '../rejects.ts'
 
 /**
  * Ada and Bob own a connection with Cy and Dee in it; Cy is an owner too on request.
@@ -180,10 +180,10 @@ describe('a device that follows to a replacement', () => {
       assert.match(await synced(desk), /"Bank".*"cy" left .* came back by the fork/)
       assert.equal(await verifies(desk, cy, anew), false)
       assert.equal(desk.words(anew), null)
-      await assert.rejects(
-        connections.code({ id: anew }, at(desk)),
-        refusedWith('invalid_state', /came back by the fork.*remove-member/, 'member_returned'),
-      )
+      await rejects('invalid_state', connections.code({ id: anew }, at(desk)), {
+        state: 'member_returned',
+        says: /came back by the fork.*remove-member/,
+      })
     }
     await remove(ada.device(), ada.account(), anew, cy.id)
     await settle(bob, dee)

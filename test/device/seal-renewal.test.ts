@@ -13,7 +13,7 @@ import { newSealKey } from '../crypto/keys.ts'
 import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
 import { type Desk, connected, takenIn, verifies, worldOf } from './people.ts'
 import { halvesOf, loggedOf, renewTo, sealedFor } from './sealing.ts'
-import { refusedWith } from './session/signing-in.ts'
+import { rejects } from '../rejects.ts'
 
 const DAY = 24 * 60
 const MINUTE_MS = 60_000
@@ -72,7 +72,7 @@ describe('the sealing key of a device', () => {
   it('is renewed at most six times in 7 days', async (t) => {
     const { world, ada } = await pair(t)
     for (let times = 0; times < 6; times++) await renew(ada)
-    await assert.rejects(renew(ada), refusedWith('rate_limited', /6 times in 7 days.*in 168 hours/))
+    await rejects('rate_limited', renew(ada), { says: /6 times in 7 days.*in 168 hours/ })
     assert.equal(await renewals(ada), 6)
     // The limit of Windows for one name of its credential store, in UTF-16.
     assert(ada.keychain.get('device')!.length * 2 <= 2560)
@@ -140,7 +140,7 @@ describe('a lost answer of the account server', () => {
     it(`if it ${isTaken ? 'accepted' : 'did not accept'} the entry: the next sync continues with the same key`, async (t) => {
       const { world, ada, bob, id } = await pair(t)
       const cut = losing(ada, isTaken)
-      await assert.rejects(renew(cut), refusedWith('backend_timeout'))
+      await rejects('backend_timeout', renew(cut))
       const [first, made] = halvesOf(ada)
       assert.equal((await loggedOf(ada)).seal, isTaken ? made : first)
       await rotate(bob, id)

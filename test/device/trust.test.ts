@@ -13,6 +13,7 @@ import { at, instead } from '../handlers/trust-desk.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { newWorld, type Desk } from './people.ts'
 import { paged } from './paged.ts'
+import { rejects } from '../rejects.ts'
 
 const HOUR = 60
 
@@ -149,7 +150,7 @@ describe('a sync', () => {
         () => () => Promise.reject(new AppError('backend_unavailable', 'Away.')),
       ),
     )
-    await assert.rejects(refresh(away), { code: 'backend_unavailable' })
+    await rejects('backend_unavailable', refresh(away))
     assert.equal(statusHere(away, bob.id), 'unchanged')
   })
 })

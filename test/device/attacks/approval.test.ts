@@ -11,7 +11,8 @@ import { ID_PREFIX, newId } from '../../../src/crypto/encoding/id.ts'
 import { firstOf, newDeviceKeys } from '../../crypto/keys.ts'
 import { T0 } from '../bench.ts'
 import { testServer } from '../session/sign-in-server.ts'
-import { type Laptop, EMAIL, away, newLaptop, refusedWith } from '../session/signing-in.ts'
+import { type Laptop, EMAIL, away, newLaptop } from '../session/signing-in.ts'
+import { rejects } from '../../rejects.ts'
 
 interface Shown {
   readonly account: string
@@ -75,7 +76,7 @@ function scripted() {
     /** The server accepts the sign-in and does not answer. */
     outage: async (laptop: Laptop, reset = false) => {
       isAway = true
-      await assert.rejects(laptop.signIn({ reset }), refusedWith('backend_unavailable'))
+      await rejects('backend_unavailable', laptop.signIn({ reset }))
       isAway = false
     },
   }
@@ -184,7 +185,7 @@ describe('an account server that names another account after it received the key
       },
     }
     const deceived = laptop.restart({ door: lying })
-    await assert.rejects(deceived.signIn(), refusedWith('backend_error', /may be dishonest/))
+    await rejects('backend_error', deceived.signIn(), { says: /may be dishonest/ })
     await laptop.flow.end({ last_device: false, forget: true })
     await laptop.signIn()
     sharesNothing(first, last())

@@ -21,6 +21,7 @@ import { at } from '../../handlers/trust-desk.ts'
 import { showing } from './lying.ts'
 import { type Desk, connected, consentFor, restless, verifies, worldOf } from '../people.ts'
 import { paged } from '../paged.ts'
+import { rejects } from '../../rejects.ts'
 
 type Entries = readonly string[]
 
@@ -128,7 +129,7 @@ describe('rosters', () => {
       [id],
       'the connection that replaced it stays',
     )
-    await assert.rejects(connections.read({ id }, at(rid)), { code: 'not_found' })
+    await rejects('not_found', connections.read({ id }, at(rid)))
     assert.equal(rid.state.connections.get(id), null, 'whoever gave it up is rid of it')
   })
 

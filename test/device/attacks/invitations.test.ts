@@ -23,6 +23,7 @@ import {
   worldOf,
 } from '../people.ts'
 import { away } from '../session/signing-in.ts'
+import { rejects } from '../../rejects.ts'
 
 const MAIL = 'cy@example.org'
 
@@ -52,10 +53,7 @@ describe('an invitation that was taken back adds no member', () => {
     await members.remove({ id, mid }, at(ada))
     assert.deepEqual(ada.state.invites.all(), [])
     await takesNobodyIn(ada, id, cy, MAIL)
-    await assert.rejects(
-      members.remove({ id, mid }, at(ada)),
-      (error) => error instanceof AppError && error.code === 'not_found',
-    )
+    await rejects('not_found', members.remove({ id, mid }, at(ada)))
   })
 
   it('if the account server answers with another invitation', async (t) => {
@@ -73,7 +71,7 @@ describe('an invitation that was taken back adds no member', () => {
     const { ada, cy, id } = await two(t)
     const made = await ada.invite(id, { user_id: cy.id })
     const cut = ada.restart(instead('invitations', 'withdraw', () => away))
-    await assert.rejects(withdraw(made, cut), { code: 'backend_unavailable' })
+    await rejects('backend_unavailable', withdraw(made, cut))
     await takesNobodyIn(ada, id, cy, null)
   })
 
@@ -123,7 +121,7 @@ describe('an invitation stays valid', () => {
           () => refused,
         )(instead('members', 'remove', () => refused)(account)),
       )
-      await assert.rejects(take(made, far, cy), { code: 'invalid_state' })
+      await rejects('invalid_state', take(made, far, cy), { state: 'approved' })
       await ada.sync()
       await cy.sync()
       world.later()

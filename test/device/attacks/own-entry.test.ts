@@ -17,9 +17,10 @@ import { logEntry, newDevice } from '../../crypto/builders.ts'
 import { firstOf, newDeviceKeys } from '../../crypto/keys.ts'
 import { added } from '../approving.ts'
 import { testServer } from '../session/sign-in-server.ts'
-import { newLaptop, refusedWith } from '../session/signing-in.ts'
+import { newLaptop } from '../session/signing-in.ts'
 import { isWaiting, twoLaptops } from '../waiting-laptop.ts'
 import { paged } from '../paged.ts'
+import { rejects } from '../../rejects.ts'
 
 describe('the new device', () => {
   it('binds itself to the first answer: a later answer changes nothing', async (t) => {
@@ -74,7 +75,7 @@ describe('the new device', () => {
         },
       }),
     })
-    await assert.rejects(added(old, lied.flow), refusedWith('validation_failed', /not yours/))
+    await rejects('validation_failed', added(old, lied.flow), { says: /not yours/ })
     await isWaiting(lied)
   })
 
@@ -88,12 +89,14 @@ describe('the new device', () => {
     make: (of: Shown) => Promise<readonly string[]> | readonly string[],
     code: AppError['code'],
     says: RegExp,
+    state?: string,
   ][] = [
     [
       'the device is not in the log',
       ({ server, account }) => server.logOf(account).entries.slice(0, 1),
       'invalid_state',
       /Not approved yet/,
+      'awaiting_approval',
     ],
     [
       'the device is in the log with other keys',
@@ -125,6 +128,7 @@ describe('the new device', () => {
       },
       'invalid_state',
       /was revoked/,
+      'revoked',
     ],
     [
       'the log lacks the promised entry',
@@ -138,7 +142,7 @@ describe('the new device', () => {
       /account_mismatch/,
     ],
   ]
-  for (const [what, make, code, says] of logs)
+  for (const [what, make, code, says, state] of logs)
     it(`${what}: the device stores and posts nothing, and accepts the true log later`, async (t) => {
       const of = await twoLaptops(t)
       const posted: unknown[] = []
@@ -164,7 +168,7 @@ describe('the new device', () => {
       })
       const words = await added(of.old, lied.flow)
       shown = await make(of)
-      await assert.rejects(lied.flow.approve(words), refusedWith(code, says))
+      await rejects(code, lied.flow.approve(words), { says, state })
       assert.deepEqual(posted, [])
       await isWaiting(lied)
       shown = null

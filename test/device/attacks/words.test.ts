@@ -15,9 +15,10 @@ import { newId } from '../../../src/crypto/encoding/id.ts'
 import { resetLog } from '../../../src/crypto/logs/key-log-entries.ts'
 import { newDeviceKeys } from '../../crypto/keys.ts'
 import { approved, shownBy } from '../approving.ts'
-import { newLaptop, refusedWith } from '../session/signing-in.ts'
+import { newLaptop } from '../session/signing-in.ts'
 import { twoLaptops } from '../waiting-laptop.ts'
 import { paged } from '../paged.ts'
+import { rejects } from '../../rejects.ts'
 
 type Read = Awaited<ReturnType<Account['pendingDevices']['read']>>
 
@@ -66,14 +67,12 @@ describe('the approving device', () => {
             : { ...read, reveal: { ...read.reveal, ...change(read.reveal) } },
         ),
       })
-      await assert.rejects(
-        shownBy(deceived, fresh.flow),
-        refusedWith('backend_error', /nothing was approved[^]*may be dishonest/),
-      )
-      await assert.rejects(
-        deceived.approver.advance(deceived.account, newcomer.id),
-        refusedWith('invalid_state', /./, 'no_attempt'),
-      )
+      await rejects('backend_error', shownBy(deceived, fresh.flow), {
+        says: /nothing was approved[^]*may be dishonest/,
+      })
+      await rejects('invalid_state', deceived.approver.advance(deceived.account, newcomer.id), {
+        state: 'no_attempt',
+      })
       assert.equal(server.logOf(account).seq, 0)
     })
 
@@ -113,9 +112,10 @@ describe('the approving device', () => {
     const { device_words } = await lied.flow.advanceApproval()
     const { state } = await deceived.approver.advance(deceived.account, newcomer.id)
     assert.equal(state, 'ready')
-    await assert.rejects(
+    await rejects(
+      'validation_failed',
       deceived.approver.approve(deceived.account, newcomer.id, device_words ?? ''),
-      refusedWith('validation_failed', /nothing was signed[^]*may be dishonest/),
+      { says: /nothing was signed[^]*may be dishonest/ },
     )
     assert.equal(server.logOf(account).seq, 0)
   })
@@ -127,10 +127,9 @@ describe('the approving device', () => {
     const reset = resetLog({ log: before, device: by, keys: own, at: 1 })
     const deceived = old.restart({ account: showing(() => [...before.entries, reset]) })
     await fresh.flow.beginApproval()
-    await assert.rejects(
-      deceived.approver.begin(deceived.account, newcomer.id),
-      refusedWith('not_signed_in', /revoked/),
-    )
+    await rejects('not_signed_in', deceived.approver.begin(deceived.account, newcomer.id), {
+      says: /revoked/,
+    })
     assert.deepEqual(old.state.approvalAttempts.after('approving', 0), [])
     assert.equal(old.state.logs.head('keylog', account)?.seq, before.seq)
     assert.equal((await fresh.flow.advanceApproval()).device_words, null)
@@ -143,10 +142,9 @@ describe('the approving device', () => {
     const phone = newLaptop(t, server, 'phone')
     await phone.signIn()
     const deceived = old.restart({ account: showing(() => before) })
-    await assert.rejects(
-      shownBy(deceived, phone.flow),
-      refusedWith('backend_error', /\(rollback\)[^]*dishonest/),
-    )
+    await rejects('backend_error', shownBy(deceived, phone.flow), {
+      says: /\(rollback\)[^]*dishonest/,
+    })
   })
 
   it('is asked to approve a revoked device again: its id is in the log, so no nonce is sent', async (t) => {
@@ -165,10 +163,9 @@ describe('the approving device', () => {
         },
       }),
     })
-    await assert.rejects(
-      deceived.approver.begin(deceived.account, newcomer.id),
-      refusedWith('conflict', /revoked/),
-    )
+    await rejects('conflict', deceived.approver.begin(deceived.account, newcomer.id), {
+      says: /revoked/,
+    })
     assert.equal(old.state.approvalAttempts.after('approving', 0).length, 1)
     assert.equal(server.logOf(account).seq, 2)
   })

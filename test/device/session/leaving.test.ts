@@ -13,7 +13,8 @@ import { contextOf } from '../../handlers/context.ts'
 import { added } from '../approving.ts'
 import { BACKEND, NAMES, type Enrolled, enrolled, gate } from '../enrolled.ts'
 import { testServer } from './sign-in-server.ts'
-import { type Laptop, away, newLaptop, refusedWith } from './signing-in.ts'
+import { type Laptop, away, newLaptop } from './signing-in.ts'
+import { type Call, rejects } from '../../rejects.ts'
 
 const leave = ({ flow }: { flow: SignInFlow }, how = {}) =>
   flow.end({ last_device: false, forget: false, ...how })
@@ -33,15 +34,15 @@ describe('a keychain that fails half way through a sign-out', () => {
         },
       }
       const running = laptop.restart({ keychain })
-      const locked = refusedWith('keychain_locked')
-      await assert.rejects(leave(running, { last_device: true }), locked)
+      const locked = (call: Call) => rejects('keychain_locked', call)
+      await locked(leave(running, { last_device: true }))
       for (const step of [
         () => running.flow.read(),
         () => running.flow.begin('bob@example.org'),
         () => running.flow.code({ code: 'x', reset: false }),
         () => leave(running),
       ])
-        await assert.rejects(step, locked)
+        await locked(step)
       assert.equal(running.seat.identity(), null)
 
       isLocked = false
@@ -88,14 +89,14 @@ describe('a device that gives up while it awaits approval', () => {
       await leave(fresh)
       await isGone(fresh)
       assert.deepEqual(active(), [desk.identity().device])
-      await assert.rejects(leave(desk), refusedWith('invalid_state', /last device/, 'last_device'))
+      await rejects('invalid_state', leave(desk), { state: 'last_device', says: /last device/ })
     })
 
   it('and is the last in the log: needs a confirmation for that', async (t) => {
     const { desk, fresh, active } = await waiting(t, true)
     await leave(desk)
     assert.deepEqual(active(), [fresh.identity().device])
-    await assert.rejects(leave(fresh), refusedWith('invalid_state', /last device/, 'last_device'))
+    await rejects('invalid_state', leave(fresh), { state: 'last_device', says: /last device/ })
     await leave(fresh, { last_device: true })
     assert.deepEqual(active(), [])
   })
@@ -105,7 +106,7 @@ describe('a device that gives up while it awaits approval', () => {
     const offline = fresh.restart({
       account: (account) => ({ ...account, keyLogs: { ...account.keyLogs, read: away } }),
     })
-    await assert.rejects(leave(offline), refusedWith('backend_unavailable', /Not signed out/))
+    await rejects('backend_unavailable', leave(offline), { says: /Not signed out/ })
     assert.equal((await offline.flow.read()).state, 'awaiting_approval')
     assert.notEqual(fresh.keychain.get('device'), null)
     await leave(offline, { forget: true })

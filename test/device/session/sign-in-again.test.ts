@@ -8,7 +8,8 @@ import type { UnauthenticatedClient } from '../../../src/api/port.ts'
 import { AppError } from '../../../src/errors.ts'
 import { approved } from '../approving.ts'
 import { type TestServer, testServer } from './sign-in-server.ts'
-import { EMAIL, type Laptop, losing, newLaptop, refusedWith } from './signing-in.ts'
+import { EMAIL, type Laptop, losing, newLaptop } from './signing-in.ts'
+import { type Call, rejects } from '../../rejects.ts'
 
 /** Deletes the session of a device on the server, and nothing else. */
 function endSession(server: TestServer, { identity }: Laptop) {
@@ -36,7 +37,7 @@ describe('a user with an ended session', () => {
       const keys = laptop.keychain.get('device')
       const devices = server.devices.size
       endSession(server, laptop)
-      await assert.rejects(read(laptop), refusedWith('not_signed_in'))
+      await rejects('not_signed_in', read(laptop))
       const begun = await laptop.flow.begin(EMAIL.toUpperCase())
       assert.deepEqual(
         [begun.state, begun.account_id, begun.device_id],
@@ -57,10 +58,9 @@ describe('a user with an ended session', () => {
     await laptop.signIn()
     endSession(server, laptop)
     await laptop.flow.begin(EMAIL)
-    await assert.rejects(
-      laptop.flow.code({ code: 'x', reset: false }),
-      refusedWith('not_signed_in', /wrong, used or expired/),
-    )
+    await rejects('not_signed_in', laptop.flow.code({ code: 'x', reset: false }), {
+      says: /wrong, used or expired/,
+    })
     const { state } = await laptop.flow.code({ code: server.code(), reset: false })
     assert.equal(state, 'signed_in')
   })
@@ -70,10 +70,11 @@ describe('a user with an ended session', () => {
     const laptop = newLaptop(t, server)
     await laptop.signIn()
     endSession(server, laptop)
-    const isHere = refusedWith('invalid_state', /countersignd logout/, 'signed_in')
-    await assert.rejects(laptop.flow.begin('bob@example.org'), isHere)
+    const isHere = (call: Call) =>
+      rejects('invalid_state', call, { state: 'signed_in', says: /countersignd logout/ })
+    await isHere(laptop.flow.begin('bob@example.org'))
     await laptop.flow.begin(EMAIL)
-    await assert.rejects(laptop.flow.code({ code: server.code(), reset: true }), isHere)
+    await isHere(laptop.flow.code({ code: server.code(), reset: true }))
   })
 
   it('a revoked device gets that error, and signs in as a new one after logout --forget', async (t) => {
@@ -84,10 +85,9 @@ describe('a user with an ended session', () => {
     const other = newLaptop(t, server, 'other')
     await other.signIn({ reset: true })
     await laptop.flow.begin(EMAIL)
-    await assert.rejects(
-      laptop.flow.code({ code: server.code(), reset: false }),
-      refusedWith('not_signed_in', /was revoked.*countersignd logout --forget/),
-    )
+    await rejects('not_signed_in', laptop.flow.code({ code: server.code(), reset: false }), {
+      says: /was revoked.*countersignd logout --forget/,
+    })
     await laptop.flow.end({ last_device: false, forget: true })
     assert.equal((await laptop.flow.read()).state, 'signed_out')
     assert.equal((await laptop.signIn()).state, 'awaiting_approval')
@@ -102,7 +102,7 @@ describe('a user with an ended session', () => {
     await fresh.signIn()
     const { device } = fresh.identity()
     server.devices.delete(device)
-    await assert.rejects(read(fresh), refusedWith('not_signed_in'))
+    await rejects('not_signed_in', read(fresh))
     const asked = await fresh.signIn()
     assert.deepEqual([asked.state, asked.device_id], ['awaiting_approval', device])
     await approved(old, fresh.flow)
@@ -123,14 +123,14 @@ describe('data for one account server', () => {
   it('at another than the server’s public address, sign-in fails: the error names both, and no mail is sent', async (t) => {
     const server = testServer(other)
     const laptop = newLaptop(t, server, 'laptop', { server: 'https://localhost' })
-    const refused = refusedWith(
-      'invalid_state',
-      /localhost.*https:\/\/other\.test.*SVC_BACKEND_URL/,
-      'other_address',
-    )
-    await assert.rejects(laptop.flow.begin(EMAIL), refused)
+    const refused = (call: Call) =>
+      rejects('invalid_state', call, {
+        state: 'other_address',
+        says: /localhost.*https:\/\/other\.test.*SVC_BACKEND_URL/,
+      })
+    await refused(laptop.flow.begin(EMAIL))
     assert.equal(server.code(), undefined)
-    await assert.rejects(laptop.flow.code({ code: 'operator-made', reset: false }), refused)
+    await refused(laptop.flow.code({ code: 'operator-made', reset: false }))
     assert.equal((await laptop.flow.read()).state, 'signed_out')
   })
 
@@ -152,10 +152,11 @@ describe('data for one account server', () => {
       server: other,
       door: { ...second.door, signIns, enrolment: { ...enrolment, create: told } },
     })
-    const unfinished = refusedWith('invalid_state', /countersign\.test/, 'unfinished')
-    await assert.rejects(elsewhere.flow.begin(EMAIL), unfinished)
+    const unfinished = (call: Call) =>
+      rejects('invalid_state', call, { state: 'unfinished', says: /countersign\.test/ })
+    await unfinished(elsewhere.flow.begin(EMAIL))
     await second.door.signIns.create({ body: { email: EMAIL } })
-    await assert.rejects(elsewhere.flow.code({ code: second.code(), reset: false }), unfinished)
+    await unfinished(elsewhere.flow.code({ code: second.code(), reset: false }))
     assert.equal(laptop.keychain.get('device'), keys)
     assert.equal(shown.length, 0)
     await elsewhere.flow.end({ last_device: false, forget: true })
@@ -165,10 +166,10 @@ describe('data for one account server', () => {
     assert.notEqual(laptop.keychain.get('device'), keys)
     assert.equal(laptop.identity().server, other)
     assert.equal((await laptop.restart().flow.read()).state, 'signed_out', 'nobody is here')
-    await assert.rejects(
-      laptop.restart().flow.begin(EMAIL),
-      refusedWith('invalid_state', /https:\/\/other\.test/, 'other_server'),
-    )
+    await rejects('invalid_state', laptop.restart().flow.begin(EMAIL), {
+      state: 'other_server',
+      says: /https:\/\/other\.test/,
+    })
   })
 })
 
@@ -188,7 +189,7 @@ describe('an address that reached its limit of mails', () => {
     const server = testServer()
     await server.door.signIns.create({ body: { email: EMAIL } })
     const { flow } = newLaptop(t, server, 'laptop', { door: limited(server) })
-    await assert.rejects(flow.begin(EMAIL), refusedWith('rate_limited'))
+    await rejects('rate_limited', flow.begin(EMAIL), { state: 'code_sent' })
     assert.deepEqual([(await flow.read()).state, (await flow.read()).email], ['code_sent', EMAIL])
     const { email, state } = await flow.code({ code: server.code(), reset: false })
     assert.deepEqual([state, email], ['signed_in', EMAIL])
@@ -200,10 +201,10 @@ describe('an address that reached its limit of mails', () => {
     const create = async () => Promise.reject(new AppError('rate_limited', 'Later.'))
     const door = { ...server.door, signIns: { ...server.door.signIns, create } }
     const { flow } = laptop.restart({ door })
-    await assert.rejects(flow.begin(EMAIL), refusedWith('rate_limited'))
+    await rejects('rate_limited', flow.begin(EMAIL))
     assert.equal((await flow.read()).state, 'signed_out')
     await laptop.flow.begin(EMAIL)
-    await assert.rejects(flow.begin(EMAIL), refusedWith('rate_limited'))
+    await rejects('rate_limited', flow.begin(EMAIL))
     assert.deepEqual([(await flow.read()).state, (await flow.read()).email], ['code_sent', EMAIL])
   })
 
@@ -256,7 +257,7 @@ describe('an answer that is lost after the server executed the request', () => {
     const server = testServer()
     const door = losing(server.door, 'enrolment', 'create', 3, 'backend_unavailable')
     const laptop = newLaptop(t, server, 'laptop', { door })
-    await assert.rejects(laptop.signIn(), refusedWith('backend_unavailable'))
+    await rejects('backend_unavailable', laptop.signIn())
     assert.equal((await laptop.flow.code({ code: server.code(), reset: false })).state, 'signed_in')
     assert.deepEqual([server.accounts().length, server.devices.size], [1, 1])
   })
@@ -265,7 +266,7 @@ describe('an answer that is lost after the server executed the request', () => {
     const server = testServer()
     const door = losing(server.door, 'signIns', 'create', 1, 'backend_unavailable')
     const laptop = newLaptop(t, server, 'laptop', { door })
-    await assert.rejects(laptop.flow.begin(EMAIL), refusedWith('backend_unavailable'))
+    await rejects('backend_unavailable', laptop.flow.begin(EMAIL))
     assert.equal(server.code(), 'CODE-0')
   })
 })

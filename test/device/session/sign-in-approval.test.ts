@@ -4,9 +4,10 @@ import { describe, it } from 'node:test'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import type { AppError } from '../../../src/errors.ts'
 import { added, approved, shownBy } from '../approving.ts'
-import { crashAt, crashing, newLaptop, refusedWith } from './signing-in.ts'
+import { crashAt, crashing, newLaptop } from './signing-in.ts'
 import { isWaiting, twoLaptops } from '../waiting-laptop.ts'
 import { paged } from '../paged.ts'
+import { rejects } from '../../rejects.ts'
 
 describe('approval', () => {
   it('words typed on both sides: the new device is signed in, and both have the same log', async (t) => {
@@ -47,10 +48,10 @@ describe('approval', () => {
     assert.equal((await fresh.flow.advanceApproval()).device_words, null)
     assert.equal(await seen(), 'revealing')
     assert.equal(await seen(), 'revealing')
-    await assert.rejects(
-      old.approver.approve(old.account, id, 'x'),
-      refusedWith('invalid_state', /has not shown its words/, 'not_revealed'),
-    )
+    await rejects('invalid_state', old.approver.approve(old.account, id, 'x'), {
+      state: 'not_revealed',
+      says: /has not shown its words/,
+    })
     const { device_words: words } = await fresh.flow.advanceApproval()
     assert.equal(await seen(), 'ready')
     const { words: others } = await old.approver.approve(old.account, id, words ?? '')
@@ -66,7 +67,7 @@ describe('approval', () => {
     it(`on the old device, "${typed}": ${code}, nothing is signed, and the words can be typed again`, async (t) => {
       const { server, old, fresh, account } = await twoLaptops(t)
       const { id, words } = await shownBy(old, fresh.flow)
-      await assert.rejects(old.approver.approve(old.account, id, typed), refusedWith(code, says))
+      await rejects(code, old.approver.approve(old.account, id, typed), { says })
       assert.equal(server.logOf(account).seq, 0)
       await old.approver.approve(old.account, id, words)
       assert.equal(server.logOf(account).seq, 1)
@@ -75,7 +76,7 @@ describe('approval', () => {
     it(`on the new device, "${typed}": ${code}, nothing changes, and the words can be typed again`, async (t) => {
       const { old, fresh } = await twoLaptops(t)
       const words = await added(old, fresh.flow)
-      await assert.rejects(fresh.flow.approve(typed), refusedWith(code, says))
+      await rejects(code, fresh.flow.approve(typed), { says })
       await isWaiting(fresh)
       assert.equal((await fresh.flow.approve(words)).state, 'signed_in')
     })
@@ -84,12 +85,11 @@ describe('approval', () => {
   it('words typed on the device that shows them are rejected, on both devices', async (t) => {
     const { server, old, fresh, account } = await twoLaptops(t)
     const { id, words } = await shownBy(old, fresh.flow)
-    await assert.rejects(fresh.flow.approve(words), refusedWith('validation_failed', /this device/))
+    await rejects('validation_failed', fresh.flow.approve(words), { says: /this device/ })
     const { words: others } = await old.approver.approve(old.account, id, words)
-    await assert.rejects(
-      old.approver.approve(old.account, id, others),
-      refusedWith('validation_failed', /this device/),
-    )
+    await rejects('validation_failed', old.approver.approve(old.account, id, others), {
+      says: /this device/,
+    })
     assert.equal(server.logOf(account).seq, 1)
     await isWaiting(fresh)
   })
@@ -111,10 +111,10 @@ describe('approval', () => {
     assert.notEqual(again, words)
     // The server shows the log up to the place before the device’s own entry: that is no other
     // log.
-    await assert.rejects(
-      early.flow.approve(again),
-      refusedWith('invalid_state', /^Not approved yet: do it on the other device first/),
-    )
+    await rejects('invalid_state', early.flow.approve(again), {
+      state: 'awaiting_approval',
+      says: /^Not approved yet: do it on the other device first/,
+    })
     await isWaiting(early)
   })
 
@@ -128,10 +128,7 @@ describe('approval', () => {
 
   it('an unknown id', async (t) => {
     const { old } = await twoLaptops(t)
-    await assert.rejects(
-      old.approver.begin(old.account, newId('dev_', 1)),
-      refusedWith('not_found', /waits/),
-    )
+    await rejects('not_found', old.approver.begin(old.account, newId('dev_', 1)), { says: /waits/ })
   })
 
   it('entries of another device in between: the addition follows them, and is accepted', async (t) => {

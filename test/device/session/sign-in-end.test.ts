@@ -7,7 +7,8 @@ import { describe, it } from 'node:test'
 import { revokeDevice } from '../../../src/crypto/logs/key-log-entries.ts'
 import { AppError } from '../../../src/errors.ts'
 import { testServer } from './sign-in-server.ts'
-import { EMAIL, away, newLaptop, refusedWith } from './signing-in.ts'
+import { EMAIL, away, newLaptop } from './signing-in.ts'
+import { rejects } from '../../rejects.ts'
 
 describe('sign-out', () => {
   it('of the last device needs a confirmation; then the account has no device', async (t) => {
@@ -15,10 +16,10 @@ describe('sign-out', () => {
     const laptop = newLaptop(t, server)
     await laptop.signIn()
     const { account } = laptop.identity()
-    await assert.rejects(
-      laptop.flow.end({ last_device: false, forget: false }),
-      refusedWith('invalid_state', /countersignd reset[^]*keys changed/, 'last_device'),
-    )
+    await rejects('invalid_state', laptop.flow.end({ last_device: false, forget: false }), {
+      state: 'last_device',
+      says: /countersignd reset[^]*keys changed/,
+    })
     assert.equal((await laptop.flow.read()).state, 'signed_in')
     await laptop.flow.end({ last_device: true, forget: false })
     assert.equal((await laptop.flow.read()).state, 'signed_out')
@@ -35,10 +36,9 @@ describe('sign-out', () => {
       const offline = laptop.restart({
         account: (account) => ({ ...account, keyLogs: { ...account.keyLogs, ...dead } }),
       })
-      await assert.rejects(
-        offline.flow.end({ last_device: true, forget: false }),
-        refusedWith('backend_unavailable', /^Not signed out.*The server is away/),
-      )
+      await rejects('backend_unavailable', offline.flow.end({ last_device: true, forget: false }), {
+        says: /^Not signed out.*The server is away/,
+      })
       assert.equal((await offline.flow.read()).state, 'signed_in')
       assert.equal(laptop.keychain.get('device'), keys)
     }
@@ -53,10 +53,10 @@ describe('sign-out', () => {
     const { secret: seed } = (await keys()).sign
     const entry = revokeDevice({ log: await keyLog(), device, by: device, kid, seed, at: 1 })
     await laptop.seat.account().keyLogs.append({ body: { entry } })
-    await assert.rejects(
-      laptop.flow.end({ last_device: false, forget: false }),
-      refusedWith('invalid_state', /countersignd logout --forget/, 'unknown_here'),
-    )
+    await rejects('invalid_state', laptop.flow.end({ last_device: false, forget: false }), {
+      state: 'unknown_here',
+      says: /countersignd logout --forget/,
+    })
     assert.equal((await laptop.flow.read()).state, 'signed_in')
     await laptop.flow.end({ last_device: false, forget: true })
     assert.equal((await laptop.flow.read()).state, 'signed_out')
@@ -97,10 +97,9 @@ describe('sign-out', () => {
     const { account } = laptop.identity()
     const [, other = ''] = server.accounts()
     server.logs.set(account, server.logs.get(other) as string[])
-    await assert.rejects(
-      laptop.flow.end({ last_device: true, forget: false }),
-      refusedWith('backend_error', /cannot be right/),
-    )
+    await rejects('backend_error', laptop.flow.end({ last_device: true, forget: false }), {
+      says: /cannot be right/,
+    })
     assert.equal((await laptop.flow.read()).state, 'signed_in')
   })
 
@@ -129,17 +128,16 @@ describe('sign-out', () => {
       })
       const end = contested.flow.end({ last_device: true, forget: false })
       if (ends) await end
-      else await assert.rejects(end, refusedWith('conflict', /another came first/))
+      else await rejects('conflict', end, { says: /another came first/ })
     }
   })
 
   it('without an account: not_signed_in; a code that was sent is discarded', async (t) => {
     const server = testServer()
     const { flow } = newLaptop(t, server)
-    await assert.rejects(
-      flow.end({ last_device: false, forget: false }),
-      refusedWith('not_signed_in', /No account/),
-    )
+    await rejects('not_signed_in', flow.end({ last_device: false, forget: false }), {
+      says: /No account/,
+    })
     await flow.begin(EMAIL)
     await flow.end({ last_device: false, forget: false })
     assert.equal((await flow.read()).state, 'signed_out')

@@ -7,7 +7,8 @@ import { revokeDevice } from '../../../src/crypto/logs/key-log-entries.ts'
 import { nameToSign } from '../../../src/device/identity/signed-name.ts'
 import { added } from '../approving.ts'
 import { ORIGIN, testServer } from './sign-in-server.ts'
-import { EMAIL, away, losing, newLaptop, refusedWith, written } from './signing-in.ts'
+import { EMAIL, away, losing, newLaptop, written } from './signing-in.ts'
+import { type Call, rejects } from '../../rejects.ts'
 
 describe('a machine account', () => {
   function machineOf(server: ReturnType<typeof testServer>, endpoint = `${ORIGIN}/oauth/token`) {
@@ -85,7 +86,7 @@ describe('a machine account', () => {
     const { secret: seed } = (await keys()).sign
     const entry = revokeDevice({ log: await keyLog(), device, by: device, kid, seed, at: 1 })
     await laptop.seat.account().keyLogs.append({ body: { entry } })
-    await assert.rejects(laptop.flow.again(), refusedWith('not_signed_in', /was revoked/))
+    await rejects('not_signed_in', laptop.flow.again(), { says: /was revoked/ })
   })
 
   it('that was revoked leaves with logout --forget', async (t) => {
@@ -94,12 +95,13 @@ describe('a machine account', () => {
     const key = machineOf(server)
     await laptop.flow.machine({ key, reset: false })
     await newLaptop(t, server, 'new').flow.machine({ key, reset: true })
-    const isRevoked = refusedWith('not_signed_in', /was revoked.*countersignd logout --forget/)
-    await assert.rejects(laptop.flow.machine({ key, reset: false }), isRevoked)
-    await assert.rejects(
-      laptop.flow.end({ last_device: false, forget: false }),
-      refusedWith('invalid_state', /--forget/, 'unknown_here'),
-    )
+    const isRevoked = (call: Call) =>
+      rejects('not_signed_in', call, { says: /was revoked.*countersignd logout --forget/ })
+    await isRevoked(laptop.flow.machine({ key, reset: false }))
+    await rejects('invalid_state', laptop.flow.end({ last_device: false, forget: false }), {
+      state: 'unknown_here',
+      says: /--forget/,
+    })
     await laptop.flow.end({ last_device: false, forget: true })
     assert.deepEqual([laptop.seat.identity(), laptop.keychain.get('machine')], [null, null])
   })
@@ -112,7 +114,7 @@ describe('a machine account', () => {
     await second.flow.machine({ key, reset: false })
     const { device } = second.identity()
     server.devices.delete(device)
-    await assert.rejects(second.flow.again(), refusedWith('not_signed_in', /turned away/))
+    await rejects('not_signed_in', second.flow.again(), { says: /turned away/ })
     assert(!server.devices.has(device))
     const asked = await second.flow.machine({ key, reset: false })
     assert.equal(asked.state, 'awaiting_approval', 'when somebody says so, it does')
@@ -132,9 +134,9 @@ describe('a machine account', () => {
       ...server.door,
       signIns: { ...signIns, read: away },
     } as unknown as UnauthenticatedClient
-    await assert.rejects(
+    await rejects(
+      'backend_unavailable',
       second.restart({ door }).flow.machine({ key, reset: true }),
-      refusedWith('backend_unavailable'),
     )
     assert.equal((await second.flow.read()).state, 'awaiting_approval')
     assert.equal(second.keychain.get('device'), keys)
@@ -197,7 +199,7 @@ describe('a machine account', () => {
     await asked
     await next.flow.end({ last_device: true, forget: false })
     answer()
-    await assert.rejects(session, refusedWith('not_signed_in', /signed out meanwhile/))
+    await rejects('not_signed_in', session, { says: /signed out meanwhile/ })
     for (const name of ['session', 'machine', 'device'])
       assert.equal(laptop.keychain.get(name), null)
   })
@@ -216,7 +218,7 @@ describe('a machine account', () => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     await laptop.signIn()
-    await assert.rejects(laptop.flow.again(), refusedWith('not_signed_in', /login/))
+    await rejects('not_signed_in', laptop.flow.again(), { says: /login/ })
   })
 
   it('a key for another server, or with different halves, is rejected before use', async (t) => {
@@ -233,11 +235,10 @@ describe('a machine account', () => {
       [{ ...key, x: machineOf(server).x }, 'validation_failed', /two halves/],
       [{ ...key, d: 'AA' }, 'validation_failed', /two halves/],
     ] as const
-    for (const [wrong, code, says] of cases)
-      await assert.rejects(laptop.flow.machine({ key: wrong, reset: false }), (error: Error) => {
-        assert(!`${error.message}${String(error.cause)}`.includes(key.d))
-        return refusedWith(code, says)(error)
-      })
+    for (const [wrong, code, says] of cases) {
+      const error = await rejects(code, laptop.flow.machine({ key: wrong, reset: false }), { says })
+      assert(!`${error.message}${String(error.cause)}`.includes(key.d))
+    }
     assert.equal(laptop.keychain.get('machine'), null)
   })
 
@@ -245,10 +246,9 @@ describe('a machine account', () => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     const key = { ...machineOf(testServer()), token_endpoint: `${ORIGIN}/oauth/token` }
-    await assert.rejects(
-      laptop.flow.machine({ key, reset: false }),
-      refusedWith('not_signed_in', /does not take this machine account/),
-    )
+    await rejects('not_signed_in', laptop.flow.machine({ key, reset: false }), {
+      says: /does not take this machine account/,
+    })
   })
 
   it('and a person at once: one after the other, and the stored keys are those of the one that signed in', async (t) => {

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { UnauthenticatedClient } from '../../../src/api/port.ts'
 import { type TestServer, testServer } from './sign-in-server.ts'
-import { EMAIL, type Laptop, away, losing, newLaptop, refusedWith, written } from './signing-in.ts'
+import { EMAIL, type Laptop, away, losing, newLaptop, written } from './signing-in.ts'
+import { type Call, rejects } from '../../rejects.ts'
 
 describe('a person’s first device', () => {
   it('requests a code, signs in, and is still signed in after a restart', async (t) => {
@@ -48,10 +49,9 @@ describe('a person’s first device', () => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     await laptop.flow.begin(EMAIL)
-    await assert.rejects(laptop.flow.code({ code: 'secret', reset: false }), (error: Error) => {
-      assert(!`${error.message} ${String(error.cause)}`.includes('secret'))
-      return refusedWith('not_signed_in', /wrong, used or expired/)(error)
-    })
+    const wrong = laptop.flow.code({ code: 'secret', reset: false })
+    const error = await rejects('not_signed_in', wrong, { says: /wrong, used or expired/ })
+    assert(!`${error.message} ${String(error.cause)}`.includes('secret'))
     assert.equal((await laptop.flow.read()).state, 'code_sent')
     assert.equal((await laptop.flow.code({ code: server.code(), reset: false })).state, 'signed_in')
   })
@@ -60,10 +60,9 @@ describe('a person’s first device', () => {
     const server = testServer()
     await newLaptop(t, server).signIn()
     const other = newLaptop(t, server)
-    await assert.rejects(
-      other.flow.code({ code: server.code(), reset: false }),
-      refusedWith('not_signed_in', /used/),
-    )
+    await rejects('not_signed_in', other.flow.code({ code: server.code(), reset: false }), {
+      says: /used/,
+    })
   })
 
   it('a signed-in device has to sign out first', async (t) => {
@@ -74,7 +73,7 @@ describe('a person’s first device', () => {
       () => laptop.flow.begin('bob@example.org'),
       () => laptop.flow.code({ code: 'x', reset: true }),
     ])
-      await assert.rejects(again, refusedWith('invalid_state', /countersignd logout/, 'signed_in'))
+      await rejects('invalid_state', again, { state: 'signed_in', says: /countersignd logout/ })
   })
 
   it('two concurrent steps run one after the other: one account, one device', async (t) => {
@@ -100,14 +99,14 @@ describe('a person’s first device', () => {
     const keys = laptop.keychain.get('device')
     await server.door.signIns.create({ body: { email: 'bob@example.org' } })
     const other = server.code()
-    const unfinished = refusedWith(
-      'invalid_state',
-      /ada@example\.org.*login --email ada@example\.org.*countersignd logout --forget/,
-      'unfinished',
-    )
-    await assert.rejects(laptop.flow.begin('bob@example.org'), unfinished)
+    const unfinished = (call: Call) =>
+      rejects('invalid_state', call, {
+        state: 'unfinished',
+        says: /ada@example\.org.*login --email ada@example\.org.*countersignd logout --forget/,
+      })
+    await unfinished(laptop.flow.begin('bob@example.org'))
     assert.equal(server.code(), other, 'no mail in vain')
-    await assert.rejects(laptop.flow.code({ code: other, reset: false }), unfinished)
+    await unfinished(laptop.flow.code({ code: other, reset: false }))
     assert.equal(laptop.keychain.get('device'), keys)
 
     const finished = await laptop.restart().signIn()
@@ -133,10 +132,9 @@ describe('a person’s first device', () => {
       keys,
       'no code is waited for any more, and that is all',
     )
-    await assert.rejects(
-      flow.end({ last_device: false, forget: false }),
-      refusedWith('not_signed_in', /No account/),
-    )
+    await rejects('not_signed_in', flow.end({ last_device: false, forget: false }), {
+      says: /No account/,
+    })
     await flow.end({ last_device: false, forget: true })
     assert.equal(laptop.keychain.get('device'), null)
     const { email } = await laptop.signIn({ email: 'bob@example.org' })
@@ -180,7 +178,7 @@ describe('a person’s first device', () => {
         },
       }
       const laptop = newLaptop(t, server, 'laptop', { door })
-      await assert.rejects(laptop.signIn(), refusedWith('backend_error', /may be dishonest/))
+      await rejects('backend_error', laptop.signIn(), { says: /may be dishonest/ })
       assert.equal(laptop.seat.identity(), null)
     })
 })
@@ -200,10 +198,7 @@ describe('reset', () => {
     )
     assert.equal(log.generation, 2)
     assert.deepEqual((await laptop.identity().keyLog()).entries, log.entries)
-    await assert.rejects(
-      lost.seat.account().keyLogs.read({ account }),
-      refusedWith('not_signed_in', /./),
-    )
+    await rejects('not_signed_in', lost.seat.account().keyLogs.read({ account }))
   })
 
   it('an account that lost all its devices is not opened without reset', async (t) => {
@@ -212,10 +207,10 @@ describe('reset', () => {
     await lost.signIn()
     await lost.flow.end({ last_device: true, forget: false })
     const laptop = newLaptop(t, server)
-    await assert.rejects(
-      laptop.signIn(),
-      refusedWith('invalid_state', /countersignd reset/, 'all_devices_lost'),
-    )
+    await rejects('invalid_state', laptop.signIn(), {
+      state: 'all_devices_lost',
+      says: /countersignd reset/,
+    })
     assert.equal((await laptop.flow.read()).state, 'code_sent')
     const signedIn = await laptop.flow.code({ code: server.code(), reset: true })
     assert.equal(signedIn.state, 'signed_in')
@@ -223,10 +218,10 @@ describe('reset', () => {
 
   it('an account without a device has nothing to reset', async (t) => {
     const server = testServer()
-    await assert.rejects(
-      newLaptop(t, server).signIn({ reset: true }),
-      refusedWith('invalid_state', /nothing to reset/),
-    )
+    await rejects('invalid_state', newLaptop(t, server).signIn({ reset: true }), {
+      state: 'no_device_yet',
+      says: /nothing to reset/,
+    })
     assert.deepEqual(server.accounts(), [])
   })
 
@@ -238,10 +233,9 @@ describe('reset', () => {
     const [entry = ''] = server.logs.get(account) ?? []
     server.logs.set(account, [entry, entry])
     const laptop = newLaptop(t, server)
-    await assert.rejects(
-      laptop.signIn({ reset: true }),
-      refusedWith('backend_error', /cannot be right \(duplicate_entry\)/),
-    )
+    await rejects('backend_error', laptop.signIn({ reset: true }), {
+      says: /cannot be right \(duplicate_entry\)/,
+    })
     assert.equal(laptop.seat.identity(), null)
   })
 })
@@ -263,6 +257,6 @@ describe('the embedded account', () => {
       () => flow.code({ code: 'x', reset: false }),
       () => flow.machine({ key, reset: false }),
     ])
-      await assert.rejects(step, refusedWith('invalid_state', /SVC_BACKEND_URL/, 'embedded'))
+      await rejects('invalid_state', step, { state: 'embedded', says: /SVC_BACKEND_URL/ })
   })
 })

@@ -12,7 +12,8 @@ import { newPull } from '../../../src/device/sync/pull.ts'
 import { takeLeave } from '../../../src/device/session/sign-out.ts'
 import { AppError } from '../../../src/errors.ts'
 import { testServer } from './sign-in-server.ts'
-import { away, newLaptop, refusedWith } from './signing-in.ts'
+import { away, newLaptop } from './signing-in.ts'
+import { type Call, rejects } from '../../rejects.ts'
 
 /** Returns a signed-in device; `parts` replaces calls of its account. */
 async function signedIn(
@@ -63,17 +64,18 @@ describe('a device with a session that the server rejects', () => {
       /"countersignd logout --forget"/,
       /"countersignd login --email ada@example\.org" signs the same device in again/,
     ])
-      await assert.rejects(leave(), refusedWith('invalid_state', says, 'unknown_here'))
+      await rejects('invalid_state', leave(), { state: 'unknown_here', says })
   })
 
   it('without a mailbox gets no advice to sign in by one', async (t) => {
     const { laptop, endSession, leave } = await signedIn(t)
     changeFacts(laptop.state, { email: null })
     endSession()
-    await assert.rejects(leave(), (error: Error) => {
-      assert(!error.message.includes('countersignd login'))
-      return refusedWith('invalid_state', /countersignd logout --forget/, 'unknown_here')(error)
+    const { message } = await rejects('invalid_state', leave(), {
+      state: 'unknown_here',
+      says: /countersignd logout --forget/,
     })
+    assert(!message.includes('countersignd login'))
   })
 
   it('leaves with logout --forget', async (t) => {
@@ -116,16 +118,16 @@ describe('a device that signed its revocation and got no answer', () => {
 
   it('stays, and leaves at the next attempt', async (t) => {
     const { revoked, leave } = await signedIn(t, lossy)
-    await assert.rejects(leave(), refusedWith('backend_unavailable', /Not signed out/))
+    await rejects('backend_unavailable', leave(), { says: /Not signed out/ })
     assert(revoked())
     await leave()
   })
 
   it('and has another session since: the end of that session does not prove the revocation', async (t) => {
     const { laptop, leave } = await signedIn(t, lossy)
-    await assert.rejects(leave(), refusedWith('backend_unavailable'))
+    await rejects('backend_unavailable', leave())
     changeFacts(laptop.state, { session: 'ses_00000000000000000000000000' })
-    await assert.rejects(leave(), refusedWith('invalid_state', /./, 'unknown_here'))
+    await rejects('invalid_state', leave(), { state: 'unknown_here' })
   })
 })
 
@@ -142,12 +144,13 @@ describe('a device with a revocation that never arrived, and a session that ends
     })
     return { parts, mend: () => void (isCut = false) }
   }
-  const unknown = refusedWith('invalid_state', /its keys may still be valid/, 'unknown_here')
+  const unknown = (call: Call) =>
+    rejects('invalid_state', call, { state: 'unknown_here', says: /its keys may still be valid/ })
 
   it('gets an error, if a sync saw it active since', async (t) => {
     const { parts } = cut()
     const { laptop, endSession, leave } = await signedIn(t, parts)
-    await assert.rejects(leave(), refusedWith('backend_unavailable'))
+    await rejects('backend_unavailable', leave())
     const { state } = laptop
     const report = { ok: true, error: null } as SyncReport
     await newPull({
@@ -163,20 +166,17 @@ describe('a device with a revocation that never arrived, and a session that ends
     }).ownLog(report)
     assert(report.ok)
     endSession()
-    await assert.rejects(leave(), unknown)
+    await unknown(leave())
   })
 
   it('gets an error, if another attempt saw it active and was rejected', async (t) => {
     const { parts, mend } = cut()
     const { endSession, leave } = await signedIn(t, parts)
-    await assert.rejects(leave(), refusedWith('backend_unavailable'))
+    await rejects('backend_unavailable', leave())
     mend()
-    await assert.rejects(
-      leave({ lastDevice: false }),
-      refusedWith('invalid_state', /./, 'last_device'),
-    )
+    await rejects('invalid_state', leave({ lastDevice: false }), { state: 'last_device' })
     endSession()
-    await assert.rejects(leave(), unknown)
+    await unknown(leave())
   })
 })
 
@@ -189,27 +189,26 @@ describe('logout --forget', () => {
 
   it('still asks for a confirmation on the last device', async (t) => {
     const { revoked, leave } = await signedIn(t)
-    await assert.rejects(
-      leave({ forget: true, lastDevice: false }),
-      refusedWith('invalid_state', /--last-device/, 'last_device'),
-    )
+    await rejects('invalid_state', leave({ forget: true, lastDevice: false }), {
+      state: 'last_device',
+      says: /--last-device/,
+    })
     assert(!revoked())
   })
 
   for (const part of ['read', 'append'] as const)
     it(`leaves while the server is unreachable (${part}), and logout alone does not`, async (t) => {
       const { leave } = await signedIn(t, deaf(part))
-      await assert.rejects(
-        leave(),
-        refusedWith('backend_unavailable', /Not signed out.*"countersignd logout --forget"/),
-      )
+      await rejects('backend_unavailable', leave(), {
+        says: /Not signed out.*"countersignd logout --forget"/,
+      })
       await leave({ forget: true })
     })
 
   it('leaves without the keys, and logout alone does not', async (t) => {
     const { laptop, leave } = await signedIn(t)
     laptop.keychain.delete('device')
-    await assert.rejects(leave(), refusedWith('keychain_locked'))
+    await rejects('keychain_locked', leave())
     await leave({ forget: true })
   })
 
@@ -222,6 +221,6 @@ describe('logout --forget', () => {
         },
       },
     }))
-    await assert.rejects(leave({ forget: true }), refusedWith('conflict'))
+    await rejects('conflict', leave({ forget: true }))
   })
 })

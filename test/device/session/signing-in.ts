@@ -1,5 +1,4 @@
 /** A device before its first sign-in, over the account server of the test. */
-import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Account, UnauthenticatedClient } from '../../../src/api/port.ts'
 import { type Approver, newApprover } from '../../../src/device/approval/approver.ts'
@@ -173,17 +172,6 @@ export function crashAt(at: number) {
     crashed: () => (calls ?? 0) >= at,
   }
 }
-
-/** Checks an error: an AppError with this code, message, and state among its details. */
-export const refusedWith =
-  (code: AppError['code'], says = /./, state?: string) =>
-  (error: unknown) => {
-    assert(error instanceof AppError, String(error))
-    assert.equal(error.code, code, error.message)
-    assert.match(error.message, says)
-    if (state !== undefined) assert.equal(error.details.state, state)
-    return true
-  }
 
 export const away = async () => {
   throw new AppError('backend_unavailable', 'The server is away.')
