@@ -7,9 +7,10 @@ import { describe, it } from 'node:test'
 import { leaveOrEnd, remove, rotateNow, setRole } from '../../src/device/connections/members.ts'
 import { AppError } from '../../src/errors.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
-import { connected, newWorld, takenIn, verifies, type Desk, three } from './people.ts'
+import { at, confirmAt } from '../world/requests.ts'
+import { connected, newWorld, takenIn, verifies, type Desk, three } from '../world/world.ts'
 import { type Call, rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const saysOf = ({ verified, conclusive, replayed, echo }: Awaited<ReturnType<Desk['hears']>>) => ({
   verified,

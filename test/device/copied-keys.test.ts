@@ -10,12 +10,12 @@ import { copyWarning, markRestored } from '../../src/device/identity/copied-keys
 import { renewNow } from '../../src/device/sync/seal-renewal.ts'
 import { AppError } from '../../src/errors.ts'
 import { openState } from '../../src/state/state.ts'
-import { instead } from '../handlers/trust-desk.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { memoryKeychain } from '../keychain/memory.ts'
-import { type Desk, connected, verifies, worldOf } from './people.ts'
+import { type Desk, connected, verifies, worldOf } from '../world/world.ts'
 import { loggedOf } from './sealing.ts'
 import { type Call, rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const DAY = 24 * 60
 const AT_WORK =

@@ -26,13 +26,13 @@ import { AppError } from '../../src/errors.ts'
 import { openState } from '../../src/state/state.ts'
 import { newSealKey } from '../crypto/keys.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
-import { instead } from '../handlers/trust-desk.ts'
 import { T0 } from './bench.ts'
 import { actAt } from './enrolled.ts'
-import { connected, verifies, worldOf } from './people.ts'
+import { connected, verifies, worldOf } from '../world/world.ts'
 import { loggedOf, sealedFor } from './sealing.ts'
 import { deviceOf, people } from './session/sessions.ts'
 import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 /** Makes different sealing keys cheaply: ML-KEM derives its matrix from any 32 bytes. */
 function sealKeys(count: number): Uint8Array[] {

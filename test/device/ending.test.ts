@@ -5,9 +5,10 @@ import { rotateNow, setRole } from '../../src/device/connections/members.ts'
 import { rememberedRoster } from '../../src/device/logs/roster-cache.ts'
 import { AppError } from '../../src/errors.ts'
 import { connections, members } from '../../src/handlers/connections.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
-import { type Desk, connected, newWorld, takenIn, three, verifies } from './people.ts'
+import { at } from '../world/requests.ts'
+import { type Desk, connected, newWorld, takenIn, three, verifies } from '../world/world.ts'
 import { type Call, rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const remove = (desk: Desk, id: string) => connections.delete({ id }, at(desk))
 const listed = async (desk: Desk) =>

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { approveByWords, makeWords } from '../../src/device/first-contacts/four-words.ts'
 import { began, invited, otherThan, outcomes, trusts, turn, typed, withSend } from './contacting.ts'
-import { isIn, newWorld, verifies } from './people.ts'
+import { isIn, newWorld, verifies } from '../world/world.ts'
 import { rejects } from '../rejects.ts'
 
 describe('two devices', () => {

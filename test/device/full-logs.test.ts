@@ -13,9 +13,9 @@ import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import { wayIn } from '../../src/device/session/sign-in-way.ts'
 import { AppError } from '../../src/errors.ts'
 import { accountOf, logEntry, newDevice } from '../crypto/builders.ts'
-import { instead } from '../handlers/trust-desk.ts'
-import { connected, worldOf } from './people.ts'
+import { connected, worldOf } from '../world/world.ts'
 import { type Call, rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 /** The last place before the final 1,000. */
 const LAST = 98_999

@@ -4,10 +4,11 @@ import { describe, it } from 'node:test'
 import { createGuestCode } from '../../src/device/connections/guests.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
+import { at, confirmAt } from '../world/requests.ts'
 import { called, confirm, connected, give, rename } from './named.ts'
-import { type Desk, worldOf } from './people.ts'
+import { type Desk, worldOf } from '../world/world.ts'
 import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 describe('the main name of a contact', () => {
   it('is the name at the confirmation of the keys, until they are confirmed again', async (t) => {

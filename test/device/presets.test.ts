@@ -9,10 +9,10 @@ import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import { openConnection } from '../../src/device/connections/connections.ts'
 import { connections, tags } from '../../src/handlers/connections.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
-import { type Desk, isIn, verifies, worldOf } from './people.ts'
-import { away } from './session/signing-in.ts'
+import { at } from '../world/requests.ts'
+import { type Desk, isIn, verifies, worldOf } from '../world/world.ts'
 import { rejects } from '../rejects.ts'
+import { away, instead } from '../world/interceptor.ts'
 
 const DAY = 24 * 60
 

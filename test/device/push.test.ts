@@ -15,7 +15,7 @@ import { AppError, type ErrorCode } from '../../src/errors.ts'
 import { contextOf } from '../handlers/context.ts'
 import { T0 } from './bench.ts'
 import { enrolled } from './enrolled.ts'
-import { paged } from './paged.ts'
+import { paged } from '../world/paged.ts'
 
 const MANY = 1200
 

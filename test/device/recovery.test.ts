@@ -13,9 +13,10 @@ import { newRecoverySeed, recoveryKeyOf } from '../../src/crypto/recovery-paper.
 import { putRecoveryKey, readRecoveryKey } from '../../src/device/trust/recovery-key.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
-import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
-import { type Desk, connected, isIn, newPaper, takenIn, verifies, worldOf } from './people.ts'
+import { at, confirmAt } from '../world/requests.ts'
+import { type Desk, connected, isIn, newPaper, takenIn, verifies, worldOf } from '../world/world.ts'
 import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const otherPaper = (): KeyPair => recoveryKeyOf(newRecoverySeed())
 

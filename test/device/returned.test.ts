@@ -9,7 +9,7 @@ import { leaveOrEnd, remove, setRole } from '../../src/device/connections/member
 import { noWords } from '../../src/device/connections/no-words.ts'
 import { rememberedRoster } from '../../src/device/logs/roster-cache.ts'
 import { connections } from '../../src/handlers/connections.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
+import { at } from '../world/requests.ts'
 import {
   inPlaceOf,
   lost,
@@ -19,8 +19,9 @@ import {
   showingBranch,
   synced,
 } from './histories/forking.ts'
-import { type Desk, isIn, restless, takenIn, verifies } from './people.ts'
+import { type Desk, isIn, takenIn, verifies } from '../world/world.ts'
 import { rejects } from '../rejects.ts'
+import { instead, restless } from '../world/interceptor.ts'
 
 /**
  * Ada and Bob own a connection with Cy and Dee in it; Cy is an owner too on request.

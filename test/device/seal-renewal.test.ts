@@ -10,10 +10,11 @@ import { renewNow } from '../../src/device/sync/seal-renewal.ts'
 import { AppError } from '../../src/errors.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { newSealKey } from '../crypto/keys.ts'
-import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
-import { type Desk, connected, takenIn, verifies, worldOf } from './people.ts'
+import { at, confirmAt } from '../world/requests.ts'
+import { type Desk, connected, takenIn, verifies, worldOf } from '../world/world.ts'
 import { halvesOf, loggedOf, renewTo, sealedFor } from './sealing.ts'
 import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const DAY = 24 * 60
 const MINUTE_MS = 60_000

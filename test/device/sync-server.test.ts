@@ -17,7 +17,7 @@ import { status } from '../../src/handlers/status.ts'
 import { contextOf } from '../handlers/context.ts'
 import { MINUTE } from './bench.ts'
 import { type Enrolled, enrolled } from './enrolled.ts'
-import { paged } from './paged.ts'
+import { paged } from '../world/paged.ts'
 
 const away = (code: ErrorCode) => () => Promise.reject(new AppError(code, 'The account is away.'))
 

@@ -9,11 +9,12 @@ import { refreshTrust } from '../../src/device/trust/trust.ts'
 import { keyStatusOf } from '../../src/device/key-status.ts'
 import { AppError } from '../../src/errors.ts'
 import type { TrustRow } from '../../src/state/trust.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
+import { at } from '../world/requests.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { newWorld, type Desk } from './people.ts'
-import { paged } from './paged.ts'
+import { newWorld, type Desk } from '../world/world.ts'
+import { paged } from '../world/paged.ts'
 import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const HOUR = 60
 

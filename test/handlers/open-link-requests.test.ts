@@ -11,10 +11,11 @@ import type { OpenLinkRequest } from '../../src/api/rest/open-links.ts'
 import { approveRequest } from '../../src/device/connections/connections.ts'
 import { AppError } from '../../src/errors.ts'
 import { openLinkRequests } from '../../src/handlers/invitations.ts'
-import { type Desk, type World, worldOf } from '../device/people.ts'
+import { type Desk, type World, worldOf } from '../world/world.ts'
 import { lettersIn } from '../service/letters.ts'
-import { at, instead } from './trust-desk.ts'
+import { at } from '../world/requests.ts'
 import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 /** Returns the token of the link that was mailed last. The mail is sent in the background. */
 async function mailedToken({ mail }: World, email: string): Promise<string> {

@@ -16,9 +16,10 @@ import { trust } from '../../src/handlers/trust-cards.ts'
 import { status } from '../../src/handlers/status.ts'
 import { verificationLog, verify } from '../../src/handlers/verify.ts'
 import { MINUTE, keyOf } from '../device/bench.ts'
-import { newWorld, type Desk, type World } from '../device/people.ts'
-import { at, instead } from './trust-desk.ts'
+import { newWorld, type Desk, type World } from '../world/world.ts'
+import { at } from '../world/requests.ts'
 import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const NOBODYS = 'matador carload recede'
 

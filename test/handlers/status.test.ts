@@ -6,10 +6,11 @@ import { openSeat } from '../../src/device/session/session.ts'
 import { AppError } from '../../src/errors.ts'
 import { status } from '../../src/handlers/status.ts'
 import { enrolled } from '../device/enrolled.ts'
-import { newWorld } from '../device/people.ts'
+import { newWorld } from '../world/world.ts'
 import { contextOf } from './context.ts'
-import { at, instead } from './trust-desk.ts'
+import { at } from '../world/requests.ts'
 import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const ended = () => Promise.reject(new AppError('not_signed_in', 'The session is no good.'))
 

@@ -17,10 +17,11 @@ import { AppError } from '../../src/errors.ts'
 import { profile } from '../../src/handlers/account.ts'
 import { trust, trustCards } from '../../src/handlers/trust-cards.ts'
 import { keyOf } from '../device/bench.ts'
-import { newWorld, type Desk, type World } from '../device/people.ts'
-import { at, confirmAt, instead } from './trust-desk.ts'
-import { paged } from '../device/paged.ts'
+import { newWorld, type Desk, type World } from '../world/world.ts'
+import { at, confirmAt } from '../world/requests.ts'
+import { paged } from '../world/paged.ts'
 import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const NUMBER = /^\d{5}( \d{5}){11}$/
 

@@ -17,11 +17,12 @@ import { verifyKeyLog } from '../../../src/crypto/logs/key-log.ts'
 import { recipientsOf, verifyRoster } from '../../../src/crypto/logs/roster.ts'
 import { rotateNow } from '../../../src/device/connections/members.ts'
 import { connections } from '../../../src/handlers/connections.ts'
-import { at } from '../../handlers/trust-desk.ts'
-import { showing } from './lying.ts'
-import { type Desk, connected, consentFor, restless, verifies, worldOf } from '../people.ts'
-import { paged } from '../paged.ts'
+import { at } from '../../world/requests.ts'
+import { showing } from '../../world/lies.ts'
+import { type Desk, connected, consentFor, verifies, worldOf } from '../../world/world.ts'
+import { paged } from '../../world/paged.ts'
 import { rejects } from '../../rejects.ts'
+import { restless } from '../../world/interceptor.ts'
 
 type Entries = readonly string[]
 

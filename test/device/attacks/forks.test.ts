@@ -9,10 +9,10 @@ import { readEnvelope } from '../../../src/crypto/envelope-form.ts'
 import { Refusal } from '../../../src/crypto/refusal.ts'
 import { remove, rotateNow, setRole } from '../../../src/device/connections/members.ts'
 import { AppError } from '../../../src/errors.ts'
-import { instead } from '../../handlers/trust-desk.ts'
 import { gate } from '../enrolled.ts'
-import { type Desk, connected, restless, takenIn, verifies, worldOf } from '../people.ts'
+import { type Desk, connected, takenIn, verifies, worldOf } from '../../world/world.ts'
 import { rejects } from '../../rejects.ts'
+import { instead, restless } from '../../world/interceptor.ts'
 
 type Appended = Parameters<Account['rosters']['append']>[0]['body']
 

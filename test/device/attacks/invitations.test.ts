@@ -11,7 +11,7 @@ import { openConnection } from '../../../src/device/connections/connections.ts'
 import { AppError } from '../../../src/errors.ts'
 import { invitations } from '../../../src/handlers/invitations.ts'
 import { members } from '../../../src/handlers/connections.ts'
-import { at, instead } from '../../handlers/trust-desk.ts'
+import { at } from '../../world/requests.ts'
 import { gate } from '../enrolled.ts'
 import {
   type Desk,
@@ -21,9 +21,9 @@ import {
   sayingApproved,
   verifies,
   worldOf,
-} from '../people.ts'
-import { away } from '../session/signing-in.ts'
+} from '../../world/world.ts'
 import { rejects } from '../../rejects.ts'
+import { away, instead } from '../../world/interceptor.ts'
 
 const MAIL = 'cy@example.org'
 

@@ -8,10 +8,10 @@ import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
 import { remove, rotateNow, setRole } from '../../../src/device/connections/members.ts'
 import { trustCards } from '../../../src/handlers/trust-cards.ts'
-import { at, confirmAt, instead } from '../../handlers/trust-desk.ts'
-import { type Desk, connected, isIn, takenIn, three, verifies, worldOf } from '../people.ts'
-import { away } from '../session/signing-in.ts'
+import { at, confirmAt } from '../../world/requests.ts'
+import { type Desk, connected, isIn, takenIn, three, verifies, worldOf } from '../../world/world.ts'
 import { rejects } from '../../rejects.ts'
+import { away, instead } from '../../world/interceptor.ts'
 
 const DAYS = 24 * 60
 

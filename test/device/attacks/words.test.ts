@@ -14,35 +14,22 @@ import { rawKeys } from '../../../src/crypto/device-public-keys.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { resetLog } from '../../../src/crypto/logs/key-log-entries.ts'
 import { newDeviceKeys } from '../../crypto/keys.ts'
-import { approved, shownBy } from '../approving.ts'
+import { approved, shownBy } from '../../world/approving.ts'
 import { newLaptop } from '../session/signing-in.ts'
 import { twoLaptops } from '../waiting-laptop.ts'
-import { paged } from '../paged.ts'
+import { paged } from '../../world/paged.ts'
 import { rejects } from '../../rejects.ts'
+import { both, instead } from '../../world/interceptor.ts'
 
 type Read = Awaited<ReturnType<Account['pendingDevices']['read']>>
 
-/** Returns the account with changes to what the server relays from the new device. */
-const relaying =
-  (change: (read: Read) => Read) =>
-  (account: Account): Account => ({
-    ...account,
-    pendingDevices: {
-      ...account.pendingDevices,
-      read: async (input) => change(await account.pendingDevices.read(input)),
-    },
-  })
+/** Changes what the server relays from the new device. */
+const relaying = (change: (read: Read) => Read) =>
+  instead('pendingDevices', 'read', (honest) => async (input) => change(await honest(input)))
 
-/** Returns the account with another key log. */
-const showing =
-  (entries: () => readonly string[]) =>
-  (account: Account): Account => ({
-    ...account,
-    keyLogs: {
-      ...account.keyLogs,
-      read: async (of) => ({ ...paged(entries(), of), seal_keys: [] }),
-    },
-  })
+/** Shows another key log. */
+const showing = (entries: () => readonly string[]) =>
+  instead('keyLogs', 'read', () => async (of) => ({ ...paged(entries(), of), seal_keys: [] }))
 
 describe('the approving device', () => {
   const random = () => encodeBase64url(new Uint8Array(randomBytes(32)))
@@ -85,27 +72,23 @@ describe('the approving device', () => {
     const relayed: Partial<Read> = { commitment }
     let answered: { nonce: string; seq: number; head: string } | null = null
     const deceived = old.restart({
-      account: (honest) => ({
-        ...honest,
-        pendingDevices: {
-          read: async (input) => ({ ...(await honest.pendingDevices.read(input)), ...relayed }),
-          answer: async ({ body }) => {
-            answered = body.answer
-            Object.assign(relayed, { answered_by: deceived.identity().device, reveal })
-          },
-        },
-      }),
+      account: both(
+        relaying((read) => ({ ...read, ...relayed })),
+        instead('pendingDevices', 'answer', () => async ({ body }) => {
+          answered = body.answer
+          Object.assign(relayed, { answered_by: deceived.identity().device, reveal })
+        }),
+      ),
     })
     const lied = fresh.restart({
-      account: (honest) => ({
-        ...honest,
-        approval: {
-          ...honest.approval,
-          // The true answer, so that only the keys and nonces differ.
-          read: async () => ({ ...(await honest.approval.read({})), answer: answered }),
-          reveal: async () => undefined,
-        },
-      }),
+      account: both(
+        // The true answer, so that only the keys and nonces differ.
+        instead('approval', 'read', (honest) => async () => ({
+          ...(await honest({})),
+          answer: answered,
+        })),
+        instead('approval', 'reveal', () => async () => undefined),
+      ),
     })
     await lied.flow.beginApproval()
     await deceived.approver.begin(deceived.account, newcomer.id)
@@ -137,7 +120,7 @@ describe('the approving device', () => {
 
   it('receives an older log than its cached one: rejects it', async (t) => {
     const { server, old, fresh, account } = await twoLaptops(t)
-    const before = [...(server.logs.get(account) ?? [])]
+    const before = server.entries(account)
     await approved(old, fresh.flow)
     const phone = newLaptop(t, server, 'phone')
     await phone.signIn()
@@ -152,15 +135,9 @@ describe('the approving device', () => {
     await approved(old, fresh.flow)
     await fresh.flow.end({ last_device: false, forget: false })
     const deceived = old.restart({
-      account: (honest) => ({
-        ...honest,
-        pendingDevices: {
-          ...honest.pendingDevices,
-          read: async ({ id }) => {
-            const nothing = { answered_by: null, reveal: null }
-            return { id, name: 'x', platform: 'linux', commitment: 'A'.repeat(43), ...nothing }
-          },
-        },
+      account: instead('pendingDevices', 'read', () => async ({ id }) => {
+        const nothing = { answered_by: null, reveal: null }
+        return { id, name: 'x', platform: 'linux', commitment: 'A'.repeat(43), ...nothing }
       }),
     })
     await rejects('conflict', deceived.approver.begin(deceived.account, newcomer.id), {

@@ -1,6 +1,5 @@
 /** Tests a deleted account: what this device deletes, and what its contacts see. */
 import assert from 'node:assert/strict'
-import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
@@ -29,7 +28,7 @@ import {
   three,
   verifies,
   worldOf,
-} from '../people.ts'
+} from '../../world/world.ts'
 import { rejects } from '../../rejects.ts'
 
 const membersOf = async (desk: Desk, id: string) =>
@@ -55,8 +54,8 @@ function rowsOf({ db }: Pick<State, 'db'>): string[] {
 }
 
 /** Checks that the account server stores nothing of a connection without members. */
-function isDeleted({ mail }: Pick<World, 'mail'>, id: string): void {
-  const db = new DatabaseSync(join(dirname(mail), 'account.db'), { readOnly: true })
+function isDeleted({ file }: Pick<World, 'file'>, id: string): void {
+  const db = new DatabaseSync(file, { readOnly: true })
   const found = db.prepare('select 1 from connections where id = ?').all(id)
   db.close()
   assert.deepEqual(found, [])

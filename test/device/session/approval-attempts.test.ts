@@ -4,24 +4,27 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { approved, shownBy } from '../approving.ts'
-import { testServer } from './sign-in-server.ts'
+import { approved, shownBy } from '../../world/approving.ts'
+import { newWorld } from '../../world/world.ts'
 import { newLaptop } from './signing-in.ts'
 import { type Call, rejects } from '../../rejects.ts'
+import { instead } from '../../world/interceptor.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
 /** Returns a signed-in device and one that waits. */
 async function twoLaptops(t: TestContext) {
-  const server = testServer()
+  const server = await newWorld(t)
   const old = newLaptop(t, server, 'desk')
   await old.signIn()
   const fresh = newLaptop(t, server, 'laptop 2')
   await fresh.signIn()
+  /** Returns one more that waits, by a code of the operator: few are mailed to an address. */
   const another = async (name: string) => {
     const one = newLaptop(t, server, name)
-    await one.signIn()
+    const code = await server.server.newEnrolmentCode(old.identity().account)
+    await one.flow.code({ code, reset: false })
     return one
   }
   const seq = () => server.logOf(old.identity().account).seq
@@ -95,10 +98,11 @@ describe('the lifetime of an attempt', () => {
   })
 
   it('ends if the account server has the attempt no longer', async (t) => {
-    const { server, fresh } = await twoLaptops(t)
-    await fresh.flow.beginApproval()
-    delete server.devices.get(fresh.identity().device)?.attempt
-    await rejects('conflict', fresh.flow.advanceApproval(), { says: /no more/ })
+    const { fresh } = await twoLaptops(t)
+    const none = { commitment: null, answer: null }
+    const lost = fresh.restart({ account: instead('approval', 'read', () => async () => none) })
+    await lost.flow.beginApproval()
+    await rejects('conflict', lost.flow.advanceApproval(), { says: /no more/ })
   })
 })
 
@@ -204,16 +208,10 @@ describe('five attempts in 24 hours', () => {
     const { device: id } = fresh.identity()
     const sent: unknown[] = []
     const lossy = old.restart({
-      account: (own) => ({
-        ...own,
-        pendingDevices: {
-          ...own.pendingDevices,
-          answer: async (input) => {
-            sent.push(input.body)
-            if (sent.length === 1) throw new Error('lost')
-            return own.pendingDevices.answer(input)
-          },
-        },
+      account: instead('pendingDevices', 'answer', (honest) => async (input) => {
+        sent.push(input.body)
+        if (sent.length === 1) throw new Error('lost')
+        return honest(input)
       }),
     })
     await fresh.flow.beginApproval()

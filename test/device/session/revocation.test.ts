@@ -13,7 +13,7 @@ import { addDevice, revokeDevice } from '../../../src/crypto/logs/key-log-entrie
 import { revoke } from '../../../src/device/session/revocation.ts'
 import { AppError } from '../../../src/errors.ts'
 import { enrolled } from '../enrolled.ts'
-import { paged } from '../paged.ts'
+import { paged } from '../../world/paged.ts'
 import { rejects } from '../../rejects.ts'
 
 /** Returns a device with two others in its log, at a server that checks only the order. */

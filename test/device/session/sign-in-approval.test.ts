@@ -3,11 +3,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import type { AppError } from '../../../src/errors.ts'
-import { added, approved, shownBy } from '../approving.ts'
+import { added, approved, shownBy } from '../../world/approving.ts'
 import { crashAt, crashing, newLaptop } from './signing-in.ts'
 import { isWaiting, twoLaptops } from '../waiting-laptop.ts'
-import { paged } from '../paged.ts'
+import { paged } from '../../world/paged.ts'
 import { rejects } from '../../rejects.ts'
+import { instead } from '../../world/interceptor.ts'
 
 describe('approval', () => {
   it('words typed on both sides: the new device is signed in, and both have the same log', async (t) => {
@@ -24,7 +25,7 @@ describe('approval', () => {
     assert.deepEqual([done.state, done.device_words], ['signed_in', null])
     assert.notEqual(fresh.seat.device(), null)
     for (const { identity } of [old, fresh])
-      assert.deepEqual((await identity().keyLog()).entries, server.logs.get(account))
+      assert.deepEqual((await identity().keyLog()).entries, server.entries(account))
     assert.equal((await fresh.restart().flow.read()).state, 'signed_in')
     assert.equal((await fresh.flow.approve('x')).state, 'signed_in', 'done is done')
   })
@@ -97,15 +98,12 @@ describe('approval', () => {
   it('words typed on the new device before the old one signed: the new device is asked to wait', async (t) => {
     const { server, old, fresh, account } = await twoLaptops(t)
     const words = await added(old, fresh.flow)
-    const [first = ''] = server.logs.get(account) ?? []
+    const [first = ''] = server.entries(account)
     const early = fresh.restart({
-      account: (own) => ({
-        ...own,
-        keyLogs: {
-          ...own.keyLogs,
-          read: async (of) => ({ ...paged([first], of), seal_keys: [] }),
-        },
-      }),
+      account: instead('keyLogs', 'read', () => async (of) => ({
+        ...paged([first], of),
+        seal_keys: [],
+      })),
     })
     const again = await added(old, early.flow)
     assert.notEqual(again, words)
@@ -128,7 +126,9 @@ describe('approval', () => {
 
   it('an unknown id', async (t) => {
     const { old } = await twoLaptops(t)
-    await rejects('not_found', old.approver.begin(old.account, newId('dev_', 1)), { says: /waits/ })
+    await rejects('not_found', old.approver.begin(old.account, newId('dev_', 1)), {
+      says: /no such device/,
+    })
   })
 
   it('entries of another device in between: the addition follows them, and is accepted', async (t) => {
@@ -137,18 +137,12 @@ describe('approval', () => {
     await third.signIn()
     let raced = false
     const slow = old.restart({
-      account: (own) => ({
-        ...own,
-        keyLogs: {
-          ...own.keyLogs,
-          append: async (input) => {
-            if (!raced) {
-              raced = true
-              await approved(old, third.flow)
-            }
-            return own.keyLogs.append(input)
-          },
-        },
+      account: instead('keyLogs', 'append', (honest) => async (input) => {
+        if (!raced) {
+          raced = true
+          await approved(old, third.flow)
+        }
+        return honest(input)
       }),
     })
     await approved(slow, fresh.flow)
@@ -160,12 +154,12 @@ describe('approval', () => {
     const { device } = fresh.identity()
     await fresh.flow.end({ last_device: false, forget: false })
     assert.equal((await fresh.flow.read()).state, 'signed_out')
-    assert(!server.devices.has(device))
+    assert(server.devices().every(({ id }) => id !== device))
   })
 
   it('a new device that was rejected meanwhile can leave', async (t) => {
-    const { server, fresh } = await twoLaptops(t)
-    server.devices.delete(fresh.identity().device)
+    const { old, fresh } = await twoLaptops(t)
+    await old.account.devices.delete({ id: fresh.identity().device })
     await fresh.flow.end({ last_device: false, forget: false })
     assert.equal((await fresh.flow.read()).state, 'signed_out')
   })

@@ -1,7 +1,4 @@
-/**
- * Tests signing in to the real account server, over HTTP with proofs.
- * The other tests use a simulated server.
- */
+/** Tests signing in to an account server over HTTP; the other tests call it in this process. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
@@ -15,10 +12,11 @@ import { newDeviceKeys } from '../../crypto/keys.ts'
 import { environment, folder } from '../../e2e/program.ts'
 import { memoryKeychain } from '../../keychain/memory.ts'
 import { codeIn, hasCode, lettersIn } from '../../service/letters.ts'
-import { added, approved, shownBy } from '../approving.ts'
-import { type Laptop, type Place, crashAt, crashing, losing, newLaptop } from './signing-in.ts'
+import { approved, shownBy } from '../../world/approving.ts'
+import { type Laptop, type Place, newLaptop } from './signing-in.ts'
 import '../../declared-errors.ts'
 import { type Call, rejects } from '../../rejects.ts'
+import { insteadAtDoor, losing } from '../../world/interceptor.ts'
 
 let people = 0
 /** Returns the address of a new person. */
@@ -70,38 +68,6 @@ describe('over the account server', () => {
     assert.deepEqual([user.id, user.email, user.kind], [account, email, 'person'])
   })
 
-  it('a crash at any step of it, with the same code or a new one: one account, one device', async (t) => {
-    for (let at = 1; ; at++) {
-      const email = anybody()
-      const laptop = newLaptop(t, place)
-      const { arm, step, crashed } = crashAt(at)
-      await laptop.flow.begin(email)
-      const code = await place.code(email)
-      const { state, keychain } = laptop
-      const dying = laptop.restart({
-        door: crashing(place.door, step),
-        keychain: crashing(keychain, step),
-        state: { ...state, meta: crashing(state.meta, step), logs: crashing(state.logs, step) },
-      })
-      arm()
-      await dying.flow.code({ code, reset: false }).catch(() => undefined)
-      if (!crashed()) break
-      const next = laptop.restart()
-      if ((await next.flow.read()).state !== 'signed_in') {
-        if (at % 2 === 0) await next.flow.code({ code, reset: false })
-        else await next.signIn({ email })
-      }
-      assert.equal((await next.flow.read()).state, 'signed_in', `crash ${at}`)
-      const { items } = await next.seat.account().devices.list({})
-      assert.deepEqual(
-        items.map(({ id, current }) => [id, current]),
-        [[next.identity().device, true]],
-        `crash ${at}`,
-      )
-      assert.equal((await logOf(next)).length, 1, `crash ${at}`)
-    }
-  })
-
   it('wrong, used and expired codes are rejected', async (t) => {
     const { email } = await person(t)
     const other = newLaptop(t, place)
@@ -132,29 +98,6 @@ describe('over the account server', () => {
     assert.equal((await fresh.flow.approve(shown.words)).state, 'signed_in')
     assert.equal((await write()).role, 'owner')
     assert.deepEqual(await logOf(fresh), await logOf(old))
-  })
-
-  it('a crash at any step of the new device’s check', async (t) => {
-    for (let at = 1; ; at++) {
-      const { email, laptop: old } = await person(t)
-      const fresh = newLaptop(t, place, `laptop ${at}`)
-      await fresh.signIn({ email })
-      const { arm, step, crashed } = crashAt(at)
-      const { state } = fresh
-      const dying = fresh.restart({
-        state: { ...state, meta: crashing(state.meta, step) },
-        account: (account) => crashing(account, step),
-      })
-      const words = await added(old, dying.flow)
-      arm()
-      await dying.flow.approve(words).catch(() => undefined)
-      if (!crashed()) break
-      const next = fresh.restart()
-      const { state: then } = await next.flow.beginApproval()
-      if (then === 'awaiting_approval') await approved(old, next.flow)
-      assert.equal((await next.flow.read()).state, 'signed_in', `crash ${at}`)
-      assert.deepEqual(await logOf(next), await logOf(old))
-    }
   })
 
   it('a new device that gives up is deleted, and signs in again as another', async (t) => {
@@ -198,7 +141,7 @@ describe('over the account server', () => {
   for (const row of ['create', 'further'] as const)
     it(`the answer of enrolment.${row} is lost: enrolled once, with a code and with a key`, async (t) => {
       const { laptop: owner, email } = await person(t)
-      const door = () => losing(place.door, 'enrolment', row, 2, 'backend_unavailable')
+      const door = () => insteadAtDoor('enrolment', row as never, losing(2) as never)
       const laptop = newLaptop(t, place, 'lossy', { door: door() })
       await laptop.signIn({ email: row === 'create' ? anybody() : email })
       assert((await logOf(laptop)).length === 1)

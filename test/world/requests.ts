@@ -7,7 +7,7 @@ import { newTokenLinks } from '../../src/auth/token-links.ts'
 import { openTokens } from '../../src/auth/tokens.ts'
 import { type HandlerContext, contextOf } from '../../src/handlers/context.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import type { Desk } from '../device/people.ts'
+import type { Desk } from './world.ts'
 
 /** Returns the context of a request at a device. */
 export function at(desk: Desk, machine: Account | null = null): HandlerContext {
@@ -48,15 +48,3 @@ export async function confirmAt(desk: Desk, id: string): Promise<TrustCard> {
   const body = { confirmed: true, safety_number: safety_number ?? NO_NUMBER } as const
   return trustCards.update({ id, body }, at(desk))
 }
-
-/** Returns the same server with one of its calls replaced. */
-export const instead =
-  <G extends keyof Account, R extends keyof Account[G]>(
-    group: G,
-    row: R,
-    answer: (honest: Account[G][R]) => Account[G][R],
-  ) =>
-  (account: Account): Account => ({
-    ...account,
-    [group]: { ...account[group], [row]: answer(account[group][row]) },
-  })
