@@ -14,7 +14,7 @@ import { isId } from '../../src/crypto/encoding/id.ts'
 import { AppError } from '../../src/errors.ts'
 import { stamp } from '../../src/handlers/stamp.ts'
 import { actingAccount } from '../../src/service/operations.ts'
-import { contextOf } from '../handlers/context.ts'
+import { contextOf } from '../world/requests.ts'
 import { T0 } from './bench.ts'
 import { type Enrolled, actAt, enrolled } from './enrolled.ts'
 

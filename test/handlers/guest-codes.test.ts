@@ -4,7 +4,6 @@
  * member.
  */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { type TestContext, describe, it } from 'node:test'
 import { LABEL, ZERO_HEAD, codeKey, codeReader, windowOf } from '../../src/crypto/code.ts'
@@ -14,7 +13,7 @@ import { AppError } from '../../src/errors.ts'
 import { externalMembers, guestCodes } from '../../src/handlers/guest-codes.ts'
 import { type Enrolled, enrolled } from '../device/enrolled.ts'
 import { type Letter, lettersIn } from '../service/letters.ts'
-import { contextOf } from './context.ts'
+import { contextOf } from '../world/requests.ts'
 import { rejects } from '../rejects.ts'
 
 const TO = 'plumber@example.org'
@@ -44,7 +43,7 @@ const isVerified = async (device: Enrolled, words: string) =>
 /** Returns the mails to an address, once there is one. The mail is written in the background. */
 async function lettersTo(device: Enrolled, address: string): Promise<Letter[]> {
   for (;;) {
-    const letters = await lettersIn(join(device.dir, 'mail'), address)
+    const letters = await lettersIn(device.mail, address)
     if (letters.length > 0) return letters
     await setImmediate()
   }
@@ -89,7 +88,7 @@ describe('sending a guest code', () => {
     await rejects('validation_failed', send(expired.id, {}))
     device.clock.ms += 3600_000
     await rejects('invalid_state', send(expired.id), { state: 'expired' })
-    assert.deepEqual(await lettersIn(join(device.dir, 'mail'), TO), [])
+    assert.deepEqual(await lettersIn(device.mail, TO), [])
   })
 })
 

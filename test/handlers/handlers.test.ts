@@ -17,7 +17,7 @@ import { status } from '../../src/handlers/status.ts'
 import { verificationLog } from '../../src/handlers/verify.ts'
 import { MINUTE } from '../device/bench.ts'
 import { BACKEND, enrolled } from '../device/enrolled.ts'
-import { contextOf } from './context.ts'
+import { contextOf } from '../world/requests.ts'
 import { rejects } from '../rejects.ts'
 
 const WRONG = 'matador carload recede'

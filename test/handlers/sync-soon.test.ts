@@ -10,7 +10,7 @@ import { invitations } from '../../src/handlers/invitations.ts'
 import { sync as syncHandlers } from '../../src/handlers/status.ts'
 import { type Enrolled, enrolled } from '../device/enrolled.ts'
 import { AppError } from '../../src/errors.ts'
-import { contextOf } from './context.ts'
+import { contextOf } from '../world/requests.ts'
 import { rejects } from '../rejects.ts'
 
 const bob = { email: 'bob@example.org' }

@@ -25,12 +25,12 @@ import type { Invitation } from '../../src/api/rest/invitations.ts'
 import type { SyncReport } from '../../src/api/rest/sync.ts'
 import type { Verification } from '../../src/api/rest/verify.ts'
 import { openConnection } from '../../src/device/connections/connections.ts'
-import { type LocalDevice, openDevice } from '../../src/device/device.ts'
+import { type LocalDevice } from '../../src/device/device.ts'
 import { inviteMembers } from '../../src/device/connections/invites.ts'
 import { putRecoveryKey, readRecoveryKey } from '../../src/device/trust/recovery-key.ts'
 import { rememberedRoster } from '../../src/device/logs/roster-cache.ts'
 import { revoke } from '../../src/device/session/revocation.ts'
-import { openSeat, type DeviceSession } from '../../src/device/session/session.ts'
+import { type DeviceSession } from '../../src/device/session/session.ts'
 import { newSignIn, type SignInFlow } from '../../src/device/session/sign-in.ts'
 import type { Keychain } from '../../src/keychain/backend.ts'
 import { renewing } from '../../src/device/session/renewing.ts'
@@ -46,6 +46,7 @@ import { approved } from './approving.ts'
 import { MINUTE, T0 } from '../device/bench.ts'
 import { openEngine } from '../../src/service/db/database.ts'
 import { type Between, both, instead } from './interceptor.ts'
+import { startDevice } from './start.ts'
 
 /** The storage of a device. */
 interface Parts {
@@ -121,32 +122,14 @@ export async function newWorld(
   }) {
     const { name, state, keychain, between, starts } = of
     const now = () => clock.ms
-    const logged: { event: string; cause: unknown }[] = []
-    const log = (_: unknown, event: string, fields: unknown = {}) => {
-      const said = typeof fields === 'function' ? (fields as () => unknown)() : fields
-      logged.push({ event, cause: (said as { cause?: unknown }).cause })
-    }
-    const run = { startedAt: T0, environment: 'test', backend: () => PUBLIC_URL, keychain: 'file' }
-    const seat = openSeat({
+    const { seat, logged, log } = startDevice({
       state,
       keychain,
       accountOf: ({ account, device, session }) =>
         between(server.as({ account, device, session, token: null })),
-      deviceOf: (identity, account) =>
-        openDevice({
-          state,
-          keychain,
-          identity,
-          account,
-          clock: door.clock,
-          now,
-          uptime: { exact: now, recent: now },
-          boot: null,
-          syncSoon: () => undefined,
-          log,
-          run: run as Parameters<typeof openDevice>[0]['run'],
-        }),
-      taken: () => undefined,
+      clock: door.clock,
+      now,
+      environment: 'test',
     })
     starts.push(seat)
     const flow = newSignIn({

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { connections } from '../../../src/handlers/connections.ts'
-import { contextOf } from '../../handlers/context.ts'
+import { contextOf } from '../../world/requests.ts'
 import { MINUTE } from '../bench.ts'
 import { enrolled } from '../enrolled.ts'
 import { SPAN, WRONG, far, guestOf, moveState, pass, restart, set } from './moving-clock.ts'
