@@ -65,12 +65,12 @@ const libraries = apart('libraries', /^[^.]/, (path) =>
 const SDK = 'src/api/tools/sdk.ts'
 const sdk = apart('sdk', /^[./]+\/(api\/tools\/)?sdk\.ts$/, () => './lib/mcp.cjs')
 
-/** The texts and examples of the OpenAPI documents, which only these need. */
-const TEXTS = 'src/api/openapi/descriptions/index.ts'
+/** The texts of the rows and the recorded examples, which only documents and tools need. */
+const TEXTS = 'src/api/rest/texts/index.ts'
 const documents = apart(
   'documents',
-  /\/(openapi\/examples\.json|descriptions\/index\.ts)$/,
-  (path) => (path.endsWith('.json') ? './lib/examples.json' : './lib/descriptions.cjs'),
+  /\/(openapi\/examples\.json|rest\/texts\/index\.ts)$/,
+  (path) => (path.endsWith('.json') ? './lib/examples.json' : './lib/texts.cjs'),
 )
 
 /**
@@ -158,7 +158,7 @@ const built = await Promise.all([
   }),
   build({
     ...node,
-    entryPoints: Object.entries({ ...LIBRARIES, [SDK]: 'mcp', [TEXTS]: 'descriptions' }).map(
+    entryPoints: Object.entries({ ...LIBRARIES, [SDK]: 'mcp', [TEXTS]: 'texts' }).map(
       ([name, file]) => ({
         in: name,
         out: file,

@@ -37,7 +37,7 @@ export interface Measure {
  * that was verified before is faster to verify again.
  */
 const SEEN = 100
-const somebody = ({ rows }: Bench, n: number) => rows[((n % SEEN) * 7919) % rows.length] as Row
+const rowAt = ({ rows }: Bench, n: number) => rows[((n % SEEN) * 7919) % rows.length] as Row
 
 export const MEASURES: readonly Measure[] = [
   {
@@ -77,13 +77,11 @@ export const MEASURES: readonly Measure[] = [
   {
     name: 'profile',
     times: 20,
-    once: (bench, n) =>
-      timed(() => bench.account.profiles.read({ id: somebody(bench, n).account })),
+    once: (bench, n) => timed(() => bench.account.profiles.read({ id: rowAt(bench, n).account })),
   },
   {
     name: 'its keys',
     times: 10,
-    once: (bench, n) =>
-      timed(() => bench.account.profiles.keys({ id: somebody(bench, n).account })),
+    once: (bench, n) => timed(() => bench.account.profiles.keys({ id: rowAt(bench, n).account })),
   },
 ]

@@ -4,8 +4,7 @@
  */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import pg from 'pg'
-import { accountIdOf } from '../src/crypto/account-id.ts'
-import { rawKeys, sealKeyId } from '../src/crypto/device-public-keys.ts'
+import { accountIdOf, rawKeys, sealKeyId } from '../src/crypto/device-public-keys.ts'
 import { newId } from '../src/crypto/encoding/id.ts'
 import { type PublicJwk, thumbprint } from '../src/crypto/jose/jwk.ts'
 

@@ -142,18 +142,18 @@ async function measure(state: State, vault: Vault, own: string, ids: readonly st
   )
 
   const word = () => Math.floor(Math.random() * 4096)
-  const nobodys = Array.from({ length: LOOKUPS }, () => [word(), word(), word()])
+  const random = Array.from({ length: LOOKUPS }, () => [word(), word(), word()])
   const theirs = ids
     .slice(0, SAID)
     .map((id) => parseWords(codes.toSay(id, clock.ms)?.words ?? '', 3).indices)
   const find = (indices: readonly number[]) => void codes.find(indices, clock.ms)
-  say(`Look-up of words that nobody says, median: ${settled(nobodys, find)} µs`)
-  say(`Look-up of words that somebody says, median: ${whose()} µs`)
-  say(`The same, with the names of who says them read from the state: ${settled(theirs, find)} µs`)
+  say(`Look-up of words that match nothing, median: ${settled(random, find)} µs`)
+  say(`Look-up of words of a member, median: ${lookUps()} µs`)
+  say(`The same, with the name of the member read from the state: ${settled(theirs, find)} µs`)
 }
 
 /** Measures look-ups in an index alone, from words to their speakers. Median microseconds. */
-function whose(): string {
+function lookUps(): string {
   const index = newCodeIndex()
   const [keys, ids] = [randomBytes(32 * CONNECTIONS), randomBytes(16 * 3 * CONNECTIONS)]
   const keyOf = (n: number) => keys.subarray(32 * n, 32 * n + 32)
@@ -168,7 +168,7 @@ function whose(): string {
     return codeOf(codeReader(keyOf(n))(2, idOf(n, 2)))
   })
   return settled(said, (code) => {
-    if (index.find(code, windows).length === 0) throw new Error('somebody said this')
+    if (index.find(code, windows).length === 0) throw new Error('The index lacks these words.')
   })
 }
 

@@ -24,7 +24,7 @@ const ms = (nanoseconds: number) => (nanoseconds / 1e6).toFixed(1)
 
 type Delay = ReturnType<typeof monitorEventLoopDelay>
 
-const told = (what: string, delay: Delay) =>
+const report = (what: string, delay: Delay) =>
   say(
     `${what}: longest stall ${ms(delay.max)} ms, 99 of 100 below ${ms(delay.percentile(99))} ms, median ${ms(delay.percentile(50))} ms`,
   )
@@ -59,7 +59,7 @@ async function main(entries: number): Promise<void> {
     rest.enable()
     await setTimeout(1000)
     rest.disable()
-    told('At rest', rest)
+    report('At rest', rest)
 
     const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
     delay.enable()
@@ -69,14 +69,14 @@ async function main(entries: number): Promise<void> {
     const size = await built(account)
     const took = performance.now() - began
     delay.disable()
-    told(`Building of ${entries} entries in ${(took / 1000).toFixed(1)} s, ${size} bytes`, delay)
+    report(`Building of ${entries} entries in ${(took / 1000).toFixed(1)} s, ${size} bytes`, delay)
 
     const deleting = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
     deleting.enable()
     await account.exports.clear({})
     await setTimeout(50)
     deleting.disable()
-    told('Deleting', deleting)
+    report('Deleting', deleting)
     if (Math.max(delay.max, deleting.max) / 1e6 > STALL_MS + RESOLUTION_MS) process.exitCode = 1
   } finally {
     await subject.close()

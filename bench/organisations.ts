@@ -11,7 +11,7 @@
 import assert from 'node:assert/strict'
 import type { Account } from '../src/api/port.ts'
 import { newId } from '../src/crypto/encoding/id.ts'
-import { noteActivities } from '../src/service/organisations/activities.ts'
+import { noteActivities } from '../src/service/organisations/activity-subscribers.ts'
 import { type History, fillHistory, figuresOf } from '../test/service/organisations/org-history.ts'
 import { NOW, type Town, openTown } from '../test/service/organisations/org-subject.ts'
 import { startPostgres } from '../test/service/postgres.ts'
@@ -226,7 +226,7 @@ async function main(): Promise<boolean> {
     await client.query('vacuum analyze')
     await client.end()
   }
-  say(`Every figure is what it should be; ${ROUNDS} rounds\n`)
+  say(`Every figure is correct; ${ROUNDS} rounds\n`)
   const grown = await measure(benches)
   const scans = await explain(benches.at(-1)!)
   const faults = [

@@ -50,7 +50,7 @@ interface Plan {
 
 const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)]
 
-function told(plan: Plan): string {
+function describe(plan: Plan): string {
   const { 'Node Type': type, 'Relation Name': table = '', 'Index Name': index = '' } = plan
   return [type, table, index].filter((text) => text !== '').join(' ')
 }
@@ -77,7 +77,7 @@ export async function planOf(
   const scanned = all.flatMap(({ 'Node Type': type, 'Relation Name': table }) =>
     type === 'Seq Scan' && table !== undefined ? [table] : [],
   )
-  return { text, plan: all.map(told).join(' ← '), scanned }
+  return { text, plan: all.map(describe).join(' ← '), scanned }
 }
 
 /** Returns the tables that have at least so many rows, after updating their statistics. */

@@ -13,6 +13,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Account } from '../src/api/port.ts'
 import { encodeBase64url } from '../src/crypto/encoding/base64url.ts'
 import { sealKeyId } from '../src/crypto/device-public-keys.ts'
+import { publicKeys } from '../src/crypto/device-keys.ts'
 import { newId, ID_PREFIX } from '../src/crypto/encoding/id.ts'
 import {
   addDevice,
@@ -24,7 +25,6 @@ import {
 import { verifyKeyLog } from '../src/crypto/logs/key-log.ts'
 import { addMember, openEntry, rotate, verifyRoster } from '../src/crypto/logs/roster.ts'
 import { hpkeSuite1 } from '../src/crypto/seal-key.ts'
-import { publicKeys } from '../src/crypto/device-keys.ts'
 import { type Recipient, sealedTo } from '../src/device/identity/seal-keys.ts'
 import { type State, openState } from '../src/state/state.ts'
 import {

@@ -71,10 +71,10 @@ async function inTurns(
  * another, because an idle system evicts cached pages of a program's file.
  */
 export async function compareStarts(pair: Pair, peer: string, rounds: number): Promise<void> {
-  const told = (what: string, unit: string, [a, b]: readonly [number, number]) =>
+  const report = (what: string, unit: string, [a, b]: readonly [number, number]) =>
     say(
       `${what}, ours ÷ ${peer}: ${(a / b).toFixed(2)}  (${a.toFixed(1)} ${unit} ÷ ${b.toFixed(1)} ${unit})`,
     )
-  told('Spawn → first answer', 'ms', await inTurns(pair, rounds, startMs))
-  told('Idle RSS', 'MiB', await inTurns(pair, RESTS, restMib))
+  report('Spawn → first answer', 'ms', await inTurns(pair, rounds, startMs))
+  report('Idle RSS', 'MiB', await inTurns(pair, RESTS, restMib))
 }

@@ -15,7 +15,7 @@ const paths = tracked.split('\0').filter((path) => path !== '' && !FOREIGN.test(
 const WITH_TESTS = /^test\/.*\.ts$/
 
 /** The sources with checked strings. The check leaves out words that a search ignores. */
-const WITH_TEXTS = /^src\/(?!service\/assistant\/handbook\.ts$).*\.ts$/
+const WITH_TEXTS = /^(?:bench|src)\/(?!service\/assistant\/handbook\.ts$).*\.ts$/
 
 /** `src/cli`, `docs/decisions`, `test`: two levels at most. */
 const folderOf = (path: string) => path.split('/').slice(0, -1).slice(0, 2).join('/') || '.'

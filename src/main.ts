@@ -46,7 +46,7 @@ async function program(): Promise<Program> {
   if (typeof PROGRAM_BUILD !== 'string') return import('./cli/run.ts')
   const { isExecutable } = await import('./runtime/executable.ts')
   if (isExecutable) {
-    const { loadCarried } = await import('./runtime/embedded-assets.ts')
+    const { loadCarried } = await import('./runtime/program.ts')
     return loadCarried() as Program
   }
   const { loadProgram } = await import('./runtime/program.ts')

@@ -52,7 +52,7 @@ test('path parameters, query and body are sent in their places', async () => {
 
 test('a list in the query is sent as repeated names', async () => {
   const table = {
-    notes: { clear: { method: 'DELETE', path: '/notes/{a}/{b}', summary: '', by: 'daemon' } },
+    notes: { clear: { method: 'DELETE', path: '/notes/{a}/{b}', by: 'daemon' } },
   } as const satisfies Table
   let out: Outgoing | undefined
   const calls = clientOf(table, async (request) => void (out = request))

@@ -15,7 +15,6 @@ const table = {
     list: {
       method: 'GET',
       path: '/things',
-      summary: '',
       by: 'daemon',
       query: Page,
       reply: v.array(v.any()),
@@ -24,18 +23,16 @@ const table = {
       method: 'POST',
       path: '/things',
       also: '/flat-things',
-      summary: '',
       by: 'daemon',
       body: v.strictObject({ name: v.string(), size: v.optional(v.number(), 3) }),
       reply: v.object({ id: v.string() }),
       status: 201,
     },
-    read: { method: 'GET', path: '/things/{id}', summary: '', by: 'daemon', reply: v.any() },
-    delete: { method: 'DELETE', path: '/things/{id}', summary: '', by: 'daemon', status: 204 },
+    read: { method: 'GET', path: '/things/{id}', by: 'daemon', reply: v.any() },
+    delete: { method: 'DELETE', path: '/things/{id}', by: 'daemon', status: 204 },
     favorite: {
       method: 'POST',
       path: '/things/{id}/favorite',
-      summary: '',
       by: 'daemon',
       body: v.optional(v.strictObject({ favorite: v.optional(v.boolean(), true) }), {}),
       reply: v.any(),
@@ -43,7 +40,6 @@ const table = {
     load: {
       method: 'POST',
       path: '/load',
-      summary: '',
       by: 'daemon',
       body: v.any(),
       limit: 7,
@@ -52,7 +48,6 @@ const table = {
     send: {
       method: 'POST',
       path: '/send',
-      summary: '',
       by: 'daemon',
       status: 202,
       reply: v.object({ id: v.string() }),
@@ -60,7 +55,6 @@ const table = {
     orphan: {
       method: 'POST',
       path: '/orphans',
-      summary: '',
       by: 'daemon',
       status: 201,
       reply: v.any(),
@@ -68,14 +62,13 @@ const table = {
     tally: {
       method: 'POST',
       path: '/tally',
-      summary: '',
       by: 'daemon',
       body: v.strictObject({ list: v.array(v.number()) }),
       reply: v.any(),
     },
   },
   pages: {
-    read: { method: 'GET', path: '/page', summary: '', by: 'daemon', media: ['text/html'] },
+    read: { method: 'GET', path: '/page', by: 'daemon', media: ['text/html'] },
   },
 } as const satisfies Table
 
@@ -390,7 +383,7 @@ function repeatable(need: Need = 'write') {
     ...table,
     more: {
       again: { ...table.things.send, path: '/again', repeats: true },
-      page: { method: 'POST', path: '/page', summary: '', by: 'daemon', media: ['text/html'] },
+      page: { method: 'POST', path: '/page', by: 'daemon', media: ['text/html'] },
     },
   } as const satisfies Table
   const dispatch = newDispatch<Caller>(

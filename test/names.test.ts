@@ -1,6 +1,6 @@
 /**
  * The exported names of `src`. A name stands for one thing: two modules do not export the same
- * name. The answers of a group of routes, and the texts about it, may have the name of the group.
+ * name. The answers of a group of routes may have the name of the group.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'

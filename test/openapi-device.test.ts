@@ -1,11 +1,9 @@
 /**
  * The document of the device interface of an account server: the file `docs/device-api.json`,
  * valid by two validators, with exactly the rows of the table, and as a live server answers.
- * After an intended change, `UPDATE_GOLDEN=1 node --test test/openapi-device.test.ts` rewrites
- * it.
+ * Beside the file, a short text of it is committed for readers of a diff.
  */
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
@@ -13,8 +11,7 @@ import { entrance, signedIn } from '../src/api/device/index.ts'
 import { rest } from '../src/api/rest/index.ts'
 import { ACCOUNT_RULES, isGranted, scopeTable } from '../src/auth/scopes.ts'
 import { rowsOf } from '../src/api/rows.ts'
-import { accountRows } from '../src/api/openapi/account-rows.ts'
-import { deviceDocument } from '../src/api/openapi/device.ts'
+import { accountRows, deviceDocument } from '../src/api/openapi/device.ts'
 import {
   type Device,
   type TestServer,
@@ -22,6 +19,8 @@ import {
   signIn,
   startAccountServer,
 } from './account-server.ts'
+import { assertGolden } from './golden.ts'
+import { type Interface, interfaceText } from './interface-text.ts'
 import { assertLints } from './redocly.ts'
 
 type Json = Record<string, unknown>
@@ -38,13 +37,16 @@ type Document = Json & {
 }
 
 const FILE = join(import.meta.dirname, '../docs/device-api.json')
+const SUMMARY = join(import.meta.dirname, 'golden/device-routes.txt')
 const need = scopeTable(ACCOUNT_RULES)
 const document = JSON.parse(JSON.stringify(deviceDocument(need))) as Document
 
 test('equals the committed file', () => {
-  const text = `${JSON.stringify(document, null, 2)}\n`
-  if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(FILE, text)
-  assert.equal(readFileSync(FILE, 'utf8'), text)
+  const traitsOf = ({ method, path }: { method: string; path: string }) => ({
+    need: need(method, path.slice(1).split('/')),
+  })
+  assertGolden(SUMMARY, interfaceText(document as unknown as Interface, traitsOf))
+  assertGolden(FILE, `${JSON.stringify(document, null, 2)}\n`)
 })
 
 test('is valid by the schema of OpenAPI 3.1', async () => {

@@ -5,7 +5,7 @@
  */
 import * as v from 'valibot'
 import { isId } from '../crypto/encoding/id.ts'
-import { UNSHOWABLE } from '../crypto/encoding/unshowable.ts'
+import { UNSHOWABLE } from '../crypto/encoding/quoted.ts'
 
 /** A resource id: its prefix and 26 characters, opaque to callers. */
 export const id = (prefix: string) =>

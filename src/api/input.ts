@@ -85,3 +85,33 @@ export function parse(where: Where, schema: RowSchema, value: unknown): unknown 
   }))
   throw invalid(where, issues)
 }
+
+const DAY_MS = 24 * 3_600_000
+
+/** A span of time in Unix milliseconds: includes `since`, excludes `until`. */
+interface Span {
+  readonly since: number
+  readonly until: number
+}
+
+/** Later than any time in this interface. */
+const NEVER = Date.UTC(9999, 11, 31) + DAY_MS
+
+/**
+ * Returns the span of some whole days, as a list query gives them (`betweenDays`).
+ * @throws AppError `validation_failed` at `from`, if it is after `to`
+ */
+export function daySpan({
+  from,
+  to,
+}: {
+  from?: string | undefined
+  to?: string | undefined
+}): Span {
+  const since = from === undefined ? 0 : Date.parse(from)
+  const until = to === undefined ? NEVER : Date.parse(to) + DAY_MS
+  if (since < until) return { since, until }
+  throw invalid('query', [
+    { path: 'from', message: 'Give a first day that is not after the last.' },
+  ])
+}

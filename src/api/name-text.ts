@@ -1,7 +1,24 @@
-/** Formats names of others for sentences and tables, with their source and marks. */
-import { inQuotes, withoutQuotes } from './quotation-marks.ts'
+/**
+ * Formats names of others for sentences and tables: in quotation marks, with their source and
+ * marks.
+ */
 import type { NameMark } from '../crypto/encoding/display-names.ts'
 import type { PersonName } from './rest/names.ts'
+import type { Match } from './rest/verify.ts'
+
+/** Quotation marks, and letters that look like them. */
+const QUOTES =
+  /["\u02ba\u05f4\u201c-\u201f\u2033\u2036\u275b-\u275e\u3003\u301d-\u301f\uff02\u{1f676}-\u{1f678}]/gu
+
+/**
+ * Returns the name in double quotes, with its own double quotes replaced by single ones.
+ * Otherwise a name such as `x" ("y"), Mum` would end its quotation and read as a part of the
+ * sentence around it.
+ */
+export const inQuotes = (name: string): string => `"${withoutQuotes(name)}"`
+
+/** Returns the name with single quotes for double ones, for a sentence that does not quote it. */
+const withoutQuotes = (name: string): string => name.replace(QUOTES, "'")
 
 const MARKS: Readonly<Record<NameMark, string>> = {
   equal: 'another contact has this name',
@@ -9,7 +26,7 @@ const MARKS: Readonly<Record<NameMark, string>> = {
 }
 
 /** Returns the text, followed by the marks of the name in it. */
-export const marked = (text: string, { name_marks }: Pick<PersonName, 'name_marks'>): string =>
+const marked = (text: string, { name_marks }: Pick<PersonName, 'name_marks'>): string =>
   name_marks.length === 0 ? text : `${text} [${name_marks.map((one) => MARKS[one]).join('; ')}]`
 
 /** Returns a name for a table: `Bob`, `calls itself "Bob"`, `the server says "Bob"`. */
@@ -26,4 +43,17 @@ export function someoneOf(of: PersonName): string {
   if (source === 'self') return marked(`an account that calls itself ${inQuotes(name)}`, of)
   if (source === 'server') return marked(`an account that the server calls ${inQuotes(name)}`, of)
   return marked(withoutQuotes(name), of)
+}
+
+/**
+ * Returns the subject of a match for a sentence: `guest "Mum" (Maria Muster)`, or `Bob ("Bank")`
+ * for a member of a connection. A name that repeats the label is omitted.
+ */
+export function subjectOf(match: Match): string {
+  const { kind, display_name, connection_name, external_member: external } = match
+  if (kind === 'connection') return `${someoneOf(match)} (${inQuotes(connection_name ?? '')})`
+  const label = `guest ${marked(inQuotes(display_name), match)}`
+  return external == null || external.display_name === display_name
+    ? label
+    : `${label} (${withoutQuotes(external.display_name)})`
 }

@@ -2,7 +2,8 @@
  * The type of a row of the table, and the types that follow from a table: which rows need an
  * answer, and how a caller sees them. A row is data. Each field has a reader: the router (method,
  * path, also), the scope check (method, path), the validator (query, body), the OpenAPI document
- * (all fields), the answer (status, reply).
+ * (all fields), the answer (status, reply). Its texts are in a module of their own, which is loaded
+ * with the documents.
  */
 import type { GenericSchema, InferInput, InferOutput } from 'valibot'
 import type { ErrorCode } from '../errors.ts'
@@ -27,7 +28,6 @@ interface Row {
   readonly path: `/${string}`
   /** The second path of a route that is registered twice. */
   readonly also?: `/${string}`
-  readonly summary: string
   /**
    * `both`: the account answers, and a handler of the same name adds data that only this device
    * has.

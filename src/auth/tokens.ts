@@ -46,8 +46,8 @@ interface TokenRecord {
   readonly name: string
   readonly label: string | null
   readonly scope: Scope
-  /** The account it was made under, or null. Absent in records of earlier versions. */
-  readonly account?: string | null
+  /** The account it was made under; null if none was signed in. */
+  readonly account: string | null
   readonly created_at: number
   readonly expires_at: number | null
   /** Absent while the token is not revoked. */
@@ -60,8 +60,6 @@ interface Entry {
   revokedAt: number | null
   lastUsedAt: number | null
   used: boolean
-  /** The account of a record that contains none. */
-  readonly legacyAccount: string | null
 }
 
 export interface NewTokenInput {
@@ -150,7 +148,6 @@ export function openTokens(options: {
       revokedAt: row.revoked_at,
       lastUsedAt: row.last_used_at,
       used: false,
-      legacyAccount: row.legacy_account,
     })
 
   function remember(tokenHash: string, entry: Entry): void {
@@ -180,21 +177,10 @@ export function openTokens(options: {
         'keychain_locked',
         `The keychain has no entry for token ${entry.id}: unlock it, or revoke the token and create another.`,
       )
-    entry.record = bound(entry, JSON.parse(stored) as TokenRecord)
+    entry.record = JSON.parse(stored) as TokenRecord
     // The database may be a restored copy from before the revocation.
     entry.revokedAt ??= entry.record.revoked_at ?? null
     return entry.record
-  }
-
-  /**
-   * Adds the account to a record of an earlier version, so that the database no longer decides
-   * it.
-   */
-  function bound({ id, legacyAccount }: Entry, record: TokenRecord): TokenRecord {
-    if (record.account !== undefined) return record
-    const made = { ...record, account: legacyAccount }
-    keychain.set(tokenEntry(id), JSON.stringify(made))
-    return made
   }
 
   /**
@@ -239,7 +225,6 @@ export function openTokens(options: {
         revokedAt: null,
         lastUsedAt: null,
         used: false,
-        legacyAccount: null,
       })
       return {
         id,

@@ -9,12 +9,11 @@ import { local } from '../api/local/index.ts'
 import { rest } from '../api/rest/index.ts'
 import type { Config } from '../config/config.ts'
 import { AppError, StartError } from '../errors.ts'
-import { readPrivate } from '../storage/folder.ts'
+import { readPrivate } from '../keychain/private-file.ts'
 import type { Lock } from '../storage/lock.ts'
 import type { Api, Io } from './command.ts'
 import type { DaemonConnection } from './daemon-connection.ts'
-import { requireSameVersion } from './daemon-version.ts'
-import { holderAt } from './lock-owner.ts'
+import { requireSameVersion, holderAt } from './lock-owner.ts'
 
 const PATIENCE_MS = 3_000
 

@@ -23,8 +23,6 @@ function from<Export extends string>(
 export const COMMANDS: Commands = {
   ...from(() => import('./commands/serve.ts'), {
     serve: ['serveCommand', 'Run the daemon'],
-  }),
-  ...from(() => import('./commands/server.ts'), {
     server: ['serverCommand', 'Run an account server, for many daemons'],
   }),
   ...from(() => import('./commands/mcp.ts'), {
@@ -65,16 +63,14 @@ export const COMMANDS: Commands = {
     backup: ['backupCommand', 'Write a sealed backup of all that this device keeps'],
     restore: ['restoreCommand', 'Put a backup into a new state folder'],
   }),
-  ...from(() => import('./commands/sync.ts'), {
+  ...from(() => import('./commands/status.ts'), {
     sync: ['syncCommand', 'Fetch what is new, hand over what was made here'],
   }),
   ...from(() => import('./commands/session/login.ts'), {
     login: ['loginCommand', 'Sign this device in'],
-  }),
-  ...from(() => import('./commands/session/logout.ts'), {
     logout: ['logoutCommand', 'Revoke this device and forget what it holds'],
   }),
-  ...from(() => import('./commands/session/whoami.ts'), {
+  ...from(() => import('./commands/session/account.ts'), {
     whoami: ['whoamiCommand', 'Show who is signed in'],
   }),
   ...from(() => import('./commands/session/reset.ts'), {
@@ -129,8 +125,6 @@ export const COMMANDS: Commands = {
       'Remove a member; the others get a new secret',
     ],
     'connection role': ['connectionRole', 'Make a member an owner, or an owner a member'],
-  }),
-  ...from(() => import('./commands/connections/connection-end.ts'), {
     'connection leave': ['connectionLeave', 'Leave a connection to its other members'],
     'connection delete': ['connectionDelete', 'Delete a connection that has no other members'],
   }),
@@ -180,7 +174,7 @@ export const COMMANDS: Commands = {
     'guest revoke': ['guestRevoke', 'Revoke a guest code'],
     'guest send': ['guestSend', 'Mail the link of a guest code'],
   }),
-  ...from(() => import('./commands/organisations/external-members.ts'), {
+  ...from(() => import('./commands/organisations/members.ts'), {
     'external list': ['externalList', 'List people without an account, for guest codes'],
     'external create': ['externalCreate', 'Add a person without an account'],
     'external delete': ['externalDelete', 'Delete one of them, and revoke their guest codes'],
@@ -271,6 +265,6 @@ export const COMMANDS: Commands = {
 Object.defineProperty(COMMANDS, 'purge-apart', {
   value: {
     summary: 'Empty the state folder of another user, as that user',
-    load: async () => (await import('./commands/purge-subprocess.ts')).purgeApartCommand,
+    load: async () => (await import('./commands/purge.ts')).purgeApartCommand,
   } satisfies Listed,
 })

@@ -8,8 +8,7 @@ import { requireScope, restNeed, type Scope } from '../auth/scopes.ts'
 import { AppError, EXIT, StartError } from '../errors.ts'
 import type { Ask, ToolCall } from '../api/tools/call.ts'
 import type { DaemonConnection } from './daemon-connection.ts'
-import { requireSameVersion } from './daemon-version.ts'
-import { daemonAt } from './lock-owner.ts'
+import { requireSameVersion, daemonAt } from './lock-owner.ts'
 import { type InstanceFolders, isForSystem } from './system-instance.ts'
 
 /** @param own whether it is the caller’s own daemon, which the caller can start */

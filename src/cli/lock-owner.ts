@@ -6,8 +6,10 @@
  * itself.
  */
 import { StartError } from '../errors.ts'
+import { STATE_VERSIONS } from '../state/migrations.ts'
 import { openFolder } from '../storage/folder.ts'
 import { type Lock, lockState } from '../storage/lock.ts'
+import { BEGIN_ANEW } from '../storage/migrations.ts'
 import { readRuntime } from '../storage/runtime-file.ts'
 import type { DaemonConnection } from './daemon-connection.ts'
 import { type InstanceFolders, systemInstance } from './system-instance.ts'
@@ -15,7 +17,7 @@ import { type InstanceFolders, systemInstance } from './system-instance.ts'
 const PATIENCE_MS = 3_000
 const PAUSE_MS = 30
 
-export type LockOwner =
+type LockOwner =
   | { readonly lock: Lock }
   | { readonly daemon: DaemonConnection }
   /** A process owns the lock and has not proved to be the folder’s daemon; the reason. */
@@ -92,4 +94,33 @@ export async function daemonAt(
   if (daemon !== null) return daemon
   const { connect } = await import('./daemon-connection.ts')
   return connect(place.stateDir, token)
+}
+
+/**
+ * Checks that a daemon uses the version of the state that this program has, which may have been
+ * updated since the daemon started. The two share the interface of the command line only then.
+ * Closes the connection otherwise.
+ * @throws StartError `stateOlder` or `stateNewer`
+ */
+export function requireSameVersion(connection: DaemonConnection): void {
+  const { pid, stateVersion } = connection.run
+  const { first, newest } = STATE_VERSIONS
+  if (stateVersion === newest) return
+  connection.close()
+  const daemon = `The running daemon (process ${pid})`
+  if (stateVersion === null || stateVersion < first)
+    throw new StartError(
+      'stateOlder',
+      `${daemon} is a countersignd from before the first release, and was sent nothing. Stop it: kill ${pid}. ${BEGIN_ANEW}`,
+    )
+  const versions = `(state version ${stateVersion}, this one has ${newest})`
+  if (stateVersion < newest)
+    throw new StartError(
+      'stateOlder',
+      `${daemon} is older than this program ${versions}, and was sent nothing. Stop it, and start it again with this program: kill ${pid}; countersignd serve`,
+    )
+  throw new StartError(
+    'stateNewer',
+    `${daemon} is newer than this program ${versions}, and was sent nothing. Update countersignd, or stop the daemon and use another SVC_STATE_DIR.`,
+  )
 }

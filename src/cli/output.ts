@@ -1,30 +1,56 @@
 /**
- * Makes the output of commands harmless for a terminal, in one place.
- * Names, mail addresses, answers of an account server and the header of a backup come from other
- * sources, and a terminal interprets control characters in them.
+ * What commands write: colours, and output that is harmless for a terminal. Names, mail addresses,
+ * answers of an account server and the header of a backup come from other sources, and a terminal
+ * interprets control characters in them.
  */
+import { randomBytes } from 'node:crypto'
 import { printableJson } from '../crypto/encoding/quoted.ts'
-import { UNSHOWABLE } from '../crypto/encoding/unshowable.ts'
-import { COLOUR_MARK } from './colour.ts'
 import type { Io } from './command.ts'
+import { shownText } from './table.ts'
+
+/** Select Graphic Rendition (ECMA-48 section 8.3.117). */
+const SGR = { red: 31, yellow: 33, green: 32 } as const
+const DEFAULT = 39
+
+export type Colour = keyof typeof SGR
 
 /**
- * Matches the characters that a terminal interprets or that reorder text (Unicode’s bidirectional
- * controls). Line feeds, tabs, the sequences with `COLOUR_MARK`, and the carriage return that
- * redraws the progress bar are kept.
+ * Stands for the ESC of the program’s own sequences (colours, alternate screen) until it is
+ * written.
+ * It is random, so that no text from another source can contain it.
  */
-const OBEYED = new RegExp(
-  String.raw`${COLOUR_MARK}|^\r(?!\n)|\r(?=\n)|(?![\n\t])[${UNSHOWABLE}]`,
-  'gu',
-)
+export const COLOUR_MARK = `\u001b${randomBytes(8).toString('hex')}`
 
-/** Returns a text with U+FFFD in place of each character that a terminal would interpret. */
-const harmless = (text: string): string =>
-  text.replace(OBEYED, (found, at: number) => {
-    if (found === COLOUR_MARK) return '\u001b'
-    if (found !== '\r') return '�'
-    return text[at + 1] === '\n' ? '' : at === 0 ? found : '�'
-  })
+/** The stream of a text and the environment, which decide about colours. */
+interface Paper {
+  readonly stream: { readonly isTTY?: boolean }
+  readonly env: NodeJS.ProcessEnv
+}
+
+function takesColour({ stream, env }: Paper): boolean {
+  const { FORCE_COLOR: forced = '', NO_COLOR: refused = '', TERM } = env
+  // As in Node itself, FORCE_COLOR has priority over the other settings.
+  if (forced !== '') return forced !== '0' && forced !== 'false'
+  return stream.isTTY === true && refused === '' && TERM !== 'dumb'
+}
+
+/**
+ * Returns a text in a colour if the stream accepts colours. They only repeat what the words say.
+ * Output that is not a terminal, NO_COLOR (no-color.org) and a dumb terminal disable colours.
+ * FORCE_COLOR enables them, for a pager for instance. `harmlessIo` writes the marks as ESC.
+ */
+export const coloured = (colour: Colour, text: string, paper: Paper): string =>
+  takesColour(paper) ? `${COLOUR_MARK}[${SGR[colour]}m${text}${COLOUR_MARK}[${DEFAULT}m` : text
+
+/**
+ * Returns a text with U+FFFD in place of each character that a terminal would interpret. Kept are
+ * the sequences with `COLOUR_MARK` and the carriage return that redraws the progress bar.
+ */
+function harmless(text: string): string {
+  const redraws = /^\r(?!\n)/.test(text)
+  const pieces = text.slice(redraws ? 1 : 0).split(COLOUR_MARK)
+  return `${redraws ? '\r' : ''}${pieces.map(shownText).join('\u001b')}`
+}
 
 /**
  * Returns a value as JSON of several lines. Escapes each character that a terminal would

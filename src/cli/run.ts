@@ -9,10 +9,9 @@ import { didYouMean, nearestName } from '../crypto/encoding/similar.ts'
 import { AppError, EXIT, StartError } from '../errors.ts'
 import { withApi } from './api.ts'
 import { type Command, type Invocation, type Io, type Listed, UsageError } from './command.ts'
-import { coloured } from './colour.ts'
+import { coloured, harmlessIo, jsonText } from './output.ts'
 import { COMMANDS } from './commands.ts'
-import { harmlessIo, jsonText } from './output.ts'
-import { versionFacts, versionLine } from './version-line.ts'
+import { versionFacts, versionLine } from '../runtime/version.ts'
 
 const COMMON = {
   help: { type: 'boolean', short: 'h' },

@@ -7,8 +7,8 @@ import { type Stats, lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { StartError } from '../errors.ts'
-import { type Published, readPublished } from '../storage/published.ts'
-import type { FileCheck } from '../storage/folder.ts'
+import { type Published, readPublished } from '../storage/runtime-file.ts'
+import type { FileCheck } from '../keychain/private-file.ts'
 
 const ROOT = 0
 

@@ -1,8 +1,8 @@
 /** Tables for terminals. Control characters in texts from other sources are replaced. */
-import { UNSHOWABLE } from '../crypto/encoding/unshowable.ts'
+import { UNSHOWABLE } from '../crypto/encoding/quoted.ts'
 
+/** The characters that a terminal interprets, or that reorder text. */
 const OBEYED = new RegExp(`[${UNSHOWABLE}]`, 'gu')
-const OBEYED_IN_TEXT = new RegExp(String.raw`(?![\n\t])[${UNSHOWABLE}]`, 'gu')
 
 /** Replaces the characters that a terminal would interpret. */
 export const shown = (text: string): string => text.replace(OBEYED, '�')
@@ -12,7 +12,9 @@ export const shown = (text: string): string => text.replace(OBEYED, '�')
  * the next chunk.
  */
 export const shownText = (text: string): string =>
-  text.replace(/\r(?=\n|$)/g, '').replace(OBEYED_IN_TEXT, '�')
+  text
+    .replace(/\r(?=\n|$)/g, '')
+    .replace(OBEYED, (found) => (found === '\n' || found === '\t' ? found : '�'))
 
 /** Returns the start of a text in one line, 40 characters at most. */
 export function brief(text: string): string {

@@ -5,8 +5,7 @@
  * side need not wait.
  */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import type { CpaceMessage } from './cpace.ts'
-import type { CpaceReply } from './cpace-session.ts'
+import type { CpaceMessage, CpaceReply } from './cpace.ts'
 import { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'
 import { parseJson, type JsonObject } from './encoding/json.ts'
 import { base64url, payload, string } from './logs/payload.ts'

@@ -2,9 +2,9 @@
  * The three key pairs of a device (section 3): signing, sealing, and authentication. The last one
  * only proves the session. They are created on the device; the secrets belong in the keychain.
  */
-import { ed25519 } from '@noble/curves/ed25519.js'
 import { randomBytes } from '@noble/hashes/utils.js'
 import { sealKeyId, type LoggedKeys } from './device-public-keys.ts'
+import { ed25519 } from './ed25519.ts'
 import { encodeBase64url } from './encoding/base64url.ts'
 import { requireLength } from './encoding/hash-input.ts'
 import type { PublicJwk } from './jose/jwk.ts'
@@ -33,7 +33,7 @@ export async function newDeviceKeys(): Promise<DeviceKeyPairs> {
 export function signingKeyFrom(secret: Uint8Array): KeyPair {
   requireLength(secret, 32, 'an Ed25519 seed')
   // A multiple of the base point, so its group need not be checked.
-  const x = encodeBase64url(ed25519.getPublicKey(secret))
+  const x = encodeBase64url(ed25519.publicKey(secret))
   return { secret, jwk: { kty: 'OKP', crv: 'Ed25519', x } }
 }
 

@@ -1,8 +1,9 @@
-/** A device's public keys (section 3), as key logs name them and as protocol 2 hashes them. */
+/** A device's public keys (section 3), as key logs and protocol 2 use them, and the account id. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes } from '@noble/hashes/utils.js'
 import { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'
-import { requireLength } from './encoding/hash-input.ts'
+import { labelled, requireLength } from './encoding/hash-input.ts'
+import { formatId, ID_PREFIX } from './encoding/id.ts'
 import type { PublicJwk } from './jose/jwk.ts'
 
 /** Public keys as a key log names them. */
@@ -51,3 +52,16 @@ export function publicKeyBytes({ sign, sealHash, auth }: DevicePublicKeys): Uint
 /** Whether two devices have the same public keys. */
 export const sameKeys = (one: LoggedKeys, other: LoggedKeys): boolean =>
   one.sign.x === other.sign.x && one.seal === other.seal && one.auth.x === other.auth.x
+
+/**
+ * Returns the id of the account that begins with these keys. They are the keys of entry 0 of its
+ * key log; the salt is there too, 32 random bytes. A server cannot present other first keys under
+ * the id. Finding keys for the id of another account takes 2^128 hashes; finding two own sets of
+ * keys with one id takes 2^64.
+ * @throws Refusal `bad_length`
+ */
+export function accountIdOf(first: DevicePublicKeys, salt: Uint8Array): string {
+  requireLength(salt, 32, 'a salt')
+  const hash = sha256(labelled('countersign/v2/account', publicKeyBytes(first), salt))
+  return formatId(ID_PREFIX.account, hash.subarray(0, 16))
+}

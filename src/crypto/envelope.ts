@@ -7,7 +7,7 @@ import { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'
 import { readEnvelope, SUITE, type EnvelopeHead } from './envelope-form.ts'
 import { requireLength, labelled, u32be } from './encoding/hash-input.ts'
 import { parseId, ID_PREFIX } from './encoding/id.ts'
-import { keyCommitment } from './key-commitment.ts'
+import { keyCommitment } from './logs/roster-form.ts'
 import { requireThat } from './refusal.ts'
 import { failedAs, hpkeSuite1, sealTo } from './seal-key.ts'
 

@@ -4,8 +4,14 @@
  * person. Each side binds the key log that it presents.
  */
 import { concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import type { CpaceInput, CpaceMessage } from './cpace.ts'
-import { initiate, respond, type Initiator, type Responder } from './cpace-session.ts'
+import {
+  type CpaceInput,
+  type CpaceMessage,
+  initiate,
+  respond,
+  type Initiator,
+  type Responder,
+} from './cpace.ts'
 import { requireLength, labelled, u64be } from './encoding/hash-input.ts'
 import { parseId, ID_PREFIX } from './encoding/id.ts'
 import { firstIndices, parseWords, wordsAt } from './words.ts'

@@ -7,11 +7,16 @@ import { peerCheck } from '../auth/peer.ts'
 import { daemonProof } from '../auth/proof.ts'
 import type { Config } from '../config/config.ts'
 import type { Dispatch, Outcome } from '../http/dispatch.ts'
-import { hostsOf, urlOf } from '../http/hosts.ts'
+import { hostsOf, urlOf } from '../http/address.ts'
 import { listen, type Listening } from '../http/server.ts'
 import type { Log } from '../log.ts'
-import { publish, unpublish } from '../storage/published.ts'
-import { removeRuntime, type Runtime, writeRuntime } from '../storage/runtime-file.ts'
+import {
+  publish,
+  unpublish,
+  removeRuntime,
+  type Runtime,
+  writeRuntime,
+} from '../storage/runtime-file.ts'
 
 /**
  * Listens on the configured address and port.

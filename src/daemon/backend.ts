@@ -3,7 +3,7 @@ import type { UnauthenticatedClient } from '../api/port.ts'
 import type { AskServer } from '../auth/machines.ts'
 import type { ClockSource } from '../device/codes/clock.ts'
 import type { Identity } from '../device/identity/identity.ts'
-import type { SessionAccount } from '../device/session/renewing.ts'
+import type { SessionAccount } from '../device/session/session.ts'
 import type { Keychain } from '../keychain/backend.ts'
 import type { State } from '../state/state.ts'
 

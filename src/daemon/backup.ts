@@ -12,7 +12,7 @@ import { closeSync, constants, createReadStream, fstatSync, rmSync } from 'node:
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { readFacts } from '../device/identity/identity.ts'
-import { secretNames } from '../device/identity/secret-names.ts'
+import { secretNames } from '../device/identity/own-keys.ts'
 import { AppError } from '../errors.ts'
 import type { Keychain } from '../keychain/backend.ts'
 import { openChecked } from '../keychain/private-file.ts'

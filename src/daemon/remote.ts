@@ -1,9 +1,9 @@
 /** The remote account server. */
 import type { Config } from '../config/config.ts'
 import { type Identity, readSession } from '../device/identity/identity.ts'
-import { renewing } from '../device/session/renewing.ts'
+import { renewing } from '../device/session/session.ts'
 import type { Keychain } from '../keychain/backend.ts'
-import { readAuthority } from '../remote/authority.ts'
+import { readAuthority } from '../remote/transport.ts'
 import { type SessionCredentials, openRemote } from '../remote/remote.ts'
 import type { Backend } from './backend.ts'
 

@@ -24,13 +24,7 @@ import { type Keychain } from '../keychain/backend.ts'
 import { syncFolder } from '../keychain/private-file.ts'
 import { type Contents, contentsFrom } from '../storage/backup-contents.ts'
 import { keyOf, readHeader } from '../storage/backup-header.ts'
-import {
-  LOCK,
-  RESTORING,
-  contentsOf,
-  isRestoring,
-  removeContents,
-} from '../storage/folder-contents.ts'
+import { LOCK, RESTORING, contentsOf, isRestoring, removeContents } from '../storage/folder.ts'
 import { isTooOld, tooOld } from '../storage/migrations.ts'
 import { takeLock } from '../storage/lock.ts'
 import { Unopened, openStream } from '../storage/sealed-stream.ts'

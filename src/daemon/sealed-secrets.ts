@@ -4,7 +4,7 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import { ID_PREFIX, isId } from '../crypto/encoding/id.ts'
-import { markRestored } from '../device/identity/copied-keys.ts'
+import { markRestored } from '../device/identity/own-keys.ts'
 import { readFacts } from '../device/identity/identity.ts'
 import { openVault } from '../device/identity/vault.ts'
 import type { Keychain } from '../keychain/backend.ts'

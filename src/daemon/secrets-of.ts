@@ -2,9 +2,9 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { secretNames } from '../device/identity/secret-names.ts'
+import { secretNames } from '../device/identity/own-keys.ts'
 import { forgetSecrets } from '../keychain/keychain.ts'
-import { RESTORING } from '../storage/folder-contents.ts'
+import { RESTORING } from '../storage/folder.ts'
 
 /** Returns the ids of the tokens of a state folder; none if its account was never created. */
 function tokensIn(dir: string): string[] {

@@ -1,3 +1,6 @@
+/** Runs steps one after another: those of a queue, and the independent parts of one job. */
+import { type ErrorCode, toAppError } from '../errors.ts'
+
 /** Returns a function that runs steps one after another, in the order of the calls. */
 export function newQueue(): <T>(step: () => Promise<T>) => Promise<T> {
   let tail: Promise<unknown> = Promise.resolve()
@@ -6,4 +9,37 @@ export function newQueue(): <T>(step: () => Promise<T>) => Promise<T> {
     tail = turn.catch(() => undefined)
     return turn
   }
+}
+
+/** Codes that end the job: every later part would fail in the same way. */
+export const ENDING: readonly ErrorCode[] = [
+  'backend_unavailable',
+  'backend_timeout',
+  'not_signed_in',
+]
+
+/**
+ * Runs each part in turn, also after a failed one. Stops where the account server is unreachable
+ * or has ended the session.
+ * @param failed called for a failure that is not thrown
+ * @throws the first failure after all parts ran, or at once a failure that ends the job
+ */
+export async function runEach(
+  parts: readonly (() => Promise<void>)[],
+  failed: (cause: unknown) => void,
+): Promise<void> {
+  const failures: unknown[] = []
+  for (const part of parts)
+    try {
+      await part()
+    } catch (error) {
+      if (ENDING.includes(toAppError(error).code)) {
+        failures.forEach(failed)
+        throw error
+      }
+      failures.push(error)
+    }
+  const [first, ...others] = failures
+  others.forEach(failed)
+  if (failures.length > 0) throw first
 }

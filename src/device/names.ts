@@ -4,10 +4,11 @@
  * (`confirmed`); the name that the account signed; the name from the account server.
  */
 import type { PersonName } from '../api/rest/names.ts'
+import type { TrustCard } from '../api/rest/trust-cards.ts'
 import { nameMarks } from '../crypto/encoding/display-names.ts'
 import type { LocalNames } from '../state/names.ts'
 import type { State } from '../state/state.ts'
-import { keyStatusOf } from './key-status.ts'
+import type { TrustRow } from '../state/trust.ts'
 
 /** The state and the own account id. */
 export interface Naming {
@@ -71,3 +72,15 @@ export function ownNameOf(
   const current = self ?? fromServer
   return { own_name: self, name_changed: current !== (confirmed ?? accepted ?? current) }
 }
+
+/**
+ * Returns the status of the keys behind a trust card. A refused key log counts like changed keys:
+ * one of the two histories is not the account's.
+ */
+export const keyStatusOf = ({
+  refused,
+  newest,
+  pinned,
+  confirmed,
+}: TrustRow): TrustCard['key_status'] =>
+  refused !== null || newest > pinned ? 'changed_unverified' : confirmed ? 'confirmed' : 'unchanged'

@@ -2,11 +2,18 @@
  * All handlers: the answers of the `daemon` and `both` rows. The compiler checks by the mapped
  * type that none is missing.
  */
-import { lazily } from '../api/lazy.ts'
+import { agents } from '../api/agents/index.ts'
+import { docsTable } from '../api/docs/index.ts'
 import { rest } from '../api/rest/index.ts'
 import type { Route } from '../api/route.ts'
-import { type ByRow, mapRows } from '../api/rows.ts'
-import { type HandlerContext, type Handlers, keeperOf } from './context.ts'
+import { type ByRow, lazily, mapRows } from '../api/rows.ts'
+import {
+  type AgentHandlers,
+  type DocsHandlers,
+  type HandlerContext,
+  type Handlers,
+  keeperOf,
+} from './context.ts'
 
 const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   health: async () => (await import('./status.ts')).health,
@@ -62,3 +69,18 @@ export const restAnswers: ByRow<Answer> = mapRows<Route, Answer>(
   ({ by, method }, name, group) =>
     by === 'account' ? passedOn(group, name, method !== 'GET') : ownAnswers[group]?.[name],
 )
+
+/** The tools, over plain HTTP and in the Model Context Protocol. */
+export const agentAnswers = lazily<AgentHandlers>(agents, ['daemon'], {
+  mcp: async () => (await import('./agents/mcp.ts')).mcp,
+  toolCalls: async () => (await import('./agents/tools.ts')).toolCalls,
+})
+
+/**
+ * The start page, and the files of the documentation page. The documentation page itself is a
+ * route of the interface (`documents.ts`).
+ */
+export const docsAnswers = lazily<DocsHandlers>(docsTable, ['daemon'], {
+  home: async () => (await import('./docs/home.ts')).home,
+  docsFiles: async () => (await import('./docs/docs-files.ts')).files,
+})

@@ -1,7 +1,6 @@
 import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
-import { daySpan } from '../api/days.ts'
+import { daySpan, invalid } from '../api/input.ts'
 import { timeAt } from '../api/fields.ts'
-import { invalid } from '../api/input.ts'
 import type { Account } from '../api/port.ts'
 import type {
   VerificationEntry,

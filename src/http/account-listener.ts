@@ -16,7 +16,7 @@ import { AppError, statusOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { AccountServer } from '../service/service.ts'
 import { type Dispatch, type Gate, newDispatch, type Request } from './dispatch.ts'
-import { hostsOf } from './hosts.ts'
+import { hostsOf } from './address.ts'
 import { listen, type Listening } from './server.ts'
 
 interface Share {

@@ -1,8 +1,8 @@
 /**
- * Tracks the connections of a listener and the pending responses of each. The number of
- * connections is bounded: at the limit, a new connection replaces the one that has had no pending
- * response for longest. An orderly stop sends the pending responses and closes the other
- * connections at once.
+ * Tracks the connections of a listener and the pending responses of each. The number of connections
+ * is bounded: at the limit, a new connection replaces the one that has had no pending response for
+ * longest. The bytes that clients have not read yet are bounded, too. An orderly stop sends the
+ * pending responses and closes the other connections at once.
  */
 import type { Server, ServerResponse } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
@@ -22,7 +22,7 @@ const LAST_WORDS_MS = 1_000
  */
 const CHECK_MS = 1_000
 
-export interface ConnectionLimits {
+interface ConnectionLimits {
   /** The maximum number of open connections. */
   readonly most: number
   /**
@@ -32,7 +32,7 @@ export interface ConnectionLimits {
   readonly idleMs: number
 }
 
-export interface Connections {
+interface Connections {
   /**
    * Counts a response on this connection as pending until it was sent or the connection has
    * closed.
@@ -164,5 +164,38 @@ export function newConnections(server: Server, { most, idleMs }: ConnectionLimit
         if (running === 0) rested()
       })
     },
+  }
+}
+
+/** The most bytes that may wait on all connections of a listener. */
+const MOST_UNREAD = 64 * 1024 * 1024
+
+/**
+ * Bounds the response bytes that clients have not read yet. Bytes that the system does not accept
+ * stay in memory until the client reads, so the sum over all connections is bounded. Beyond it,
+ * the connection that has not read for longest is closed.
+ * @returns a function to call when a response was written completely; it counts the unsent bytes
+ * until they are sent
+ */
+export function newUnread(): (socket: Socket, res: ServerResponse) => void {
+  /** Unsent bytes by connection. A `Map` keeps its order, so the oldest comes first. */
+  const waiting = new Map<Socket, number>()
+  let sum = 0
+  const forget = (socket: Socket) => {
+    sum -= waiting.get(socket) ?? 0
+    waiting.delete(socket)
+  }
+  return (socket, res) => {
+    const bytes = socket.writableLength
+    if (bytes === 0) return
+    forget(socket)
+    waiting.set(socket, bytes)
+    sum += bytes
+    res.once('close', () => forget(socket))
+    for (const [oldest] of waiting) {
+      if (sum <= MOST_UNREAD) return
+      forget(oldest)
+      oldest.destroy()
+    }
   }
 }

@@ -11,10 +11,10 @@ import { AppError, type ErrorCode, statusOf, toAppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { newBodyMemory, newLargeBodies } from './body-memory.ts'
 import { hasBody, readBody } from './body.ts'
-import { newConnections } from './connections.ts'
+import { newConnections, newUnread } from './connections.ts'
 import { credentialOf, fieldsOf } from './fields.ts'
 import { type GuardRules, checkPeer, guard } from './guard.ts'
-import { type ListenAddress, listenOn, takePort } from './port.ts'
+import { type ListenAddress, listenOn, takePort } from './address.ts'
 import {
   endRaw,
   HEADERS_BYTES,
@@ -25,7 +25,6 @@ import {
   sendJson,
 } from './reply.ts'
 import { newRequestOrder } from './request-order.ts'
-import { newUnread } from './unread-body.ts'
 
 /**
  * In milliseconds. `silence` is longer than any pause allowed within an answer, because an

@@ -6,13 +6,11 @@
 import { decodeBase64url } from '../crypto/encoding/base64url.ts'
 import { windowOf } from '../crypto/code.ts'
 import { parseId, ID_PREFIX } from '../crypto/encoding/id.ts'
-import { acceptedWindows } from './accepted.ts'
+import { acceptedWindows, forget, keep, recallKey } from './tab-store.ts'
 import { checkBox } from './check-box.ts'
-import { startCountdown } from './countdown.ts'
+import { startCountdown, serverClock, TOLERANCE_MS } from './server-clock.ts'
 import { element, make, say } from './element.ts'
 import { importCodeKey, readGuestWords } from './guest-code.ts'
-import { forget, keep, recallKey } from './key-store.ts'
-import { serverClock, TOLERANCE_MS } from './server-clock.ts'
 
 /**
  * Returns the fragment, and removes it from the address bar and from this entry of the history.

@@ -1,8 +1,10 @@
 /**
- * The server's time on the page: the time in the document, advanced by the monotonic clock. The
- * device's own clock only serves for comparison. If the two clocks diverge, the device slept or
- * its clock was set, and the page asks the server again.
+ * The server's time on the page, and the countdown of the current minute by it. It is the time in
+ * the document, advanced by the monotonic clock. The device's own clock only serves for comparison.
+ * If the two clocks diverge, the device slept or its clock was set, and the page asks the server
+ * again.
  */
+import { PERIOD_S, windowOf } from '../crypto/code.ts'
 
 /**
  * The largest error of a device's own clock, in milliseconds, with which its words are accepted.
@@ -10,7 +12,7 @@
 export const TOLERANCE_MS = 30_000
 const DRIFT_MS = 2_000
 
-export type PageClock = {
+type PageClock = {
   /** Returns Unix milliseconds by the server's clock. */
   now: () => number
   /** Returns how far the device's clock is ahead of it, in milliseconds; negative: behind. */
@@ -71,5 +73,34 @@ async function serverTime(): Promise<number | null> {
     return Number.isNaN(date) ? null : date + 500
   } catch {
     return null
+  }
+}
+
+/**
+ * Calls `tick` now, at each second and whenever the page becomes visible. Timers of hidden pages
+ * are late. `tick` receives the window and the whole seconds that it still lasts.
+ * @returns a function that stops it
+ */
+export function startCountdown(
+  clock: PageClock,
+  tick: (window: number, seconds: number) => void,
+): () => void {
+  let timer = 0
+  const run = () => {
+    clearTimeout(timer)
+    void clock.settle()
+    const now = clock.now()
+    tick(windowOf(now), PERIOD_S - (Math.floor(now / 1000) % PERIOD_S))
+    // A little past the second, so that a timer that fires early does not show it twice.
+    timer = setTimeout(run, 1010 - (now % 1000))
+  }
+  const seen = () => {
+    if (document.visibilityState === 'visible') run()
+  }
+  document.addEventListener('visibilitychange', seen)
+  run()
+  return () => {
+    clearTimeout(timer)
+    document.removeEventListener('visibilitychange', seen)
   }
 }

@@ -5,8 +5,7 @@
 import { decodeBase64url } from '../crypto/encoding/base64url.ts'
 import type { StampFacts } from '../crypto/stamp.ts'
 import { element, make } from './element.ts'
-import { fileCheck } from './file-check.ts'
-import { checkStamp, type ServedStamp, type StampCheck } from './stamp-check.ts'
+import { fileCheck, checkStamp, type ServedStamp, type StampCheck } from './stamp-check.ts'
 
 const LEVEL = {
   device: 'Device: one device signed; nothing more is known about who uses it',

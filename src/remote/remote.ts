@@ -4,25 +4,41 @@
  * Sessions prove their key with the server's time, and renew themselves.
  */
 import { setTimeout } from 'node:timers/promises'
+import { clientOf } from '../api/client.ts'
 import { entrance, signedIn } from '../api/device/index.ts'
 import type { Account, UnauthenticatedClient } from '../api/port.ts'
 import { rest } from '../api/rest/index.ts'
-import { clientOf } from '../api/client.ts'
+import { site } from '../api/site/index.ts'
 import type { KeyPair } from '../crypto/device-keys.ts'
 import type { Act } from '../storage/idempotency.ts'
+import { valueOf } from './answer.ts'
 import { newServerClock } from './clock.ts'
 import {
-  type Credentials,
-  type SessionCredentials,
-  type ProofState,
   bearerCredentials,
+  type Credentials,
   deviceSession,
   keyHolder,
   noCredentials,
+  type ProofState,
+  type SessionCredentials,
 } from './credentials.ts'
+import { Passing } from './faults.ts'
 import { type ClientContext, newSend } from './send.ts'
-import { askReady } from './ready.ts'
-import { type Timeouts, openTransport } from './transport.ts'
+import { openTransport, type Timeouts, type Transport } from './transport.ts'
+
+/**
+ * Checks that the server and its database respond.
+ * @throws AppError backend_unavailable, backend_timeout or backend_error if they do not
+ */
+async function askReady(transport: Transport): Promise<void> {
+  const route = site.siteHealth.ready
+  const question = { method: route.method, target: route.path, headers: {}, body: undefined }
+  try {
+    valueOf(await transport.exchange(question), route, transport.origin)
+  } catch (error) {
+    throw error instanceof Passing ? error.error : error
+  }
+}
 
 export type { SessionCredentials } from './credentials.ts'
 

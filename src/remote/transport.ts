@@ -3,6 +3,7 @@
  * stream if one was requested. Redirects are not followed. Other modules validate the answer.
  */
 import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { Agent as HttpAgent, type IncomingHttpHeaders, request as httpRequest } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { Socket } from 'node:net'
@@ -14,20 +15,38 @@ import { isPrivateUrl } from '../config/values.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError, StartError } from '../errors.ts'
 import {
-  type Passing,
   backendError,
   networkFault,
+  type Passing,
   streamFault,
   timedOut,
   unavailable,
 } from './faults.ts'
+
+/**
+ * Returns the additional authority for the certificate of an account server: the PEM text of the
+ * file that SVC_CA_FILE names; null for none.
+ * @throws StartError if it cannot be read
+ */
+export function readAuthority(file: string | null): string | null {
+  if (file === null) return null
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new StartError(
+      'configuration',
+      `SVC_CA_FILE names ${file}, which cannot be read (${(cause as NodeJS.ErrnoException).code}).`,
+      cause,
+    )
+  }
+}
 
 /** The largest accepted answer, in bytes. */
 const LARGEST = 16 * 1024 * 1024
 const MOST_SOCKETS = 64
 // An assistant may pause before it answers. The server's own limit is shorter than `silenceMs`,
 // and the server reports when it is exceeded.
-export const TIMEOUTS = {
+const TIMEOUTS = {
   connectMs: 5_000,
   answerMs: 30_000,
   silenceMs: 90_000,
@@ -45,7 +64,7 @@ export interface Timeouts {
   readonly streamMs?: number
 }
 
-export interface Question {
+interface Question {
   readonly method: string
   /** Path and query. */
   readonly target: string

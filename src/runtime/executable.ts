@@ -2,6 +2,7 @@
  * The program as a single executable file. Tests whether this is one, reads its embedded assets,
  * and returns the command that starts it again.
  */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getAssetKeys, getRawAsset, isSea } from 'node:sea'
 
@@ -37,7 +38,7 @@ const isBundled = typeof BUNDLED_VERSION === 'string'
  * Returns the path of a built file.
  * @param name its path below `dist/`
  */
-export const builtFile = (name: string): string =>
+const builtFile = (name: string): string =>
   isBundled ? join(import.meta.dirname, name) : join(import.meta.dirname, '../../dist', name)
 
 /** Returns the entry point of this program. */
@@ -47,3 +48,19 @@ const mainFile = (): string =>
 /** Returns the words that start this same program; a command and its options follow them. */
 export const ownCommand = (): readonly [program: string, ...words: string[]] =>
   isExecutable ? [process.execPath] : [process.execPath, mainFile()]
+
+const read = new Map<string, Buffer>()
+
+/**
+ * Returns a built file that is served unchanged, from the executable or from `dist/`. It is read
+ * once.
+ * @param name its path below `dist/`, chosen by this program and never by a client
+ */
+export function asset(name: string): Buffer {
+  let bytes = read.get(name)
+  if (bytes === undefined) {
+    bytes = isExecutable ? carried(name) : readFileSync(builtFile(name))
+    read.set(name, bytes)
+  }
+  return bytes
+}

@@ -1,13 +1,12 @@
 /**
- * Loads the bundled program with the V8 code cache that an earlier run left beside it. Node's own
- * compile cache holds the code compiled when a file was read. This one is taken while the program
- * runs, with every function that a start calls, which saves half of the start time. Its name
- * holds the build's id, since V8 itself compares little more than lengths.
+ * Loads the bundled program: from a file, with the V8 code cache that an earlier run left beside
+ * it, or from the executable.
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
-import { Script } from 'node:vm'
+import { compileFunction, Script } from 'node:vm'
+import { carried, carries } from './executable.ts'
 
 /** Milliseconds after which a start is over, and V8 has not discarded any of its code yet. */
 const SETTLED_MS = 1000
@@ -32,7 +31,10 @@ function keep(script: Script, path: string): void {
 }
 
 /**
- * Runs a CommonJS file and returns its exports.
+ * Runs a CommonJS file and returns its exports. Node's own compile cache holds the code compiled
+ * when a file was read. This one is taken while the program runs, with every function that a start
+ * calls, which saves half of the start time. Its name holds the build's id, since V8 itself
+ * compares little more than lengths.
  * @param file its absolute path; ASCII, and already in the function that Node would put around
  *   it
  * @param build changes whenever the file does
@@ -56,5 +58,50 @@ export function loadProgram(file: string, build: string): unknown {
     setTimeout(once, SETTLED_MS).unref()
     process.once('exit', once)
   }
+  return module.exports
+}
+
+const loaded = new Map<string, { exports: unknown }>()
+
+/**
+ * The `require` of the bundle's scripts and libraries. Names of files are as in the build folder.
+ */
+function requireCarried(name: string): unknown {
+  if (!name.startsWith('./')) {
+    const builtin = process.getBuiltinModule(name) as unknown
+    if (builtin === undefined) throw new Error(`There is no ${name} in this executable.`)
+    return builtin
+  }
+  const path = name.slice('./'.length)
+  let module = loaded.get(path)
+  if (module === undefined) {
+    loaded.set(path, (module = { exports: {} }))
+    if (path.endsWith('.json')) module.exports = JSON.parse(carried(path).toString())
+    else run(library(path), module, path)
+  }
+  return module.exports
+}
+
+type Wrapped = (...scope: unknown[]) => void
+const SCOPE = ['exports', 'require', 'module', '__filename', '__dirname']
+
+const library = (path: string): Wrapped =>
+  compileFunction(carried(path).toString(), SCOPE, { filename: path }) as Wrapped
+
+const run = (wrapped: Wrapped, module: { exports: unknown }, path: string): void =>
+  wrapped(module.exports, requireCarried, module, path, dirname(process.execPath))
+
+/**
+ * Runs the program of the executable and returns its exports. Its scripts require each other and
+ * Node's built-in modules, and never a file on disk, where another user may have put one with that
+ * name. It uses precompiled code if the build could run its own output.
+ */
+export function loadCarried(): unknown {
+  const script = new Script(carried('program.cjs').toString('latin1'), {
+    filename: 'program.cjs',
+    ...(carries('program.cache') ? { cachedData: carried('program.cache') } : {}),
+  })
+  const module = { exports: {} }
+  run(script.runInThisContext() as Wrapped, module, 'program.cjs')
   return module.exports
 }

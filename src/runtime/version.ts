@@ -21,5 +21,16 @@ declare const BUNDLED_COMMIT: string | undefined
  * The commit of the bundle, twelve characters; null if it is unknown. It ends with a `+` if files
  * were changed since.
  */
-export const COMMIT: string | null =
+const COMMIT: string | null =
   typeof BUNDLED_COMMIT === 'string' && BUNDLED_COMMIT !== '' ? BUNDLED_COMMIT : null
+
+/** The version, and the commit where it is known: `0.1.0 (0123456789ab)`. */
+export const versionLine: string = COMMIT === null ? VERSION : `${VERSION} (${COMMIT})`
+
+/** The same data as an object for scripts, with the runtime and the platform. */
+export const versionFacts = {
+  version: VERSION,
+  commit: COMMIT,
+  node: process.versions.node,
+  platform: `${process.platform} ${process.arch}`,
+} as const

@@ -4,6 +4,7 @@
  * of replicas.
  */
 import { entrance, signedIn } from '../api/device/index.ts'
+import { timeAt } from '../api/fields.ts'
 import type {
   Account,
   UnauthenticatedClient,
@@ -12,14 +13,14 @@ import type {
   CallerSession,
   Visitor,
 } from '../api/port.ts'
-import { lazily } from '../api/lazy.ts'
+import { lazily } from '../api/rows.ts'
 import { rest } from '../api/rest/index.ts'
 import { site } from '../api/site/index.ts'
 import type { AssistantConfig } from '../config/assistant.ts'
 import type { Log } from '../log.ts'
 import type { Once } from '../storage/idempotency.ts'
 import { newBackground } from './db/background.ts'
-import { bind } from './binding.ts'
+import { bind } from './calls.ts'
 import { openEngine, queriesOver } from './db/database.ts'
 import type { Exporter } from './exports/building.ts'
 import type { ServiceContext } from './context.ts'
@@ -27,7 +28,7 @@ import { newEvents } from './events.ts'
 import { LOG_PAGES, type PageLimits } from './db/log-pages.ts'
 import { type MailPlace, openMail } from './mail/mail.ts'
 import type { Proof } from './devices/proofs.ts'
-import { newReach } from './db/outage.ts'
+import { newReach } from './db/faults.ts'
 import { lazyReceiptKey } from './db/server-secrets.ts'
 import { newSeenOnce } from './db/seen-once.ts'
 
@@ -175,100 +176,93 @@ export async function openService(of: {
     const { onceOver } = await import('./db/idempotency.ts')
     return onceOver({ engine, ...(await ground()) })
   })
+  /** Returns a loader of the answers that a module exports under the name of their group. */
+  const from =
+    <Name extends string, Module extends Record<Name, (context: ServiceContext) => object>>(
+      load: () => Promise<Module>,
+      name: Name,
+    ) =>
+    async () =>
+      (await load())[name](await ground()) as ReturnType<Module[Name]>
   const loaded = lazily<Service>(inside, ['account', 'both'], {
-    account: async () => (await import('./deletion/account-deletion.ts')).account(await ground()),
-    approval: async () => (await import('./devices/approval.ts')).approval(await ground()),
-    bearer: async () => (await import('./devices/machine-tokens.ts')).bearer(await ground()),
-    chat: async () => (await import('./assistant/chat.ts')).chat(await ground()),
-    connections: async () =>
-      (await import('./connections/connections.ts')).connections(await ground()),
-    context: async () => (await import('./accounts/account-record.ts')).context(await ground()),
-    currentSession: async () =>
-      (await import('./devices/sessions.ts')).currentSession(await ground()),
-    deletion: async () => (await import('./deletion/account-deletion.ts')).deletion(await ground()),
-    deviceGuestCodes: async () =>
-      (await import('./guests/guest-codes.ts')).deviceGuestCodes(await ground()),
-    deviceFirstContacts: async () =>
-      (await import('./connections/first-contacts.ts')).deviceFirstContacts(await ground()),
-    devices: async () => (await import('./devices/devices.ts')).devices(await ground()),
-    downloads: async () => (await import('./exports/exports.ts')).downloads(await ground()),
-    consents: async () => (await import('./connections/consents.ts')).consents(await ground()),
-    duties: async () => (await import('./connections/pending-work.ts')).duties(await ground()),
-    emails: async () => (await import('./accounts/emails.ts')).emails(await ground()),
-    envelopes: async () => (await import('./connections/envelopes.ts')).envelopes(await ground()),
+    account: from(() => import('./deletion/account-deletion.ts'), 'account'),
+    approval: from(() => import('./devices/devices.ts'), 'approval'),
+    bearer: from(() => import('./devices/machine-tokens.ts'), 'bearer'),
+    chat: from(() => import('./assistant/chat.ts'), 'chat'),
+    connections: from(() => import('./connections/connections.ts'), 'connections'),
+    context: from(() => import('./accounts/account-record.ts'), 'context'),
+    currentSession: from(() => import('./devices/sessions.ts'), 'currentSession'),
+    deletion: from(() => import('./deletion/account-deletion.ts'), 'deletion'),
+    deviceGuestCodes: from(() => import('./guests/guest-codes.ts'), 'deviceGuestCodes'),
+    deviceFirstContacts: from(
+      () => import('./connections/first-contacts.ts'),
+      'deviceFirstContacts',
+    ),
+    devices: from(() => import('./devices/devices.ts'), 'devices'),
+    downloads: from(() => import('./exports/exports.ts'), 'downloads'),
+    consents: from(() => import('./connections/consents.ts'), 'consents'),
+    duties: from(() => import('./connections/pending-work.ts'), 'duties'),
+    emails: from(() => import('./accounts/emails.ts'), 'emails'),
+    envelopes: from(() => import('./connections/envelopes.ts'), 'envelopes'),
     exports: async () =>
       (await import('./exports/exports.ts')).exports(await ground(), await exporter()),
-    externalMembers: async () =>
-      (await import('./connections/external-members.ts')).externalMembers(await ground()),
-    feedback: async () => (await import('./accounts/feedback.ts')).feedback(await ground()),
-    guestCodes: async () => (await import('./guests/guest-codes.ts')).guestCodes(await ground()),
-    invitations: async () =>
-      (await import('./connections/invitations.ts')).invitations(await ground()),
-    keyLogs: async () => (await import('./devices/key-logs.ts')).keyLogs(await ground()),
-    lookups: async () => (await import('./guests/public-code.ts')).lookups(await ground()),
-    machines: async () => (await import('./organisations/machines.ts')).machines(await ground()),
-    machineTokens: async () =>
-      (await import('./devices/machine-tokens.ts')).machineTokens(await ground()),
-    members: async () => (await import('./connections/members.ts')).members(await ground()),
+    externalMembers: from(() => import('./connections/external-members.ts'), 'externalMembers'),
+    feedback: from(() => import('./assistant/chat.ts'), 'feedback'),
+    guestCodes: from(() => import('./guests/guest-codes.ts'), 'guestCodes'),
+    invitations: from(() => import('./connections/invitations.ts'), 'invitations'),
+    keyLogs: from(() => import('./devices/key-logs.ts'), 'keyLogs'),
+    lookups: from(() => import('./guests/public-code.ts'), 'lookups'),
+    machines: from(() => import('./organisations/machines.ts'), 'machines'),
+    machineTokens: from(() => import('./devices/machine-tokens.ts'), 'machineTokens'),
+    members: from(() => import('./connections/members.ts'), 'members'),
     notifications: async () => {
       const { noteExpired } = await import('./connections/invitation-ends.ts')
       const { notifications } = await import('./mail/notices.ts')
       const made = await ground()
       return notifications(made, (account) => noteExpired(made, account))
     },
-    openLinkApprovals: async () =>
-      (await import('./links/open-link-requests.ts')).openLinkApprovals(await ground()),
-    openLinkRequests: async () =>
-      (await import('./links/open-link-requests.ts')).openLinkRequests(await ground()),
-    openLinks: async () => (await import('./links/open-links.ts')).openLinks(await ground()),
-    orgActivity: async () =>
-      (await import('./organisations/activity.ts')).orgActivity(await ground()),
-    orgAlerts: async () => (await import('./organisations/alerts.ts')).orgAlerts(await ground()),
-    orgAnalytics: async () =>
-      (await import('./organisations/activity.ts')).orgAnalytics(await ground()),
-    orgGroups: async () => (await import('./organisations/groups.ts')).orgGroups(await ground()),
-    orgMembers: async () => (await import('./organisations/members.ts')).orgMembers(await ground()),
-    organisations: async () =>
-      (await import('./organisations/organisations.ts')).organisations(await ground()),
-    pendingDevices: async () =>
-      (await import('./devices/approval.ts')).pendingDevices(await ground()),
-    preferences: async () =>
-      (await import('./accounts/preferences.ts')).preferences(await ground()),
-    presets: async () => (await import('./connections/presets.ts')).presets(await ground()),
-    profile: async () => (await import('./accounts/profile.ts')).profile(await ground()),
-    signedProfiles: async () =>
-      (await import('./devices/signed-profiles.ts')).signedProfiles(await ground()),
-    profiles: async () => (await import('./devices/profiles.ts')).profiles(await ground()),
-    publicCode: async () => (await import('./guests/public-code.ts')).publicCode(await ground()),
-    rosters: async () => (await import('./connections/rosters.ts')).rosters(await ground()),
-    sessions: async () => (await import('./devices/session-list.ts')).sessions(await ground()),
-    stamps: async () => (await import('./stamps/stamps.ts')).stamps(await ground()),
-    tags: async () => (await import('./connections/tags.ts')).tags(await ground()),
-    trust: async () => (await import('./trust/cards.ts')).trust(await ground()),
-    trustCards: async () => (await import('./trust/cards.ts')).trustCards(await ground()),
-    verificationLog: async () =>
-      (await import('./trust/verifications.ts')).verificationLog(await ground()),
-    verifications: async () =>
-      (await import('./trust/verifications.ts')).verifications(await ground()),
+    openLinkApprovals: from(() => import('./links/open-link-requests.ts'), 'openLinkApprovals'),
+    openLinkRequests: from(() => import('./links/open-link-requests.ts'), 'openLinkRequests'),
+    openLinks: from(() => import('./links/open-links.ts'), 'openLinks'),
+    orgActivity: from(() => import('./organisations/analytics.ts'), 'orgActivity'),
+    orgAlerts: from(() => import('./organisations/alerts.ts'), 'orgAlerts'),
+    orgAnalytics: from(() => import('./organisations/analytics.ts'), 'orgAnalytics'),
+    orgGroups: from(() => import('./organisations/groups.ts'), 'orgGroups'),
+    orgMembers: from(() => import('./organisations/members.ts'), 'orgMembers'),
+    organisations: from(() => import('./organisations/organisations.ts'), 'organisations'),
+    pendingDevices: from(() => import('./devices/devices.ts'), 'pendingDevices'),
+    preferences: from(() => import('./accounts/preferences.ts'), 'preferences'),
+    presets: from(() => import('./connections/presets.ts'), 'presets'),
+    profile: from(() => import('./accounts/profile.ts'), 'profile'),
+    signedProfiles: from(() => import('./devices/profiles.ts'), 'signedProfiles'),
+    profiles: from(() => import('./devices/profiles.ts'), 'profiles'),
+    publicCode: from(() => import('./guests/public-code.ts'), 'publicCode'),
+    rosters: from(() => import('./connections/rosters.ts'), 'rosters'),
+    sessions: from(() => import('./devices/session-list.ts'), 'sessions'),
+    stamps: from(() => import('./stamps/stamps.ts'), 'stamps'),
+    tags: from(() => import('./connections/tags.ts'), 'tags'),
+    trust: from(() => import('./trust/cards.ts'), 'trust'),
+    trustCards: from(() => import('./trust/cards.ts'), 'trustCards'),
+    verificationLog: from(() => import('./trust/verifications.ts'), 'verificationLog'),
+    verifications: from(() => import('./trust/verifications.ts'), 'verifications'),
   })
   const loadedOpen = lazily<Open>({ ...entrance, ...site }, ['account'], {
     home: async () => (await import('./pages/site.ts')).home(),
     assets: async () => (await import('./pages/site.ts')).assets(),
-    clock: async () => (await import('./db/clock.ts')).clock(await ground()),
-    confirmationPages: async () =>
-      (await import('./pages/confirmations.ts')).confirmationPages(await ground()),
-    enrolment: async () => (await import('./devices/enrolment.ts')).enrolment(await ground()),
-    exportFiles: async () =>
-      (await import('./exports/download-links.ts')).exportFiles(await ground()),
-    guestPages: async () => (await import('./pages/site.ts')).guestPages(await ground()),
-    oauth: async () => (await import('./devices/oauth.ts')).oauth(await ground()),
-    openLinkPages: async () =>
-      (await import('./pages/open-link-page.ts')).openLinkPages(await ground()),
+    clock: async () => ({
+      read: async () => ({ now: timeAt(now()), public_url: publicUrl() }),
+    }),
+    confirmationPages: from(() => import('./pages/confirmations.ts'), 'confirmationPages'),
+    enrolment: from(() => import('./devices/enrolment.ts'), 'enrolment'),
+    exportFiles: from(() => import('./exports/download-links.ts'), 'exportFiles'),
+    guestPages: from(() => import('./pages/site.ts'), 'guestPages'),
+    oauth: from(() => import('./devices/oauth.ts'), 'oauth'),
+    openLinkPages: from(() => import('./pages/open-link-page.ts'), 'openLinkPages'),
     session: async () =>
       (await import('./devices/sessions.ts')).session(await ground(), await proofs()),
-    signIns: async () => (await import('./devices/sign-ins.ts')).signIns(await ground()),
-    siteHealth: async () => (await import('./pages/site.ts')).siteHealth(await ground()),
-    stampPages: async () => (await import('./pages/site.ts')).stampPages(await ground()),
+    signIns: from(() => import('./devices/sign-ins.ts'), 'signIns'),
+    siteHealth: from(() => import('./pages/site.ts'), 'siteHealth'),
+    stampPages: from(() => import('./pages/site.ts'), 'stampPages'),
   })
   async function authenticated({ token, proof }: { token: string; proof: Proof | null }) {
     if (token.startsWith('csm_'))

@@ -2,7 +2,21 @@
  * The subscribers of each event in order: letters, notifications, then activity of organisations.
  * `events.ts` explains the order.
  */
-import { letterOfEmail, noticeOfEmail } from './accounts/notices.ts'
+import {
+  letterOfEmail,
+  noticeOfEmail,
+  letterOfDevice,
+  letterOfRecoveryKey,
+  letterOfReset,
+  noticeOfDevice,
+  noticeOfRecoveryKey,
+  noticeOfRevocation,
+  noticesOfReset,
+  noticeOfExport,
+  noticeOfFailure,
+  noticeOfOpening,
+  noticeOfRequest,
+} from './notices/account.ts'
 import { touchContacts } from './connections/connection-rows.ts'
 import { letterOfInvitation } from './connections/invitation-letters.ts'
 import {
@@ -12,30 +26,18 @@ import {
   noticesOfEntry,
   noticesOfExpiry,
   noticesOfWithdrawal,
-} from './connections/notices.ts'
+} from './notices/connections.ts'
 import type { ServiceContext } from './context.ts'
-import {
-  letterOfDevice,
-  letterOfRecoveryKey,
-  letterOfReset,
-  noticeOfDevice,
-  noticeOfRecoveryKey,
-  noticeOfRevocation,
-  noticesOfReset,
-} from './devices/notices.ts'
 import type { Subscribers } from './events.ts'
-import { noticeOfExport, noticeOfFailure } from './exports/notices.ts'
-import { noticeOfOpening } from './guests/notices.ts'
-import { noticeOfRequest } from './links/notices.ts'
 import { settleApproval } from './links/open-link-requests.ts'
-import { activity, ownActivity } from './organisations/activities.ts'
+import { activity, ownActivity } from './organisations/activity-subscribers.ts'
 import { joining } from './organisations/joining.ts'
 import {
   lettersOfInvites,
   noticeOfMember,
   noticesOfInvites,
   noticesOfRoles,
-} from './organisations/notices.ts'
+} from './notices/organisations.ts'
 import { historyOfCard, historyOfChange, historyOfVerifications } from './trust/history.ts'
 
 export const subscribers = (ground: ServiceContext): Subscribers => ({

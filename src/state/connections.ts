@@ -1,6 +1,6 @@
 /**
- * The connections for which this device can check words. Names are the local ones, pinned at
- * acceptance.
+ * The connections for which this device can check words, with the times of their epochs. Names
+ * are the local ones, pinned at acceptance.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { comparableName } from '../crypto/encoding/display-names.ts'
@@ -26,8 +26,6 @@ export interface ConnectionRow {
 }
 
 const COLUMNS = 'id, name, epoch, head, members, hold, updated_at'
-
-export type ConnectionRows = ReturnType<typeof connectionRows>
 
 /** Returns the statements for the connection rows. */
 export function connectionRows(db: DatabaseSync) {
@@ -111,5 +109,108 @@ export function connectionRows(db: DatabaseSync) {
         removeMembers.run(id)
         return remove.run(id) > 0
       }),
+  }
+}
+
+export interface EpochRow {
+  readonly connection: string
+  readonly epoch: number
+  /** Unix milliseconds, by the clock of this device. */
+  readonly seen_at: number
+}
+
+/** Returns the statements for the times at which this device first saw the current epochs. */
+export function epochRows(db: DatabaseSync) {
+  const note = statement(
+    db,
+    `insert into epochs (connection, epoch, seen_at)
+       select id, connections.epoch, ? from connections
+       left join epochs on epochs.connection = id
+       where epochs.epoch is not connections.epoch
+     on conflict do update set epoch = excluded.epoch, seen_at = excluded.seen_at`,
+  )
+  const drop = statement(
+    db,
+    'delete from epochs where connection not in (select id from connections)',
+  )
+  const until = statement<EpochRow>(db, 'select * from epochs where seen_at <= ? order by seen_at')
+  return {
+    /** Stores the epochs that are new since the last call, as first seen at a time. */
+    note(at: number): void {
+      note.run(at)
+      drop.run()
+    },
+    /** Returns the epochs that were first seen at or before a time, oldest first. */
+    seenUntil: (at: number): EpochRow[] => until.all(at),
+  }
+}
+
+interface FormerEpochRow {
+  readonly connection: string
+  readonly epoch: number
+  /** The ids of the accounts that were members in that epoch. */
+  readonly speakers: readonly string[]
+  /** When the epoch ended for this device, Unix milliseconds. */
+  readonly kept_at: number
+}
+
+/** The shortest time between two writes of the latest time seen, in milliseconds. */
+const LOOK_MS = 60_000
+
+/**
+ * Returns the statements for the epochs before routine rotations. The vault keeps their code keys
+ * for a while.
+ */
+export function formerEpochRows(db: DatabaseSync) {
+  type Stored = Omit<FormerEpochRow, 'speakers'> & { readonly speakers: string }
+  const put = statement(
+    db,
+    `insert into former_epochs (connection, epoch, speakers, kept_at, looked_at)
+       values (?, ?, ?, ?, ?)
+     on conflict do update set epoch = excluded.epoch, speakers = excluded.speakers,
+       kept_at = excluded.kept_at, looked_at = excluded.looked_at`,
+  )
+  const get = statement<Stored>(
+    db,
+    'select connection, epoch, speakers, kept_at from former_epochs where connection = ?',
+  )
+  const all = statement<{ connection: string }>(
+    db,
+    'select connection from former_epochs order by connection',
+  )
+  const over = statement<{ connection: string }>(
+    db,
+    `select connection from former_epochs left join connections on id = connection
+     where kept_at <= ? or looked_at > ? or id is null
+       or connections.epoch > former_epochs.epoch + 1`,
+  )
+  const look = statement(db, 'update former_epochs set looked_at = ? where looked_at < ?')
+  const remove = statement(db, 'delete from former_epochs where connection = ?')
+  const idsOf = (rows: readonly { connection: string }[]) => rows.map((row) => row.connection)
+  return {
+    /** Stores or replaces the previous epoch of a connection. */
+    put({ connection, epoch, speakers, kept_at: at }: FormerEpochRow): void {
+      put.run(connection, epoch, JSON.stringify(speakers), at, at)
+    },
+    get(connection: string): FormerEpochRow | null {
+      const row = get.get(connection)
+      return row && { ...row, speakers: JSON.parse(row.speakers) as string[] }
+    },
+    /** Returns the ids of the connections that have a previous epoch. */
+    ids: (): string[] => idsOf(all.all()),
+    /**
+     * Returns the ids of the connections with an expired previous epoch. It expired if it was
+     * kept at or before `keptUntil`, was last looked at after `lookedAfter`, or is not followed
+     * by the current epoch of the connection.
+     */
+    over: (keptUntil: number, lookedAfter: number): string[] =>
+      idsOf(over.all(keptUntil, lookedAfter)),
+    /** Stores the time of a look; an earlier time than the stored one changes nothing. */
+    look(at: number): void {
+      look.run(at, at - LOOK_MS)
+    },
+    delete(connection: string): void {
+      remove.run(connection)
+    },
   }
 }

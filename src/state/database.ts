@@ -1,17 +1,17 @@
 /**
  * Opens and checks `state.db`, and migrates it to this program's version after making a copy of
- * it. A database that a newer program wrote is not changed.
+ * it. A database that a newer program wrote is not changed. Also deletes the account's data.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError, StartError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { isRestoring } from '../storage/folder-contents.ts'
 import { damaged, isDamage, lost, prepareFile, unopened } from '../storage/database-file.ts'
-import { type Migrations, isTooOld, supportedBy, tooOld } from '../storage/migrations.ts'
+import { isRestoring } from '../storage/folder.ts'
+import { isTooOld, type Migrations, supportedBy, tooOld } from '../storage/migrations.ts'
 import { transaction } from '../storage/sqlite.ts'
-import { versionCopies } from '../storage/version-copy.ts'
+import { versionCopies } from '../storage/database-copy.ts'
 import { STATE_MIGRATIONS } from './migrations.ts'
 
 const BUSY_MS = 5000
@@ -105,3 +105,42 @@ function migrate(db: DatabaseSync, migrations: Migrations<string>): void {
 
 const versionOf = (db: DatabaseSync): number =>
   (db.prepare('pragma user_version').get() as { user_version: number }).user_version
+
+/**
+ * The tables that a sign-out keeps. API tokens belong to this machine's user. The uses of words
+ * stay so that no words count twice after the next sign-in. A sign-out must not reset the wrong
+ * attempts and the approval attempts.
+ */
+const KEPT = ['tokens', 'replays', 'replays_highest', 'wrong_tries', 'approval_attempts']
+
+/**
+ * The table that is kept after the account and its tokens were deleted. The highest window
+ * recorded names no account.
+ */
+const KEPT_OF_NOBODY = ['replays_highest']
+
+/**
+ * Deletes the rows of every table except the kept ones, in one transaction, so that the file holds
+ * no trace of the account. It runs at sign-out and after the account was deleted.
+ * @param all whether to delete everything that names or serves the account, since it was
+ *   deleted
+ */
+export function wipe(db: DatabaseSync, all = false): void {
+  const kept = all ? KEPT_OF_NOBODY : KEPT
+  const tables = db
+    .prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
+    .all() as { name: string }[]
+  // Without it a deleted row stays readable in the file until other data overwrites it.
+  db.exec('pragma secure_delete = on')
+  try {
+    transaction(db, () => {
+      for (const { name } of tables) if (!kept.includes(name)) db.exec(`delete from main.${name}`)
+    })
+  } finally {
+    db.exec('pragma secure_delete = off')
+  }
+  // The write-ahead log still holds the deleted rows, and the copy of an older version has its
+  // own.
+  db.exec('pragma wal_checkpoint(truncate)')
+  versionCopies(db, db.location() as string).forget()
+}

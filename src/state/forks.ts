@@ -1,13 +1,11 @@
 /**
- * Evidence of forks: the second of two valid histories of one connection. Only a dishonest owner
- * or server can create one.
+ * Forked connections: the evidence, and the connections that replace them. Only a dishonest owner
+ * or server can create a fork.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement, transaction } from '../storage/sqlite.ts'
 
-export type ForkRows = ReturnType<typeof forkRows>
-
-/** Returns the statements for the fork rows. */
+/** Returns the statements for the evidence: the second of two valid histories of a connection. */
 export function forkRows(db: DatabaseSync) {
   const insert = statement(
     db,
@@ -27,5 +25,87 @@ export function forkRows(db: DatabaseSync) {
       })
     },
     read: (connection: string) => read.all(connection),
+  }
+}
+
+/** A forked connection. */
+export interface ForkedRow {
+  readonly connection: string
+  /** When this device saw the fork, Unix milliseconds. */
+  readonly seen_at: number
+  /** 16 random bytes: the id of the operation by which this device may open a replacement. */
+  readonly act: Uint8Array
+  /** The connection that replaces it; null while there is none. */
+  readonly replaced_by: string | null
+}
+
+/** A connection that replaces another one, by its first entry. */
+export interface ReplacementRow {
+  readonly connection: string
+  readonly replaces: string
+  /** The account that opened it. */
+  readonly opener: string
+}
+
+/** Returns the statements for the forked connections and their replacements. */
+export function replacementRows(db: DatabaseSync) {
+  const note = statement(
+    db,
+    `insert into forked (connection, seen_at, act)
+       select id, ?, randomblob(16) from connections where hold = 'roster_forked'
+     on conflict do nothing`,
+  )
+  const forked = statement<ForkedRow>(
+    db,
+    `select connection, seen_at, act, replaced_by from forked
+       join connections on id = forked.connection and hold = 'roster_forked'
+     order by seen_at, connection`,
+  )
+  const judged = statement<{ replaced_by: string | null; settled: number }>(
+    db,
+    'select replaced_by, settled from forked where connection = ?',
+  )
+  const judge = statement(
+    db,
+    `update forked set replaced_by = ?, settled = ?
+     where connection = ? and (replaced_by is not ? or settled != ?)`,
+  )
+  const put = statement(
+    db,
+    `insert into replacements (connection, replaces, opener) values (?, ?, ?) on conflict do nothing`,
+  )
+  const of = statement<ReplacementRow>(
+    db,
+    `select replacements.* from replacements
+       join connections on id = replacements.connection and hold is not 'ended'
+     where replaces = ? order by replacements.connection`,
+  )
+  const forgotten = statement(
+    db,
+    'delete from replacements where connection not in (select id from connections)',
+  )
+  return {
+    /** Stores the connections that are suspended because they forked, as seen at a time. */
+    note(at: number): void {
+      note.run(at)
+      forgotten.run()
+    },
+    /** Returns the stored forked connections that are known here, oldest first. */
+    forked: (): ForkedRow[] => forked.all(),
+    /** Returns the connection that replaces a forked one; null for none. */
+    inPlaceOf: (forked: string): string | null => judged.get(forked)?.replaced_by ?? null,
+    /** Whether all members of a forked connection are in the one that replaces it. */
+    isSettled: (forked: string): boolean => judged.get(forked)?.settled === 1,
+    /** Stores the replacement of a forked connection; returns whether that changed the row. */
+    judge(forked: string, replacedBy: string | null, isSettled: boolean): boolean {
+      const settled = Number(isSettled)
+      return judge.run(replacedBy, settled, forked, replacedBy, settled) > 0
+    },
+    /** Stores that a connection replaces another one. */
+    put({ connection, replaces, opener }: ReplacementRow): void {
+      put.run(connection, replaces, opener)
+    },
+    /** Returns the live connections here that replace one, by id. An id begins with its time. */
+    of: (replaced: string): ReplacementRow[] => of.all(replaced),
   }
 }

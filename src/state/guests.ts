@@ -16,8 +16,6 @@ export interface GuestRow {
 
 const COLUMNS = 'id, label, state, expires_at, created_at, external_member_id, external_member_name'
 
-export type GuestRows = ReturnType<typeof guestRows>
-
 /** Returns the statements for the guest code rows. */
 export function guestRows(db: DatabaseSync) {
   const put = statement(

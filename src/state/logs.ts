@@ -9,9 +9,9 @@ import { statement, transaction } from '../storage/sqlite.ts'
 /** The largest log that is stored, except the own key log, in characters of its entries. */
 export const MOST_CHARACTERS = 128 * 1024 * 1024
 
-export type LogKind = 'keylog' | 'roster'
+type LogKind = 'keylog' | 'roster'
 
-export interface LogRow {
+interface LogRow {
   readonly kind: LogKind
   readonly subject: string
   readonly seq: number
@@ -26,9 +26,7 @@ export interface LogRow {
 
 type Numbered = Pick<LogRow, 'seq' | 'entry'>
 /** An entry, with the recovery key that vouched for it or null. */
-export type StoredEntry = Required<Pick<LogRow, 'entry' | 'voucher'>>
-
-export type LogRows = ReturnType<typeof logRows>
+type StoredEntry = Required<Pick<LogRow, 'entry' | 'voucher'>>
 
 /** Returns the statements for the log rows. */
 export function logRows(db: DatabaseSync) {
@@ -95,6 +93,40 @@ export function logRows(db: DatabaseSync) {
     /** Deletes a whole log. */
     delete(kind: LogKind, subject: string): void {
       remove.run(kind, subject)
+    },
+  }
+}
+
+/**
+ * Returns the statements for the public sealing keys of devices, by account and by key id, as the
+ * account server sent them beside key logs. Callers check each against the hash in the log before
+ * they store it. A missing one can be requested again.
+ */
+export function sealKeyRows(db: DatabaseSync) {
+  const insert = statement(
+    db,
+    'insert into seal_keys (account, id, key) values (?, ?, ?) on conflict do nothing',
+  )
+  const get = statement<{ key: Uint8Array }>(
+    db,
+    'select key from seal_keys where account = ? and id = ?',
+  )
+  const ids = statement<{ id: string }>(db, 'select id from seal_keys where account = ?')
+  const remove = statement(db, 'delete from seal_keys where account = ? and id = ?')
+  return {
+    /** Returns the 1,216 bytes of a key; null if it is unknown here. */
+    get: (account: string, id: string): Uint8Array | null => get.get(account, id)?.key ?? null,
+    /** Stores the keys of an account that are new. */
+    add(account: string, keys: ReadonlyMap<string, Uint8Array>): void {
+      transaction(db, () => {
+        for (const [id, key] of keys) insert.run(account, id, key)
+      })
+    },
+    /** Deletes the keys of an account that are not in `wanted`. */
+    forgetOthers(account: string, wanted: ReadonlySet<string>): void {
+      transaction(db, () => {
+        for (const { id } of ids.all(account)) if (!wanted.has(id)) remove.run(account, id)
+      })
     },
   }
 }

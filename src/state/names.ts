@@ -1,18 +1,19 @@
-/**
- * The names of accounts, by source. `accepted`: the account server's name at acceptance here.
- * `self`: the name that the account signed last. `confirmed`: the signed name at the time when
- * the user confirmed its keys. `given`: the name that the user gave.
- */
+/** The names and the signed profiles of accounts. */
 import type { DatabaseSync } from 'node:sqlite'
 import { comparableName } from '../crypto/encoding/display-names.ts'
 import { statement } from '../storage/sqlite.ts'
 
-export type NameKind = 'accepted' | 'self' | 'confirmed' | 'given'
+/**
+ * The source of a name. `accepted`: the account server's name at acceptance here. `self`: the name
+ * that the account signed last. `confirmed`: the signed name at the time when the user confirmed
+ * its keys. `given`: the name that the user gave.
+ */
+type NameKind = 'accepted' | 'self' | 'confirmed' | 'given'
 
 /** The names of one account. */
 export type LocalNames = Readonly<Partial<Record<NameKind, string>>>
 
-export type NameRows = ReturnType<typeof nameRows>
+type NameRows = ReturnType<typeof nameRows>
 
 /** A contact is an account in a connection, or one that this device follows. */
 const IS_CONTACT = `(exists (select 1 from connection_members where account = names.account)
@@ -96,6 +97,54 @@ export function nameRows(db: DatabaseSync) {
       // A name without letters belongs to no contact.
       if (comparable === '') return false
       return ofOthers.get(comparable, account, own)?.found === 1
+    },
+  }
+}
+
+interface ProfileRow {
+  readonly account: string
+  readonly device: string
+  readonly n: number
+  readonly name: string
+  /** SHA-256 of the JWS. */
+  readonly hash: Uint8Array
+  readonly jws: string
+}
+
+/**
+ * Returns the statements for the signed profiles: the newest one of each active device that signed
+ * one. Callers verify profiles before they store them. If a device is revoked, the profile of
+ * another one is in force again. The name in force is stored in `names`.
+ */
+export function profileRows(db: DatabaseSync, names: Pick<NameRows, 'set'>) {
+  const put = statement(
+    db,
+    `insert into profiles (account, device, n, name, hash, jws) values (?, ?, ?, ?, ?, ?)
+     on conflict do update set n = excluded.n, name = excluded.name, hash = excluded.hash,
+       jws = excluded.jws`,
+  )
+  const inForce = statement<ProfileRow>(
+    db,
+    'select * from profiles where account = ? order by n desc, hash limit 1',
+  )
+  const devices = statement<{ device: string }>(db, 'select device from profiles where account = ?')
+  const remove = statement(db, 'delete from profiles where account = ? and device = ?')
+
+  /** Returns the profile in force; null for none. */
+  const get = (account: string): ProfileRow | null => inForce.get(account)
+
+  return {
+    get,
+    /** Stores a profile and replaces the one of the same device. */
+    put({ account, device, n, name, hash, jws }: ProfileRow): void {
+      put.run(account, device, n, name, hash, jws)
+      names.set(account, 'self', get(account)?.name ?? null)
+    },
+    /** Deletes the profiles of an account that were signed by devices not in `active`. */
+    keepOf(account: string, active: ReadonlySet<string>): void {
+      const gone = devices.all(account).filter(({ device }) => !active.has(device))
+      for (const { device } of gone) remove.run(account, device)
+      if (gone.length > 0) names.set(account, 'self', get(account)?.name ?? null)
     },
   }
 }

@@ -10,8 +10,6 @@ export interface StampRow {
   readonly created_at: number
 }
 
-export type StampRows = ReturnType<typeof stampRows>
-
 /** Returns the statements for the stamp rows. */
 export function stampRows(db: DatabaseSync) {
   const insert = statement(

@@ -13,8 +13,6 @@ export interface TokenRow {
   readonly created_at: number
   readonly revoked_at: number | null
   readonly last_used_at: number | null
-  /** The account of a token with no `account` in its keychain record; null if it had none. */
-  readonly legacy_account: string | null
 }
 
 /** Returns the name of a token's keychain entry. */
@@ -28,7 +26,10 @@ export type TokenRows = ReturnType<typeof tokenRows>
 /** Returns the statements for the token rows. */
 export function tokenRows(db: DatabaseSync) {
   const insert = statement(db, 'insert into tokens (hash, id, created_at) values (?, ?, ?)')
-  const all = statement<TokenRow>(db, 'select * from tokens order by id desc')
+  const all = statement<TokenRow>(
+    db,
+    'select hash, id, created_at, revoked_at, last_used_at from tokens order by id desc',
+  )
   const revoke = statement(
     db,
     'update tokens set revoked_at = ? where id = ? and revoked_at is null',

@@ -30,8 +30,6 @@ export interface TrustRow {
   readonly key_unused: boolean
 }
 
-export type TrustRows = ReturnType<typeof trustRows>
-
 /** Returns the statements for the trust rows. */
 export function trustRows(db: DatabaseSync) {
   type Flag = 'confirmed' | 'key_unused'

@@ -1,17 +1,16 @@
-/**
- * The verification log of this device, before and after the entries are uploaded to the server.
- * It does not hold the words.
- */
+/** Verifications: their log, the words that were used, and the challenges of this device. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { VerificationEntry } from '../api/rest/verify.ts'
 import { statement, transaction } from '../storage/sqlite.ts'
+import type { Moment } from './attempts.ts'
 
 /** Sorts after every id. */
 const AFTER_ALL = '~'
 
-export type VerificationRows = ReturnType<typeof verificationRows>
-
-/** Returns the statements for the verification rows. */
+/**
+ * Returns the statements for the verification log, before and after its entries are uploaded to
+ * the server. It does not hold the words.
+ */
 export function verificationRows(db: DatabaseSync) {
   type Stored = Omit<VerificationEntry, 'matches'> & { readonly matches: string }
   const parsed = (row: Stored): VerificationEntry => ({
@@ -50,6 +49,124 @@ export function verificationRows(db: DatabaseSync) {
       transaction(db, () => {
         for (const id of ids) mark.run(id)
       })
+    },
+  }
+}
+
+interface ReplayKey {
+  /** The id of a connection or guest code. */
+  readonly subject: string
+  readonly epoch: number
+  readonly speaker: string
+  readonly window: number
+}
+
+/**
+ * Returns the statements for the words that verified once, and the highest window recorded. A code
+ * is accepted one time.
+ * @see RFC 6238 section 5.2
+ */
+export function replayRows(db: DatabaseSync) {
+  const first = statement<{ first_at: number }>(
+    db,
+    `select first_at from replays
+     where subject = ? and epoch = ? and speaker = ? and "window" = ?`,
+  )
+  const insert = statement(
+    db,
+    'insert into replays (subject, epoch, speaker, "window", first_at) values (?, ?, ?, ?, ?)',
+  )
+  const raise = statement(
+    db,
+    `insert into replays_highest values (1, ?)
+     on conflict do update set "window" = max("window", excluded."window")`,
+  )
+  const highest = statement<{ window: number }>(db, 'select "window" from replays_highest')
+  const prune = statement(db, 'delete from replays where "window" < ?')
+  return {
+    /**
+     * Records the first use and returns null, or returns the time of the first use. The record is
+     * on disk before this returns.
+     */
+    firstUse: (key: ReplayKey, at: number): number | null =>
+      transaction(db, () => {
+        const { subject, epoch, speaker, window } = key
+        const known = first.get(subject, epoch, speaker, window)
+        if (known !== null) return known.first_at
+        insert.run(subject, epoch, speaker, window, at)
+        raise.run(window)
+        return null
+      }),
+    /** Returns the highest window ever recorded, 0 at first; pruning does not lower it. */
+    highest: (): number => highest.get()?.window ?? 0,
+    /** Deletes the uses in windows below this one; returns how many. */
+    prune: (belowWindow: number): number => prune.run(belowWindow),
+  }
+}
+
+/** `ended`: a later challenge replaced it. `used`: words were tried, right or wrong. */
+type ChallengeState = 'open' | 'ended' | 'used'
+
+export interface ChallengeRow {
+  readonly id: string
+  /** null: any connection of the account. */
+  readonly connection: string | null
+  /** The id of the API token that drew it; null for the command line. */
+  readonly caller: string | null
+  readonly state: ChallengeState
+  /**
+   * The uptime when it was drawn, in milliseconds, and the id of the boot that the uptime counts
+   * from.
+   */
+  readonly uptime_ms: number
+  readonly boot: string | null
+  /** The index of its word; null unless it is open. */
+  readonly word: number | null
+  /** The normalised purpose, empty for none; null unless it is open. */
+  readonly purpose: string | null
+}
+
+/**
+ * Returns the statements for the challenges that this device drew (protocol, section 2), including
+ * earlier ones that still count.
+ */
+export function challengeRows(db: DatabaseSync) {
+  const insert = statement(
+    db,
+    `insert into challenges (id, connection, caller, state, uptime_ms, boot, word, purpose)
+     values (?, ?, ?, 'open', ?, ?, ?, ?)`,
+  )
+  const get = statement<ChallengeRow>(db, 'select * from challenges where id = ?')
+  const all = statement<ChallengeRow>(db, 'select * from challenges')
+  const close = statement(
+    db,
+    `update challenges set state = ?, word = null, purpose = null where id = ? and state = 'open'`,
+  )
+  const remove = statement(db, 'delete from challenges where id = ?')
+  return {
+    /** Stores an open challenge, drawn at this moment. */
+    insert(
+      {
+        id,
+        connection,
+        caller,
+        word,
+        purpose,
+      }: Pick<ChallengeRow, 'id' | 'connection' | 'caller' | 'word' | 'purpose'>,
+      { uptimeMs, boot }: Moment,
+    ): void {
+      insert.run(id, connection, caller, Math.round(uptimeMs), boot, word, purpose)
+    },
+    get: (id: string): ChallengeRow | null => get.get(id),
+    all: (): ChallengeRow[] => all.all(),
+    /**
+     * Closes an open challenge and deletes its word and purpose. A closed one stays unchanged.
+     */
+    close(id: string, state: Exclude<ChallengeState, 'open'>): void {
+      close.run(state, id)
+    },
+    delete(id: string): void {
+      remove.run(id)
     },
   }
 }

@@ -1,9 +1,8 @@
 /** Verifies an audit log: every line must hold the hash of the line before, across all files. */
 import { join } from 'node:path'
 import { fileFault, readChecked } from '../keychain/private-file.ts'
-import { auditFiles } from './audit-files.ts'
-import { BEGINNING, linkOf, readLine } from './audit-line.ts'
-import type { FileCheck } from './folder.ts'
+import { auditFiles, BEGINNING, linkOf, readLine } from './audit-files.ts'
+import type { FileCheck } from '../keychain/private-file.ts'
 
 export interface AuditReport {
   /** Lines that exist and follow from each other. */

@@ -10,8 +10,7 @@
  */
 import { closeSync, fstatSync, fsyncSync, writeSync } from 'node:fs'
 import type { Log } from '../log.ts'
-import { endOfLog, openCurrent, putAway } from './audit-files.ts'
-import { type AuditLine, linkOf, readLine } from './audit-line.ts'
+import { endOfLog, openCurrent, putAway, type AuditLine, linkOf, readLine } from './audit-files.ts'
 
 /** An event to record. The log adds times and links. */
 export interface Deed {

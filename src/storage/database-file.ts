@@ -1,11 +1,12 @@
 /**
- * A SQLite file that is created complete, and rejected if it is no longer complete. SQLite treats
- * a very short file as a new database, which would hide the loss of everything. A rejected file
- * is left unchanged, so that its data can still be recovered.
+ * A SQLite file that is created complete, and rejected if it is no longer complete. SQLite treats a
+ * very short file as a new database, which would hide the loss of everything. A rejected file is
+ * left unchanged, so that its data can still be recovered.
  */
 import {
   closeSync,
   existsSync,
+  lstatSync,
   openSync,
   realpathSync,
   renameSync,
@@ -14,10 +15,39 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import { StartError } from '../errors.ts'
 import { syncFolder } from '../keychain/private-file.ts'
-import { isWithoutIndex, openReadOnly } from './read-only.ts'
 import { isDiskFault, isFull, isResult } from './sqlite.ts'
+
+const PATIENCE_MS = 1000
+
+const hasBytes = (path: string): boolean =>
+  (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
+
+/**
+ * Whether the database has a write-ahead log without an index, as a copy may. A read-only
+ * connection cannot open it then.
+ */
+export const isWithoutIndex = (path: string): boolean =>
+  hasBytes(`${path}-wal`) && !existsSync(`${path}-shm`)
+
+/**
+ * Opens a database for reading, without a trace: nothing is written, created or locked, also while
+ * a daemon writes.
+ * @param path of an existing file
+ * @throws the errors of node:sqlite, and TypeError for anything but a regular file, since
+ *   opening it could block
+ */
+export function openReadOnly(path: string): DatabaseSync {
+  if (!lstatSync(path).isFile()) throw new TypeError(`${path} is not a regular file.`)
+  const url = pathToFileURL(path)
+  // Without a write-ahead log no process has the database open: SQLite would create one for a
+  // reader and leave it there. With one, its index is mapped read-only (sqlite.org/uri.html,
+  // sqlite.org/wal.html#read_only_databases).
+  url.search = hasBytes(`${path}-wal`) ? 'mode=ro&readonly_shm=1' : 'mode=ro&immutable=1'
+  return new DatabaseSync(url, { readOnly: true, timeout: PATIENCE_MS })
+}
 
 /** Bytes of the smallest page of SQLite, which treats a shorter file as a new database. */
 export const SMALLEST = 512

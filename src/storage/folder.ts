@@ -1,21 +1,12 @@
 /**
  * The state folder: created private, and rejected if another user could read it, change it or
- * replace it.
+ * replace it; and the files that this program creates in it, by name. A backup omits the files that
+ * it does not need, and a removal deletes these files only.
  */
-import { lstatSync, mkdirSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { lstatSync, mkdirSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { StartError } from '../errors.ts'
 import { fileFault, hasModes, isMissing } from '../keychain/private-file.ts'
-
-export type { FileCheck } from '../keychain/private-file.ts'
-export {
-  fileFault,
-  readChecked,
-  readPrivate,
-  removeFile,
-  removeLeftovers,
-  writeAtomic,
-} from '../keychain/private-file.ts'
 
 /** Creates the folder if it is missing, checks it, and sets the umask of this process to 0077. */
 export function openFolder(dir: string): void {
@@ -60,3 +51,81 @@ const unreachable = (path: string, cause: unknown): StartError =>
       'Check the path and its permissions, or set SVC_STATE_DIR to another place.',
     cause,
   )
+
+/** The folder of an unfinished restore. While it exists, the daemon does not start. */
+export const RESTORING = 'restoring'
+/** The lock is deleted last: while it is locked, no other process starts in the folder. */
+export const LOCK = 'lock.db'
+/** SQLite keeps a journal beside the lock while it is locked. */
+const isLock = (name: string) => name === LOCK || name === `${LOCK}-journal`
+
+/** SQLite's names, and ours for a temporary file, a copy, and the temporary file of a copy. */
+const DATABASE = String.raw`(state|account|lock)\.db(-wal|-shm|-journal|(\.copy|\.v\d+\.backup)?(\.tmp(-journal|-wal|-shm)?)?)?`
+const WHOLE = String.raw`(keychain\.json|keychain\.key|runtime\.json|secret)(\.tmp)?`
+const OTHER = String.raw`audit(-\d{12})?\.jsonl|keyring-\d+\.node`
+
+const FILES = new RegExp(`^(${DATABASE}|${WHOLE}|${OTHER})$`)
+
+/** Subfolders, and the names of the files in each. `mailToFiles` names the letters. */
+const FOLDERS: Readonly<Record<string, RegExp>> = {
+  keychain: /\.sealed(\.tmp)?$/,
+  mail: /^([\dTZ-]{24}-[\da-z]{26}\.eml|\.[\da-f]{16}\.tmp)$/,
+}
+
+/** Whether a restore into this folder was interrupted. */
+export const isRestoring = (dir: string): boolean =>
+  lstatSync(join(dir, RESTORING), { throwIfNoEntry: false }) !== undefined
+
+/** Returns the names in a folder except the lock; none if the folder does not exist. */
+export function contentsOf(dir: string): string[] {
+  try {
+    return readdirSync(dir).filter((name) => !isLock(name))
+  } catch (cause) {
+    if (isMissing(cause)) return []
+    throw cause
+  }
+}
+
+/**
+ * Deletes the files of a folder that `isOurs` matches, then the folder itself if it is empty.
+ * Does not follow links.
+ */
+function empty(folder: string, isOurs: (name: string) => boolean): string[] {
+  const left: string[] = []
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isFile() && isOurs(entry.name)) unlinkSync(path)
+    else left.push(path)
+  }
+  if (left.length === 0) rmdirSync(folder)
+  return left
+}
+
+/**
+ * Deletes the files that this program created in a state folder, except the lock. Only the lock
+ * owner may call it.
+ * @returns the paths that are left, since other programs created them
+ * @throws the errors of node:fs; deleted files stay deleted
+ */
+export function removeContents(dir: string): string[] {
+  const left: string[] = []
+  for (const entry of readdirSync(dir, { withFileTypes: true })) {
+    const { name } = entry
+    const path = join(dir, name)
+    const files = Object.hasOwn(FOLDERS, name) ? FOLDERS[name] : undefined
+    if (isLock(name)) continue
+    if (entry.isDirectory() && name === RESTORING) left.push(...removeStaging(path))
+    else if (entry.isDirectory() && files !== undefined)
+      left.push(...empty(path, (file) => files.test(file)))
+    else if (entry.isFile() && FILES.test(name)) unlinkSync(path)
+    else left.push(path)
+  }
+  return left
+}
+
+/** Deletes the folder of an unfinished restore, which has the layout of a state folder. */
+function removeStaging(path: string): string[] {
+  const left = removeContents(path)
+  if (left.length === 0) rmdirSync(path)
+  return left
+}

@@ -63,8 +63,6 @@ interface Row {
   readonly answer: string | null
 }
 
-export type IdempotencyRows = ReturnType<typeof idempotencyRows>
-
 /** Returns the statements for the rows of operations under a key. */
 export function idempotencyRows(db: DatabaseSync) {
   const get = statement<Row>(
@@ -121,7 +119,10 @@ export const isRefusal = (error: unknown): boolean =>
  * operation with an unknown outcome (a failure, an unreachable server) stays stored, so that the
  * next attempt is the same operation.
  */
-export function openIdempotency(of: { rows: IdempotencyRows; now: () => number }): Once {
+export function openIdempotency(of: {
+  rows: ReturnType<typeof idempotencyRows>
+  now: () => number
+}): Once {
   const { rows, now } = of
   const running = new Set<string>()
   return async (keyed, work) => {

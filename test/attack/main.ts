@@ -3,16 +3,16 @@
  * attacks outside the table (a browser, another user of the machine, secrets in every place) in
  * full. Exit code 1 if anything is not rejected as specified.
  */
+import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { run as runTests } from 'node:test'
-import { spec } from 'node:test/reporters'
 import { ATTACKS, DRILLS } from './attacks.ts'
 import { startChild } from './child.ts'
 import { slow } from './slow.ts'
 import { type Fault, type Result, planAll, run } from './run.ts'
 import { newScene } from './scene.ts'
 
+const ROOT = join(import.meta.dirname, '../..')
 const SHOWN = 40
 
 const saidIn = ({ said }: Result) =>
@@ -59,8 +59,9 @@ const files = readdirSync(import.meta.dirname)
   .map((name) => join(import.meta.dirname, name))
 
 console.log()
-process.env['SOAK'] = 'full'
-runTests({ files, concurrency: 1, timeout: 30 * 60_000 })
-  .on('test:fail', () => (process.exitCode = 1))
-  .compose(spec)
-  .pipe(process.stdout)
+const { status } = spawnSync(
+  process.execPath,
+  ['--test', '--test-global-setup=test/setup.ts', '--test-concurrency=1', ...files],
+  { cwd: ROOT, stdio: 'inherit', env: { ...process.env, SOAK: 'full' } },
+)
+if (status !== 0) process.exitCode = 1

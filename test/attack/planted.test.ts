@@ -16,14 +16,12 @@ const PLANTED = '/api/v1/planted/{id}'
 const row = {
   method: 'POST',
   path: PLANTED,
-  summary: 'Planted',
   by: 'account',
   body: v.strictObject({ name: v.string() }),
 } as const satisfies Route
 const page = {
   method: 'GET',
   path: '/g/{id}/planted',
-  summary: 'Planted',
   by: 'account',
   media: ['application/octet-stream'],
 } as const satisfies Route

@@ -13,7 +13,7 @@ import {
 import { invalidToken } from '../../src/auth/tokens.ts'
 import { type Request, newDispatch } from '../../src/http/dispatch.ts'
 import type { GuardRules } from '../../src/http/guard.ts'
-import { hostsOf } from '../../src/http/hosts.ts'
+import { hostsOf } from '../../src/http/address.ts'
 import { type ServerOptions, listen } from '../../src/http/server.ts'
 import { type Listener, type Tables, targetsOf } from './routes.ts'
 import type { Caller, Scene } from './scene.ts'

@@ -16,6 +16,7 @@ import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
 import { across } from './across.ts'
 import { call } from './calling.ts'
 import { daemonHere, type Terminal, terminal } from './terminal.ts'
+import { until } from '../until.ts'
 
 /** Wraps a terminal so that each command must succeed. */
 const wellDone = (run: Terminal) => {
@@ -48,7 +49,7 @@ test('an embedded account gets an address, and by it a second device with its ow
   assert.equal((await json('whoami')).user.email, null)
 
   const letters = async () => lettersIn(mailDir, email)
-  while ((await letters()).length === 0) await new Promise(setImmediate)
+  await until('a letter', async () => (await letters()).length > 0)
   const [link = ''] = /http:\S+\/confirm\/\S+/.exec((await letters())[0]!.text) ?? []
   const { origin, pathname } = new URL(link)
   assert.equal(origin, daemon.accountAddress)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UsageError } from '../../src/cli/command.ts'
-import { parseSeconds, span } from '../../src/cli/duration.ts'
+import { parseSeconds, span } from '../../src/cli/option-fields.ts'
 
 const accepted: [text: string, seconds: number, shown: string][] = [
   ['90', 90, '90s'],

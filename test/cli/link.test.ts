@@ -1,11 +1,10 @@
 /** The commands of open links. */
 import assert from 'node:assert/strict'
-import { setImmediate } from 'node:timers/promises'
 import { describe, it, test } from 'node:test'
 import type { Api } from '../../src/cli/command.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
 import { ask } from '../daemon.ts'
-import { lettersIn } from '../service/letters.ts'
+import { confirmationIn } from '../service/letters.ts'
 import { call } from './calling.ts'
 import { type Town, newTown } from './town.ts'
 
@@ -15,15 +14,8 @@ async function asks({ mailDir }: Town, url: string, email: string, message = '')
   const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
   const body = String(new URLSearchParams({ display_name: 'Gus', email, message }))
   assert.equal((await ask(origin, 'POST', pathname, { headers, body })).status, 200)
-  for (;;) {
-    const texts = (await lettersIn(mailDir, email)).map(({ text }) => text)
-    const [path] = /\/confirm\/[\w-]{43}/.exec(texts.join()) ?? []
-    if (path !== undefined) {
-      assert.equal((await ask(origin, 'POST', path, { headers, body: '' })).status, 200)
-      return
-    }
-    await setImmediate()
-  }
+  const { pathname: path } = new URL(await confirmationIn(mailDir, email))
+  assert.equal((await ask(origin, 'POST', path, { headers, body: '' })).status, 200)
 }
 
 test('a link is made, used and deleted', async (t) => {

@@ -3,7 +3,7 @@
  * ends it.
  */
 import { harmlessIo } from '../../src/cli/output.ts'
-import { onOwnScreen } from '../../src/cli/alternate-screen.ts'
+import { onOwnScreen } from '../../src/cli/commands/session/recovery-page.ts'
 import { openPrompt } from '../../src/cli/prompt.ts'
 
 const io = harmlessIo(process)

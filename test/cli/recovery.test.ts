@@ -252,6 +252,44 @@ describe('reset --recovery-key', () => {
     assert.match(asked.err, /A code was mailed/)
   })
 
+  describe('in a script with a word too few or a wrong one', () => {
+    const lost = 'ABCD-7EFG-H8JK-9MNP'
+    const wrong = 'qqqqqq'
+    const missing =
+      /^countersignd: 23 words were read, and the next line does not begin with a word of the list: word 24 is missing or wrong\. Nothing was reset\.$/m
+    const cases: [name: string, input: (words: string[]) => string, error: RegExp][] = [
+      ['23 words, then the code', (words) => `${words.slice(0, 23).join(' ')}\n${lost}\n`, missing],
+      [
+        '23 words, a wrong one on a line of its own, then the code',
+        (words) => `${words.slice(0, 23).join('\n')}\n${wrong}\n${lost}\n`,
+        missing,
+      ],
+      [
+        'a wrong word 24 on the line of the others, then the code',
+        (words) => `${words.with(23, wrong).join(' ')}\n${lost}\n`,
+        /Word 24 is not on the word list\. Nothing was reset\./,
+      ],
+      [
+        '23 words alone',
+        (words) => `${words.slice(0, 23).join(' ')}\n`,
+        /23 of the 24 words were given\. Nothing was reset\./,
+      ],
+    ]
+    for (const [name, input, error] of cases)
+      it(`${name}: the error names word 24 and quotes nothing`, async (t) => {
+        const words = paperWords(new Uint8Array(32).fill(7))
+        const run = terminal(freshFolder(t))
+        const { code, out, err } = await run(
+          ['reset', '--email', 'ada@example.org', '--recovery-key', '--yes'],
+          { input: input(words) },
+        )
+        assert.deepEqual([code, out], [EXIT.failed, ''])
+        assert.match(err, error)
+        for (const word of [...words, wrong, ...lost.split('-')])
+          assert.doesNotMatch(err, new RegExp(`\\b${word}\\b`))
+      })
+  })
+
   it('without the words of an existing key: asks at a terminal', async (t) => {
     const town = await newTown(t)
     const ada = await town.person('ada')

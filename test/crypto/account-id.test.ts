@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { accountIdOf } from '../../src/crypto/account-id.ts'
-import type { DevicePublicKeys } from '../../src/crypto/device-public-keys.ts'
+import { accountIdOf, type DevicePublicKeys } from '../../src/crypto/device-public-keys.ts'
 import { parseId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
 import { bytes, hex, run } from './kit2.ts'
 

@@ -1,16 +1,19 @@
 /** Builds signed entries as a device would, for tests that need logs of any shape. */
 import { randomBytes } from 'node:crypto'
-import { accountIdOf } from '../../src/crypto/account-id.ts'
+import { accountIdOf, rawKeys } from '../../src/crypto/device-public-keys.ts'
+import {
+  publicKeys,
+  signingKeyFrom,
+  type DeviceKeyPairs,
+  type KeyPair,
+} from '../../src/crypto/device-keys.ts'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { signConsent } from '../../src/crypto/logs/consent.ts'
-import { publicKeys, signingKeyFrom } from '../../src/crypto/device-keys.ts'
-import type { DeviceKeyPairs, KeyPair } from '../../src/crypto/device-keys.ts'
-import { rawKeys } from '../../src/crypto/device-public-keys.ts'
 import { newId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
 import { entryHash, type Typ } from '../../src/crypto/jose/jws.ts'
 import { signJws } from '../../src/crypto/jose/jws-signature.ts'
-import { keyCommitment } from '../../src/crypto/key-commitment.ts'
+import { keyCommitment } from '../../src/crypto/logs/roster-form.ts'
 import {
   addDevice,
   nameRecoveryKey,

@@ -3,9 +3,13 @@ import assert from 'node:assert/strict'
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { challengeReader, newChallenge, type ChallengeInput } from '../../src/crypto/challenge.ts'
+import {
+  challengeReader,
+  newChallenge,
+  type ChallengeInput,
+  readPurpose,
+} from '../../src/crypto/challenge.ts'
 import { LABEL, codeKey, codeReader } from '../../src/crypto/code.ts'
-import { readPurpose } from '../../src/crypto/purpose.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
 import { bytes, hex, run, type Case, type CodeCase } from './kit2.ts'
 

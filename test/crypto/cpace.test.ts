@@ -11,8 +11,9 @@ import {
   sampleScalar,
   scalarMultVerify,
   sessionKey,
+  initiate,
+  respond,
 } from '../../src/crypto/cpace.ts'
-import { initiate, respond } from '../../src/crypto/cpace-session.ts'
 import { contactInput, inviteeAd, inviterAd } from '../../src/crypto/first-contact.ts'
 import { formatId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
 import { bytes, hex, ofKind, run } from './kit2.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { CpaceReply } from '../../src/crypto/cpace-session.ts'
+import type { CpaceReply } from '../../src/crypto/cpace.ts'
 import {
   answerAsInviter,
   beginAsInvitee,

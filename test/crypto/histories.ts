@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { KeyLog } from '../../src/crypto/logs/key-log.ts'
-import { keyCommitment } from '../../src/crypto/key-commitment.ts'
+import { keyCommitment } from '../../src/crypto/logs/roster-form.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 import {
   addMember,

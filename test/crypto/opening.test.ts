@@ -6,7 +6,7 @@ import { ZERO_HEAD } from '../../src/crypto/code.ts'
 import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import type { RefusalReason } from '../../src/crypto/refusal.ts'
-import { keyCommitment } from '../../src/crypto/key-commitment.ts'
+import { keyCommitment } from '../../src/crypto/logs/roster-form.ts'
 import { openEntry, verifyRoster } from '../../src/crypto/logs/roster.ts'
 import { logEntry, newAccount, newConnection, sign } from './builders.ts'
 import {

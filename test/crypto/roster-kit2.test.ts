@@ -1,8 +1,11 @@
 /** Tests rosters with test kit 2: refusals, and the members of accepted rosters. */
 import assert from 'node:assert/strict'
 import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
-import { keyCommitment } from '../../src/crypto/key-commitment.ts'
-import { type OpName, requireRosterPlace } from '../../src/crypto/logs/roster-form.ts'
+import {
+  keyCommitment,
+  type OpName,
+  requireRosterPlace,
+} from '../../src/crypto/logs/roster-form.ts'
 import { heldMembers, unconfirmedMembers, verifyRoster } from '../../src/crypto/logs/roster.ts'
 import { bytes, hex, readKit, run } from './kit2.ts'
 

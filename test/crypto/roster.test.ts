@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { entryHash } from '../../src/crypto/jose/jws.ts'
-import { keyCommitment } from '../../src/crypto/key-commitment.ts'
+import { keyCommitment } from '../../src/crypto/logs/roster-form.ts'
 import { Refusal, type RefusalReason } from '../../src/crypto/refusal.ts'
 import {
   addMember,

@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict'
 import type { LoggedKeys } from '../../src/crypto/device-public-keys.ts'
 import { formatId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
-import { isLinked, verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
+import { isLinked, verifyKeyLog, checkOwnEntry } from '../../src/crypto/logs/key-log.ts'
 import { requireKeyLogPlace, type Op } from '../../src/crypto/logs/key-log-form.ts'
-import { checkOwnEntry } from '../../src/crypto/logs/own-entry.ts'
 import { rootOf, safetyNumber } from '../../src/crypto/safety-number.ts'
 import { bytes, hex, ofKind, readKit, run, type Case } from './kit2.ts'
 

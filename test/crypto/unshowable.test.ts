@@ -4,8 +4,7 @@ import { test } from 'node:test'
 import * as v from 'valibot'
 import { name, text } from '../../src/api/fields.ts'
 import { shown, shownText } from '../../src/cli/table.ts'
-import { inMessage, printableJson } from '../../src/crypto/encoding/quoted.ts'
-import { UNSHOWABLE } from '../../src/crypto/encoding/unshowable.ts'
+import { inMessage, printableJson, UNSHOWABLE } from '../../src/crypto/encoding/quoted.ts'
 
 const range = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, i) => String.fromCodePoint(from + i))

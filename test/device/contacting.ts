@@ -4,8 +4,8 @@ import type { Account } from '../../src/api/port.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
 import { contactOf } from '../../src/device/first-contacts/outcomes.ts'
 import { approveByWords, makeWords } from '../../src/device/first-contacts/four-words.ts'
-import { keyStatusOf } from '../../src/device/key-status.ts'
 import { worldOf, type Desk } from '../world/world.ts'
+import { keyStatusOf } from '../../src/device/names.ts'
 
 /** Returns an invitation of Bob by Ada, with words. */
 export async function invited(t: TestContext) {

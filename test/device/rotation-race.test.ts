@@ -1,74 +1,38 @@
-/** Tests 200 members who all see one revocation: it causes one rotation, and all agree on it. */
+/**
+ * Tests 200 members who all see one revocation: it causes one rotation, and all agree on it. They
+ * race at an account server, by its compare-and-swap and its Idempotency-Keys.
+ */
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { entryHash } from '../../src/crypto/jose/jws.ts'
-import { Refusal } from '../../src/crypto/refusal.ts'
+import { lastPlace } from '../../src/crypto/logs/chain.ts'
 import {
   type KeyLogs,
   type Roster,
   heldMembers,
-  openEntry,
+  readRosterEntry,
   rotationDue,
   verifyRoster,
 } from '../../src/crypto/logs/roster.ts'
+import { Refusal } from '../../src/crypto/refusal.ts'
 import { newRotationWaits } from '../../src/device/logs/hold-ups.ts'
+import { AppError } from '../../src/errors.ts'
 import {
-  add,
-  consentTo,
-  logsOf,
-  newConnection,
-  newDevice,
-  newMember,
-  opening,
-  place,
-  revoke,
-  rosterEntry,
-  signer,
-} from '../crypto/builders.ts'
+  type Member,
+  type Place,
+  type Post,
+  MEMBERS,
+  newCrowd,
+  postingBy,
+  rotating,
+  rotationOf,
+  secretOf,
+} from './crowd.ts'
+import { gate } from './enrolled.ts'
+import { type Desk, verifies } from '../world/world.ts'
 
-const MEMBERS = 200
 const SECOND = 1000
-
-type Member = ReturnType<typeof newMember>
-
-/** Returns a connection of 200; the last member has a phone. */
-function scene() {
-  const all = Array.from({ length: MEMBERS }, newMember)
-  const [owner, victim] = [all[0]!, all.at(-1)!]
-  const phone = newDevice()
-  add(victim.person, phone, victim.device)
-  const connection = newConnection()
-  const k = new Uint8Array(32)
-  const entries = [openEntry({ connection, k, ...signer(owner.person, owner.device) })]
-  for (const { person, device } of all.slice(1)) {
-    const head = entryHash(entries.at(-1)!)
-    const roster = { connection, seq: entries.length - 1, head, epoch: 1 }
-    const consent = consentTo(roster, owner.person, person, device)
-    const member = { member: person.account, member_log: place(person), role: 'member', consent }
-    entries.push(rosterEntry(roster, owner.person, owner.device, { op: 'add', ...member }))
-  }
-  const logs = () => logsOf(...all.map(({ person }) => person))
-  const before = logs()
-  revoke(victim.person, phone, victim.device)
-  const roster = verifyRoster(connection, entries, logs())
-  assert.equal(roster.members.length, MEMBERS)
-  assert.deepEqual(heldMembers(roster, logs()), [victim.person.account])
-  return { all, victim, connection, entries, roster, before, after: logs() }
-}
-
-/**
- * Returns the rotation that a member signs, with a row for the victim if that is another member.
- */
-function rotationBy({ person, device }: Member, roster: Roster, victim: Member): string {
-  const row = { account: victim.person.account, ...place(victim.person) }
-  const logs = person === victim.person ? {} : { logs: [row] }
-  return rosterEntry(roster, person, device, {
-    op: 'rotate',
-    ...opening(roster, new Uint8Array(32).fill(1)),
-    ...logs,
-  })
-}
 
 /** Returns what a device stores of an epoch. */
 const seen = (roster: Roster) => ({
@@ -77,64 +41,175 @@ const seen = (roster: Roster) => ({
   members: roster.members.map(({ account }) => account),
 })
 
-const { all, victim, connection, entries, roster, before, after } = scene()
+test('a revocation that 200 members see', async (t) => {
+  const { world, ada, bob, cy, all, id, read } = await newCrowd(t)
+  const { roster, keyLogs: after } = read
+  const { entries } = roster
+  const [, victim] = all
+  const before = new Map(after).set(bob.id, victim!.log)
+  assert.equal(roster.members.length, MEMBERS)
+  assert.deepEqual(heldMembers(roster, after), [bob.id])
 
-const nobodyIsDue = (of: Roster, logs: KeyLogs) =>
-  assert.deepEqual(
-    all.filter(({ person }) => rotationDue(of, logs, person.account) !== null),
-    [],
-  )
+  const nobodyIsDue = (of: Roster, logs: KeyLogs) =>
+    assert.deepEqual(
+      all.filter(({ account }) => rotationDue(of, logs, account) !== null),
+      [],
+    )
+  const postOf = async (member: Member, known = read) =>
+    (await rotationOf(member, known)) ?? assert.fail('a rotation is due for each')
+  const entryOf = async (member: Member) => (await postOf(member)).body.entry
 
-describe('a revocation that 200 members see', () => {
-  it('at once: each of their rotations covers it for all, and any two are a fork', () => {
-    const racing = all.map((member) => rotationBy(member, roster, victim))
-    for (const at of [0, 1, 99, 198, 199]) {
-      const next = verifyRoster(connection, [...entries, racing[at]!], after)
+  await t.test('at once: each rotation covers it for all, and any two are a fork', async () => {
+    const racing = [0, 1, 2, 99, 199].map((at) => all[at]!)
+    const rotations = []
+    for (const member of racing) rotations.push(await entryOf(member))
+    for (const entry of rotations) {
+      const next = verifyRoster(id, [...entries, entry], after)
       assert.deepEqual([next.epoch, heldMembers(next, after)], [2, []])
       nobodyIsDue(next, after)
     }
-    const both = [...entries, racing[7]!, racing[8]!]
+    const both = [...entries, ...rotations.slice(-2)]
     assert.throws(
-      () => verifyRoster(connection, both, after),
+      () => verifyRoster(id, both, after),
       (error) => error instanceof Refusal && error.reason === 'roster_forked',
     )
   })
 
-  it('each after its wait: the device with the shortest wait makes one entry', () => {
+  await t.test('each after its wait: the shortest wait makes one entry', async () => {
     let now = 0
-    const waiting = all.slice(0, -1).map((member, at) => {
-      const random = () => ((at * 7919 + 31) % 199) / 199
-      const waits = newRotationWaits({
-        now: () => now,
-        wake: () => undefined,
-        after: () => undefined,
-        random,
+    const waiting = all
+      .filter((member) => member !== victim)
+      .map((member, at) => {
+        const random = () => ((at * 7919 + 31) % 199) / 199
+        const waits = newRotationWaits({
+          now: () => now,
+          wake: () => undefined,
+          after: () => undefined,
+          random,
+        })
+        return { member, waits, shortest: random() === 0 }
       })
-      return { member, waits, shortest: random() === 0 }
-    })
     const server = [...entries]
     const first = waiting.find(({ shortest }) => shortest)!
     /** The connection by a device’s state: all that the server had at its last sync. */
-    let known = roster
+    let known = read
     for (; now <= 600 * SECOND; now += 30 * SECOND)
       for (const { member, waits } of waiting) {
-        const due = rotationDue(known, after, member.person.account)
-        if (due === null || !waits.isOver(known)) continue
-        server.push(rotationBy(member, known, victim))
-        known = verifyRoster(connection, server, after)
+        const due = rotationDue(known.roster, after, member.account)
+        if (due === null || !waits.isOver(known.roster)) continue
+        server.push((await postOf(member, known)).body.entry)
+        known = { ...read, roster: verifyRoster(id, server, after) }
         assert.equal(member, first.member)
       }
     assert.equal(server.length, entries.length + 1)
-    nobodyIsDue(known, after)
+    nobodyIsDue(known.roster, after)
   })
 
-  it('at different times: the rotation covers also devices that wait for the named log', () => {
-    const rotated = [...entries, rotationBy(all[3]!, roster, victim)]
-    const [knowing, late] = [after, before].map((logs) => verifyRoster(connection, rotated, logs))
+  await t.test('at different times: covers also devices that wait for the named log', async () => {
+    const rotated = [...entries, await entryOf(all[3]!)]
+    const [knowing, late] = [after, before].map((logs) => verifyRoster(id, rotated, logs))
     assert.deepEqual(seen(late!), seen(knowing!))
-    assert.deepEqual([knowing!.unfit, late!.unfit], [[], [victim.person.account]])
+    assert.deepEqual([knowing!.unfit, late!.unfit], [[], [bob.id]])
     nobodyIsDue(late!, before)
     // The revocation that comes now is covered already.
-    assert.deepEqual(heldMembers(verifyRoster(connection, rotated, after), after), [])
+    assert.deepEqual(heldMembers(verifyRoster(id, rotated, after), after), [])
+  })
+
+  await t.test('at an account server: one entry is stored, and all have its secret', async () => {
+    const stored = async () => (await cy.account().rosters.read({ connection: id })).entries
+    /** The heads that the server named to members whose entry came too late. */
+    const told: unknown[] = []
+    async function noting(send: () => Promise<Place>): Promise<Place> {
+      try {
+        return await send()
+      } catch (error) {
+        if (error instanceof AppError && error.code === 'conflict') told.push(error.details.head)
+        throw error
+      }
+    }
+    const isLate = (send: () => Promise<Place>) =>
+      assert.rejects(noting(send), { code: 'conflict' })
+
+    // All decide by what they have read, before any of their requests arrives.
+    const members = all.slice(3)
+    let isKilled = true
+    const decided: (() => Promise<Place>)[] = []
+    for (const member of members) {
+      const post = await postOf(member)
+      const send = postingBy(world, member.account, async (request) => {
+        const answer = await member.server.rosters.append(request)
+        if (member === members[0] && isKilled) throw new Error('killed')
+        return answer
+      })
+      decided.push(() => send(post))
+    }
+    const [killed, offline, ...others] = decided
+    const start = gate()
+    /** The whole devices that posted, once for each request. */
+    const posted: Desk[] = []
+    const byKey = new Map(
+      [ada, bob, cy].map((desk) => {
+        const append = (post: Post) => desk.account().rosters.append(post)
+        return [desk, postingBy(world, desk.id, append)]
+      }),
+    )
+    const race = (desk: Desk, send: (post: Post) => Promise<Place>) =>
+      rotating(desk, id, async (post) => {
+        posted.push(desk)
+        await start.promise
+        return send(post)
+      })
+    let lost: { post: Post; answer: Place } | undefined
+    const adas = await race(ada, async (post) => {
+      lost = { post, answer: await byKey.get(ada)!(post) }
+      throw new AppError('backend_unavailable', 'The device ended before the answer came.')
+    })
+    const bobs = await race(bob, (post) => noting(() => byKey.get(bob)!(post)))
+    const cys = await race(cy, (post) => noting(() => byKey.get(cy)!(post)))
+
+    // The server is killed while it stores the first entry.
+    await assert.rejects(killed!(), /killed/)
+    assert.deepEqual(await stored(), entries)
+    isKilled = false
+    const racing = others.map(async (send) => {
+      await start.promise
+      await isLate(send)
+    })
+    start.resolve()
+    await assert.rejects(adas.sealed, { code: 'backend_unavailable' })
+    assert.deepEqual([await bobs.sealed, await cys.sealed], [0, 0])
+    await Promise.all(racing)
+    // One repeats its request after the restart of the server, and one was offline meanwhile.
+    await isLate(killed!)
+    await isLate(offline!)
+    // So does the device whose entry was stored.
+    const { post, answer } = lost!
+    assert.deepEqual(await byKey.get(ada)!(post), answer)
+
+    const now = await stored()
+    const entry = now.at(-1)!
+    assert.deepEqual(now, [...entries, post.body.entry])
+    assert.equal(answer.head, encodeBase64url(entryHash(entry)))
+    assert.equal(readRosterEntry(entry).actor, ada.id)
+    assert.equal(told.length, MEMBERS - 1)
+    assert.deepEqual([...new Set(told)], [answer.head])
+
+    const next = verifyRoster(id, now, after, lastPlace(entries))
+    assert.deepEqual([next.epoch, heldMembers(next, after)], [2, []])
+    for (const desk of [ada, bob, cy]) await desk.restart().sync()
+    const secretAt = (desk: Desk) => new Uint8Array(desk.restart().device().vault.get(id)!)
+    const secret = secretAt(ada)
+    for (const desk of [bob, cy])
+      assert.deepEqual([desk.state.connections.get(id)?.epoch, secretAt(desk)], [2, secret])
+    for (const member of members) {
+      const again = await member.server.rosters.read({ connection: id, from: roster.seq })
+      assert.deepEqual(again.entries, [entries.at(-1), entry])
+      assert.equal(await rotationOf(member, { ...read, roster: next }), null)
+      assert.deepEqual(await secretOf(member, next), secret)
+    }
+    assert.deepEqual(posted, [ada, bob, cy])
+    assert.deepEqual(await stored(), now)
+    world.later()
+    assert(await verifies(bob.restart(), cy.restart(), id))
   })
 })

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { markRestored } from '../../src/device/identity/copied-keys.ts'
+import { markRestored } from '../../src/device/identity/own-keys.ts'
 import { rotateNow } from '../../src/device/connections/members.ts'
 import { renewNow } from '../../src/device/sync/seal-renewal.ts'
 import { AppError } from '../../src/errors.ts'

@@ -27,7 +27,7 @@ import { openGate, openRules } from '../http/open-listener.ts'
 import { type RawAnswer, answersIn, exchange, hostOf, send } from '../http/raw.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { json, scripted } from '../remote/scripted.ts'
-import { newReach } from '../../src/service/db/outage.ts'
+import { newReach } from '../../src/service/db/faults.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../src/api/openapi/error-examples.json')
 
@@ -74,7 +74,12 @@ function assertRecorded(server: keyof ErrorExamples, bodies: Bodies): void {
   const examples = readExamples()
   if (process.env['UPDATE_EXAMPLES'] === '1')
     writeFileSync(EXAMPLES, `${JSON.stringify({ ...examples, [server]: bodies }, null, 2)}\n`)
-  else assert.deepEqual(bodies, examples[server])
+  else
+    assert.deepEqual(
+      bodies,
+      examples[server],
+      `the ${server} answers other errors than ${EXAMPLES}: cause each code above, or run "npm run golden"`,
+    )
 }
 
 type Shown = Readonly<Record<string, { readonly value: { error: string; message?: string } }>>
@@ -102,7 +107,7 @@ async function beforeRows(recorder: Recorder, address: string, path: string): Pr
 
 /** Records the errors that need a fault of the machine: the same listener over planted rows. */
 async function atPlantedRows(t: TestContext, recorder: Recorder): Promise<void> {
-  const row = { summary: '', by: 'daemon' } as const
+  const row = { by: 'daemon' } as const
   const table: Table = {
     things: {
       read: { ...row, method: 'GET', path: '/things/{id}' },

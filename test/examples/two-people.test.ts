@@ -10,7 +10,7 @@ import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
+import { until } from '../until.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../examples')
 
@@ -138,11 +138,6 @@ for (const [name, file, text] of BROKEN)
     await assertGone(temporary)
   })
 
-/** Resolves when a condition holds. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await setTimeout(10)
-}
-
 for (const [signal, expected] of [
   ['SIGTERM', 143],
   ['SIGINT', 130],
@@ -161,6 +156,7 @@ for (const [signal, expected] of [
       })
       const ended = once(child, 'exit')
       await until(
+        `${entry} of PostgreSQL`,
         () =>
           child.exitCode !== null ||
           readdirSync(temporary).some((name) => existsSync(join(temporary, name, entry))),

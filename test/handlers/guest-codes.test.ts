@@ -4,7 +4,6 @@
  * member.
  */
 import assert from 'node:assert/strict'
-import { setImmediate } from 'node:timers/promises'
 import { type TestContext, describe, it } from 'node:test'
 import { LABEL, ZERO_HEAD, codeKey, codeReader, windowOf } from '../../src/crypto/code.ts'
 import { newId, parseId } from '../../src/crypto/encoding/id.ts'
@@ -15,6 +14,7 @@ import { type Enrolled, enrolled } from '../device/enrolled.ts'
 import { type Letter, lettersIn } from '../service/letters.ts'
 import { contextOf } from '../world/requests.ts'
 import { rejects } from '../rejects.ts'
+import { until } from '../until.ts'
 
 const TO = 'plumber@example.org'
 
@@ -41,13 +41,11 @@ const isVerified = async (device: Enrolled, words: string) =>
   (await device.verifier.verify(words, null)).verified
 
 /** Returns the mails to an address, once there is one. The mail is written in the background. */
-async function lettersTo(device: Enrolled, address: string): Promise<Letter[]> {
-  for (;;) {
+const lettersTo = (device: Enrolled, address: string): Promise<Letter[]> =>
+  until(`a letter to ${address}`, async () => {
     const letters = await lettersIn(device.mail, address)
-    if (letters.length > 0) return letters
-    await setImmediate()
-  }
-}
+    return letters.length > 0 ? letters : undefined
+  })
 
 describe('sending a guest code', () => {
   it('mails the displayed link, to the external member or to another address', async (t) => {

@@ -1,10 +1,11 @@
 /** Tests the errors for words that cannot be shown: who has to act, and how. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { rotateNow } from '../../src/device/connections/members.ts'
 import { AppError } from '../../src/errors.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { type Desk, connected, three, verifies, worldOf } from '../world/world.ts'
+import { type Desk, connected, newPaper, three, verifies, worldOf } from '../world/world.ts'
 import { at, confirmAt } from '../world/requests.ts'
 import { away, instead } from '../world/interceptor.ts'
 
@@ -27,6 +28,12 @@ async function confirm(desk: Desk, user_id: string) {
   await confirmAt(desk, user_id)
 }
 
+/** Returns the error of an owner who has to confirm the new keys of Bob. */
+function confirmHere(bob: string, id: string, trust: 'followed' | 'not followed'): string {
+  const follow = trust === 'followed' ? '' : `"countersignd trust follow ${bob}", `
+  return `changed_unverified: You have to confirm the new keys of "bob" first: ${follow}compare the safety number, then "countersignd trust confirm ${bob}". Or remove them: "countersignd connection remove-member ${id} ${bob}".`
+}
+
 const rotates = (id: string) =>
   new RegExp(`^rotation_pending: .*within ten minutes; "countersignd rotate ${id}" makes it now`)
 
@@ -35,9 +42,17 @@ describe('after a member was reset', () => {
     const { world, ada, cy, id } = await three(t)
     const anew = await world.reset('bob')
     for (const desk of [anew, ada, cy]) await desk.sync()
-    const waits = `changed_unverified: "ada" has to confirm your new keys first: "countersignd trust confirm ${anew.id}"`
-    assert((await refused(anew, id)).startsWith(waits), await refused(anew, id))
-    for (const desk of [ada, cy]) assert.match(await refused(desk, id), rotates(id))
+    const there = `"countersignd trust confirm ${anew.id}" there, once the safety numbers were compared.`
+    const without = ` Without that, the others get a new secret within ten minutes ("countersignd rotate ${id}" makes it now), and "bob" gets none.`
+    assert.equal(
+      await refused(anew, id),
+      `changed_unverified: "ada" has to confirm your new keys first: ${there}`,
+    )
+    assert.equal(
+      await refused(cy, id),
+      `changed_unverified: "ada" has to confirm the new keys of "bob" first: ${there}${without}`,
+    )
+    assert.equal(await refused(ada, id), `${confirmHere(anew.id, id, 'not followed')}${without}`)
     await confirm(ada, anew.id)
     for (const desk of [anew, cy]) await desk.sync()
     world.later()
@@ -60,13 +75,47 @@ describe('after a member was reset', () => {
     )
   })
 
-  it('who was the only owner: no owner can confirm, and the others can rotate', async (t) => {
+  it('who was the only owner: no owner can confirm, on either side', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const anew = await world.reset('ada')
     for (const desk of [anew, bob]) await desk.sync()
     assert.match(await refused(anew, id), /your new keys first, and no owner is left.*make a new/)
-    assert.match(await refused(bob, id), rotates(id))
+    assert.match(
+      await refused(bob, id),
+      /^changed_unverified: .* the new keys of "ada" first, and no owner is left .* make a new one\.$/,
+    )
+  })
+
+  for (const trust of ['not followed', 'followed'] as const)
+    it(`between two, ${trust}: the error is about the new keys, and a rotation is no remedy`, async (t) => {
+      const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+      const id = await connected(ada, bob)
+      if (trust === 'followed') await trustCards.create({ body: { user_id: bob.id } }, at(ada))
+      const anew = await world.reset('bob')
+      await ada.sync()
+      assert.equal(await refused(ada, id), confirmHere(anew.id, id, trust))
+    })
+
+  it('with the recovery key: there are no keys to confirm, and a rotation is the remedy', async (t) => {
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    await world.reset('bob', await newPaper(bob))
+    await ada.sync()
+    assert.match(await refused(ada, id), rotates(id))
+  })
+
+  it('and another revoked a device later, after a rotation: the others rotate again', async (t) => {
+    const { world, ada, cy, id } = await three(t)
+    const phone = await world.further(cy, 'phone')
+    await world.reset('bob')
+    await ada.sync()
+    await rotateNow(ada.device(), ada.account(), id)
+    await cy.sync()
+    assert(await verifies(ada, cy, id))
+    await phone.flow.end({ last_device: false, forget: false })
+    await ada.sync()
+    assert.match(await refused(ada, id), rotates(id))
   })
 })
 

@@ -1,7 +1,7 @@
 /** Tests work that is spread over turns of the event loop. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { newBacklog } from '../../src/http/backlog.ts'
+import { newBacklog } from '../../src/http/request-order.ts'
 
 const MOST = 3
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))

@@ -12,14 +12,14 @@ import * as v from 'valibot'
 import type { Table } from '../../src/api/route.ts'
 import { newDispatch } from '../../src/http/dispatch.ts'
 import { type Listening, type ServerOptions, listen } from '../../src/http/server.ts'
-import { openGate, openRules } from './open-listener.ts'
+import { NO_TIMEOUTS, openGate, openRules } from './open-listener.ts'
 
 const MOST = 20
 
 const table = {
   things: {
-    read: { method: 'GET', path: '/thing', summary: '', by: 'daemon', reply: v.any() },
-    later: { method: 'GET', path: '/later', summary: '', by: 'daemon', reply: v.any() },
+    read: { method: 'GET', path: '/thing', by: 'daemon', reply: v.any() },
+    later: { method: 'GET', path: '/later', by: 'daemon', reply: v.any() },
   },
 } as const satisfies Table
 
@@ -138,17 +138,13 @@ describe('at the limit of connections', () => {
 })
 
 describe('a connection without a pending answer', () => {
-  it(
-    'is closed after the idle time, also when it sends blank lines',
-    { timeout: 20_000 },
-    async () => {
-      await start({ timeouts: { headers: 200, idle: 300 } })
-      const socket = await connected(request('/thing'))
-      await once(socket, 'data')
-      const sending = setInterval(() => socket.write('\r\n'), 20)
-      // Not `once`, which rejects for a line that arrives after the end.
-      await new Promise((resolve) => socket.once('close', resolve))
-      clearInterval(sending)
-    },
-  )
+  it('is closed after the idle time, also when it sends blank lines', async () => {
+    await start({ timeouts: { ...NO_TIMEOUTS, headers: 200, idle: 300 } })
+    const socket = await connected(request('/thing'))
+    await once(socket, 'data')
+    const sending = setInterval(() => socket.write('\r\n'), 20)
+    // Not `once`, which rejects for a line that arrives after the end.
+    await new Promise((resolve) => socket.once('close', resolve))
+    clearInterval(sending)
+  })
 })

@@ -19,11 +19,10 @@ import { openRules } from './open-listener.ts'
 
 const table = {
   things: {
-    read: { method: 'GET', path: '/things', summary: '', by: 'daemon', reply: v.any() },
+    read: { method: 'GET', path: '/things', by: 'daemon', reply: v.any() },
     send: {
       method: 'POST',
       path: '/forms',
-      summary: '',
       by: 'daemon',
       errors: ['invalid_request'],
       form: true,
@@ -31,7 +30,7 @@ const table = {
       body: v.object({ a: v.optional(v.string()), b: v.optional(v.string()) }),
       reply: v.any(),
     },
-    open: { method: 'GET', path: '/open', summary: '', by: 'daemon', reply: v.any() },
+    open: { method: 'GET', path: '/open', by: 'daemon', reply: v.any() },
   },
 } as const satisfies Table
 

@@ -19,17 +19,16 @@ const CROWD = 400
 
 const table = {
   things: {
-    read: { method: 'GET', path: '/things/{id}', summary: '', by: 'daemon', reply: v.any() },
+    read: { method: 'GET', path: '/things/{id}', by: 'daemon', reply: v.any() },
     create: {
       method: 'POST',
       path: '/things',
-      summary: '',
       by: 'daemon',
       body: v.any(),
       reply: v.any(),
     },
-    large: { method: 'GET', path: '/large/{id}', summary: '', by: 'daemon', reply: v.any() },
-    later: { method: 'GET', path: '/later', summary: '', by: 'daemon', reply: v.any() },
+    large: { method: 'GET', path: '/large/{id}', by: 'daemon', reply: v.any() },
+    later: { method: 'GET', path: '/later', by: 'daemon', reply: v.any() },
   },
 } as const satisfies Table
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { EXIT, StartError } from '../../src/errors.ts'
-import { listenOn, takePort } from '../../src/http/port.ts'
+import { listenOn, takePort } from '../../src/http/address.ts'
 
 const refuses = (exit: keyof typeof EXIT, words: RegExp) => (error: unknown) => {
   assert(error instanceof StartError)

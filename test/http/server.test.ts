@@ -16,14 +16,13 @@ import { newLog } from '../../src/log.ts'
 import { type Listening, type ServerOptions, listen } from '../../src/http/server.ts'
 import { ask } from '../daemon.ts'
 import { answersIn, exchange, send, sendAndClose } from './raw.ts'
-import { openGate, openRules } from './open-listener.ts'
+import { ENDLESS_MS, NO_TIMEOUTS, openGate, openRules } from './open-listener.ts'
 
 const table = {
   things: {
     create: {
       method: 'POST',
       path: '/things',
-      summary: '',
       by: 'daemon',
       body: v.strictObject({ name: v.string() }),
       reply: v.object({ id: v.string() }),
@@ -32,24 +31,21 @@ const table = {
     read: {
       method: 'GET',
       path: '/things/{id}',
-      summary: '',
       by: 'daemon',
       reply: v.object({ id: v.string() }),
     },
-    delete: { method: 'DELETE', path: '/things/{id}', summary: '', by: 'daemon', status: 204 },
+    delete: { method: 'DELETE', path: '/things/{id}', by: 'daemon', status: 204 },
   },
   streams: {
     read: {
       method: 'GET',
       path: '/streams/{id}',
-      summary: '',
       by: 'daemon',
       media: ['text/plain'],
     },
     events: {
       method: 'GET',
       path: '/events/{id}',
-      summary: '',
       by: 'daemon',
       media: ['text/event-stream'],
     },
@@ -192,40 +188,36 @@ test('a rejected request that stalls gets no second answer', async () => {
 })
 
 test('the headers have a limit of their own', async () => {
-  const hurried = await open({ timeouts: { headers: 100, request: 60_000, silence: 60_000 } })
+  const hurried = await open({ timeouts: { ...NO_TIMEOUTS, headers: 100 } })
   const text = await send(`http://127.0.0.1:${hurried.port}`, 'GET /things/x HTTP/1.1\r\n')
   assert.match(text, /^HTTP\/1.1 408 /)
   await hurried.close(0)
 })
 
 for (const id of ['large', 'silent'])
-  test(`a connection without traffic is closed: ${id}`, { timeout: 20_000 }, async () => {
-    const impatient = await open({ timeouts: { headers: 60_000, request: 60_000, silence: 200 } })
+  test(`a connection without traffic is closed: ${id}`, async () => {
+    const impatient = await open({ timeouts: { ...NO_TIMEOUTS, silence: 200 } })
     const socket = connect(impatient.port, '127.0.0.1')
     socket.on('error', () => undefined)
     socket.write(`GET /streams/${id} HTTP/1.1\r\nHost: 127.0.0.1:${impatient.port}\r\n\r\n`)
     await once(socket, 'readable')
     // `close` waits until all connections have ended. This one stays open: its client stops
     // reading the answer.
-    await impatient.close(60_000)
+    await impatient.close(ENDLESS_MS)
     socket.destroy()
   })
 
 for (const bytes of ['CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', '\0\r\n\r\n'])
-  test(
-    `a client that keeps its end open is disconnected after ${JSON.stringify(bytes)}`,
-    { timeout: 5_000 },
-    async () => {
-      const own = await open({ timeouts: { headers: 60_000, request: 60_000, silence: 60_000 } })
-      const socket = connect({ host: '127.0.0.1', port: own.port, allowHalfOpen: true })
-      socket.on('error', () => undefined)
-      socket.resume().write(bytes)
-      await once(socket, 'end')
-      // `close` returns when no connection is left. It would cut open ones only after a minute.
-      await own.close(60_000)
-      socket.destroy()
-    },
-  )
+  test(`a client that keeps its end open is disconnected after ${JSON.stringify(bytes)}`, async () => {
+    const own = await open({ timeouts: NO_TIMEOUTS })
+    const socket = connect({ host: '127.0.0.1', port: own.port, allowHalfOpen: true })
+    socket.on('error', () => undefined)
+    socket.resume().write(bytes)
+    await once(socket, 'end')
+    // `close` returns when no connection is left. It does not cut open ones here.
+    await own.close(ENDLESS_MS)
+    socket.destroy()
+  })
 
 test('an answer of 204 has no body', async () => {
   const { status, headers, text } = await ask(address, 'DELETE', '/things/x')
@@ -365,7 +357,7 @@ test('close waits for running requests, and accepts no new ones', async () => {
   const socket = connect(closing.port, '127.0.0.1')
   socket.write(`${head}Content-Length: 12\r\nExpect: 100-continue\r\n\r\n`)
   await once(socket, 'data')
-  const closed = closing.close(5_000)
+  const closed = closing.close(ENDLESS_MS)
   await assert.rejects(ask(at, 'DELETE', '/things/x'))
   socket.write('{"name":"x"}')
   const [answer] = (await once(socket, 'data')) as [Buffer]
@@ -375,7 +367,7 @@ test('close waits for running requests, and accepts no new ones', async () => {
 })
 
 test('close cuts requests that do not end', async () => {
-  const closing = await open({ timeouts: { headers: 60_000, request: 60_000, silence: 60_000 } })
+  const closing = await open({ timeouts: NO_TIMEOUTS })
   const socket = connect(closing.port, '127.0.0.1')
   socket.on('error', () => undefined)
   socket.write('POST /things HTTP/1.1\r\n')

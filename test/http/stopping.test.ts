@@ -11,17 +11,16 @@ import type { Table } from '../../src/api/route.ts'
 import { newDispatch } from '../../src/http/dispatch.ts'
 import { type Listening, listen } from '../../src/http/server.ts'
 import { answersIn } from './raw.ts'
-import { openGate, openRules } from './open-listener.ts'
+import { ENDLESS_MS, openGate, openRules } from './open-listener.ts'
 
 const table = {
   things: {
-    read: { method: 'GET', path: '/now', summary: '', by: 'daemon', reply: v.any() },
-    later: { method: 'GET', path: '/later', summary: '', by: 'daemon', reply: v.any() },
-    large: { method: 'GET', path: '/large', summary: '', by: 'daemon', reply: v.any() },
+    read: { method: 'GET', path: '/now', by: 'daemon', reply: v.any() },
+    later: { method: 'GET', path: '/later', by: 'daemon', reply: v.any() },
+    large: { method: 'GET', path: '/large', by: 'daemon', reply: v.any() },
     create: {
       method: 'POST',
       path: '/things',
-      summary: '',
       by: 'daemon',
       body: v.any(),
       reply: v.any(),
@@ -29,15 +28,12 @@ const table = {
     stream: {
       method: 'GET',
       path: '/stream',
-      summary: '',
       by: 'daemon',
       media: ['text/plain'],
     },
   },
 } as const satisfies Table
 
-/** Longer than a test may take, so a test that waits for it fails. */
-const ENDLESS_MS = 600_000
 /** More than the buffers between two programs hold. */
 const LARGE = 30_000_000
 

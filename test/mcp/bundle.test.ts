@@ -1,30 +1,25 @@
 /**
- * The bundle: the MCP SDK is a file of its own, which a daemon loads when a client first uses the
- * protocol.
+ * The bundle: the MCP SDK and the texts of the rows are files of their own, which a daemon loads
+ * when a client first uses the protocol, or requests a document or the tools.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, it } from 'node:test'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { ask } from '../daemon.ts'
 import { ROOT, environment, exec } from '../e2e/program.ts'
+import { restTextOf } from '../../src/api/rest/texts/index.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { connected, overHttp } from './connected.ts'
 
 /** A text that only the SDK contains. */
 const OF_THE_SDK = 'io.modelcontextprotocol/clientCapabilities'
+/** A text of a row. */
+const OF_A_ROW = restTextOf('tags', 'list').description
 
 /** A folder to build in, with links to everything of the project except the build’s output. */
 const place = mkdtempSync(join(tmpdir(), 'countersign-build-'))
@@ -38,13 +33,17 @@ before(async () => {
 })
 after(() => rmSync(place, { recursive: true, force: true }))
 
-it('the program does not contain the SDK', () => {
-  const text = (name: string) => readFileSync(join(place, 'dist', name), 'latin1')
-  assert(text('lib/mcp.cjs').includes(OF_THE_SDK))
-  assert(!text('program.cjs').includes(OF_THE_SDK))
-})
+for (const [file, part] of [
+  ['mcp.cjs', OF_THE_SDK],
+  ['texts.cjs', OF_A_ROW],
+] as const)
+  it(`lib/${file} is no part of the program`, () => {
+    const text = (name: string) => readFileSync(join(place, 'dist', name), 'latin1')
+    assert(text(`lib/${file}`).includes(part))
+    assert(!text('program.cjs').includes(part))
+  })
 
-it('a daemon loads it at the first request of the protocol, and countersignd mcp contains it', async (t) => {
+it('a daemon loads each at the first request that needs it, and countersignd mcp contains the SDK', async (t) => {
   const [stateDir, folder] = [freshFolder(t), freshFolder(t)]
   const [loaded, listener] = [join(folder, 'loaded'), join(folder, 'listener.cjs')]
   writeFileSync(
@@ -52,10 +51,13 @@ it('a daemon loads it at the first request of the protocol, and countersignd mcp
     `const { Module } = require('node:module')
      const load = Module._load
      Module._load = (name, ...rest) => {
-       if (name.endsWith('lib/mcp.cjs')) require('node:fs').appendFileSync(${JSON.stringify(loaded)}, 'once\\n')
+       const [, file] = /lib\\/((?:mcp|texts)\\.cjs)$/.exec(name) ?? []
+       if (file !== undefined) require('node:fs').appendFileSync(${JSON.stringify(loaded)}, file + ' ')
        return load(name, ...rest)
      }`,
   )
+  writeFileSync(loaded, '')
+  const loadedFiles = () => [...new Set(readFileSync(loaded, 'utf8').split(' '))].filter(Boolean)
   const daemon = spawn(process.execPath, ['--require', listener, program, 'serve', '--json'], {
     env: environment(stateDir),
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -71,13 +73,17 @@ it('a daemon loads it at the first request of the protocol, and countersignd mcp
   const { address } = JSON.parse(line) as { address: string }
   const made = await ask(address, 'POST', '/api/v1/token', { body: { name: 't', scope: 'read' } })
   const { token } = made.json as { token: string }
-  for (const path of ['/health', '/api/v1/status', '/api/v1/tools', '/openapi.json'])
-    assert.equal((await ask(address, 'GET', path, { token })).status, 200, path)
-  assert(!existsSync(loaded), 'nobody has spoken the protocol yet')
+  const asked = async (...paths: string[]) => {
+    for (const path of paths)
+      assert.equal((await ask(address, 'GET', path, { token })).status, 200, path)
+    return loadedFiles()
+  }
+  assert.deepEqual(await asked('/health', '/api/v1/status', '/api/v1/connections'), [])
+  assert.deepEqual(await asked('/api/v1/tools', '/openapi.json'), ['texts.cjs'])
 
   const client = await connected(t, overHttp(address, '/mcp', token))
   const listed = await client.listTools()
-  assert.equal(readFileSync(loaded, 'utf8').slice(0, 5), 'once\n')
+  assert.deepEqual(loadedFiles(), ['texts.cjs', 'mcp.cjs'])
 
   const command = { command: process.execPath, args: [program, 'mcp'] }
   const env = environment(stateDir) as Record<string, string>

@@ -7,7 +7,7 @@ import { REST_RULES, scopeTable } from '../../src/auth/scopes.ts'
 import { newDispatch } from '../../src/http/dispatch.ts'
 import { overHttp } from '../../src/handlers/agents/mcp.ts'
 import { newLog } from '../../src/log.ts'
-import { hostsOf, urlOf } from '../../src/http/hosts.ts'
+import { hostsOf, urlOf } from '../../src/http/address.ts'
 import { listen } from '../../src/http/server.ts'
 import type { Ask } from '../../src/api/tools/call.ts'
 

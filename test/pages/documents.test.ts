@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { guestPage } from '../../src/service/pages/guest-page.ts'
 import { escape, html } from '../../src/service/pages/document.ts'
-import { stampPage } from '../../src/service/pages/stamp-page.ts'
+import { stampPage } from '../../src/service/pages/site.ts'
 
 const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(2)</script>' onload='x`
 const guest = {

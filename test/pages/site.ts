@@ -11,7 +11,7 @@ import { build } from 'esbuild'
 import type { Content } from '../../src/api/route.ts'
 import type { GuestPage } from '../../src/service/pages/guest-page.ts'
 import { guestPage } from '../../src/service/pages/guest-page.ts'
-import { stampPage } from '../../src/service/pages/stamp-page.ts'
+import { stampPage } from '../../src/service/pages/site.ts'
 
 export type Site = {
   origin: string

@@ -315,7 +315,6 @@ test('content is accepted in the media types of its row', () => {
   const route = {
     method: 'GET',
     path: '/picture',
-    summary: '',
     by: 'account',
     media: ['image/gif', 'image/svg+xml'],
   } as const

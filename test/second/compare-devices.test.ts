@@ -1,22 +1,27 @@
 /**
  * Compares two independent implementations of protocol 2 on 10,000 random inputs.
- * The inputs are what a device checks of accounts and of other devices: places of logs, its own
- * entry, safety numbers, signed profiles and sealing keys.
+ * The inputs are what a device checks of accounts and of other devices (places of logs, its own
+ * entry, safety numbers, signed profiles and sealing keys), and of its clock.
  */
 import assert from 'node:assert/strict'
 import {
   type KeyLog as FirstKeyLog,
   verifyKeyLog as firstVerifyKeyLog,
+  checkOwnEntry,
 } from '../../src/crypto/logs/key-log.ts'
 import { requireKeyLogPlace } from '../../src/crypto/logs/key-log-form.ts'
-import { checkOwnEntry } from '../../src/crypto/logs/own-entry.ts'
 import { replaceProfile } from '../../src/crypto/logs/profile.ts'
 import { requireRosterPlace } from '../../src/crypto/logs/roster-form.ts'
+import { isWrong, newClockWatch } from '../../src/device/codes/clock.ts'
+import type { Hit } from '../../src/device/codes/codes.ts'
+import { newCertainty } from '../../src/device/codes/freshness.ts'
 import * as firstSafety from '../../src/crypto/safety-number.ts'
 import { checkSealKey as firstCheckSealKey, newSealKey } from '../../src/crypto/seal-key.ts'
 import { checkOwn } from './approval.ts'
 import { base64url, hex, sha256, unhex } from './bytes.ts'
 import { checkPlace } from './chain.ts'
+import { type ClockInput, clockState, isSyncStale, mayShowWords } from './clock.ts'
+import { clockInput } from './clocks.ts'
 import { agree, type Verdict } from './compare.ts'
 import { idText } from './ids.ts'
 import { type KeyLog, rootOf, verifyKeyLog } from './key-log.ts'
@@ -120,4 +125,54 @@ rounds('sealing keys', async (of, round) => {
     { data: hex(data), kid },
   )
   assert.equal(verdictName(found), reason, `${wanted}, ${again}`)
+})
+
+/** A match: only its reasons are compared. */
+const HIT = { match: {}, naming: {}, isEnded: false } as Hit
+
+/** Returns what the program makes of a clock. */
+function firstByClock({ now, reading, offset, lastGoodSync, highestWindow, embedded }: ClockInput) {
+  const stored = reading && {
+    wall_ms: reading.wall,
+    uptime_ms: reading.uptime,
+    boot: reading.start,
+  }
+  const uptime = () => now.uptime
+  const watch = newClockWatch({
+    meta: { get: () => stored, set: () => assert.fail('nothing is stored') },
+    clock: embedded ? 'own' : { read: () => assert.fail('nothing is measured') },
+    uptime: { exact: uptime, recent: uptime },
+    boot: now.start,
+    syncedAt: () => (embedded ? null : lastGoodSync),
+  })
+  const certainty = newCertainty({
+    state: { replays: { highest: () => highestWindow } },
+    freshness: {
+      offsetMs: () => (embedded ? 0 : offset),
+      lastSyncAt: () => (embedded ? now.wall : lastGoodSync),
+      clock: (at) => watch.state(at),
+    },
+  })
+  const state = certainty.clock(now.wall)
+  const { reasons = [] } = certainty.matchOf(HIT, now.wall, state)
+  return {
+    verifies: state !== 'behind',
+    uncertain: reasons.includes('clock_uncertain'),
+    stale: { match: reasons.includes('sync_stale'), none: certainty.isStale(now.wall) },
+    shows: !isWrong(watch.state(now.wall)),
+  }
+}
+
+rounds('clocks', async (of) => {
+  const input = clockInput(of)
+  await agree(
+    () => firstByClock(input),
+    () => ({
+      verifies: clockState(input) !== 'behind',
+      uncertain: clockState(input) !== 'steady',
+      stale: { match: isSyncStale(input, 'match'), none: isSyncStale(input, 'none') },
+      shows: mayShowWords(input),
+    }),
+    input,
+  )
 })

@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { sign } from 'node:crypto'
-import { initiate, respond } from '../../src/crypto/cpace-session.ts'
+import { initiate, respond } from '../../src/crypto/cpace.ts'
 import { contactInput, inviteeAd, inviterAd } from '../../src/crypto/first-contact.ts'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import * as firstEnvelope from '../../src/crypto/envelope.ts'
-import { keyCommitment } from '../../src/crypto/key-commitment.ts'
+import { keyCommitment } from '../../src/crypto/logs/roster-form.ts'
 import { verifyJws } from '../../src/crypto/jose/jws-signature.ts'
 import { newSealKey } from '../../src/crypto/seal-key.ts'
 import { base64url, type Bytes, hex, sha256, utf8 } from './bytes.ts'

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accountIdOf } from '../../src/crypto/account-id.ts'
-import { challengeReader } from '../../src/crypto/challenge.ts'
+import { accountIdOf } from '../../src/crypto/device-public-keys.ts'
+import { challengeReader, readPurpose } from '../../src/crypto/challenge.ts'
 import { codeKey as firstCodeKey, codeReader } from '../../src/crypto/code.ts'
 import {
   approvalWords,
@@ -16,7 +16,6 @@ import {
 import { comparableName, nameMarks } from '../../src/crypto/encoding/display-names.ts'
 import { formatId, parseId } from '../../src/crypto/encoding/id.ts'
 import { parseJson as firstParseJson } from '../../src/crypto/encoding/json.ts'
-import { readPurpose } from '../../src/crypto/purpose.ts'
 import {
   paperWords,
   parsePaper,

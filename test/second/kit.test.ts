@@ -4,7 +4,7 @@ import { accountOf } from './account-id.ts'
 import { checkOwn, checkReveal, commitment, shown, transcript, typedFits } from './approval.ts'
 import { type Bytes, fromBase64url, hex, Refused, sha256, unhex, utf8 } from './bytes.ts'
 import { checkPlace, type Log } from './chain.ts'
-import { type ClockReading, isClockUncertain } from './clock.ts'
+import { clockState } from './clock.ts'
 import { code, codeKey, mac2, purposeShown } from './codes.ts'
 import { channel, derive, finish, generatorString, type Session } from './cpace.ts'
 import { verifySignature } from './edwards.ts'
@@ -243,8 +243,22 @@ run('limits.json', {
     assert.equal(of['entries'][0].length, of['size'])
     verifyKeyLog(of['account'], of['entries'])
   },
-  clock: (of) =>
-    expectFields(of, { clock_uncertain: isClockUncertain(of as unknown as ClockReading) }),
+  clock: (of) => {
+    const moment = (wall: number, uptime: number) => ({
+      wall: wall * 1000,
+      uptime: uptime * 1000,
+      start: 'the same',
+    })
+    const state = clockState({
+      now: moment(of['wall'], of['boot']),
+      reading: moment(of['measured_wall'], of['measured_boot']),
+      offset: 0,
+      lastGoodSync: of['last_good_sync'] * 1000,
+      highestWindow: 0,
+      embedded: false,
+    })
+    expectFields(of, { clock_uncertain: state !== 'steady' })
+  },
 })
 
 run('safety-number.json', {

@@ -10,8 +10,8 @@ export const ROUNDS = {
   json: 1300,
   codes: 800,
   challenges: 1300,
-  purposes: 1200,
-  names: 1200,
+  purposes: 1000,
+  names: 1000,
   'account ids': 300,
   approvals: 300,
   papers: 300,
@@ -23,6 +23,7 @@ export const ROUNDS = {
   'safety numbers': 20,
   profiles: 200,
   'sealing keys': 108,
+  clocks: 400,
 }
 
 /** Registers one test: `compare` with the number of random inputs in `ROUNDS`. */

@@ -10,13 +10,14 @@ import type { Account } from '../../src/api/port.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { AppError } from '../../src/errors.ts'
-import { newReach } from '../../src/service/db/outage.ts'
+import { newReach } from '../../src/service/db/faults.ts'
 import { approved, changeBy, takeIn } from './connections/connecting.ts'
 import { openServiceDatabase, type ServiceDatabase } from './database.ts'
 import type { Engine } from './engines.ts'
 import { connect, enrol, enrolByMail, mailedCode, newAddress, type Person } from './person.ts'
 import { openSubject, type LocalSubject } from './subject.ts'
 import { rejects } from '../rejects.ts'
+import { until } from '../until.ts'
 
 /** The errors of a call that comes too late; `backend_unavailable` asks for another attempt. */
 const TOO_LATE = [
@@ -179,7 +180,7 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
             .values({ ...of, role: 'member', updated_at: 1 })
             .execute()
           const deleting = end(ada)
-          while (!(await waiting())) await setImmediate()
+          await until('a query that waits for a lock', waiting)
           return { deleting }
         })
         await ending.deleting

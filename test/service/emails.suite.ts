@@ -3,7 +3,7 @@ import { approveInvitation } from './connections/connecting.ts'
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { newId } from '../../src/crypto/encoding/id.ts'
-import { actingAccount } from '../../src/service/operations.ts'
+import { actingAccount } from '../../src/service/calls.ts'
 import { emails } from '../../src/service/accounts/emails.ts'
 import type { ServiceContext } from '../../src/service/context.ts'
 import { newAct } from '../../src/storage/idempotency.ts'
@@ -26,6 +26,7 @@ import {
   revocationBy,
 } from './person.ts'
 import { rejects } from '../rejects.ts'
+import { until } from '../until.ts'
 
 export function emailsSuite(name: string, engine: Engine): void {
   let {
@@ -224,7 +225,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       assert.notEqual((await claimed(ada, address)).email.id, email.id)
       const rows = hand.db.selectFrom('email_claims').selectAll()
       const isOver = rows.where('expires_at', '<=', subject.clock.ms)
-      while ((await isOver.execute()).length > 0) await new Promise(setImmediate)
+      await until('no claim that is over', async () => (await isOver.execute()).length === 0)
     })
 
     test('a machine account cannot have addresses', async () => {

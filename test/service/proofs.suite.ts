@@ -26,6 +26,7 @@ import {
 import type { EngineUnderTest } from './service.suite.ts'
 import { openSubject, PUBLIC_URL, type LocalSubject, type Place } from './subject.ts'
 import { rejects } from '../rejects.ts'
+import { until } from '../until.ts'
 
 const MINUTE = 60_000
 const PATH = '/api/v1/context'
@@ -267,7 +268,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       subject.clock.ms += 10 * MINUTE
       await ada.account.context.read({})
       // No request waits for the deletion, so it may happen a little later.
-      while ((await seen()) > 1) await new Promise(setImmediate)
+      await until('no record of an expired proof', async () => (await seen()) <= 1)
     })
 
     test('a renewal deletes expired access tokens', async () => {

@@ -20,8 +20,7 @@ import { openService, type AccountServer } from '../../src/service/service.ts'
 import type { Subject } from '../account/subject.ts'
 import { assertDeclared } from '../declared-errors.ts'
 import { lettersIn } from './letters.ts'
-import { eachCall } from '../../src/device/session/renewing.ts'
-import { bind } from '../../src/service/binding.ts'
+import { bind } from '../../src/service/calls.ts'
 import { type ByRow, mapRows } from '../../src/api/rows.ts'
 import { proofBy } from './proof.ts'
 
@@ -148,13 +147,13 @@ export async function openSubject(
         return attempt(method, path)
       }),
     )
-    return eachCall(
-      account,
+    return mapRows<Call, Call>(
+      account as unknown as ByRow<Call>,
       (call) => (input) =>
         call(input).catch((error: unknown) => {
           throw error instanceof AppError ? session.told(error) : error
         }),
-    )
+    ) as unknown as Account
   }
 
   return {

@@ -11,8 +11,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { verifyAudit } from '../../src/storage/audit-chain.ts'
-import { auditFiles } from '../../src/storage/audit-files.ts'
-import type { AuditLine } from '../../src/storage/audit-line.ts'
+import { auditFiles, type AuditLine } from '../../src/storage/audit-files.ts'
 
 const [ASKED, ANSWERED] = ['undici:request:create', 'undici:request:headers']
 

@@ -13,11 +13,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { AppError, EXIT } from '../../src/errors.ts'
-import { openDatabase } from '../../src/state/database.ts'
+import { openDatabase, wipe } from '../../src/state/database.ts'
 import { lockState } from '../../src/storage/lock.ts'
 import { openState } from '../../src/state/state.ts'
 import { STATE_VERSIONS } from '../../src/state/migrations.ts'
-import { wipe } from '../../src/state/wipe.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 
 const pragma = (db: DatabaseSync, name: string): unknown =>

@@ -13,7 +13,8 @@ import {
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
-import { openFolder, readPrivate, removeFile, writeAtomic } from '../../src/storage/folder.ts'
+import { readPrivate, removeFile, writeAtomic } from '../../src/keychain/private-file.ts'
+import { openFolder } from '../../src/storage/folder.ts'
 import {
   readRuntime,
   removeRuntime,

@@ -6,8 +6,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { rest } from '../../src/api/rest/index.ts'
 import { REST_RULES, scopeTable } from '../../src/auth/scopes.ts'
-import { TEXTS } from '../../src/api/tools/descriptions.ts'
-import type { Texts } from '../../src/api/tools/descriptions/text.ts'
+import type { Texts } from '../../src/api/rest/texts/text.ts'
 import { listedTools } from '../../src/api/tools/list.ts'
 import { type ToolName, toolsOf } from '../../src/api/tools/tool.ts'
 import { under } from '../json-schemas.ts'
@@ -35,20 +34,29 @@ const IN_ANSWERS = [
 const toolNamed = (name: ToolName) => byName.get(name) ?? assert.fail(name)
 
 describe('the texts of the tools', () => {
-  it('exist for every tool, and for nothing else', () => {
-    assert.deepEqual(new Set(Object.keys(TEXTS)), new Set(byName.keys()))
-  })
-
   it('a missing and a surplus text do not compile', () => {
-    const text = { title: 'Sync', description: 'Sync.' }
-    // @ts-expect-error sync has two tools
-    const missing: Texts<'sync'> = { sync_run: text }
-    const surplus: Texts<'trust'> = {
-      trust_metrics: text,
-      // @ts-expect-error there is no such tool
-      trust_list: text,
+    const [summary, title, description] = ['Sync', 'Sync now', 'Sync.']
+    const read = { summary, description, tool: { title, description } }
+    const run = { summary, description, tool: { title, description, traits: [] } }
+    const right: Texts<'sync' | 'health'> = {
+      sync: { read, run },
+      health: { read: { summary, description } },
     }
-    assert.equal(Object.keys({ ...missing, ...surplus }).length, 3)
+    const wrong: Texts<'sync' | 'health'>[] = [
+      // @ts-expect-error the group has two rows
+      { ...right, sync: { run } },
+      // @ts-expect-error there is no such row
+      { ...right, sync: { read, run, list: read } },
+      // @ts-expect-error the row is a tool
+      { ...right, sync: { read: { summary, description }, run } },
+      // @ts-expect-error the row is no tool
+      { ...right, health: { read: { summary, description, tool: { title, description } } } },
+      // @ts-expect-error the tool changes something
+      { ...right, sync: { read, run: read } },
+      // @ts-expect-error the tool only reads
+      { ...right, sync: { run, read: { ...run, tool: { title, description, traits: [] } } } },
+    ]
+    assert.equal(wrong.length, 6)
   })
 
   it('titles are a few words, descriptions sentences of 300 characters at most, and none is used twice', () => {

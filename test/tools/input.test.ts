@@ -58,7 +58,6 @@ describe('the input schema of a tool', () => {
     const route: Route = {
       method: 'PATCH',
       path: '/things/{id}',
-      summary: 'Update',
       by: 'daemon',
       body: v.strictObject({ id: v.string() }),
     }

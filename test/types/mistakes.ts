@@ -9,10 +9,10 @@ import type { Answers, Calls, Route, Table } from '../../src/api/route.ts'
 
 const table = {
   things: {
-    read: { method: 'GET', path: '/things/{id}', summary: '', by: 'daemon', reply: Health },
-    list: { method: 'GET', path: '/things', summary: '', by: 'both', query: Page, reply: Health },
-    theirs: { method: 'GET', path: '/theirs', summary: '', by: 'account', reply: Health },
-    delete: { method: 'DELETE', path: '/things/{id}', summary: '', by: 'daemon', status: 204 },
+    read: { method: 'GET', path: '/things/{id}', by: 'daemon', reply: Health },
+    list: { method: 'GET', path: '/things', by: 'both', query: Page, reply: Health },
+    theirs: { method: 'GET', path: '/theirs', by: 'account', reply: Health },
+    delete: { method: 'DELETE', path: '/things/{id}', by: 'daemon', status: 204 },
   },
 } as const satisfies Table
 
@@ -44,7 +44,7 @@ export const wrongReply: Things['read'] = async () => ({ ...reply, uptime_s: '0'
 export const wrongParameter: Things['read'] = async ({ name }) => ({ ...reply, version: name })
 
 // @ts-expect-error 5: a row without an answer
-export const unanswered: Route = { method: 'GET', path: '/later', summary: '', by: 'pending' }
+export const unanswered: Route = { method: 'GET', path: '/later', by: 'pending' }
 
 // @ts-expect-error 6: an error code that does not exist
 export const unknownCode: Route['errors'] = ['no_such_code']

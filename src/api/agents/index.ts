@@ -8,9 +8,10 @@ import { CODES } from '../../errors.ts'
 import { named } from '../fields.ts'
 import { stamp } from '../rest/stamp.ts'
 import type { Table } from '../route.ts'
+import type { ToolName } from '../tools/tool.ts'
 
 /** The tool that accepts content. */
-export const CONTENT_TOOL = 'stamp_create'
+export const CONTENT_TOOL = 'stamp_create' satisfies ToolName
 /** The largest call with content, in bytes: larger content is stamped by its `sha256`. */
 const LARGEST = 4 * 1024 * 1024
 /** The largest call of every other tool, in bytes. */
@@ -35,11 +36,11 @@ export type ListedTool = v.InferOutput<typeof ListedTool>
 
 export const agents = {
   mcp: {
+    /** Speak the Model Context Protocol (Streamable HTTP). */
     post: {
       method: 'POST',
       path: '/api/v1/mcp',
       also: '/mcp',
-      summary: 'Speak the Model Context Protocol (Streamable HTTP)',
       by: 'daemon',
       query: v.strictObject({}),
       body: v.string(),
@@ -50,19 +51,19 @@ export const agents = {
     },
   },
   toolCalls: {
+    /** List the tools. */
     list: {
       method: 'GET',
       path: '/api/v1/tools',
       also: '/tools',
-      summary: 'List the tools',
       by: 'daemon',
       reply: v.object({ tools: v.array(ListedTool) }),
     },
+    /** Call a tool. */
     create: {
       method: 'POST',
       path: '/api/v1/tools/{name}',
       also: '/tools/{name}',
-      summary: 'Call a tool',
       by: 'daemon',
       // Those of the row that the tool calls.
       errors: CODES,

@@ -39,7 +39,6 @@ export const pendingDevices = {
   read: {
     method: 'GET',
     path: '/device/v1/pending-devices/{id}',
-    summary: 'Read a device of this account that waits for approval, and its attempt',
     by: 'account',
     reply: v.object({
       id: id('dev_'),
@@ -62,9 +61,7 @@ export const pendingDevices = {
   answer: {
     method: 'POST',
     path: '/device/v1/pending-devices/{id}/answer',
-    summary: 'Answer the commitment of a device that waits for approval; each is answered once',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({ commitment: Commitment, answer: Answer }),
     status: 204,
   },
@@ -75,7 +72,6 @@ export const approval = {
   begin: {
     method: 'POST',
     path: '/device/v1/approval/commitment',
-    summary: 'Begin an attempt to be approved; an earlier one of this device ends',
     by: 'account',
     errors: ['invalid_state'],
     body: v.strictObject({ commitment: Commitment }),
@@ -84,7 +80,6 @@ export const approval = {
   read: {
     method: 'GET',
     path: '/device/v1/approval',
-    summary: 'Read the attempt of this device to be approved',
     by: 'account',
     errors: ['not_found'],
     reply: v.object({
@@ -95,18 +90,16 @@ export const approval = {
   reveal: {
     method: 'POST',
     path: '/device/v1/approval/reveal',
-    summary: 'Reveal what the commitment of this device was made of, once it was answered',
     by: 'account',
-    errors: ['not_found', 'conflict'],
+    errors: ['not_found'],
     body: v.strictObject({ commitment: Commitment, reveal: Reveal }),
     status: 204,
   },
   create: {
     method: 'POST',
     path: '/device/v1/approval',
-    summary: 'Confirm that this new device compared the words and found itself in the key log',
     by: 'account',
-    errors: ['conflict', 'invalid_state'],
+    errors: ['invalid_state'],
     body: v.strictObject({ head: bytes32('The hash of the newest entry that it checked') }),
     status: 204,
   },

@@ -10,7 +10,6 @@ export const downloads = {
   create: {
     method: 'POST',
     path: '/device/v1/downloads',
-    summary: 'Get the link to a finished export for an API token of the daemon',
     by: 'account',
     errors: ['not_found', 'export_not_ready'],
     body: v.strictObject({
@@ -24,7 +23,6 @@ export const downloads = {
   end: {
     method: 'DELETE',
     path: '/device/v1/downloads/{id}',
-    summary: 'End the links that were made for an API token of the daemon',
     by: 'account',
     status: 204,
   },

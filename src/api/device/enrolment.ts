@@ -65,7 +65,6 @@ export const signIns = {
   create: {
     method: 'POST',
     path: '/device/v1/sign-ins',
-    summary: 'Have a code sent to a mailbox',
     by: 'account',
     errors: ['rate_limited', 'backend_error'],
     limit: LIMIT,
@@ -77,8 +76,6 @@ export const signIns = {
   read: {
     method: 'POST',
     path: '/device/v1/sign-ins/account',
-    summary:
-      'Get the account of a code or an assertion; the code stays valid, the assertion is used up',
     by: 'account',
     errors: ['invalid_client', 'invalid_token', 'forbidden', 'rate_limited'],
     limit: LIMIT,
@@ -120,7 +117,6 @@ const ENROLMENT_ERRORS = [
   'invalid_client',
   'invalid_token',
   'forbidden',
-  'conflict',
   'invalid_state',
   'rate_limited',
 ] as const
@@ -129,7 +125,6 @@ export const enrolment = {
   create: {
     method: 'POST',
     path: '/device/v1/enrolments',
-    summary: 'Enrol the first device of an account, or a new one after a reset',
     by: 'account',
     errors: ENROLMENT_ERRORS,
     limit: LIMIT,
@@ -150,7 +145,6 @@ export const enrolment = {
   further: {
     method: 'POST',
     path: '/device/v1/enrolments/further',
-    summary: 'Enrol a further device of an account; it may only read until it is approved',
     by: 'account',
     errors: ENROLMENT_ERRORS,
     limit: LIMIT,
@@ -171,7 +165,6 @@ export const session = {
   renew: {
     method: 'POST',
     path: '/device/v1/session',
-    summary: 'Renew the session of a device',
     by: 'account',
     errors: ['invalid_token', 'forbidden', 'rate_limited'],
     limit: LIMIT,
@@ -184,7 +177,6 @@ export const currentSession = {
   delete: {
     method: 'DELETE',
     path: '/device/v1/session/current',
-    summary: 'End the session that asks',
     by: 'account',
     status: 204,
   },

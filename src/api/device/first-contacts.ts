@@ -37,7 +37,6 @@ export const deviceFirstContacts = {
   open: {
     method: 'POST',
     path: '/device/v1/first-contacts',
-    summary: 'Open a first contact for an invitation that was sent; it ends an earlier one',
     by: 'account',
     errors: ['not_found', 'invalid_state'],
     body: v.strictObject({ invitation: id('inv_'), sid: SessionId }),
@@ -47,14 +46,12 @@ export const deviceFirstContacts = {
   list: {
     method: 'GET',
     path: '/device/v1/first-contacts',
-    summary: 'List the open first contacts that this device opened or began',
     by: 'account',
     reply: v.object({ items: v.array(Run) }),
   },
   read: {
     method: 'GET',
     path: '/device/v1/first-contacts/{invitation}',
-    summary: 'Read the open first contact of an invitation that was received',
     by: 'account',
     errors: ['invalid_state'],
     reply: Run,
@@ -62,9 +59,8 @@ export const deviceFirstContacts = {
   send: {
     method: 'POST',
     path: '/device/v1/first-contacts/{invitation}/messages',
-    summary: 'Send the next message of a first contact; the same once more changes nothing',
     by: 'account',
-    errors: ['conflict', 'invalid_state'],
+    errors: ['invalid_state'],
     body: v.strictObject({
       sid: SessionId,
       place: v.pipe(
@@ -78,7 +74,6 @@ export const deviceFirstContacts = {
   end: {
     method: 'DELETE',
     path: '/device/v1/first-contacts/{invitation}',
-    summary: 'End a first contact that this device opened, and delete its messages',
     by: 'account',
     status: 204,
   },

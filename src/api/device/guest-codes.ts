@@ -1,15 +1,17 @@
+/** Guest codes, whose secret a device makes, and the public code. */
 import * as v from 'valibot'
-import { Time, email, id } from '../fields.ts'
+import { email, id, Time } from '../fields.ts'
 import { GuestCode, GuestLabel } from '../rest/guest-codes.ts'
+import { PublicProfile } from '../rest/profiles.ts'
+import { StampAssurance, StampFound } from '../rest/verify.ts'
 import type { Routes } from '../route.ts'
 
 export const deviceGuestCodes = {
   create: {
     method: 'POST',
     path: '/device/v1/guest-codes',
-    summary: 'Register a guest code with a secret that a device made',
     by: 'account',
-    errors: ['not_found', 'conflict'],
+    errors: ['not_found'],
     body: v.strictObject({
       id: id('gst_'),
       label: GuestLabel,
@@ -22,8 +24,6 @@ export const deviceGuestCodes = {
   send: {
     method: 'POST',
     path: '/device/v1/guest-codes/{id}/mail',
-    summary:
-      'Mail the link of a guest code: the one case in which its secret passes through the server',
     by: 'account',
     errors: ['invalid_state'],
     body: v.strictObject({
@@ -38,5 +38,60 @@ export const deviceGuestCodes = {
     }),
     reply: GuestCode,
     status: 202,
+  },
+} as const satisfies Routes
+
+/**
+ * The public code (protocol, section 6): the device creates its secret and shares it with the
+ * account server. The server resolves words to accounts, and the words of stamps to stamps.
+ */
+export const publicCode = {
+  create: {
+    method: 'POST',
+    path: '/device/v1/public-code',
+    by: 'account',
+    repeats: true,
+    body: v.strictObject({
+      k: v.pipe(v.string(), v.regex(/^[\w-]{43}$/), v.description('32 bytes, base64url.')),
+    }),
+    status: 204,
+  },
+  read: {
+    method: 'GET',
+    path: '/device/v1/public-code',
+    by: 'account',
+    errors: ['not_found'],
+    reply: v.object({ k: v.nullable(v.string()) }),
+  },
+} as const satisfies Routes
+
+export const lookups = {
+  create: {
+    method: 'POST',
+    path: '/device/v1/lookups',
+    by: 'account',
+    repeats: true,
+    body: v.strictObject({
+      words: v.pipe(
+        v.array(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(4095))),
+        v.length(3),
+        v.description('Their indices on the word list.'),
+      ),
+    }),
+    reply: v.object({
+      accounts: v.array(
+        v.object({
+          profile: PublicProfile,
+          window: v.pipe(v.number(), v.integer()),
+        }),
+      ),
+      echo: v.pipe(
+        v.boolean(),
+        v.description('Whether they are those of the own public code, which is not in `accounts`.'),
+      ),
+      stamps: v.array(
+        v.object({ id: id('stm_'), stamp: StampFound, assurance: v.optional(StampAssurance) }),
+      ),
+    }),
   },
 } as const satisfies Routes

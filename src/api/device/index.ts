@@ -1,22 +1,73 @@
 /**
- * *device*: the routes of an account server for daemons. `entrance` contains those for a device
- * without a session; `signedIn` contains the rest.
+ * *device*: the routes of an account server for daemons, and its groups of one row. `entrance`
+ * contains those for a device without a session; `signedIn` contains the rest.
  */
-import type { Table } from '../route.ts'
+import * as v from 'valibot'
+import { id, Jws, Time } from '../fields.ts'
+import { OpenLinkRequest } from '../rest/open-links.ts'
+import { VerificationEntry } from '../rest/verify.ts'
+import type { Routes, Table } from '../route.ts'
 import { approval, pendingDevices } from './approval.ts'
-import { clock } from './clock.ts'
-import { deletion } from './deletion.ts'
-import { currentSession, enrolment, session, signIns } from './enrolment.ts'
 import { downloads } from './downloads.ts'
+import { currentSession, enrolment, session, signIns } from './enrolment.ts'
 import { deviceFirstContacts } from './first-contacts.ts'
-import { deviceGuestCodes } from './guest-codes.ts'
+import { deviceGuestCodes, lookups, publicCode } from './guest-codes.ts'
 import { consents, duties, envelopes, keyLogs, rosters, signedProfiles } from './logs.ts'
-import { lookups, publicCode } from './public-code.ts'
-import { bearer, machineTokens, machines } from './machines.ts'
-import { oauth } from './oauth.ts'
-import { openLinkApprovals } from './open-links.ts'
-import { stamps } from './stamps.ts'
-import { verifications } from './verifications.ts'
+import { bearer, machines, machineTokens, oauth } from './machines.ts'
+
+export const clock = {
+  read: {
+    method: 'GET',
+    path: '/device/v1/clock',
+    by: 'account',
+    reply: v.object({
+      now: Time,
+      public_url: v.pipe(v.string(), v.description('What links begin with, without a slash.')),
+    }),
+  },
+} as const satisfies Routes
+
+/** A device checks this before it signs an irreversible deletion. */
+const deletion = {
+  read: {
+    method: 'GET',
+    path: '/device/v1/deletion',
+    by: 'account',
+    errors: ['conflict', 'invalid_state'],
+    reply: v.object({ account: id('acc_') }),
+  },
+} as const satisfies Routes
+
+const openLinkApprovals = {
+  read: {
+    method: 'GET',
+    path: '/device/v1/open-link-requests/{id}',
+    by: 'account',
+    errors: ['invalid_state'],
+    reply: OpenLinkRequest,
+  },
+} as const satisfies Routes
+
+const stamps = {
+  create: {
+    method: 'POST',
+    path: '/device/v1/stamps',
+    by: 'account',
+    body: v.strictObject({ stamp: Jws }),
+    reply: v.object({ receipt: Jws }),
+    status: 201,
+  },
+} as const satisfies Routes
+
+const verifications = {
+  push: {
+    method: 'POST',
+    path: '/device/v1/verifications',
+    by: 'account',
+    body: v.strictObject({ items: v.pipe(v.array(VerificationEntry), v.maxLength(500)) }),
+    reply: v.object({ accepted: v.number() }),
+  },
+} as const satisfies Routes
 
 export const entrance = { signIns, enrolment, session, clock, oauth } as const satisfies Table
 export type Entrance = typeof entrance

@@ -34,9 +34,7 @@ export const signedProfiles = {
   give: {
     method: 'POST',
     path: '/device/v1/profiles',
-    summary: 'Hand over the signed name of the own account; 409 when there is a newer one',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({ profile: Profile }),
     status: 204,
     repeats: true,
@@ -47,8 +45,6 @@ export const keyLogs = {
   read: {
     method: 'GET',
     path: '/device/v1/key-logs/{account}',
-    summary:
-      'Read the key log of an account, the sealing keys of its active devices, and its signed name',
     by: 'account',
     query: Pages,
     reply: v.object({
@@ -61,9 +57,7 @@ export const keyLogs = {
   append: {
     method: 'POST',
     path: '/device/v1/key-logs',
-    summary: 'Add an entry to the own key log; 409 when another came first',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({
       entry: LogEntry,
       seal_key: v.optional(v.pipe(SealKey, v.description('The key that a `renew` names.'))),
@@ -86,9 +80,8 @@ export const rosters = {
   open: {
     method: 'POST',
     path: '/device/v1/rosters',
-    summary: 'Open a connection: its first roster entry and an envelope for every own device',
     by: 'account',
-    errors: ['not_found', 'conflict', 'invalid_state'],
+    errors: ['not_found', 'invalid_state'],
     // An envelope has 2 kB.
     limit: 4 * 1024 * 1024,
     body: v.strictObject({
@@ -119,7 +112,6 @@ export const rosters = {
   read: {
     method: 'GET',
     path: '/device/v1/rosters/{connection}',
-    summary: 'Read the roster of a connection, and how long the key logs are that it rests on',
     by: 'account',
     query: Pages,
     reply: v.object({
@@ -156,10 +148,8 @@ export const rosters = {
   append: {
     method: 'POST',
     path: '/device/v1/rosters/{connection}',
-    summary:
-      'Add an entry to a roster, with the secret sealed to those who shall have it; 409 when another came first',
     by: 'account',
-    errors: ['conflict', 'invalid_state'],
+    errors: ['invalid_state'],
     limit: 4 * 1024 * 1024,
     body: v.strictObject({
       entry: LogEntry,
@@ -174,17 +164,13 @@ export const envelopes = {
   read: {
     method: 'GET',
     path: '/device/v1/envelopes/{connection}',
-    summary: 'Read the envelopes of a connection for this device',
     by: 'account',
     reply: v.object({ envelopes: v.array(Envelope) }),
   },
   add: {
     method: 'POST',
     path: '/device/v1/envelopes/{connection}',
-    summary:
-      'Hand over the secret of the current epoch, sealed to devices that have no envelope of it',
     by: 'account',
-    errors: ['conflict'],
     // Repeatable: of two envelopes for one device the first stays, and one operation may hand
     // over many.
     repeats: true,
@@ -197,7 +183,6 @@ export const envelopes = {
   delete: {
     method: 'DELETE',
     path: '/device/v1/envelopes/{connection}',
-    summary: 'Delete the envelope of an epoch for this device, which it cannot open',
     by: 'account',
     query: v.strictObject({ epoch: Count }),
     status: 204,
@@ -210,7 +195,6 @@ export const consents = {
   wanted: {
     method: 'GET',
     path: '/device/v1/consents/{invitation}',
-    summary: 'Read the connection, inviter and roster head for a consent to an invitation',
     by: 'account',
     errors: ['invalid_state'],
     reply: v.object({
@@ -222,8 +206,6 @@ export const consents = {
   give: {
     method: 'POST',
     path: '/device/v1/consents',
-    summary:
-      'Approve an invitation: a device of the inviter can take the account in by the consent',
     by: 'account',
     errors: ['not_found', 'invalid_state'],
     body: v.strictObject({ invitation: id('inv_'), consent: Consent }),
@@ -239,8 +221,6 @@ export const duties = {
   read: {
     method: 'GET',
     path: '/device/v1/duties',
-    summary:
-      'List members that wait to be added, devices that lack the secret of a connection, and connections that replace one',
     by: 'account',
     reply: v.object({
       joins: v.pipe(

@@ -3,7 +3,7 @@
  * user proves a mailbox. The account server creates and validates its `csm_` tokens.
  */
 import * as v from 'valibot'
-import { Jwk, Page, ScopeName, Time, holderId, id, listOf, name } from '../fields.ts'
+import { holderId, id, Jwk, listOf, name, Page, ScopeName, Time } from '../fields.ts'
 import { ApiToken, MintedToken, NewToken } from '../rest/api-tokens.ts'
 import type { Routes } from '../route.ts'
 
@@ -27,9 +27,8 @@ export const machines = {
   create: {
     method: 'POST',
     path: '/device/v1/machines',
-    summary: 'Create a machine account of an organisation; an owner or admin may',
     by: 'account',
-    errors: ['not_found', 'conflict', 'no_active_organisation'],
+    errors: ['not_found', 'no_active_organisation'],
     body: v.strictObject({
       organisation_id: id('org_'),
       name: name(100),
@@ -45,7 +44,6 @@ export const machineTokens = {
   list: {
     method: 'GET',
     path: '/device/v1/machine-tokens',
-    summary: "List the machine account's tokens",
     by: 'account',
     errors: ['forbidden'],
     query: Page,
@@ -54,7 +52,6 @@ export const machineTokens = {
   create: {
     method: 'POST',
     path: '/device/v1/machine-tokens',
-    summary: 'Mint a token of the machine account',
     by: 'account',
     errors: ['forbidden'],
     body: NewToken,
@@ -65,7 +62,6 @@ export const machineTokens = {
   delete: {
     method: 'DELETE',
     path: '/device/v1/machine-tokens/{id}',
-    summary: 'Revoke a token of the machine account, effective at once',
     by: 'account',
     errors: ['forbidden'],
     status: 204,
@@ -76,7 +72,6 @@ export const bearer = {
   read: {
     method: 'GET',
     path: '/device/v1/token',
-    summary: 'Get the owner and the rights of the token of the request',
     by: 'account',
     errors: ['forbidden'],
     reply: v.object({
@@ -84,6 +79,59 @@ export const bearer = {
       token_id: id('tok_'),
       scope: ScopeName,
       expires_at: v.nullable(Time),
+    }),
+  },
+} as const satisfies Routes
+
+const Text = v.optional(v.pipe(v.string(), v.maxLength(8192)))
+
+/**
+ * The token endpoint, which exchanges a machine account's assertion for a `csm_` token (RFC 6749
+ * section 4.4, RFC 7523 section 2.2), and the metadata document for OAuth clients (RFC 8414).
+ */
+export const oauth = {
+  token: {
+    method: 'POST',
+    path: '/oauth/token',
+    by: 'account',
+    errors: [
+      'invalid_request',
+      'invalid_scope',
+      'unsupported_grant_type',
+      'invalid_client',
+      'rate_limited',
+    ],
+    form: true,
+    limit: 65_536,
+    // RFC 6749 section 3.2: unknown parameters are ignored. A missing parameter has an error of
+    // its own.
+    body: v.object({
+      grant_type: Text,
+      client_assertion_type: Text,
+      client_assertion: Text,
+      client_id: Text,
+      scope: Text,
+    }),
+    reply: v.object({
+      access_token: v.string(),
+      token_type: v.literal('Bearer'),
+      expires_in: v.pipe(v.number(), v.integer()),
+      scope: v.string(),
+    }),
+    repeats: true,
+  },
+  metadata: {
+    method: 'GET',
+    path: '/.well-known/oauth-authorization-server',
+    by: 'account',
+    reply: v.object({
+      issuer: v.string(),
+      token_endpoint: v.string(),
+      grant_types_supported: v.array(v.string()),
+      response_types_supported: v.array(v.string()),
+      scopes_supported: v.array(v.string()),
+      token_endpoint_auth_methods_supported: v.array(v.string()),
+      token_endpoint_auth_signing_alg_values_supported: v.array(v.string()),
     }),
   },
 } as const satisfies Routes

@@ -6,19 +6,19 @@ import type { Table } from '../route.ts'
 
 export const docsTable = {
   home: {
+    /** What this is, where it is documented and how to get a token. */
     read: {
       method: 'GET',
       path: '/',
-      summary: 'What this is, where it is documented and how to get a token',
       by: 'daemon',
       media: ['text/html; charset=utf-8', 'text/plain; charset=utf-8'],
     },
   },
   docsFiles: {
+    /** A script or style of the documentation page. */
     read: {
       method: 'GET',
       path: '/api/v1/docs/{name}',
-      summary: 'A script or style of the documentation page',
       by: 'daemon',
       media: ['text/javascript; charset=utf-8', 'text/css; charset=utf-8'],
     },

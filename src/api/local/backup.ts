@@ -10,10 +10,10 @@ export const lengthOf = (passphrase: string): number =>
   Array.from(passphrase.normalize('NFC')).length
 
 export const backups = {
+  /** Seal a copy of all that this device keeps. */
   create: {
     method: 'POST',
     path: '/local/v1/backups',
-    summary: 'Seal a copy of all that this device keeps',
     by: 'daemon',
     errors: ['in_progress'],
     body: v.strictObject({

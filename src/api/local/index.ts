@@ -83,26 +83,26 @@ const Code = v.pipe(v.string(), v.maxLength(100))
 export const local = {
   backups,
   signIn: {
+    /** Get the account that is signed in here. */
     read: {
       method: 'GET',
       path: '/local/v1/sign-in',
-      summary: 'Get the account that is signed in here',
       by: 'daemon',
       reply: SignIn,
     },
+    /** Have a code sent to a mailbox. */
     begin: {
       method: 'POST',
       path: '/local/v1/sign-in',
-      summary: 'Have a code sent to a mailbox',
       by: 'daemon',
       errors: ['invalid_state', ...BACKEND_ERRORS],
       body: v.strictObject({ email }),
       reply: SignIn,
     },
+    /** Get the entry that a reset would sign, for the recovery key; posts nothing. */
     planReset: {
       method: 'POST',
       path: '/local/v1/sign-in/reset-plan',
-      summary: 'Get the entry that a reset would sign, for the recovery key; posts nothing',
       by: 'daemon',
       errors: ['conflict', 'invalid_state', ...BACKEND_ERRORS],
       body: v.strictObject({
@@ -117,53 +117,53 @@ export const local = {
       }),
       reply: ResetPlan,
     },
+    /** Sign in with the code that came by mail. */
     code: {
       method: 'POST',
       path: '/local/v1/sign-in/code',
-      summary: 'Sign in with the code that came by mail',
       by: 'daemon',
       errors: ['conflict', 'invalid_state', ...BACKEND_ERRORS],
       body: v.strictObject({ code: Code, ...resetting }),
       reply: SignIn,
     },
+    /** Sign in as a machine account. */
     machine: {
       method: 'POST',
       path: '/local/v1/sign-in/machine',
-      summary: 'Sign in as a machine account',
       by: 'daemon',
       errors: ['conflict', 'invalid_state', ...BACKEND_ERRORS],
       body: v.strictObject({ key: MachineKey, ...resetting }),
       reply: SignIn,
     },
+    /** Begin an approval of this device, which lasts 15 minutes; an earlier one ends. */
     beginApproval: {
       method: 'POST',
       path: '/local/v1/sign-in/approval/attempt',
-      summary: 'Begin an approval of this device, which lasts 15 minutes; an earlier one ends',
       by: 'daemon',
       errors: ['conflict', 'invalid_state', ...BACKEND_ERRORS],
       reply: SignIn,
     },
+    /** Take the approval of this device further; asked each second until it has words. */
     advanceApproval: {
       method: 'POST',
       path: '/local/v1/sign-in/approval/step',
-      summary: 'Take the approval of this device further; asked each second until it has words',
       by: 'daemon',
       errors: ['conflict', 'invalid_state', ...BACKEND_ERRORS],
       reply: SignIn,
     },
+    /** Compare the four words that the approving device shows. */
     approve: {
       method: 'POST',
       path: '/local/v1/sign-in/approval',
-      summary: 'Compare the four words that the approving device shows',
       by: 'daemon',
       errors: ['conflict', 'invalid_state', 'unknown_word', 'word_count', ...BACKEND_ERRORS],
       body: v.strictObject({ words: FourWords }),
       reply: SignIn,
     },
+    /** Revoke this device and forget what it holds. */
     end: {
       method: 'POST',
       path: '/local/v1/sign-out',
-      summary: 'Revoke this device and forget what it holds',
       by: 'daemon',
       errors: ['conflict', 'invalid_state', ...BACKEND_ERRORS],
       body: v.strictObject({
@@ -186,26 +186,26 @@ export const local = {
     },
   },
   approvals: {
+    /** Begin to approve a waiting device, which lasts 15 minutes; an earlier attempt ends. */
     begin: {
       method: 'POST',
       path: '/local/v1/devices/{id}/approval/attempt',
-      summary: 'Begin to approve a waiting device, which lasts 15 minutes; an earlier attempt ends',
       by: 'daemon',
       errors: ['conflict', 'invalid_state', 'no_device', ...BACKEND_ERRORS],
       reply: Approval,
     },
+    /** Take the approval further; asked each second until it is ready. */
     advance: {
       method: 'POST',
       path: '/local/v1/devices/{id}/approval/step',
-      summary: 'Take the approval further; asked each second until it is ready',
       by: 'daemon',
       errors: ['conflict', 'invalid_state', 'no_device', ...BACKEND_ERRORS],
       reply: Approval,
     },
+    /** Compare the four words of a waiting device and add it to the key log. */
     create: {
       method: 'POST',
       path: '/local/v1/devices/{id}/approval',
-      summary: 'Compare the four words of a waiting device and add it to the key log',
       by: 'daemon',
       errors: [
         'conflict',
@@ -226,10 +226,10 @@ export const local = {
   },
   recovery,
   sealKey: {
+    /** Give this device a new sealing key. */
     renew: {
       method: 'POST',
       path: '/local/v1/sealing-key',
-      summary: 'Give this device a new sealing key',
       by: 'daemon',
       errors: ['conflict', 'invalid_state', 'no_device', ...BACKEND_ERRORS],
       reply: v.object({
@@ -242,28 +242,28 @@ export const local = {
     },
   },
   clock: {
+    /** Take the clock of this machine as right. */
     accept: {
       method: 'POST',
       path: '/local/v1/clock',
-      summary: 'Take the clock of this machine as right',
       by: 'daemon',
       errors: ['invalid_state', 'no_device', 'not_signed_in'],
       status: 204,
     },
   },
   rosters: {
+    /** Give a connection a new secret. */
     rotate: {
       method: 'POST',
       path: '/local/v1/connections/{id}/rotation',
-      summary: 'Give a connection a new secret',
       by: 'daemon',
       errors: ['conflict', 'invalid_state', 'no_device', 'secret_unavailable', ...BACKEND_ERRORS],
       reply: Connection,
     },
+    /** Make a member of a connection an owner, or an owner a member. */
     role: {
       method: 'POST',
       path: '/local/v1/connections/{id}/members/{mid}/role',
-      summary: 'Make a member of a connection an owner, or an owner a member',
       by: 'daemon',
       errors: ['conflict', 'invalid_state', 'no_device', 'secret_unavailable', ...BACKEND_ERRORS],
       body: v.strictObject({ role: v.picklist(['owner', 'member']) }),
@@ -271,10 +271,10 @@ export const local = {
     },
   },
   machines: {
+    /** Create a machine account. */
     create: {
       method: 'POST',
       path: '/local/v1/machines',
-      summary: 'Create a machine account',
       by: 'daemon',
       errors: ['not_found', 'conflict', 'no_active_organisation', 'no_device', ...BACKEND_ERRORS],
       body: v.strictObject({ organisation_id: id('org_'), name: name(100), key: MachinePublicKey }),

@@ -38,18 +38,18 @@ export const RecoveryKey = v.object({
 export type RecoveryKey = v.InferOutput<typeof RecoveryKey>
 
 export const recovery = {
+  /** Get the current recovery key. */
   read: {
     method: 'GET',
     path: '/local/v1/recovery-key',
-    summary: 'Get the current recovery key',
     by: 'daemon',
     errors: ['no_device', ...BACKEND_ERRORS],
     reply: RecoveryKey,
   },
+  /** Put a recovery key in force. */
   create: {
     method: 'POST',
     path: '/local/v1/recovery-key',
-    summary: 'Put a recovery key in force',
     by: 'daemon',
     errors: ['conflict', 'invalid_state', 'no_device', ...BACKEND_ERRORS],
     body: v.strictObject({
@@ -62,10 +62,10 @@ export const recovery = {
     reply: RecoveryKey,
     status: 201,
   },
+  /** Note that the person set the recovery key of which this device has a notice. */
   dismiss: {
     method: 'DELETE',
     path: '/local/v1/recovery-key/notice',
-    summary: 'Note that the person set the recovery key of which this device has a notice',
     by: 'daemon',
     errors: ['no_device', 'not_signed_in'],
     reply: v.object({

@@ -2,9 +2,12 @@
  * The OpenAPI document of `/device/v1/`: the requests of a device to an account server, for
  * authors of other clients. It is generated from the same rows that the account server answers.
  */
-import { type Entrance, entrance, type SignedIn, signedIn } from '../device/index.ts'
+import { entrance, signedIn } from '../device/index.ts'
+import { DEVICE_GROUPS, DEVICE_SUMMARIES } from '../device/texts.ts'
+import { rest } from '../rest/index.ts'
+import { restTextOf } from '../rest/texts/index.ts'
 import { type Table, isOnce } from '../route.ts'
-import { filterRows } from '../rows.ts'
+import { type ByRow, filterRows } from '../rows.ts'
 import {
   FRAME,
   IDEMPOTENCY_KEY,
@@ -16,12 +19,17 @@ import {
   groupTag,
 } from './document.ts'
 import { type Folded, type JsonRecord } from './json-schema.ts'
-import { accountRows, accountTextOf } from './account-rows.ts'
-import { codesOf } from './errors.ts'
-import { type Wording, pathsOf } from './paths.ts'
+import { type RowPlace, codesOf } from './errors.ts'
+import { type OperationText, type Wording, pathsOf } from './paths.ts'
 import { errorComponents } from './responses.ts'
 
 const PREFIX = '/device/v1/'
+
+/** The rows of the daemon's interface that a client of an account server needs too, by group. */
+export const accountRows: Table = filterRows(
+  rest,
+  (_, name, group) => restTextOf(group, name).onAccountServer !== undefined,
+)
 
 /** The rows under `/device/v1/`, and those under `/api/v1/` that a client needs, by group. */
 export const deviceTable: Table = {
@@ -36,35 +44,6 @@ A device proves itself by an access token that is bound to its authentication ke
 The routes under \`/api/v1/\` here are those of a daemon that a client needs as well. Their descriptions say what an account server answers, which has no device of its own: it signs nothing and holds no secret. It answers further routes of the daemon's document, which no client needs.
 
 Every error has one shape: \`{"error": "…", "message": "…"}\`. \`error\` is stable; \`message\` is safe to show. A signed structure that breaks a rule is \`validation_failed\`, with the reason of \`docs/protocol.md\` in \`issues\`.`
-
-/** The description of each group under `/device/v1/`: a missing one does not compile. */
-const GROUPS: { readonly [G in Exclude<keyof (SignedIn & Entrance), 'oauth'>]: string } = {
-  signIns: 'How a person begins to sign in.',
-  enrolment: 'How a device gets its session.',
-  session: 'How a device keeps its session.',
-  clock: 'The time by which windows and proofs are judged.',
-  currentSession: 'The session that asks.',
-  keyLogs: 'The signed log of the devices of an account.',
-  pendingDevices: 'The approval of a further device, at the device that approves.',
-  approval: 'The approval of a further device, at the new device.',
-  rosters: 'The signed log of the members of a connection.',
-  envelopes: 'Secrets of connections, sealed to one device each.',
-  signedProfiles: 'The name of an account, signed by one of its devices.',
-  consents: 'What an account signs before it is added to a connection.',
-  duties: 'What other devices wait for. A hint: it is checked before anything is signed or sealed.',
-  publicCode: 'The secret of the public code, which the account server shares.',
-  lookups: 'The public codes and stamps that three words belong to.',
-  deviceGuestCodes: 'Guest codes with secrets that a device makes.',
-  deviceFirstContacts: 'Messages of a first contact by four words, relayed as they are.',
-  downloads: 'Links to finished exports.',
-  openLinkApprovals: 'Who asked to connect, by an open link.',
-  stamps: 'Stamps, and the receipts of the account server.',
-  deletion: 'Whether the account can be deleted.',
-  verifications: 'The verification log, handed over by each device.',
-  machines: 'Machine accounts of an organisation.',
-  machineTokens: 'Tokens of a machine account.',
-  bearer: 'The token that asks.',
-}
 
 /** The only row that requires the token of a machine account. */
 const TOKEN = signedIn.bearer.read.path
@@ -84,16 +63,26 @@ const PROOF: JsonRecord = { $ref: '#/components/parameters/DPoP' }
 /** The only row that requires a proof and no access token. */
 const RENEWAL = entrance.session.renew.path
 
+/** Returns the texts of a row. One under `/device/v1/` has a summary alone. */
+function rowTextOf({ group, name }: RowPlace): OperationText {
+  const ofDevice = (DEVICE_SUMMARIES as ByRow<string>)[group]?.[name]
+  if (ofDevice !== undefined) return { summary: ofDevice, description: '' }
+  const { summary, onAccountServer = '' } = restTextOf(group, name)
+  return { summary, description: onAccountServer }
+}
+
 const wording: Wording = {
-  describe: ({ group, name, need, route }) =>
-    [
-      accountTextOf(group, name),
+  textOf: (place) => {
+    const { need, route } = place
+    const { summary, description } = rowTextOf(place)
+    const sentences = [
+      description,
       route.path === TOKEN ? 'Needs a token of a machine account, of any scope.' : NEEDS[need],
       route.path === RENEWAL ? 'Takes a proof of the authentication key.' : '',
       route.limit === undefined ? '' : `The body has at most ${route.limit} bytes.`,
     ]
-      .filter((sentence) => sentence !== '')
-      .join(' '),
+    return { summary, description: sentences.filter((sentence) => sentence !== '').join(' ') }
+  },
   security: ({ need, route }) => {
     if (need === 'none') return []
     if (route.path === TOKEN) return [{ machine: [] }]
@@ -118,7 +107,7 @@ export function deviceDocument(need: Folded['need']): JsonRecord & { openapi: st
     servers: [{ url: 'https://countersign.example', description: 'The account server.' }],
     security: [{ device: [] }],
     tags: [
-      ...Object.entries(GROUPS).map(([name, description]) => ({
+      ...Object.entries(DEVICE_GROUPS).map(([name, description]) => ({
         name,
         'x-displayName': displayNameOf(name),
         description,

@@ -6,9 +6,9 @@
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema'
 import { getTitle } from 'valibot'
 import { type RowSchema, type Table, isOnce } from '../route.ts'
+import { REST_GROUPS, restTextOf } from '../rest/texts/index.ts'
 import { rowsOf } from '../rows.ts'
 import { CODES } from '../../errors.ts'
-import { DESCRIPTIONS, GROUPS } from './descriptions/index.ts'
 import { codesOf } from './errors.ts'
 import { ERRORS, TOKENS } from './explanations.ts'
 import { type Wording, pathsOf } from './paths.ts'
@@ -100,9 +100,6 @@ export const FRAME = {
   securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
 } as const
 
-const textOf = (group: string, name: string) =>
-  (DESCRIPTIONS as Readonly<Record<string, Readonly<Record<string, string>>>>)[group]?.[name] ?? ''
-
 /** Returns the name of a group in words, for pages: `orgMembers` becomes "Org members". */
 export function displayNameOf(group: string): string {
   const words = group.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
@@ -113,7 +110,7 @@ export function displayNameOf(group: string): string {
 export const groupTag = (group: string) => ({
   name: group,
   'x-displayName': displayNameOf(group),
-  description: (GROUPS as Readonly<Record<string, string>>)[group] ?? '',
+  description: (REST_GROUPS as Readonly<Record<string, string>>)[group] ?? '',
 })
 
 /** Generates the OpenAPI document of a table. */
@@ -126,7 +123,10 @@ export function openapiDocument({
 }: Folded): JsonRecord & { openapi: string } {
   const definitions = definitionsOfTable(table)
   const wording: Wording = {
-    describe: ({ group, name, need }) => `${textOf(group, name)} ${NEEDS[need]}`,
+    textOf: ({ group, name, need }) => {
+      const { summary, description } = restTextOf(group, name)
+      return { summary, description: `${description} ${NEEDS[need]}` }
+    },
     security: ({ need: needed }) => (needed === 'none' ? [] : undefined),
     headers: ({ route }) => (isOnce(route) ? [KEY] : []),
     codes: (place) => codesOf(place, 'daemon'),

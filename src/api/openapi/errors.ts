@@ -75,7 +75,7 @@ function commonRules({ route, need }: NeededRow): Rule[] {
     [form === true, 'invalid_request'],
     [method !== 'GET', 'invalid_json', 'payload_too_large', 'unsupported_media_type'],
     [need !== 'none' && isOnce(route), 'idempotency_mismatch', 'in_progress'],
-    // Another request may delete a resource that the write names (service/db/outage.ts).
+    // Another request may delete a resource that the write names (service/db/faults.ts).
     [by !== 'daemon' && method !== 'GET', 'conflict'],
     [true, ...errors],
   ]

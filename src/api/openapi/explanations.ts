@@ -21,10 +21,11 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
       'The body is not JSON in UTF-8, is nested too deeply, or has a name twice. The message names the place.',
     remedy: 'Check quotes, commas and the encoding; let a library write it.',
   },
-  invalid_request: atOauth(
-    'A parameter of the form is missing, given twice or not understood.',
-    'Send the form of RFC 7523; `error_description` names the parameter.',
-  ),
+  invalid_request: {
+    meaning:
+      'The form is unreadable, or a parameter in it is missing or given twice. Only from an account server: from `/oauth/token` and the forms of its pages.',
+    remedy: 'Mend what the message names; `/oauth/token` takes the form of RFC 7523.',
+  },
   invalid_scope: atOauth('No such scope.', 'Ask for `read`, `write` or `full`.'),
   unsupported_grant_type: atOauth(
     'No such grant.',
@@ -34,10 +35,12 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
     meaning: 'The route needs a token and got none.',
     remedy: 'Send `Authorization: Bearer <token>`; `countersignd token create` makes one.',
   },
-  invalid_client: atOauth(
-    'The assertion does not prove the machine account, or that is suspended.',
-    'Check the machine’s key file, the clock, and that the account server has its public address in `SVC_PUBLIC_URL`.',
-  ),
+  invalid_client: {
+    meaning:
+      'The assertion does not prove the machine account, or that is suspended. Only from an account server: from `/oauth/token`, and where a machine account signs in or enrols a device.',
+    remedy:
+      'Check the machine’s key file, the clock, and that the account server has its public address in `SVC_PUBLIC_URL`.',
+  },
   invalid_token: {
     meaning: 'The token is unknown, expired or revoked. The answer does not distinguish these.',
     remedy: 'Create another one; `GET /api/v1/api-tokens` lists those that are good.',

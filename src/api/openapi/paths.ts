@@ -7,9 +7,14 @@ import type { RowPlace } from './errors.ts'
 import type { Example } from './examples.ts'
 import { responsesOf } from './responses.ts'
 
+export interface OperationText {
+  readonly summary: string
+  readonly description: string
+}
+
 /** The parts of a document that do not follow from the rows of its operations. */
 export interface Wording {
-  readonly describe: (place: RowPlace) => string
+  readonly textOf: (place: RowPlace) => OperationText
   /** Returns the security requirement of an operation; undefined for that of the document. */
   readonly security: (place: RowPlace) => readonly JsonRecord[] | undefined
   /** Returns the header parameters. */
@@ -58,14 +63,15 @@ function operation(
 ): JsonRecord {
   const { group, name, route } = place
   const { body } = route
+  const { summary, description } = wording.textOf(place)
   const given = [...parameters(route, convert, example), ...wording.headers(place)]
   const security = wording.security(place)
   return {
     operationId: path === route.path ? `${group}_${name}` : `${group}_${name}_unversioned`,
     tags: [group],
     // Two operations with one name would look the same in a list.
-    summary: path === route.path ? route.summary : `${route.summary} (${path})`,
-    description: wording.describe(place),
+    summary: path === route.path ? summary : `${summary} (${path})`,
+    description,
     ...(security === undefined ? {} : { security }),
     ...(given.length === 0 ? {} : { parameters: given }),
     ...(body === undefined
@@ -81,7 +87,7 @@ function operation(
             },
           },
         }),
-    responses: responsesOf(place, convert, wording.codes(place), example),
+    responses: responsesOf(route, convert, { summary, codes: wording.codes(place), example }),
   }
 }
 

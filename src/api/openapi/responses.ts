@@ -3,7 +3,7 @@ import type { Route } from '../route.ts'
 import type { ErrorCode } from '../../errors.ts'
 import type { Convert, JsonRecord } from './json-schema.ts'
 import { errorExamples } from './error-examples.ts'
-import type { RowPlace, Server } from './errors.ts'
+import type { Server } from './errors.ts'
 import type { Example } from './examples.ts'
 
 /** Returns an error response with an example of each code that it may have. */
@@ -54,7 +54,20 @@ export function errorComponents(paths: object, server: Server): JsonRecord {
 const mediaSchema = (type: string): JsonRecord =>
   type === 'application/json' ? {} : { type: 'string' }
 
-function success(route: Route, convert: Convert, { type, reply }: Example): JsonRecord {
+/** The parts of the responses that do not follow from the row itself. */
+interface Answers {
+  /** The description of the success. */
+  readonly summary: string
+  /** The codes of the errors, by status. */
+  readonly codes: ReadonlyMap<string, readonly ErrorCode[]>
+  readonly example?: Example | undefined
+}
+
+function success(
+  route: Route,
+  convert: Convert,
+  { summary, example: { type, reply } = {} }: Answers,
+): JsonRecord {
   const status = String(route.status ?? 200)
   if (route.reply === undefined && route.media === undefined)
     return { [status]: { description: 'Done; no content.' } }
@@ -67,17 +80,12 @@ function success(route: Route, convert: Convert, { type, reply }: Example): Json
     { schema, ...(one === type ? { example: reply } : {}) },
   ])
   return {
-    [status]: { description: route.summary, content: Object.fromEntries(content) as JsonRecord },
+    [status]: { description: summary, content: Object.fromEntries(content) as JsonRecord },
   }
 }
 
-/**
- * Returns all responses of a row, by status.
- * @param codes the codes of its errors, by status
- */
-export const responsesOf = (
-  { route }: Pick<RowPlace, 'route'>,
-  convert: Convert,
-  codes: ReadonlyMap<string, readonly ErrorCode[]>,
-  example: Example = {},
-): JsonRecord => ({ ...success(route, convert, example), ...errorsOf(codes) })
+/** Returns all responses of a row, by status. */
+export const responsesOf = (route: Route, convert: Convert, answers: Answers): JsonRecord => ({
+  ...success(route, convert, answers),
+  ...errorsOf(answers.codes),
+})

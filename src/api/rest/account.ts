@@ -27,7 +27,6 @@ export const devices = {
   list: {
     method: 'GET',
     path: '/api/v1/devices',
-    summary: 'List devices',
     by: 'account',
     query: Page,
     reply: listOf(Device),
@@ -35,7 +34,6 @@ export const devices = {
   delete: {
     method: 'DELETE',
     path: '/api/v1/devices/{id}',
-    summary: 'Revoke a device, or turn away one that waits for approval',
     by: 'both',
     errors: ['no_device'],
     handlerErrors: ['invalid_state'],
@@ -60,7 +58,6 @@ export const sessions = {
   list: {
     method: 'GET',
     path: '/api/v1/sessions',
-    summary: 'List sessions',
     by: 'account',
     query: Page,
     reply: listOf(Session),
@@ -68,7 +65,6 @@ export const sessions = {
   delete: {
     method: 'DELETE',
     path: '/api/v1/sessions/{id}',
-    summary: 'End another session; its device stays, and signs in again',
     by: 'account',
     errors: ['invalid_state'],
     status: 204,
@@ -94,7 +90,6 @@ export const emails = {
   list: {
     method: 'GET',
     path: '/api/v1/emails',
-    summary: 'List email addresses',
     by: 'account',
     query: Page,
     reply: listOf(Email),
@@ -102,10 +97,8 @@ export const emails = {
   create: {
     method: 'POST',
     path: '/api/v1/emails',
-    summary:
-      'Add an email address: a link to confirm it is mailed there. For one account at most three mails an hour go to one mailbox; the newest link counts',
     by: 'account',
-    errors: ['forbidden', 'conflict', 'rate_limited'],
+    errors: ['forbidden', 'rate_limited'],
     body: v.strictObject({
       address: v.pipe(email, v.description('The address; the link to confirm it goes there.')),
     }),
@@ -133,7 +126,6 @@ export const exports = {
   list: {
     method: 'GET',
     path: '/api/v1/exports',
-    summary: 'List exports',
     by: 'account',
     query: Page,
     reply: listOf(Export),
@@ -141,23 +133,19 @@ export const exports = {
   create: {
     method: 'POST',
     path: '/api/v1/exports',
-    summary: 'Request an export of all that the account server has of the account',
     by: 'both',
-    errors: ['conflict'],
     reply: v.object({ id: id('exp_') }),
     status: 202,
   },
   clear: {
     method: 'DELETE',
     path: '/api/v1/exports',
-    summary: 'Delete all exports, with their files',
     by: 'account',
     reply: v.object({ deleted: v.pipe(v.number(), v.integer()) }),
   },
   download: {
     method: 'GET',
     path: '/api/v1/exports/{id}/download',
-    summary: 'Get the link to a finished export, good for five minutes',
     by: 'both',
     errors: ['export_not_ready'],
     reply: v.object({ url: v.string(), expires_at: Time }),
@@ -168,7 +156,6 @@ export const account = {
   delete: {
     method: 'DELETE',
     path: '/api/v1/account',
-    summary: 'Delete the account and everything in it. Nothing brings it back',
     by: 'both',
     errors: ['forbidden', 'not_found', 'invalid_state'],
     status: 204,

@@ -59,7 +59,6 @@ export const token = {
   create: {
     method: 'POST',
     path: '/api/v1/token',
-    summary: 'Create an API token from this machine',
     by: 'daemon',
     errors: ['no_device'],
     body: NewToken,
@@ -73,7 +72,6 @@ export const apiTokens = {
   list: {
     method: 'GET',
     path: '/api/v1/api-tokens',
-    summary: 'List API tokens',
     by: 'daemon',
     query: Page,
     reply: listOf(ApiToken),
@@ -81,7 +79,6 @@ export const apiTokens = {
   create: {
     method: 'POST',
     path: '/api/v1/api-tokens',
-    summary: 'Mint an API token',
     by: 'daemon',
     body: NewToken,
     reply: MintedToken,
@@ -91,7 +88,6 @@ export const apiTokens = {
   delete: {
     method: 'DELETE',
     path: '/api/v1/api-tokens/{id}',
-    summary: 'Revoke an API token, effective at once',
     by: 'daemon',
     status: 204,
   },

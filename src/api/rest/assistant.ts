@@ -12,7 +12,6 @@ export const chat = {
   turn: {
     method: 'POST',
     path: '/api/v1/chat',
-    summary: 'Take one turn of the assistant conversation',
     by: 'account',
     errors: ['not_found', 'backend_error', 'backend_timeout'],
     body: v.strictObject({
@@ -30,7 +29,6 @@ export const chat = {
   rate: {
     method: 'POST',
     path: '/api/v1/chat/rate',
-    summary: 'Rate an answer',
     by: 'account',
     errors: ['not_found'],
     body: v.strictObject({
@@ -53,7 +51,6 @@ export const feedback = {
   send: {
     method: 'POST',
     path: '/api/v1/feedback',
-    summary: 'Send feedback to the team',
     by: 'account',
     body: v.strictObject({
       message: v.pipe(Message, v.description('Your feedback.')),

@@ -167,7 +167,6 @@ export const connections = {
   list: {
     method: 'GET',
     path: '/api/v1/connections',
-    summary: 'List connections',
     by: 'both',
     query: pageOfThose({
       state: inState(STATES),
@@ -184,7 +183,6 @@ export const connections = {
   create: {
     method: 'POST',
     path: '/api/v1/connections',
-    summary: 'Create a connection',
     by: 'daemon',
     errors: ['not_found', 'no_device', ...BACKEND_ERRORS],
     body: v.strictObject({
@@ -210,14 +208,12 @@ export const connections = {
   read: {
     method: 'GET',
     path: '/api/v1/connections/{id}',
-    summary: 'Read a connection',
     by: 'both',
     reply: Connection,
   },
   update: {
     method: 'PATCH',
     path: '/api/v1/connections/{id}',
-    summary: 'Rename a connection or mark it as a favourite',
     by: 'both',
     body: v.strictObject({ name: v.optional(OwnName), favorite: v.optional(Favorite) }),
     reply: Connection,
@@ -225,7 +221,6 @@ export const connections = {
   delete: {
     method: 'DELETE',
     path: '/api/v1/connections/{id}',
-    summary: 'Delete a connection',
     by: 'both',
     errors: ['no_device'],
     handlerErrors: ['invalid_state'],
@@ -234,7 +229,6 @@ export const connections = {
   code: {
     method: 'GET',
     path: '/api/v1/connections/{id}/code',
-    summary: 'Read the words to say now',
     by: 'daemon',
     errors: [
       'invalid_state',
@@ -251,7 +245,6 @@ export const connections = {
   favorite: {
     method: 'POST',
     path: '/api/v1/connections/{id}/favorite',
-    summary: 'Mark a connection as a favourite, or not',
     by: 'both',
     body: v.optional(v.strictObject({ favorite: v.optional(Favorite, true) }), {}),
     reply: Connection,
@@ -262,7 +255,6 @@ export const members = {
   add: {
     method: 'POST',
     path: '/api/v1/connections/{id}/members',
-    summary: 'Invite a member to a connection',
     by: 'both',
     errors: ['forbidden', 'invalid_state'],
     body: Invitee,
@@ -272,7 +264,6 @@ export const members = {
   remove: {
     method: 'DELETE',
     path: '/api/v1/connections/{id}/members/{mid}',
-    summary: 'Remove a member from a connection, or withdraw the invitation of one',
     by: 'both',
     errors: ['forbidden', 'no_device'],
     handlerErrors: ['invalid_state'],

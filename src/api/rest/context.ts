@@ -27,14 +27,12 @@ export const context = {
   read: {
     method: 'GET',
     path: '/api/v1/context',
-    summary: 'Read the identity of the account and its organisations',
     by: 'account',
     reply: Context,
   },
   activeOrg: {
     method: 'POST',
     path: '/api/v1/context/active-org',
-    summary: 'Switch or clear the active organisation of this session',
     by: 'both',
     errors: ['not_found', 'invalid_state'],
     body: v.strictObject({

@@ -5,7 +5,6 @@ export const openapi = {
   read: {
     method: 'GET',
     path: '/api/v1/openapi.json',
-    summary: 'Read this document',
     by: 'daemon',
     reply: v.pipe(v.looseObject({ openapi: v.string() }), v.description('OpenAPI 3.1.')),
   },
@@ -15,7 +14,6 @@ export const docs = {
   read: {
     method: 'GET',
     path: '/api/v1/docs',
-    summary: 'Read the documentation page',
     by: 'daemon',
     media: ['text/html; charset=utf-8'],
   },
@@ -25,7 +23,6 @@ export const tools = {
   catalogue: {
     method: 'GET',
     path: '/openapi.json',
-    summary: 'Read the catalogue of tools',
     by: 'daemon',
     reply: v.pipe(v.looseObject({ openapi: v.string() }), v.description('OpenAPI 3.1.')),
   },

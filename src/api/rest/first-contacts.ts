@@ -78,7 +78,6 @@ export const firstContacts = {
   list: {
     method: 'GET',
     path: '/api/v1/first-contacts',
-    summary: 'List the first contacts of this device',
     by: 'daemon',
     errors: ['no_device', 'not_signed_in'],
     reply: v.object({ items: v.array(FirstContact) }),
@@ -89,7 +88,6 @@ export const contactWords = {
   create: {
     method: 'POST',
     path: '/api/v1/invitations/{id}/words',
-    summary: 'Make four words for an invitation that was sent',
     by: 'daemon',
     errors: ['invalid_state', 'no_device', ...BACKEND_ERRORS],
     reply: ContactWords,

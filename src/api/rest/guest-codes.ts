@@ -69,7 +69,6 @@ export const guestCodes = {
   list: {
     method: 'GET',
     path: '/api/v1/guest-codes',
-    summary: 'List guest codes',
     by: 'both',
     query: pageOfThose({ state: inState(STATES) }),
     reply: listOf(GuestCode),
@@ -77,7 +76,6 @@ export const guestCodes = {
   create: {
     method: 'POST',
     path: '/api/v1/guest-codes',
-    summary: 'Create a guest code',
     by: 'daemon',
     errors: ['not_found', 'no_device', ...BACKEND_ERRORS],
     body: v.strictObject({
@@ -106,14 +104,12 @@ export const guestCodes = {
   delete: {
     method: 'DELETE',
     path: '/api/v1/guest-codes/{id}',
-    summary: 'Revoke a guest code',
     by: 'both',
     status: 204,
   },
   qr: {
     method: 'GET',
     path: '/api/v1/guest-codes/{id}/qr',
-    summary: 'Fetch the link of a guest code as a QR image',
     by: 'daemon',
     errors: ['invalid_state', 'no_device', 'not_signed_in', 'secret_unavailable'],
     query: v.strictObject({
@@ -124,7 +120,6 @@ export const guestCodes = {
   send: {
     method: 'POST',
     path: '/api/v1/guest-codes/{id}/send',
-    summary: 'Have a guest code sent',
     by: 'daemon',
     errors: ['invalid_state', 'no_device', 'secret_unavailable', 'rate_limited', ...BACKEND_ERRORS],
     body: v.optional(
@@ -169,7 +164,6 @@ export const externalMembers = {
   list: {
     method: 'GET',
     path: '/api/v1/external-members',
-    summary: 'List external members: people without an account who can get guest codes',
     by: 'account',
     query: Page,
     reply: listOf(ExternalMember),
@@ -177,9 +171,7 @@ export const externalMembers = {
   create: {
     method: 'POST',
     path: '/api/v1/external-members',
-    summary: 'Create an external member',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({
       display_name: v.pipe(
         name(100),
@@ -206,7 +198,6 @@ export const externalMembers = {
   delete: {
     method: 'DELETE',
     path: '/api/v1/external-members/{id}',
-    summary: 'Delete an external member, and revoke the guest codes that are for them',
     by: 'both',
     status: 204,
   },

@@ -16,7 +16,6 @@ export const health = {
     method: 'GET',
     path: '/api/v1/health',
     also: '/health',
-    summary: 'Check whether the daemon is up',
     by: 'daemon',
     reply: Health,
   },

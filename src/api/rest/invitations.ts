@@ -50,7 +50,6 @@ export const invitations = {
   list: {
     method: 'GET',
     path: '/api/v1/invitations',
-    summary: 'List invitations in both directions',
     by: 'both',
     query: v.strictObject({ state: inState(STATES) }),
     reply: Both,
@@ -58,14 +57,12 @@ export const invitations = {
   pending: {
     method: 'GET',
     path: '/api/v1/invitations/pending',
-    summary: 'List pending invitations',
     by: 'both',
     reply: Both,
   },
   approve: {
     method: 'POST',
     path: '/api/v1/invitations/{id}/approve',
-    summary: 'Approve an invitation',
     by: 'both',
     errors: ['invalid_state', 'no_device'],
     handlerErrors: ['unknown_word', 'word_count'],
@@ -76,7 +73,6 @@ export const invitations = {
   decline: {
     method: 'POST',
     path: '/api/v1/invitations/{id}/decline',
-    summary: 'Decline an invitation',
     by: 'both',
     errors: ['invalid_state'],
     reply: Invitation,
@@ -84,7 +80,6 @@ export const invitations = {
   withdraw: {
     method: 'POST',
     path: '/api/v1/invitations/{id}/withdraw',
-    summary: 'Withdraw an invitation that was sent',
     by: 'both',
     errors: ['invalid_state'],
     reply: Invitation,

@@ -58,7 +58,6 @@ export const notifications = {
   list: {
     method: 'GET',
     path: '/api/v1/notifications',
-    summary: 'List notifications',
     by: 'account',
     query: pageOfThose({
       unread: v.optional(
@@ -73,7 +72,6 @@ export const notifications = {
   delete: {
     method: 'DELETE',
     path: '/api/v1/notifications',
-    summary: 'Delete notifications: those that are named, or all',
     by: 'account',
     query: v.strictObject({
       id: v.optional(v.pipe(Ids, v.description('May be repeated; without it, all are deleted.'))),
@@ -83,7 +81,6 @@ export const notifications = {
   read: {
     method: 'POST',
     path: '/api/v1/notifications/read',
-    summary: 'Mark notifications as read: those that are named, or all',
     by: 'account',
     body: v.optional(
       v.strictObject({

@@ -50,7 +50,6 @@ export const openLinks = {
   list: {
     method: 'GET',
     path: '/api/v1/open-links',
-    summary: 'List open links',
     by: 'account',
     query: pageOfThose({ state: inState(LINK_STATES) }),
     reply: listOf(OpenLink),
@@ -58,9 +57,8 @@ export const openLinks = {
   create: {
     method: 'POST',
     path: '/api/v1/open-links',
-    summary: 'Create an open link: a page on which people ask to connect',
     by: 'account',
-    errors: ['not_found', 'conflict'],
+    errors: ['not_found'],
     body: v.strictObject({
       title: v.optional(
         v.pipe(Title, v.description('The purpose shown on its page; by default your name.')),
@@ -86,7 +84,6 @@ export const openLinks = {
   suggest: {
     method: 'GET',
     path: '/api/v1/open-links/suggest',
-    summary: 'Propose a slug that is free',
     by: 'account',
     errors: ['conflict'],
     reply: v.object({ slug: v.string() }),
@@ -94,30 +91,25 @@ export const openLinks = {
   delete: {
     method: 'DELETE',
     path: '/api/v1/open-links/{id}',
-    summary: 'Delete an open link, with its requests',
     by: 'account',
     status: 204,
   },
   pause: {
     method: 'PATCH',
     path: '/api/v1/open-links/{id}/pause',
-    summary: 'Pause an open link',
     by: 'account',
     reply: OpenLink,
   },
   resume: {
     method: 'PATCH',
     path: '/api/v1/open-links/{id}/resume',
-    summary: 'Resume an open link',
     by: 'account',
     reply: OpenLink,
   },
   slug: {
     method: 'PATCH',
     path: '/api/v1/open-links/{id}/slug',
-    summary: 'Give an open link a new slug; the old address ends',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({
       slug: v.pipe(Slug, v.description('The new end of its address: 3 to 40 of a-z, 0-9 and -.')),
     }),
@@ -129,7 +121,6 @@ export const openLinkRequests = {
   list: {
     method: 'GET',
     path: '/api/v1/open-links/requests',
-    summary: 'List approval requests',
     by: 'account',
     query: pageOfThose({ state: inState(REQUEST_STATES) }),
     reply: listOf(OpenLinkRequest),
@@ -137,7 +128,6 @@ export const openLinkRequests = {
   approve: {
     method: 'POST',
     path: '/api/v1/open-links/requests/{id}/approve',
-    summary: 'Approve a request: makes a connection and invites the requester to it',
     by: 'daemon',
     errors: ['invalid_state', 'no_device', ...BACKEND_ERRORS],
     reply: OpenLinkRequest,
@@ -145,7 +135,6 @@ export const openLinkRequests = {
   decline: {
     method: 'POST',
     path: '/api/v1/open-links/requests/{id}/decline',
-    summary: 'Decline a request',
     by: 'account',
     errors: ['invalid_state'],
     reply: OpenLinkRequest,

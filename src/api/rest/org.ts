@@ -60,7 +60,6 @@ export const orgMembers = {
   list: {
     method: 'GET',
     path: '/api/v1/org/members',
-    summary: 'List the members of the organisation, those invited included',
     by: 'account',
     query: pageOfThose({ state: inState(MEMBER_STATES) }),
     reply: listOf(OrgMember),
@@ -68,14 +67,12 @@ export const orgMembers = {
   read: {
     method: 'GET',
     path: '/api/v1/org/members/{id}',
-    summary: 'Read a member of the organisation',
     by: 'account',
     reply: OrgMember,
   },
   activate: {
     method: 'POST',
     path: '/api/v1/org/members/{id}/activate',
-    summary: 'Activate a member of the organisation that was invited or suspended',
     by: 'account',
     errors: ['invalid_state'],
     reply: OrgMember,
@@ -83,7 +80,6 @@ export const orgMembers = {
   suspend: {
     method: 'POST',
     path: '/api/v1/org/members/{id}/suspend',
-    summary: 'Suspend a member of the organisation',
     by: 'account',
     errors: ['invalid_state'],
     reply: OrgMember,
@@ -91,7 +87,6 @@ export const orgMembers = {
   bulkInvite: {
     method: 'POST',
     path: '/api/v1/org/members/bulk-invite',
-    summary: 'Invite up to 500 addresses to the organisation',
     by: 'account',
     body: v.strictObject({
       invites: v.pipe(
@@ -168,7 +163,6 @@ export const orgGroups = {
   list: {
     method: 'GET',
     path: '/api/v1/org/groups',
-    summary: 'List the groups of the organisation',
     by: 'account',
     query: Page,
     reply: listOf(OrgGroup),
@@ -176,9 +170,7 @@ export const orgGroups = {
   create: {
     method: 'POST',
     path: '/api/v1/org/groups',
-    summary: 'Create a group of members of the organisation',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({ name: GroupName, description: v.optional(GroupDescription) }),
     reply: OrgGroup,
     status: 201,
@@ -186,9 +178,7 @@ export const orgGroups = {
   update: {
     method: 'PATCH',
     path: '/api/v1/org/groups/{id}',
-    summary: 'Change the name or description of a group of the organisation',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({
       name: v.optional(GroupName),
       description: v.optional(GroupDescription),
@@ -198,14 +188,12 @@ export const orgGroups = {
   delete: {
     method: 'DELETE',
     path: '/api/v1/org/groups/{id}',
-    summary: 'Delete a group of the organisation; its members stay in the organisation',
     by: 'account',
     status: 204,
   },
   addMembers: {
     method: 'POST',
     path: '/api/v1/org/groups/{id}/members',
-    summary: 'Add members of the organisation to one of its groups',
     by: 'account',
     body: GroupMembers,
     reply: OrgGroup,
@@ -213,7 +201,6 @@ export const orgGroups = {
   removeMembers: {
     method: 'DELETE',
     path: '/api/v1/org/groups/{id}/members',
-    summary: 'Remove members from a group; they stay in the organisation',
     by: 'account',
     body: GroupMembers,
     reply: OrgGroup,
@@ -294,7 +281,6 @@ export const orgAlerts = {
   list: {
     method: 'GET',
     path: '/api/v1/org/alerts',
-    summary: 'List the alerts of the organisation',
     by: 'account',
     query: Page,
     reply: listOf(OrgAlert),
@@ -302,10 +288,7 @@ export const orgAlerts = {
   create: {
     method: 'POST',
     path: '/api/v1/org/alerts',
-    summary:
-      'Create an alert of the organisation: a rule that fires when so many of an event happen in a while',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({
       name: AlertName,
       event: Awaited,
@@ -320,7 +303,6 @@ export const orgAlerts = {
   update: {
     method: 'PATCH',
     path: '/api/v1/org/alerts/{id}',
-    summary: 'Change an alert of the organisation',
     by: 'account',
     body: v.strictObject({
       name: v.optional(AlertName),
@@ -335,7 +317,6 @@ export const orgAlerts = {
   delete: {
     method: 'DELETE',
     path: '/api/v1/org/alerts/{id}',
-    summary: 'Delete an alert of the organisation',
     by: 'account',
     status: 204,
   },
@@ -373,7 +354,6 @@ export const orgActivity = {
   list: {
     method: 'GET',
     path: '/api/v1/org/activity',
-    summary: 'List what happened in the organisation',
     by: 'account',
     query: pageOfThose(betweenDays),
     reply: listOf(OrgActivity),
@@ -381,7 +361,6 @@ export const orgActivity = {
   summary: {
     method: 'GET',
     path: '/api/v1/org/activity/summary',
-    summary: 'Count what happened in the organisation, by event and by who did it',
     by: 'account',
     query: v.strictObject({ from, to }),
     reply: named(
@@ -407,7 +386,6 @@ export const orgAnalytics = {
   dashboard: {
     method: 'GET',
     path: '/api/v1/org/analytics/dashboard',
-    summary: 'Read the totals of the organisation',
     by: 'account',
     reply: named(
       'OrgDashboard',
@@ -426,7 +404,6 @@ export const orgAnalytics = {
   trends: {
     method: 'GET',
     path: '/api/v1/org/analytics/trends',
-    summary: 'Read how often something happened in the organisation, by day or week',
     by: 'account',
     query: v.strictObject({
       metric: v.optional(

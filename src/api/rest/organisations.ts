@@ -15,9 +15,8 @@ export const organisations = {
   create: {
     method: 'POST',
     path: '/api/v1/org',
-    summary: 'Create an organisation, with the caller as its owner',
     by: 'account',
-    errors: ['forbidden', 'conflict'],
+    errors: ['forbidden'],
     body: v.strictObject({
       name: v.pipe(name(100), v.description('What its members see.')),
     }),

@@ -34,14 +34,12 @@ export const preferences = {
   read: {
     method: 'GET',
     path: '/api/v1/preferences',
-    summary: 'Read preferences',
     by: 'account',
     reply: Preferences,
   },
   update: {
     method: 'PATCH',
     path: '/api/v1/preferences',
-    summary: 'Change preferences',
     by: 'both',
     errors: ['invalid_state', 'no_device'],
     body: v.partial(

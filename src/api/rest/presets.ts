@@ -57,7 +57,6 @@ export const presets = {
   list: {
     method: 'GET',
     path: '/api/v1/presets',
-    summary: 'List presets',
     by: 'account',
     query: Page,
     reply: listOf(Preset),
@@ -65,9 +64,7 @@ export const presets = {
   create: {
     method: 'POST',
     path: '/api/v1/presets',
-    summary: 'Create a preset for connections',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({ name: PresetName, ...optionals }),
     reply: Preset,
     status: 201,
@@ -75,7 +72,6 @@ export const presets = {
   update: {
     method: 'PATCH',
     path: '/api/v1/presets/{id}',
-    summary: 'Change a preset; connections made with it keep what they began with',
     by: 'account',
     body: v.strictObject({ name: v.optional(PresetName), ...optionals }),
     reply: Preset,
@@ -83,21 +79,18 @@ export const presets = {
   delete: {
     method: 'DELETE',
     path: '/api/v1/presets/{id}',
-    summary: 'Delete a preset; connections made with it stay as they are',
     by: 'account',
     status: 204,
   },
   setDefault: {
     method: 'POST',
     path: '/api/v1/presets/{id}/default',
-    summary: 'Make a preset the default',
     by: 'account',
     reply: Preset,
   },
   clearDefault: {
     method: 'DELETE',
     path: '/api/v1/presets/default',
-    summary: 'Clear the default preset',
     by: 'account',
     status: 204,
   },

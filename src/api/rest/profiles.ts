@@ -58,16 +58,14 @@ export const profile = {
   read: {
     method: 'GET',
     path: '/api/v1/profile',
-    summary: 'Read the own profile',
     by: 'both',
     reply: Profile,
   },
   update: {
     method: 'PATCH',
     path: '/api/v1/profile',
-    summary: 'Change the own profile',
     by: 'both',
-    errors: ['conflict', 'no_device'],
+    errors: ['no_device'],
     body: v.strictObject({
       display_name: v.optional(
         v.pipe(
@@ -93,14 +91,12 @@ export const profiles = {
   read: {
     method: 'GET',
     path: '/api/v1/profiles/{id}',
-    summary: 'Read the public profile of a person',
     by: 'account',
     reply: PublicProfile,
   },
   keys: {
     method: 'GET',
     path: '/api/v1/profiles/{id}/keys',
-    summary: "List a person's active public keys",
     by: 'both',
     handlerErrors: ['conflict'],
     query: Page,

@@ -95,7 +95,6 @@ export const stamp = {
   create: {
     method: 'POST',
     path: '/api/v1/stamp',
-    summary: 'Sign content on this device',
     by: 'daemon',
     errors: ['conflict', 'no_device', 'not_signed_in'],
     body: NewStamp,

@@ -53,7 +53,6 @@ export const status = {
   read: {
     method: 'GET',
     path: '/api/v1/status',
-    summary: 'Read the state of the daemon',
     by: 'daemon',
     reply: Status,
   },

@@ -29,7 +29,6 @@ export const sync = {
   read: {
     method: 'GET',
     path: '/api/v1/sync',
-    summary: 'Read what the last sync did',
     by: 'daemon',
     errors: ['no_device', 'not_signed_in'],
     reply: LastSync,
@@ -37,7 +36,6 @@ export const sync = {
   run: {
     method: 'POST',
     path: '/api/v1/sync',
-    summary: 'Sync now and get the result',
     by: 'daemon',
     errors: ['no_device', ...BACKEND_ERRORS],
     reply: named('Synced', v.object({ last_sync: SyncReport })),

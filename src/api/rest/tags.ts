@@ -30,7 +30,6 @@ export const tags = {
   list: {
     method: 'GET',
     path: '/api/v1/tags',
-    summary: 'List tags',
     by: 'account',
     query: Page,
     reply: listOf(Tag),
@@ -38,9 +37,7 @@ export const tags = {
   create: {
     method: 'POST',
     path: '/api/v1/tags',
-    summary: 'Create a tag',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({ name: TagName, color: v.optional(v.nullable(Color)) }),
     reply: Tag,
     status: 201,
@@ -48,30 +45,25 @@ export const tags = {
   update: {
     method: 'PATCH',
     path: '/api/v1/tags/{id}',
-    summary: 'Rename a tag or change its colour',
     by: 'account',
-    errors: ['conflict'],
     body: v.strictObject({ name: v.optional(TagName), color: v.optional(v.nullable(Color)) }),
     reply: Tag,
   },
   delete: {
     method: 'DELETE',
     path: '/api/v1/tags/{id}',
-    summary: 'Delete a tag; the connections stay',
     by: 'account',
     status: 204,
   },
   assign: {
     method: 'POST',
     path: '/api/v1/tags/{id}/assign/{cid}',
-    summary: 'Assign a tag to a connection',
     by: 'both',
     reply: Connection,
   },
   unassign: {
     method: 'DELETE',
     path: '/api/v1/tags/{id}/assign/{cid}',
-    summary: 'Remove a tag from a connection',
     by: 'account',
     status: 204,
   },

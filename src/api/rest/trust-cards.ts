@@ -81,7 +81,6 @@ export const trustCards = {
   list: {
     method: 'GET',
     path: '/api/v1/trust-cards',
-    summary: 'List followed people',
     by: 'both',
     query: Page,
     reply: listOf(TrustCard),
@@ -89,7 +88,6 @@ export const trustCards = {
   create: {
     method: 'POST',
     path: '/api/v1/trust-cards',
-    summary: 'Follow a person',
     by: 'both',
     errors: ['not_found', 'invalid_state'],
     body: v.union(
@@ -108,11 +106,9 @@ export const trustCards = {
   update: {
     method: 'PATCH',
     path: '/api/v1/trust-cards/{id}',
-    summary:
-      'Change the note on a followed person, name them, confirm their keys, or dismiss a recovery',
     by: 'both',
     errors: ['no_device'],
-    handlerErrors: ['conflict', 'invalid_state'],
+    handlerErrors: ['invalid_state'],
     body: v.strictObject({
       note: v.optional(OwnNote),
       name: v.optional(
@@ -150,14 +146,12 @@ export const trustCards = {
   delete: {
     method: 'DELETE',
     path: '/api/v1/trust-cards/{id}',
-    summary: 'Unfollow a person',
     by: 'both',
     status: 204,
   },
   history: {
     method: 'GET',
     path: '/api/v1/trust-cards/{id}/history',
-    summary: 'Read the history of a trust card',
     by: 'both',
     query: Page,
     reply: listOf(TrustEvent),
@@ -168,7 +162,6 @@ export const trust = {
   metrics: {
     method: 'GET',
     path: '/api/v1/trust/metrics',
-    summary: 'Read trust metrics',
     by: 'both',
     reply: named(
       'TrustMetrics',

@@ -241,7 +241,6 @@ export const verify = {
   words: {
     method: 'POST',
     path: '/api/v1/verify',
-    summary: 'Check three words on this device',
     by: 'daemon',
     errors: ['not_found', 'invalid_state', 'no_device', 'not_signed_in'],
     body: v.strictObject({
@@ -260,7 +259,6 @@ export const verify = {
   challenge: {
     method: 'POST',
     path: '/api/v1/verify/challenges',
-    summary: 'Draw a word to say, for words that are for you and one purpose',
     by: 'daemon',
     errors: ['not_found', 'no_device', 'not_signed_in', 'too_long', 'rate_limited'],
     body: v.optional(
@@ -280,7 +278,6 @@ export const verify = {
   public: {
     method: 'POST',
     path: '/api/v1/verify/public',
-    summary: 'Look up three words at the account server',
     by: 'daemon',
     errors: ['no_device', ...BACKEND_ERRORS],
     body: v.strictObject({ words: Words }),
@@ -293,7 +290,6 @@ export const verificationLog = {
   list: {
     method: 'GET',
     path: '/api/v1/verification-log',
-    summary: 'List verifications',
     by: 'both',
     query: pageOfThose(betweenDays),
     reply: listOf(VerificationEntry),

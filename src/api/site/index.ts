@@ -20,74 +20,74 @@ export const StampFileBody = v.object({
 
 export const site = {
   home: {
+    /** What this is, for a person who opens the address alone. */
     read: {
       method: 'GET',
       path: '/',
-      summary: 'What this is, for a person who opens the address alone',
       by: 'account',
       media: html,
     },
   },
   siteHealth: {
+    /** Check whether the account server is up. */
     read: {
       method: 'GET',
       path: '/health',
-      summary: 'Check whether the account server is up',
       by: 'account',
       reply: Health,
     },
+    /** Check whether the account server reaches its database; 503 if it does not. */
     ready: {
       method: 'GET',
       path: '/health/ready',
-      summary: 'Check whether the account server reaches its database; 503 if it does not',
       by: 'account',
       reply: Health,
     },
   },
   guestPages: {
+    /** The page of a guest code: its words of this minute, and a box to check the caller. */
     read: {
       method: 'GET',
       path: '/g/{id}',
-      summary: 'The page of a guest code: words to say, and a box to check the caller',
       by: 'account',
       media: html,
     },
+    /** Note that the guest opened the page. */
     opened: {
       method: 'POST',
       path: '/g/{id}/opened',
-      summary: 'Note that the guest opened the page',
       by: 'account',
       status: 204,
     },
   },
   stampPages: {
+    /** The page of a stamp: checks it in the browser. */
     read: {
       method: 'GET',
       path: '/s/{id}',
-      summary: 'The page of a stamp: checks it in the browser',
       by: 'account',
       media: html,
     },
+    /** The stamp file, and the key of the receipt. */
     file: {
       method: 'GET',
       path: '/s/{id}/file',
-      summary: 'The stamp file, and the key of the receipt',
       by: 'account',
       reply: v.object({ ...StampFileBody.entries, receipt_key: Jwk }),
     },
   },
   openLinkPages: {
+    /** The page of an open link: a form to ask to connect. */
     read: {
       method: 'GET',
       path: '/o/{slug}',
-      summary: 'The page of an open link: a form to ask to connect',
       by: 'account',
       media: html,
     },
+    /** Ask to connect; a link to confirm the mailbox is mailed. */
     ask: {
       method: 'POST',
       path: '/o/{slug}',
-      summary: 'Ask to connect; a link to confirm the mailbox is mailed',
       by: 'account',
       form: true,
       limit: FORM_LIMIT,
@@ -100,17 +100,17 @@ export const site = {
     },
   },
   confirmationPages: {
+    /** The page of a link that was mailed: a button that confirms the mailbox. */
     read: {
       method: 'GET',
       path: '/confirm/{token}',
-      summary: 'The page of a link that was mailed: a button that confirms the mailbox',
       by: 'account',
       media: html,
     },
+    /** Confirm a mailbox. */
     confirm: {
       method: 'POST',
       path: '/confirm/{token}',
-      summary: 'Confirm a mailbox',
       by: 'account',
       form: true,
       limit: FORM_LIMIT,
@@ -119,10 +119,10 @@ export const site = {
     },
   },
   exportFiles: {
+    /** The file of an export, by a signed link. */
     read: {
       method: 'GET',
       path: '/exports/{id}',
-      summary: 'The file of an export, by a signed link',
       by: 'account',
       query: v.object({
         expires: v.optional(v.string(), ''),
@@ -133,10 +133,10 @@ export const site = {
     },
   },
   assets: {
+    /** A script or style of the pages. */
     read: {
       method: 'GET',
       path: '/assets/{name}',
-      summary: 'A script or style of the pages',
       by: 'account',
       media: ['text/javascript; charset=utf-8', 'text/css; charset=utf-8'],
     },

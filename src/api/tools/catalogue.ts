@@ -14,6 +14,7 @@ import { type Folded, type JsonRecord } from '../openapi/json-schema.ts'
 import type { Example } from '../openapi/examples.ts'
 import { codesOf } from '../openapi/errors.ts'
 import { errorComponents, responsesOf } from '../openapi/responses.ts'
+import { restTextOf } from '../rest/texts/index.ts'
 import { inputOf } from './input.ts'
 import { textOf } from './list.ts'
 import { type Tool, toolsOf } from './tool.ts'
@@ -56,6 +57,11 @@ export function toolCatalogue({
     const { name, group, row, route } = tool
     const needed = need(route.method, route.path.slice(1).split('/'))
     const example = examples[`${group}_${row}`]
+    const answers = {
+      summary: restTextOf(group, row).summary,
+      codes: codesOf({ route, need: needed }, 'daemon'),
+      example,
+    }
     // A reference in place of the body would not show its members.
     const schema = inputOf(tool, converter({}))
     const { title, description } = textOf(tool, need)
@@ -69,10 +75,7 @@ export function toolCatalogue({
           'required' in schema || (route.body !== undefined && route.body.type !== 'optional'),
         content: { 'application/json': { schema, ...shown(example) } },
       },
-      responses: answersOf(
-        route,
-        responsesOf({ route }, convert, codesOf({ route, need: needed }, 'daemon'), example),
-      ),
+      responses: answersOf(route, responsesOf(route, convert, answers)),
     }
   }
 

@@ -27,20 +27,8 @@ type Name<G extends string, R extends string> = `${SnakeCase<G>}_${SnakeCase<R>}
 /** The groups of *rest* that contain tools. */
 export type ToolGroup = Exclude<keyof Rest, (typeof NO_TOOLS)[number]>
 
-/** The names of the tools of some groups of *rest*. */
-export type ToolsOf<G extends ToolGroup> = {
-  [N in G]: Name<N, keyof Rest[N] & string>
-}[G]
-
-/** The names of all tools of *rest*. */
-export type ToolName = ToolsOf<ToolGroup>
-
-/** The names of the tools that change something. */
-export type WritingTool = {
-  [N in ToolGroup]: {
-    [R in keyof Rest[N] & string]: Rest[N][R] extends { method: 'GET' } ? never : Name<N, R>
-  }[keyof Rest[N] & string]
-}[ToolGroup]
+/** The names of the tools of *rest*. */
+export type ToolName = { [N in ToolGroup]: Name<N, keyof Rest[N] & string> }[ToolGroup]
 
 const snakeCase = (text: string) => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts'
 import { EXIT, StartError } from '../../errors.ts'
 import { verifyAudit } from '../../storage/audit-chain.ts'
-import type { FileCheck } from '../../storage/folder.ts'
+import type { FileCheck } from '../../keychain/private-file.ts'
 import { type Command, UsageError } from '../command.ts'
 import { systemInstance } from '../system-instance.ts'
 

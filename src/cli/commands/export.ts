@@ -3,12 +3,50 @@ import { every } from '../../api/cursor.ts'
 import type { Export } from '../../api/rest/account.ts'
 import { AppError } from '../../errors.ts'
 import { type Download, download } from '../../remote/download.ts'
-import { readAuthority } from '../../remote/authority.ts'
+import { readAuthority } from '../../remote/transport.ts'
 import { byId } from '../by-id.ts'
 import { listCommand } from '../collection.ts'
-import { type Api, type Command, type Invocation, UsageError } from '../command.ts'
+import { type Api, type Command, type Invocation, type Io, UsageError } from '../command.ts'
 import { requireNew, writeNew } from '../new-file.ts'
-import { newProgressBar } from '../progress-bar.ts'
+import { coloured } from '../output.ts'
+
+const WIDTH = 30
+
+/** Shows the progress of a long operation as a bar on a terminal; otherwise nothing. */
+interface ProgressBar {
+  /** @param percent 0 to 100 */
+  show(percent: number): void
+  /** Leaves the bar in place and continues on the next line. */
+  end(): void
+}
+
+/**
+ * Returns a progress bar.
+ * @param quiet whether the output is for a script, which needs no bar
+ * @param what the operation, shown before the bar
+ */
+export function newProgressBar(
+  { stderr, env, quiet }: Pick<Io, 'stderr' | 'env'> & { quiet: boolean },
+  what: string,
+): ProgressBar {
+  // A terminal that cannot return to the start of a line would show a new line each time.
+  if (quiet || stderr.isTTY !== true || env['TERM'] === 'dumb')
+    return { show: () => undefined, end: () => undefined }
+  let shown = ''
+  return {
+    show: (percent) => {
+      const done = Math.floor((Math.min(Math.max(percent, 0), 100) / 100) * WIDTH)
+      const bar =
+        coloured('green', '#'.repeat(done), { stream: stderr, env }) + '-'.repeat(WIDTH - done)
+      const line = `${what} [${bar}] ${String(Math.floor(percent)).padStart(3)} %`
+      if (line !== shown) stderr.write(`\r${line}`)
+      shown = line
+    },
+    end: () => {
+      if (shown !== '') stderr.write('\n')
+    },
+  }
+}
 
 const OUTPUT = '--output'
 

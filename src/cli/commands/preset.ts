@@ -7,8 +7,14 @@ import {
   updateCommand,
 } from '../collection.ts'
 import { type Command, UsageError } from '../command.ts'
-import { span } from '../duration.ts'
-import { eitherField, flagField, idsField, secondsField, textField } from '../option-fields.ts'
+import {
+  span,
+  eitherField,
+  flagField,
+  idsField,
+  secondsField,
+  textField,
+} from '../option-fields.ts'
 import { brief, shown } from '../table.ts'
 
 const yes = (is: boolean) => (is ? 'yes' : '')

@@ -10,9 +10,15 @@ import {
   type ServiceState,
 } from '../service/definition.ts'
 import { SCOPES, definitionOf, platformOf, scopeOf } from '../service/definitions.ts'
-import { type Plan, encoded, install } from '../service/install.ts'
+import {
+  type Plan,
+  encoded,
+  install,
+  SEALING_KEY,
+  makeSealingKey,
+  requireOwnPlace,
+} from '../service/install.ts'
 import { type Host, thisMachine } from '../service/machine.ts'
-import { SEALING_KEY, makeSealingKey, requireOwnPlace } from '../service/system-files.ts'
 import { askedThere, stateDirOf } from '../service/state-dir.ts'
 import { type Purge, requireGone, purgeAll, uninstall } from '../service/uninstall.ts'
 

@@ -1,6 +1,5 @@
 /** Completion for fish. */
-import type { CompletionPoint } from './places.ts'
-import type { Option } from './usage.ts'
+import type { CompletionPoint, Option } from './places.ts'
 
 /** Returns a text in single quotes for fish, where a backslash escapes the next character. */
 const quoted = (text: string): string => `'${text.replaceAll(/[\\']/g, '\\$&')}'`

@@ -1,12 +1,12 @@
 /** Checks the lock of the state folder and the daemon that should hold it. */
 import { readFileSync } from 'node:fs'
-import { hostsOf } from '../../http/hosts.ts'
+import { hostsOf } from '../../http/address.ts'
 import { VERSION } from '../../runtime/version.ts'
 import { connectToSystem } from '../system-connection.ts'
 import { systemInstance } from '../system-instance.ts'
 import type { DoctorCheck, DoctorContext } from './check.ts'
 import { type Finding, fail, ok, durationText, warn, messageOf } from './finding.ts'
-import { processName } from './listeners.ts'
+import { processName } from './ports.ts'
 import { greet, healthIn, type Holding } from './lock-owner.ts'
 
 const NAME = 'daemon'

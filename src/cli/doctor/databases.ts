@@ -1,18 +1,27 @@
 /**
- * Checks the databases: integrity, and a schema version that this program supports.
- * The duration of the integrity check depends on the disk, so a subprocess does it.
+ * Checks the databases: integrity, and a schema version that this program supports; and that each
+ * line of the audit log follows from the line before it. How long that takes depends on the disk,
+ * so a subprocess does it.
  */
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { ACCOUNT_VERSIONS } from '../../service/db/migrations.ts'
-import { SMALLEST, damaged, isDamage, lost } from '../../storage/database-file.ts'
-import { type SupportedVersions, isTooOld, tooOld } from '../../storage/migrations.ts'
-import { isResult } from '../../storage/sqlite.ts'
 import { STATE_VERSIONS } from '../../state/migrations.ts'
-import { type Finding, fail, ok, shellQuoted, messageOf, sizeOf, warn } from './finding.ts'
-import { type DoctorCheck } from './check.ts'
-import { isWithoutIndex, openReadOnly } from '../../storage/read-only.ts'
+import { verifyAudit } from '../../storage/audit-chain.ts'
+import { auditFiles } from '../../storage/audit-files.ts'
+import {
+  damaged,
+  isDamage,
+  isWithoutIndex,
+  lost,
+  openReadOnly,
+  SMALLEST,
+} from '../../storage/database-file.ts'
+import { isTooOld, type SupportedVersions, tooOld } from '../../storage/migrations.ts'
+import { isResult } from '../../storage/sqlite.ts'
+import type { DoctorCheck } from './check.ts'
+import { fail, type Finding, messageOf, ok, shellQuoted, sizeOf, warn } from './finding.ts'
 
 interface Kind {
   readonly file: 'state.db' | 'account.db'
@@ -127,3 +136,61 @@ export const databaseChecks: readonly DoctorCheck[] = KINDS.map(({ file }) => ({
 export const databasesApart = Object.fromEntries(
   KINDS.map((kind) => [kind.file, (stateDir: string) => lookThrough(stateDir, kind)]),
 ) as Record<Kind['file'], (stateDir: string) => Finding[]>
+
+const NAME = 'audit log'
+
+/** Verifies the whole audit log. The subprocess calls it. */
+export function auditApart(stateDir: string): Finding[] {
+  try {
+    const { lines, from, cut, fault } = verifyAudit(stateDir)
+    if (fault !== null)
+      return [
+        fail(
+          NAME,
+          `${fault.file}, row ${fault.row}: it ${fault.what}; the entries from there on were changed`,
+          'countersignd audit verify (and compare with a backup who changed it)',
+        ),
+      ]
+    const since = from === null ? '' : ` since ${from}`
+    const torn = cut === 0 ? '' : `, ${cut} cut off by a crash`
+    return [
+      ok(
+        NAME,
+        `${lines} ${lines === 1 ? 'line' : 'lines'}${since}, each follows from the one before${torn}`,
+      ),
+    ]
+  } catch (error) {
+    return [fail(NAME, `cannot be read: ${messageOf(error)}`, 'countersignd audit verify')]
+  }
+}
+
+export const auditCheck: DoctorCheck = {
+  name: NAME,
+  async run({ config: { stateDir }, apart, holding }) {
+    if (stateDir === undefined) return []
+    if (!hasLog(stateDir))
+      return (await holding()).state === 'proven'
+        ? [
+            warn(
+              NAME,
+              'the file is missing, though a daemon runs: it was deleted',
+              'Put it back, and start the daemon again: countersignd serve',
+            ),
+          ]
+        : []
+    return (
+      (await apart(NAME)) ?? [
+        warn(NAME, 'too long to be checked in a few seconds', 'countersignd audit verify'),
+      ]
+    )
+  },
+}
+
+function hasLog(stateDir: string): boolean {
+  try {
+    return auditFiles(stateDir).length > 0
+  } catch {
+    // The folder is missing, or this user may not list it. The check of files reports both.
+    return false
+  }
+}

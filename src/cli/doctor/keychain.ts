@@ -8,7 +8,7 @@ import type { Config } from '../../config/config.ts'
 import { AppError, StartError } from '../../errors.ts'
 import { readKeychain } from '../../keychain/keychain.ts'
 import { whyUnreachable } from '../../keychain/os.ts'
-import { readPrivate } from '../../storage/folder.ts'
+import { readPrivate } from '../../keychain/private-file.ts'
 import { type Finding, fail, ok, messageOf } from './finding.ts'
 import { type DoctorCheck, type DoctorContext } from './check.ts'
 

@@ -5,10 +5,10 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { relayOf } from '../../config/relay.ts'
-import { readPrivate } from '../../storage/folder.ts'
+import { readPrivate } from '../../keychain/private-file.ts'
 import { type Finding, fail, ok, shellQuoted, messageOf } from './finding.ts'
 import { type DoctorCheck } from './check.ts'
-import { isTaken } from './listeners.ts'
+import { isTaken } from './ports.ts'
 
 const NAME = 'mail'
 

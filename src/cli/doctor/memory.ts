@@ -4,13 +4,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SyncReport } from '../../api/rest/sync.ts'
-import { copyWarning } from '../../device/identity/copied-keys.ts'
+import { copyWarning } from '../../device/identity/own-keys.ts'
 import { type Facts, readFacts } from '../../device/identity/identity.ts'
 import { type Notice, noticesOf } from '../../device/sync/notices.ts'
 import { logRows } from '../../state/logs.ts'
 import { metaRows } from '../../state/meta.ts'
-import { replayRows } from '../../state/replays.ts'
-import { openReadOnly } from '../../storage/read-only.ts'
+import { replayRows } from '../../state/verifications.ts'
+import { openReadOnly } from '../../storage/database-file.ts'
 
 export interface Memory {
   /** Whether the database exists and could be read. */

@@ -1,14 +1,18 @@
 /** Queries a remote account server: each route once, within seconds, without credentials. */
-import { clock } from '../../api/device/clock.ts'
+import { clock } from '../../api/device/index.ts'
 import type { Route } from '../../api/route.ts'
 import { site } from '../../api/site/index.ts'
 import type { Config } from '../../config/config.ts'
 import { AppError } from '../../errors.ts'
 import { valueOf } from '../../remote/answer.ts'
-import { readAuthority } from '../../remote/authority.ts'
+import {
+  readAuthority,
+  type TransportResponse,
+  type Transport,
+  openTransport,
+} from '../../remote/transport.ts'
 import { newServerClock } from '../../remote/clock.ts'
 import { Passing } from '../../remote/faults.ts'
-import { type TransportResponse, type Transport, openTransport } from '../../remote/transport.ts'
 import { messageOf } from './finding.ts'
 
 const TIMEOUTS = { connectMs: 3000, answerMs: 4000 }

@@ -5,8 +5,7 @@
  */
 import { readConfig } from '../../config/config.ts'
 import { StartError } from '../../errors.ts'
-import type { Definition, ServicePlatform, CommandWords } from './definition.ts'
-import { fromEnvironmentFile } from './environment-file.ts'
+import type { CommandWords, Definition, ServicePlatform } from './definition.ts'
 import { fromPropertyList } from './launchd.ts'
 import type { Host } from './machine.ts'
 import { STATE_LINK, SYSTEM_STATE } from './systemd.ts'
@@ -122,4 +121,64 @@ export async function askedThere(
     if (error instanceof StartError) return definition
     throw error
   }
+}
+
+// Only the white space of systemd counts: no other space of Unicode, no byte order mark.
+const LINE = /^[ \t]*([^=]*?)[ \t]*=[ \t]*([^]*?)[ \t]*$/
+const QUOTED = /^(["'])([^"'\\]*)\1$/
+/** Matches a quoted value that ends on its line, with any content. */
+const CLOSED = /^(?:"(?:[^"\\]|\\[^])*"|'[^'\\]*')$/
+
+function textOf(content: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content)
+  } catch {
+    return null
+  }
+}
+
+/** Returns the value of a line; null if it cannot be parsed with certainty. */
+function valueOf(raw: string): string | null {
+  const quoted = QUOTED.exec(raw)
+  if (quoted !== null) return quoted[2] ?? ''
+  return /^["']|\\/.test(raw) ? null : raw
+}
+
+/** Returns whether a line continues on the next one, or may do so. */
+const isOpen = (line: string, raw: string) =>
+  line.endsWith('\\') || (/^["']/.test(raw) && !CLOSED.test(raw))
+
+/**
+ * Returns the values of some variables in an environment file, parsed as systemd does
+ * (systemd.exec(5), EnvironmentFile=). Rejects every line that is ambiguous. The last line of a
+ * name counts.
+ * @param path for the message, which contains no value
+ * @throws StartError configuration for a line that cannot be parsed with certainty
+ */
+function fromEnvironmentFile(
+  content: Uint8Array,
+  names: readonly string[],
+  path: string,
+): NodeJS.ProcessEnv {
+  const found: NodeJS.ProcessEnv = {}
+  const doubt = (at: number) =>
+    new StartError(
+      'configuration',
+      `Line ${at + 1} of ${path} cannot be read with certainty, and so not which state folder the service has. ` +
+        'Write there SVC_STATE_DIR=/its/folder, on a line of its own, every other value on one line, too, and run this again.',
+    )
+  const text = textOf(content)
+  if (text === null || text.includes('\0')) throw doubt(0)
+  for (const [at, line] of text.split(/\r\n|\n|\r/).entries()) {
+    const [, name, raw = ''] = LINE.exec(line) ?? []
+    if (isOpen(line, raw)) throw doubt(at)
+    if (/^[ \t]*([#;]|$)/.test(line)) continue
+    if (name !== undefined && names.includes(name)) {
+      const value = valueOf(raw)
+      if (value === null) throw doubt(at)
+      found[name] = value
+    } else if (names.some((known) => new RegExp(`(^|\\W)${known}(\\W|$)`).test(name ?? line)))
+      throw doubt(at)
+  }
+  return found
 }

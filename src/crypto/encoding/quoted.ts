@@ -1,5 +1,11 @@
 /** Foreign text inside a message: one line, of limited length, without control characters. */
-import { UNSHOWABLE } from './unshowable.ts'
+
+/**
+ * The class, without brackets, of characters that are not displayed: control characters, line and
+ * paragraph separators, and the controls and isolates that change the direction of text (Unicode
+ * Standard Annex 9). For an expression with the `u` flag.
+ */
+export const UNSHOWABLE = String.raw`\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069`
 
 /** The line feeds in JSON are those between its lines. */
 const UNSAFE = new RegExp(String.raw`(?!\n)[${UNSHOWABLE}]`, 'gu')

@@ -1,11 +1,10 @@
 /**
  * Public keys as JWKs (RFC 8037), exactly `kty`, `crv`, `x`, and their thumbprints (RFC 7638).
  */
-import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
+import { isSigningKey } from '../ed25519.ts'
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
-import { memo } from '../encoding/memo.ts'
 import { requireThat } from '../refusal.ts'
 
 /** An Ed25519 key. */
@@ -21,9 +20,6 @@ export function publicJwk(bytes: Uint8Array): PublicJwk {
   return jwk
 }
 
-/** The keys whose group was checked: a device verifies every entry with the same few keys. */
-const inGroup = memo(4096)
-
 /**
  * Returns the 32 bytes of a JWK.
  * @throws Refusal `missing_member`, `unknown_member` (also for a private key), `bad_key`
@@ -32,13 +28,12 @@ const inGroup = memo(4096)
  */
 export function jwkBytes(jwk: PublicJwk): Uint8Array {
   const bytes = jwkForm(jwk)
-  const isGood = inGroup(jwk.x, () => isPrimeOrder(bytes))
-  requireThat(isGood, 'bad_key', 'not a point of the prime-order group')
+  requireThat(isSigningKey(bytes), 'bad_key', 'not a point of the prime-order group')
   return bytes
 }
 
 /**
- * Returns the 32 bytes of a JWK after checking its form only, without the group (0.7 ms). Use it
+ * Returns the 32 bytes of a JWK after checking its form only, without the group. Use it
  * for a key that is then compared with one that `jwkBytes` accepted.
  * @throws Refusal as `jwkBytes`
  */
@@ -60,19 +55,4 @@ export function jwkForm(jwk: PublicJwk): Uint8Array {
 export function thumbprint(jwk: PublicJwk): string {
   const { crv, kty, x } = jwk
   return encodeBase64url(sha256(utf8ToBytes(JSON.stringify({ crv, kty, x }))))
-}
-
-/**
- * Whether 32 bytes are the canonical encoding of an Ed25519 point of order L. Small-order keys
- * verify signatures that were never made. On a key or an R with a torsion component the
- * cofactored and the cofactorless equation of RFC 8032 section 5.1.7 disagree, and so would two
- * verifiers.
- */
-export function isPrimeOrder(bytes: Uint8Array): boolean {
-  try {
-    const point = ed25519.Point.fromBytes(bytes, false)
-    return !point.isSmallOrder() && point.isTorsionFree()
-  } catch {
-    return false
-  }
 }

@@ -2,11 +2,10 @@
  * The signatures of JWS compact structures (RFC 7515, RFC 8032): signing and verification,
  * Ed25519.
  */
-import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { ed25519, isSigningKey } from '../ed25519.ts'
 import { encodeBase64url } from '../encoding/base64url.ts'
-import { isPrimeOrder } from './jwk.ts'
 import type { ParsedJws, Typ } from './jws.ts'
 import { memo } from '../encoding/memo.ts'
 import { requireThat } from '../refusal.ts'
@@ -31,9 +30,8 @@ export function signCompact(header: object, payload: object, seed: Uint8Array): 
   return `${input}.${encodeBase64url(ed25519.sign(utf8ToBytes(input), seed))}`
 }
 
-/** Caches, since logs are verified whole at each read, and most entries were verified before. */
+/** A cache, since logs are verified whole at each read, and most entries were verified before. */
 const goodSignature = memo(8192)
-const goodKey = memo(8192)
 
 /**
  * Verifies a signature under a raw Ed25519 public key of 32 bytes, as `isSignature` does.
@@ -57,19 +55,9 @@ export function isSignature(
   message: Uint8Array,
   publicKey: Uint8Array,
 ): boolean {
-  const isGood = () =>
-    isSigningKey(publicKey) &&
-    // RFC 8032 section 5.1.7: S below L, canonical points; noble checks the cofactored equation.
-    ed25519.verify(signature, message, publicKey, { zip215: false }) &&
-    // With A and R in the prime-order group both equations are equivalent.
-    isPrimeOrder(signature.subarray(0, 32))
+  const isGood = () => isSigningKey(publicKey) && ed25519.verify(signature, message, publicKey)
   // The lengths are fixed, so that the hash over all three fixes where each begins.
   const fit = signature.length === 64 && publicKey.length === 32
   const name = () => encodeBase64url(sha256(concatBytes(publicKey, signature, message)))
   return fit && goodSignature(name(), isGood)
-}
-
-/** Like `isPrimeOrder`, which takes as long as half a signature, but cached for repeated keys. */
-export function isSigningKey(publicKey: Uint8Array): boolean {
-  return goodKey(encodeBase64url(publicKey), () => isPrimeOrder(publicKey))
 }

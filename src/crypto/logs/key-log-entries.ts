@@ -3,12 +3,11 @@
  * wrong one. `at` is Unix seconds.
  */
 import { randomBytes } from '@noble/hashes/utils.js'
-import { ed25519 } from '@noble/curves/ed25519.js'
-import { accountIdOf } from '../account-id.ts'
+import { ed25519 } from '../ed25519.ts'
+import { accountIdOf, rawKeys, type LoggedKeys } from '../device-public-keys.ts'
+import { publicKeys, type DeviceKeyPairs, type KeyPair } from '../device-keys.ts'
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { NO_PREV } from './chain.ts'
-import { publicKeys, type DeviceKeyPairs, type KeyPair } from '../device-keys.ts'
-import { rawKeys, type LoggedKeys } from '../device-public-keys.ts'
 import { recoveryInput, type Vouched } from './generations.ts'
 import { thumbprint } from '../jose/jwk.ts'
 import { entryHash } from '../jose/jws.ts'

@@ -1,7 +1,6 @@
 /** The effects of the entries of a key log (section 3), and who may sign each. */
-import { accountIdOf } from '../account-id.ts'
+import { accountIdOf, rawKeys, type LoggedKeys } from '../device-public-keys.ts'
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
-import { rawKeys, type LoggedKeys } from '../device-public-keys.ts'
 import { addGeneration, replaceRecoveryKey, type Generation, type Vouchers } from './generations.ts'
 import { thumbprint } from '../jose/jwk.ts'
 import type { ParsedJws } from '../jose/jws.ts'

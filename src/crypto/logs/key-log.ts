@@ -3,11 +3,12 @@
  * verifier can recompute it from the entries alone; a log that breaks a rule is rejected whole.
  * `at` decides nothing.
  */
-import { runToEnd, follow, type KnownPlace } from './chain.ts'
-import { keyInForce, type Generations, type Vouchers } from './generations.ts'
-import { readKeyLogEntry, readVerified, type KeyLogEntry } from './key-log-form.ts'
-import { applyKeyLogEntry, type LoggedDevice, type KeyLogState } from './key-log-ops.ts'
-import { requireThat, Refusal } from '../refusal.ts'
+import { type LoggedKeys, sameKeys } from '../device-public-keys.ts'
+import { Refusal, requireThat } from '../refusal.ts'
+import { follow, type KnownPlace, runToEnd } from './chain.ts'
+import { type Generations, keyInForce, type Vouchers } from './generations.ts'
+import { type KeyLogEntry, readKeyLogEntry, readVerified } from './key-log-form.ts'
+import { applyKeyLogEntry, type KeyLogState, type LoggedDevice } from './key-log-ops.ts'
 
 export { isLinked, type Generation } from './generations.ts'
 export { signerAt, verifySignedBy, type LoggedDevice } from './key-log-ops.ts'
@@ -151,4 +152,31 @@ export function completeLog(
     throw new Refusal('key_log_forked', message, { entry: other })
   }
   return given.length < remembered.length ? remembered : given
+}
+
+/**
+ * Checks, on a device that asked to be approved, that it was added (section 3). `log` is the
+ * verified key log, and continues `seen`, the newest entry in the answer of the approving device.
+ * @returns the device, as in the log
+ * @throws Refusal `not_in_log`, `own_keys_differ`, `added_before`, `generation_changed`,
+ *   `not_active`
+ */
+export function checkOwnEntry(
+  log: KeyLog,
+  own: { readonly device: string; readonly keys: LoggedKeys },
+  seen: number,
+): LoggedDevice {
+  const found = log.devices.get(own.device)
+  requireThat(found !== undefined, 'not_in_log', 'the key log does not name this device')
+  requireThat(
+    sameKeys(found.keys, own.keys),
+    'own_keys_differ',
+    'the key log names other keys of it',
+  )
+  requireThat(found.addedAt > seen, 'added_before', 'the device was added before it was approved')
+  // In the generation of that head, an entry after it that names a device is an `add`.
+  const same = found.generation === generationAt(log, seen)
+  requireThat(same, 'generation_changed', 'the account was reset before the device was added')
+  requireThat(found.revokedAt === null, 'not_active', 'the device is revoked already')
+  return found
 }

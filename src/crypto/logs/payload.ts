@@ -7,7 +7,7 @@ import { decodeBase64url } from '../encoding/base64url.ts'
 import { isId, ID_PREFIX } from '../encoding/id.ts'
 import { jwkForm, type PublicJwk } from '../jose/jwk.ts'
 import type { Json, JsonObject } from '../encoding/json.ts'
-import { isSigningKey } from '../jose/jws-signature.ts'
+import { isSigningKey } from '../ed25519.ts'
 import { inMessage } from '../encoding/quoted.ts'
 import { requireThat, Refusal, type RefusalReason } from '../refusal.ts'
 

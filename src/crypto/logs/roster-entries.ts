@@ -5,10 +5,15 @@
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { NO_PREV } from './chain.ts'
 import { signJws } from '../jose/jws-signature.ts'
-import { keyCommitment } from '../key-commitment.ts'
+import {
+  keyCommitment,
+  FORMS,
+  readRosterEntry,
+  type Payload,
+  type RosterRole,
+} from './roster-form.ts'
 import { coveringPlaces } from '../recipients.ts'
 import { requireThat } from '../refusal.ts'
-import { FORMS, readRosterEntry, type Payload, type RosterRole } from './roster-form.ts'
 import { verifyRoster, type Roster } from './roster-log.ts'
 import type { KeyLogs } from './roster-ops.ts'
 

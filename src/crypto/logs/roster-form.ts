@@ -2,24 +2,27 @@
  * The form of roster entries (section 4). It lists the members of each op, who may sign it, and
  * the places where it may be in a roster. Nothing here needs another entry.
  */
+import { sha256 } from '@noble/hashes/sha2.js'
+import { encodeBase64url } from '../encoding/base64url.ts'
+import { labelled, requireLength, u32be } from '../encoding/hash-input.ts'
+import { ID_PREFIX, parseId } from '../encoding/id.ts'
+import { type ParsedJws, parseJws } from '../jose/jws.ts'
+import { requireThat } from '../refusal.ts'
 import { requirePlace } from './chain.ts'
-import { ID_PREFIX } from '../encoding/id.ts'
-import { parseJws, type ParsedJws } from '../jose/jws.ts'
 import {
   accountId,
   base64url,
   epochNumber,
   exactly,
   idWithPrefix,
+  type MemberKind,
   natural,
   oneOf,
   payload,
   place,
   record,
   string,
-  type MemberKind,
 } from './payload.ts'
-import { requireThat } from '../refusal.ts'
 
 export type RosterRole = 'owner' | 'member'
 
@@ -162,4 +165,15 @@ export function readRosterEntry(jws: string): RosterEntry {
   requireThat(isOther, 'bad_value', 'a connection does not replace itself')
   requireRosterPlace(entry.op, entry.seq)
   return { ...entry, jws: parsed }
+}
+
+/**
+ * Returns `k_commit` of an epoch, the commitment of the entry that opens it to its secret:
+ * base64url SHA-256 over the connection, the epoch and K (32 bytes).
+ * @throws Refusal `bad_length`, `bad_value`, and as `parseId`
+ */
+export function keyCommitment(connection: string, epoch: number, k: Uint8Array): string {
+  requireLength(k, 32, 'K')
+  const subject = parseId(ID_PREFIX.connection, connection)
+  return encodeBase64url(sha256(labelled('countersign/v2/k', subject, u32be(epoch), k)))
 }

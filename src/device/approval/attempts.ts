@@ -8,7 +8,7 @@
 import { onRefusal } from '../../crypto/refusal.ts'
 import { sameWords } from '../../crypto/words.ts'
 import { AppError } from '../../errors.ts'
-import type { ApprovalSide } from '../../state/approval-attempts.ts'
+import type { ApprovalSide } from '../../state/attempts.ts'
 import type { State } from '../../state/state.ts'
 import { asTyped } from '../codes/typed-words.ts'
 

@@ -9,14 +9,13 @@
  * of the database count the draws by the uptime of the machine, so that neither a restart nor a
  * clock change allows more.
  */
-import { newChallenge } from '../../crypto/challenge.ts'
+import { newChallenge, purposeOf, readPurpose, type Purpose } from '../../crypto/challenge.ts'
 import { newId } from '../../crypto/encoding/id.ts'
-import { purposeOf, readPurpose, type Purpose } from '../../crypto/purpose.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
-import type { ChallengeRow } from '../../state/challenges.ts'
+import type { ChallengeRow } from '../../state/verifications.ts'
 import type { State } from '../../state/state.ts'
-import type { Moment } from '../../state/wrong-attempts.ts'
+import type { Moment } from '../../state/attempts.ts'
 import { type Uptime, ranSince } from './uptime.ts'
 
 /** How long a challenge is open, and the period of the limit on draws, in milliseconds. */

@@ -102,15 +102,21 @@ function ranSince(from: Reading, { uptime_ms, boot }: Omit<Reading, 'wall_ms'>):
 
 /**
  * Returns the state of the wall clock (protocol, section 2). All times are in milliseconds.
- * @param from the reading of the last measurement
+ * @param from the reading of the last measurement; null where there was none
  * @param now both clocks now
  * @param syncedAt the wall clock at the last good sync, Unix milliseconds; null where there was
  *   none
  */
-export function clockStateOf(from: Reading, now: Reading, syncedAt: number | null): ClockState {
+export function clockStateOf(
+  from: Reading | null,
+  now: Reading,
+  syncedAt: number | null,
+): ClockState {
+  if (syncedAt !== null && now.wall_ms < syncedAt - BACK_MS) return 'behind'
+  if (from === null) return 'unmeasured'
   const ran = ranSince(from, now)
   const moved = now.wall_ms - from.wall_ms - (ran ?? 0)
-  if (moved < -DRIFT_MS || (syncedAt !== null && now.wall_ms < syncedAt - BACK_MS)) return 'behind'
+  if (moved < -DRIFT_MS) return 'behind'
   if (ran === null) return 'unmeasured'
   return moved > DRIFT_MS ? 'ahead' : 'steady'
 }
@@ -153,7 +159,6 @@ export function newClockWatch(of: {
     from.wall_ms + (ranSince(from, { uptime_ms: up, boot }) ?? 0)
 
   function stateAt(at: number, up: number): ClockState {
-    if (reading === null) return isOwn ? 'steady' : 'unmeasured'
     const found = clockStateOf(reading, { wall_ms: at, uptime_ms: up, boot }, syncedAt())
     return isOwn && found !== 'behind' ? 'steady' : found
   }

@@ -1,6 +1,5 @@
 /** The speakers that a check expects, resolved to connections. Only their words are checked. */
-import { inQuotes } from '../../api/quotation-marks.ts'
-import { someoneOf } from '../../api/name-text.ts'
+import { inQuotes, someoneOf } from '../../api/name-text.ts'
 import type { Expectation } from '../../api/rest/verify.ts'
 import { AppError } from '../../errors.ts'
 import type { ConnectionRow, NamedMember } from '../../state/connections.ts'

@@ -38,7 +38,13 @@ const holding = (reasons: readonly (readonly [Reason, boolean])[]): Reason[] =>
   reasons.filter(([, holds]) => holds).map(([reason]) => reason)
 
 /** Creates the rules for `conclusive` and its reasons. */
-export function newCertainty({ state, freshness }: { state: State; freshness: Freshness }) {
+export function newCertainty({
+  state,
+  freshness,
+}: {
+  state: { readonly replays: Pick<State['replays'], 'highest'> }
+  freshness: Pick<Freshness, 'offsetMs' | 'lastSyncAt' | 'clock'>
+}) {
   /**
    * Returns the state of the clock, judged by the server's clock, the uptime and the windows used
    * here.

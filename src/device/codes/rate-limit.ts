@@ -9,7 +9,7 @@
  * checking one caller. Time is the uptime of the machine, which a clock change does not affect.
  */
 import { AppError } from '../../errors.ts'
-import type { Moment, Series, WrongTries, WrongTryRows } from '../../state/wrong-attempts.ts'
+import type { Moment, Series, WrongTries, WrongTryRows } from '../../state/attempts.ts'
 import { type Uptime, ranSince } from './uptime.ts'
 
 const MINUTE_MS = 60_000

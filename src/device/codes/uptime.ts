@@ -1,6 +1,10 @@
-/** How long the machine has run since its start, including the time that it slept. */
-import { uptime } from 'node:os'
-import type { Moment } from '../../state/wrong-attempts.ts'
+/**
+ * How long the machine has run since its start, including the time that it slept, and which start
+ * it was.
+ */
+import { readFileSync } from 'node:fs'
+import { platform, uptime } from 'node:os'
+import type { Moment } from '../../state/attempts.ts'
 
 /** How long the monotonic clock extends a reading, in milliseconds. */
 const CARRIED_MS = 1_000
@@ -41,3 +45,18 @@ export function machineUptime(): Uptime {
  */
 export const ranSince = (from: number, boot: string | null, now: Moment): number =>
   boot === now.boot && now.uptimeMs >= from ? now.uptimeMs - from : now.uptimeMs
+
+/**
+ * Reads the boot id of the kernel: random, and the same until the machine is started again.
+ * @returns null if the system has no readable one: on systems without Linux, or without
+ * permission
+ * @see proc_sys_kernel(5), `random/boot_id`
+ */
+export function bootId(): string | null {
+  if (platform() !== 'linux') return null
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
+  } catch {
+    return null
+  }
+}

@@ -1,5 +1,5 @@
 /** The text about the result of a check, for people. */
-import { subjectOf } from '../../api/match-subject.ts'
+import { subjectOf } from '../../api/name-text.ts'
 import type { Match, Verification } from '../../api/rest/verify.ts'
 import type { Expected } from './expected.ts'
 

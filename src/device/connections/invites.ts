@@ -10,7 +10,7 @@ import type { Invitee } from '../../api/rest/connections.ts'
 import type { Invitation } from '../../api/rest/invitations.ts'
 import { LONGEST_INVITATION_S } from '../../api/rest/presets.ts'
 import { isRefusal } from '../../storage/idempotency.ts'
-import type { PendingInvite } from '../../state/invites.ts'
+import type { PendingInvite } from '../../state/invitations.ts'
 import type { DeviceContext } from '../context.ts'
 
 type Inviting = Pick<DeviceContext, 'state' | 'now' | 'requireSession'>

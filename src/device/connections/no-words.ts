@@ -4,11 +4,11 @@
  * The reason comes from the verified roster and key logs. Only the names of this account's own
  * devices come from the account server.
  */
-import { inQuotes } from '../../api/quotation-marks.ts'
+import { inQuotes } from '../../api/name-text.ts'
 import { connectionEnded } from '../../api/connection-ended.ts'
 import { every } from '../../api/cursor.ts'
 import type { Account } from '../../api/port.ts'
-import { type Roster, unconfirmedMembers } from '../../crypto/logs/roster.ts'
+import { type Roster, heldMembers, unconfirmedMembers } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
 import type { State } from '../../state/state.ts'
 import { presentMembers } from '../logs/deleted-members.ts'
@@ -73,24 +73,53 @@ const confirming = ({ trust }: State, account: string): string => {
     : confirm
 }
 
-/** Returns the error for an account with new keys that an owner has to confirm. */
-function ownUnconfirmed(device: Asking, { roster, keyLogs }: KnownRoster): AppError {
-  const { identity } = device
+/** Returns the names of the owners who can confirm new keys. */
+function ownersWhoConfirm(device: Asking, { roster, keyLogs }: KnownRoster): string[] {
   const called = namesIn(device, roster.connection)
   const unconfirmed = unconfirmedMembers(roster, keyLogs)
-  const owners = roster.members
+  return roster.members
     .filter(({ account, role }) => role === 'owner' && !unconfirmed.includes(account))
     .filter(({ account }) => keyLogs.get(account)?.active.length !== 0)
     .map(({ account }) => called(account))
-  if (owners.length === 0)
-    return held(
-      'changed_unverified',
-      'An owner has to confirm your new keys first, and no owner is left who could do so. Leave the connection and make a new one.',
-    )
-  return held(
-    'changed_unverified',
-    `${anyOf(owners)} has to confirm your new keys first: "countersignd trust confirm ${identity.account}" there, once the safety numbers were compared.`,
-  )
+}
+
+/** Returns the sentence that names who has to confirm the new keys of an account. */
+function ownersConfirm(owners: readonly string[], account: string, keys: string): string {
+  return owners.length === 0
+    ? `An owner has to confirm ${keys} first, and no owner is left who could do so. Leave the connection and make a new one.`
+    : `${anyOf(owners)} has to confirm ${keys} first: "countersignd trust confirm ${account}" there, once the safety numbers were compared.`
+}
+
+/** Returns the sentence that asks the user to confirm the new keys of a member. */
+function youConfirm(device: Asking, { roster }: KnownRoster, account: string): string {
+  const { state, identity } = device
+  const name = inQuotes(namesIn(device, roster.connection)(account))
+  const remove = `"countersignd connection remove-member ${roster.connection} ${account}"`
+  const orRemove = isOwner(roster, identity.account) ? ` Or remove them: ${remove}.` : ''
+  return `You have to confirm the new keys of ${name} first: ${confirming(state, account)}.${orRemove}`
+}
+
+/**
+ * Returns the error for a member who replaced all devices since the epoch began, or null. A
+ * rotation would give the new devices no secret: an owner has to confirm their keys.
+ */
+function memberUnconfirmed(device: Asking, known: KnownRoster): AppError | null {
+  const { roster, keyLogs } = known
+  const own = device.identity.account
+  const suspending = heldMembers(roster, keyLogs)
+  const unconfirmed = unconfirmedMembers(roster, keyLogs)
+  const account = unconfirmed.find((one) => suspending.includes(one))
+  if (account === undefined) return null
+  const name = inQuotes(namesIn(device, roster.connection)(account))
+  const confirm = isOwner(roster, own)
+    ? youConfirm(device, known, account)
+    : ownersConfirm(ownersWhoConfirm(device, known), account, `the new keys of ${name}`)
+  const others = roster.members.filter((one) => !unconfirmed.includes(one.account))
+  const without =
+    others.length > 1
+      ? ` Without that, the others get a new secret within ten minutes ("countersignd rotate ${roster.connection}" makes it now), and ${name} gets none.`
+      : ''
+  return held('changed_unverified', `${confirm}${without}`)
 }
 
 /** Returns the error if an owner or this user has to decide about keys, or null. */
@@ -98,20 +127,18 @@ function decisionDue(device: Asking, known: KnownRoster): AppError | null {
   const { state, identity } = device
   const { roster, keyLogs } = known
   const own = identity.account
-  if (unconfirmedMembers(roster, keyLogs).includes(own)) return ownUnconfirmed(device, known)
+  if (unconfirmedMembers(roster, keyLogs).includes(own))
+    return held(
+      'changed_unverified',
+      ownersConfirm(ownersWhoConfirm(device, known), own, 'your new keys'),
+    )
   const [returned] = returnedIn(state, own, roster)
   if (returned !== undefined)
     return held('member_returned', cameBack(state, roster.connection, returned))
   const doubted = roster.members.find((one) => one.account !== own && isDoubted(state, one))
-  if (doubted === undefined) return null
-  const { account } = doubted
-  const name = inQuotes(namesIn(device, roster.connection)(account))
-  const remove = `"countersignd connection remove-member ${roster.connection} ${account}"`
-  const orRemove = isOwner(roster, own) ? ` Or remove them: ${remove}.` : ''
-  return held(
-    'changed_unverified',
-    `You have to confirm the new keys of ${name} first: ${confirming(state, account)}.${orRemove}`,
-  )
+  if (doubted !== undefined)
+    return held('changed_unverified', youConfirm(device, known, doubted.account))
+  return memberUnconfirmed(device, known)
 }
 
 /** Returns the names of this account's other signed-in devices. */

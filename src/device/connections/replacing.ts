@@ -9,7 +9,7 @@
 import type { Account } from '../../api/port.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import { readRosterEntry, verifyRoster } from '../../crypto/logs/roster.ts'
-import type { ForkedRow } from '../../state/replacements.ts'
+import type { ForkedRow } from '../../state/forks.ts'
 import type { State } from '../../state/state.ts'
 import { openConnection } from './connections.ts'
 import { giveConsent } from './consents.ts'

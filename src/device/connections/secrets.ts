@@ -7,7 +7,7 @@ import type { Account } from '../../api/port.ts'
 import { codeKey, LABEL } from '../../crypto/code.ts'
 import { ID_PREFIX, parseId } from '../../crypto/encoding/id.ts'
 import { openEnvelope } from '../../crypto/envelope.ts'
-import { keyCommitment } from '../../crypto/key-commitment.ts'
+import { keyCommitment } from '../../crypto/logs/roster-form.ts'
 import { lastPlace } from '../../crypto/logs/chain.ts'
 import {
   isHeld,

@@ -7,7 +7,7 @@
  */
 import type { Account } from '../../api/port.ts'
 import type { Log } from '../../log.ts'
-import type { FirstContactRow } from '../../state/first-contacts.ts'
+import type { FirstContactRow } from '../../state/invitations.ts'
 import type { DeviceContext } from '../context.ts'
 
 /** Polling interval in milliseconds. */

@@ -9,7 +9,7 @@ import type { Failure } from '../../crypto/contact-messages.ts'
 import { ID_PREFIX, isId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { type Naming, nameOf } from '../names.ts'
-import type { FirstContactRow } from '../../state/first-contacts.ts'
+import type { FirstContactRow } from '../../state/invitations.ts'
 
 const NEW_WORDS =
   'Ask for new words: "countersignd invite CONNECTION ADDRESS --words" makes them on the other side.'

@@ -8,7 +8,7 @@ import type { ContactReason } from '../../api/rest/first-contacts.ts'
 import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import type { Contact } from '../../crypto/first-contact.ts'
 import { Refusal } from '../../crypto/refusal.ts'
-import type { FirstContactRow } from '../../state/first-contacts.ts'
+import type { FirstContactRow } from '../../state/invitations.ts'
 import type { DeviceContext } from '../context.ts'
 
 /** The newest entry of a log: its place and its hash, base64url. */

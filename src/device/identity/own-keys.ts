@@ -1,18 +1,47 @@
 /**
- * The key pairs of this device. The keychain holds the private halves in one entry; state.db
- * holds the public part and the list of sealing keys.
- *
- * The keychain always changes first. A crash between the two writes can leave a private half that
+ * The key pairs of this device, and copies of them that are in use elsewhere. The keychain holds
+ * the private halves in one entry; state.db holds the public part and the list of sealing keys. The
+ * keychain always changes first. A crash between the two writes can leave a private half that
  * state.db does not name. It leaves no name without a private half, except for a half that was to
  * be deleted.
  */
-import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import type { DeviceKeyPairs } from '../../crypto/device-keys.ts'
+import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
+import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import { AppError } from '../../errors.ts'
 import type { Keychain } from '../../keychain/backend.ts'
 import type { State } from '../../state/state.ts'
-import { forgetCopies } from './copied-keys.ts'
-import type { SealKeys, OwnSealKey } from './own-seal-keys.ts'
+import { tokenEntry } from '../../state/tokens.ts'
+
+/** A sealing key of this device, without its private half. */
+export interface OwnSealKey {
+  readonly id: string
+  /** The 1,216 bytes of its public half, base64url. */
+  readonly key: string
+  /** When it was made, Unix milliseconds; null until that was recorded. */
+  readonly made_at: number | null
+}
+
+/** The sealing keys of this device. The keychain holds a private half for each. */
+interface SealKeys {
+  /** The newest one that the key log is known to name. */
+  readonly newest: OwnSealKey
+  /** A key that was made, but that the log is not known to name: its entry may be in transit. */
+  readonly next: OwnSealKey | null
+  readonly old: readonly OldSealKey[]
+  /**
+   * The place of the own key log at which these keys last agreed with it; null before the first
+   * time.
+   */
+  readonly seq: number | null
+}
+
+/** A sealing key that was replaced. */
+interface OldSealKey {
+  readonly id: string
+  /** When this device found the entry that replaced it in the key log, Unix milliseconds. */
+  readonly since: number
+}
 
 /** The name of the keychain entry. */
 const KEYS = 'device'
@@ -162,3 +191,91 @@ export function openSealKeys(state: Meta, keychain: Keychain, changed: () => voi
     },
   }
 }
+
+/** The rows of `meta`. */
+const COPY = 'copied_keys'
+const RESTORED = 'restored_keys'
+
+/** The first renewal that was not made here. */
+interface CopyFound {
+  /** Its place in the key log of the account. */
+  readonly seq: number
+  readonly device: string
+}
+
+/** Returns the ids of all sealing keys that this device made and still lists. */
+const namedBy = ({ newest, next, old }: SealKeys): ReadonlySet<string> =>
+  new Set([newest, next, ...old].flatMap((key: Pick<OwnSealKey, 'id'> | null) => key?.id ?? []))
+
+/**
+ * Returns the first renewal of a device that names a sealing key which was not made here. Only this
+ * device's signing key makes a `renew` of this device, so it shows that another copy of the keys is
+ * in use (protocol, section 3). Only renewals after `kept.seq`, the place of the last comparison,
+ * count.
+ * @param kept the keys before this comparison
+ * @returns its place in the log; null where all renewals were made here
+ */
+export function foreignRenewal(log: KeyLog, device: string, kept: SealKeys): number | null {
+  const known = namedBy(kept)
+  const { renewals = [] } = log.devices.get(device) ?? {}
+  const foreign = renewals.find(({ seq, seal }) => seq > (kept.seq ?? -1) && !known.has(seal))
+  return foreign?.seq ?? null
+}
+
+/**
+ * Marks the keys in a state folder as restored from a backup. At the next comparison, renewals in
+ * the log that were not made here count as those of the device from which the backup was made.
+ */
+export const markRestored = ({ meta }: Meta): void => meta.set(RESTORED, true)
+
+/**
+ * Checks whether the keys were restored from a backup and not compared with the key log since.
+ */
+export const wasRestored = ({ meta }: Meta): boolean => meta.get(RESTORED) !== null
+
+/**
+ * Clears the restored mark when the keys agree with the log. From then on each foreign renewal
+ * counts.
+ */
+export const unmarkRestored = ({ meta }: Meta): void => meta.delete(RESTORED)
+
+/** Stores the first foreign renewal that was found, until the keys of this device are deleted. */
+export function noteCopy(state: Meta, found: CopyFound): void {
+  if (state.meta.get(COPY) === null) state.meta.set(COPY, found)
+}
+
+/** Deletes both rows, together with the keys that they concern. */
+function forgetCopies({ meta }: Meta): void {
+  meta.delete(COPY)
+  meta.delete(RESTORED)
+}
+
+/**
+ * Returns a warning about the copy that was found, with the remedy; null where none was found.
+ */
+export function copyWarning({ meta }: Meta): string | null {
+  const found = meta.get(COPY) as CopyFound | null
+  if (found === null) return null
+  const { seq, device } = found
+  return (
+    `Another copy of this device's keys is at work: entry ${seq} of the account's key log renews the sealing key of this device, is signed with its key, and was not made here. ` +
+    `Revoke this device: "countersignd device revoke ${device}" on another device of the account, or, where there is none, "countersignd reset --recovery-key". Then sign in anew here. ` +
+    'Do so as well where this machine was put back to an earlier state, as by a disk image.'
+  )
+}
+
+/**
+ * The secrets of which a device has one each. In order: its keys, its session, the key of its
+ * sealed secrets, and the key of a machine account.
+ */
+const SINGLE = ['device', 'session', 'vault', 'machine'] as const
+
+/**
+ * Returns every name under which there may be a secret in the keychain, which cannot list its own
+ * entries.
+ * @param tokens the ids of all API tokens, including revoked ones and one that is being created
+ */
+export const secretNames = (tokens: Iterable<string>): string[] => [
+  ...SINGLE,
+  ...Array.from(tokens, tokenEntry),
+]

@@ -2,20 +2,38 @@
  * A connection as this device stores it, by its checked roster. The account server supplies only
  * names.
  */
+import type { Account } from '../../api/port.ts'
 import type { Connection } from '../../api/rest/connections.ts'
 import { ZERO_HEAD } from '../../crypto/code.ts'
+import { isHeld, readRosterEntry, type Roster } from '../../crypto/logs/roster.ts'
 import type { RefusalReason } from '../../crypto/refusal.ts'
-import { type Roster, isHeld, readRosterEntry } from '../../crypto/logs/roster.ts'
 import type { ConnectionRow, Hold, NamedMember } from '../../state/connections.ts'
 import type { State } from '../../state/state.ts'
 import type { Codes } from '../codes/codes.ts'
-import { presentMembers } from './deleted-members.ts'
 import type { Identity } from '../identity/identity.ts'
-import { isDoubted } from './reviewed-keys.ts'
-import { dropOpening } from './openings.ts'
-import { type KnownRoster, rememberedRoster } from './roster-cache.ts'
 import { rememberedLog } from '../identity/key-log-cache.ts'
+import { presentMembers } from './deleted-members.ts'
 import { returnedIn } from './returned.ts'
+import { isDoubted } from './reviewed-keys.ts'
+import { type KnownRoster, rememberedRoster } from './roster-cache.ts'
+
+/**
+ * The request that opens a connection, stored until the account server has answered it. A second
+ * attempt must send the same request, although sealing is random and the own key log may have
+ * grown.
+ */
+export type Opening = Parameters<Account['rosters']['open']>[0]['body']
+
+const key = (connection: string) => `opening ${connection}`
+
+export const readOpening = ({ meta }: State, connection: string) =>
+  meta.get(key(connection)) as Opening | null
+
+export const keepOpening = ({ meta }: State, opening: Opening): void =>
+  meta.set(key(opening.connection), opening)
+
+export const dropOpening = ({ meta }: State, connection: string): void =>
+  meta.delete(key(connection))
 
 /** The dependencies of storing a connection. */
 interface Keeping {

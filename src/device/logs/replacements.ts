@@ -2,11 +2,11 @@
  * The replacements of a forked connection (protocol, section 4) that this device accepts: those
  * that an owner of the branch kept here opened.
  */
-import { inQuotes } from '../../api/quotation-marks.ts'
+import { inQuotes } from '../../api/name-text.ts'
 import { isLinked } from '../../crypto/logs/key-log.ts'
 import { type RosterMember, type Roster, unconfirmedMembers } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
-import type { ReplacementRow } from '../../state/replacements.ts'
+import type { ReplacementRow } from '../../state/forks.ts'
 import type { State } from '../../state/state.ts'
 import { presentMembers } from './deleted-members.ts'
 import { historiesOf, lowestRole } from './histories.ts'

@@ -2,7 +2,7 @@
  * Members who came back by a fork. A history without a removal, or with a higher role, must not
  * undo what another history of the connection records (protocol, section 4).
  */
-import { inQuotes } from '../../api/quotation-marks.ts'
+import { inQuotes } from '../../api/name-text.ts'
 import {
   type RosterRole,
   type Roster,

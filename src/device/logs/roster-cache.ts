@@ -4,17 +4,21 @@
  * checked. A state database from a backup is authenticated with the backup (AES-256-GCM).
  */
 import { lastPlace } from '../../crypto/logs/chain.ts'
-import { Refusal } from '../../crypto/refusal.ts'
+import { readConsent } from '../../crypto/logs/consent.ts'
+import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import {
   type KeyLogs,
-  type Roster,
+  lastConsentOf,
   readRosterEntry,
+  type Roster,
+  unsignedConsentOf,
   verifyRoster,
 } from '../../crypto/logs/roster.ts'
+import { Refusal } from '../../crypto/refusal.ts'
 import type { State } from '../../state/state.ts'
 import { readFacts } from '../identity/identity.ts'
-import { judgeConsent } from './late-consents.ts'
 import { rememberedKeyLogs, rememberedLog } from '../identity/key-log-cache.ts'
+import { noteUnagreed, wasListed } from './refused-connections.ts'
 
 /** A checked roster, and the newest stored key logs of all accounts that it names. */
 export interface KnownRoster {
@@ -67,3 +71,37 @@ export function rememberRoster(state: State, roster: Roster): void {
 /** Checks whether no newer entry of this connection is stored. */
 export const isNewest = ({ logs }: State, { connection, seq }: Roster): boolean =>
   (logs.head('roster', connection)?.seq ?? -1) <= seq
+
+/**
+ * Returns the revoked device that signed the consent of an account to a connection (protocol,
+ * section 4). A revoked device can sign a consent at a place of the key log before its revocation,
+ * and no verifier can distinguish that from a consent signed in time. A device that already has the
+ * revocation when it sees the account join therefore leaves.
+ * @param log the newest key log of the account
+ * @returns null where an active device has signed in the connection since
+ */
+export function revokedConsenter(roster: Roster, log: KeyLog): string | null {
+  const active = new Set(log.active.map(({ id }) => id))
+  const consent = unsignedConsentOf(roster, log.account, active)
+  if (consent === null) return null
+  const { device } = readConsent(consent)
+  return active.has(device) ? null : device
+}
+
+/**
+ * Records a connection to leave, when a roster with new entries is stored. A device that has not
+ * listed the connections of its account before cannot distinguish an old membership from a new
+ * one. It leaves the judgement to the devices that were there.
+ * @param from the number of the first new entry
+ * @param log returns the newest key log of the own account
+ */
+function judgeConsent(
+  state: Pick<State, 'meta'>,
+  roster: Roster,
+  { own, from, log }: { own: string; from: number; log: () => KeyLog | null },
+): void {
+  if (!wasListed(state) || lastConsentOf(roster, own, from) === null) return
+  const known = log()
+  if (known !== null && revokedConsenter(roster, known) !== null)
+    noteUnagreed(state, roster.connection)
+}

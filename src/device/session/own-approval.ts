@@ -17,10 +17,9 @@ import {
   commitmentTo,
   transcriptOf,
 } from '../../crypto/device-approval.ts'
-import { publicKeys } from '../../crypto/device-keys.ts'
 import { type LoggedKeys, rawKeys } from '../../crypto/device-public-keys.ts'
-import type { KeyLog } from '../../crypto/logs/key-log.ts'
-import { checkOwnEntry } from '../../crypto/logs/own-entry.ts'
+import { publicKeys } from '../../crypto/device-keys.ts'
+import { type KeyLog, checkOwnEntry } from '../../crypto/logs/key-log.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import type { State } from '../../state/state.ts'

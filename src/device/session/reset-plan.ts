@@ -10,7 +10,7 @@ import { linkingKeys } from '../../crypto/logs/generations.ts'
 import { placeAfterHead } from '../../crypto/logs/key-log-entries.ts'
 import { AppError } from '../../errors.ts'
 import { type SignInContext, opensOf, planned } from './sign-in-enrolment.ts'
-import { type SignInCredential } from './sign-in-code.ts'
+import type { SignInCredential } from './credentials.ts'
 import type { Opens } from './sign-in-way.ts'
 
 const noKey = () =>

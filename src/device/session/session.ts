@@ -5,19 +5,92 @@
  * session of that moment. Signing out deletes all data of the account, even if the process is
  * killed meanwhile.
  */
-import type { Account } from '../../api/port.ts'
-import { signedIn } from '../../api/device/index.ts'
-import { rest } from '../../api/rest/index.ts'
 import { clientOf } from '../../api/client.ts'
+import { signedIn } from '../../api/device/index.ts'
+import type { Account } from '../../api/port.ts'
+import { rest } from '../../api/rest/index.ts'
 import { AppError } from '../../errors.ts'
 import type { Keychain } from '../../keychain/backend.ts'
+import { wipe } from '../../state/database.ts'
 import type { State } from '../../state/state.ts'
 import { tokenEntry } from '../../state/tokens.ts'
-import { wipe } from '../../state/wipe.ts'
+import type { Act } from '../../storage/idempotency.ts'
 import type { LocalDevice } from '../device.ts'
-import { eachCall, type SessionAccount } from './renewing.ts'
-import { type Identity, forgetIdentity, openIdentity } from '../identity/identity.ts'
+import { forgetIdentity, type Identity, openIdentity } from '../identity/identity.ts'
 import { deleteCacheKey } from '../identity/vault.ts'
+
+type AccountCall = (input: unknown) => Promise<unknown>
+type Calls = Readonly<Record<string, Readonly<Record<string, AccountCall>>>>
+
+/** Returns the same account with `around` applied to each of its calls. */
+function eachCall(
+  account: SessionAccount,
+  around: (call: AccountCall) => AccountCall,
+): SessionAccount {
+  /**
+   * Wraps each call of `calls`.
+   *
+   * The result has the same calls, so the mapped types need not check them again.
+   */
+  function wrapped(calls: Account): Account {
+    const groups = {}
+    const all = calls as unknown as Calls
+    for (const group of Object.keys(all)) {
+      const make = () =>
+        Object.fromEntries(
+          Object.entries(all[group] ?? {}).map(([name, call]) => [name, around(call)]),
+        )
+      let made: ReturnType<typeof make> | null = null
+      // A group is made at its first use, because a daemon needs few of them when it starts.
+      Object.defineProperty(groups, group, { enumerable: true, get: () => (made ??= make()) })
+    }
+    return groups as Account
+  }
+
+  const { acting, ...calls } = account
+  const all = wrapped(calls)
+  return acting === undefined
+    ? all
+    : Object.assign(all, { acting: (act: Act) => wrapped(acting(act)) })
+}
+
+/** An account, optionally with a function that makes several requests parts of one operation. */
+export type SessionAccount = Account & { readonly acting?: (act: Act) => Account }
+
+/**
+ * The maximum number of attempts of a call.
+ *
+ * The second attempt may still fail together with a call that was in flight with the old session.
+ * The third one does not.
+ */
+const TRIES = 3
+
+/**
+ * Returns the same account. A call that the server rejects for an ended session is repeated.
+ * @param again makes the new session; called once for all calls that wait for it
+ */
+export function renewing(account: SessionAccount, again: () => Promise<unknown>): SessionAccount {
+  let renewal: Promise<unknown> | null = null
+  const renewed = () =>
+    (renewal ??= again().finally(() => {
+      renewal = null
+    }))
+
+  const around =
+    (call: AccountCall): AccountCall =>
+    async (input) => {
+      for (let tried = 1; ; tried++)
+        try {
+          return await call(input)
+        } catch (error) {
+          const ended = error instanceof AppError && error.code === 'not_signed_in'
+          if (!ended || tried === TRIES) throw error
+          if (tried === 1) await renewed()
+        }
+    }
+
+  return eachCall(account, around)
+}
 
 /** Key in `meta`: set from the beginning of a sign-out until all data is deleted. */
 const LEAVING = 'leaving'

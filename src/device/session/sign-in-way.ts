@@ -1,6 +1,6 @@
 /** Decides by an account's key log how a device may join it. Pure except for new ids. */
-import { publicKeys } from '../../crypto/device-keys.ts'
 import { type LoggedKeys, sameKeys } from '../../crypto/device-public-keys.ts'
+import { publicKeys } from '../../crypto/device-keys.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
 import { type KeyLog, verifyKeyLog } from '../../crypto/logs/key-log.ts'
 import { addFirst, newSalt, resetLog } from '../../crypto/logs/key-log-entries.ts'

@@ -12,14 +12,6 @@ import type { Keychain } from '../../keychain/backend.ts'
 import type { Log } from '../../log.ts'
 import type { State } from '../../state/state.ts'
 import { type Identity, openIdentity } from '../identity/identity.ts'
-import { newQueue } from '../in-order.ts'
-import type { SystemNames } from '../system-names.ts'
-import type { OwnApproval } from './own-approval.ts'
-import type { DeviceSession } from './session.ts'
-import { requirePublicAddress } from './server-address.ts'
-import { codeCredential, keepSignInCode, mailboxOfCode } from './sign-in-code.ts'
-import type { SignInCredential } from './sign-in-code.ts'
-import type { Resetting, SignInFlow } from './sign-in-flow.ts'
 import {
   elsewhere,
   embedded,
@@ -28,6 +20,40 @@ import {
   secondDevice,
   turnedAway,
 } from '../identity/refusals.ts'
+import { newQueue } from '../in-order.ts'
+import type { SystemNames } from '../system-names.ts'
+import {
+  codeCredential,
+  keepSignInCode,
+  machineCredential,
+  mailboxOfCode,
+  readMachineKey,
+  type SignInCredential,
+} from './credentials.ts'
+import type { OwnApproval } from './own-approval.ts'
+import type { DeviceSession } from './session.ts'
+import type { Resetting, SignInFlow } from './sign-in-flow.ts'
+
+/**
+ * Requires that the configured address of the account server is its public one. Proofs and
+ * assertions are valid for that address only, so the server would reject every later request.
+ * @param server the configured origin
+ * @throws AppError invalid_state `other_address`, and as the clock's row does
+ */
+async function requirePublicAddress(
+  clock: UnauthenticatedClient['clock'],
+  server: string,
+): Promise<void> {
+  const { public_url } = await clock.read({})
+  const own = URL.parse(public_url)?.origin
+  if (own === server) return
+  throw new AppError(
+    'invalid_state',
+    `The account server at ${server} reports the public address ${own ?? 'none'}. Set SVC_BACKEND_URL to that, exactly; ` +
+      'where it is not the server’s address, its operator must set SVC_PUBLIC_URL.',
+    { details: { state: 'other_address' } },
+  )
+}
 
 export type { SignInFlow } from './sign-in-flow.ts'
 
@@ -174,10 +200,8 @@ export function newSignIn(of: {
     return enter(credential, given)
   }
 
-  const machineOf = async ({ key }: { key: MachineKey }): Promise<SignInCredential> => {
-    const { machineCredential } = await import('./machine-key.ts')
-    return machineCredential(key, { ...of, server: ownServer() })
-  }
+  const machineOf = ({ key }: { key: MachineKey }): Promise<SignInCredential> =>
+    machineCredential(key, { ...of, server: ownServer() })
 
   /**
    * Removes the account of a device that still waits for approval, so that a reset can follow.
@@ -264,7 +288,6 @@ export function newSignIn(of: {
 
   async function again(): Promise<SessionTokens> {
     const identity = seat.identity()
-    const { machineCredential, readMachineKey } = await import('./machine-key.ts')
     const key = identity?.machine ? readMachineKey(keychain) : null
     if (identity === null || key === null || server === null) throw notSignedIn()
     if (!identity.approved) throw turnedAway()

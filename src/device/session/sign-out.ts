@@ -16,11 +16,10 @@ import type { State } from '../../state/state.ts'
 import { type Identity, openIdentity } from '../identity/identity.ts'
 import { forgetKeys } from '../identity/own-keys.ts'
 import { notSignedIn } from '../identity/refusals.ts'
-import { isMarked, markSigned, unmarkSigned } from '../identity/sign-out-mark.ts'
+import { isMarked, markSigned, unmarkSigned } from '../identity/marks.ts'
 import { continueKeyLog, fetchKeyLog } from '../logs/key-log.ts'
-import { forgetMachineKey } from './machine-key.ts'
+import { forgetMachineKey, dropCode } from './credentials.ts'
 import type { DeviceSession } from './session.ts'
-import { dropCode } from './sign-in-code.ts'
 import { dropDraft, hasDraft } from './sign-in-draft.ts'
 
 const lastDevice = () =>

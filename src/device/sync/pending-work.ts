@@ -4,18 +4,46 @@
  * This covers due rotations, adding members, and sealing secrets to devices that lack them. The
  * requests of the account server are hints: each is decided on verified rosters and key logs.
  */
-import { inQuotes } from '../../api/quotation-marks.ts'
+import { createHash } from 'node:crypto'
 import type { Account } from '../../api/port.ts'
+import { inQuotes } from '../../api/name-text.ts'
 import type { SyncReport } from '../../api/rest/sync.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import { AppError, type ErrorCode } from '../../errors.ts'
 import type { Log } from '../../log.ts'
-import { isFullLog } from '../logs/full-logs.ts'
-import { complain, remark } from './pull.ts'
+import type { EpochRow } from '../../state/connections.ts'
 import type { Signing } from '../connections/roster-entries.ts'
+import { isFullLog } from '../logs/full-logs.ts'
 import type { RotationWaits } from '../logs/hold-ups.ts'
-import { routineDue } from '../connections/routine-rotation.ts'
 import { unagreed } from '../logs/refused-connections.ts'
+import { complain, remark } from './pull.ts'
+
+const DAY_MS = 24 * 3_600_000
+/** How long an epoch lasts at least, and by how much the waits of devices differ. */
+const SHORTEST_MS = 90 * DAY_MS
+const SPREAD_MS = 14 * DAY_MS
+
+/** Returns how long this device waits after it first saw an epoch. The result is deterministic. */
+function waitMs(device: string, { connection, epoch }: EpochRow): number {
+  const hash = createHash('sha256').update(`${device} ${connection} ${epoch}`).digest()
+  return SHORTEST_MS + (hash.readUInt32BE(0) / 2 ** 32) * SPREAD_MS
+}
+
+/**
+ * Returns the epochs for which this device should rotate now, oldest first. Each epoch gets a new
+ * secret after 90 to 104 days. Together with the renewal of sealing keys this limits what a copied
+ * keychain can open, unless the copy keeps acting as the device. Each device waits for a different
+ * time, and the first one rotates. The connection is not suspended meanwhile.
+ * @see protocol, section 4
+ */
+function routineDue({ state, identity, now }: Signing): EpochRow[] {
+  const at = now()
+  state.epochs.note(at)
+  return state.epochs
+    .seenUntil(at - SHORTEST_MS)
+    .filter((row) => row.seen_at + waitMs(identity.device, row) <= at)
+    .filter(({ connection }) => state.connections.get(connection)?.hold === null)
+}
 
 /** Codes that concern one connection. The next sync decides again, and the others continue. */
 const PASSING: readonly ErrorCode[] = ['conflict', 'forbidden', 'invalid_state', 'not_found']

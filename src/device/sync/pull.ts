@@ -4,7 +4,7 @@
  * All other data is verified against the key log. The account server's data is compared with what
  * this device has cached. Rejected data changes nothing here.
  */
-import { inQuotes } from '../../api/quotation-marks.ts'
+import { inQuotes } from '../../api/name-text.ts'
 import { every } from '../../api/cursor.ts'
 import type { Account } from '../../api/port.ts'
 import type { Connection } from '../../api/rest/connections.ts'
@@ -21,9 +21,8 @@ import { type Identity, readFacts } from '../identity/identity.ts'
 import { isNameSettled } from '../identity/signed-name.ts'
 import type { KnownRoster } from '../logs/roster-cache.ts'
 import type { RosterFork } from '../logs/rosters.ts'
-import { unmarkAsked, wasAskedLongAgo } from '../identity/account-deletion-mark.ts'
+import { unmarkAsked, wasAskedLongAgo, unmarkSigned } from '../identity/marks.ts'
 import { revokedHere } from '../identity/refusals.ts'
-import { unmarkSigned } from '../identity/sign-out-mark.ts'
 import { noteListed } from '../logs/refused-connections.ts'
 import type { Vault } from '../identity/vault.ts'
 

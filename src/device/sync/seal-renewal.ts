@@ -19,14 +19,14 @@ import {
   noteCopy,
   unmarkRestored,
   wasRestored,
-} from '../identity/copied-keys.ts'
+  type OwnSealKey,
+} from '../identity/own-keys.ts'
 import {
   type Remembering,
   continueKeyLog,
   withLogRefusals,
   rememberKeyLog,
 } from '../logs/key-log.ts'
-import type { OwnSealKey } from '../identity/own-seal-keys.ts'
 import { type Sealing, OLD_KEY_KEPT_MS, isOld } from './seal-schedule.ts'
 import { revokedHere } from '../identity/refusals.ts'
 

@@ -5,9 +5,8 @@
  * clock. A time in the future, after the clock was set back, counts as now.
  * @see protocol, section 3
  */
-import { wasRestored } from '../identity/copied-keys.ts'
+import { wasRestored, type OwnSealKey } from '../identity/own-keys.ts'
 import type { DeviceContext } from '../context.ts'
-import type { OwnSealKey } from '../identity/own-seal-keys.ts'
 
 const DAY_MS = 24 * 3_600_000
 /** The age at which a sealing key is renewed, in milliseconds. */

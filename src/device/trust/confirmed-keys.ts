@@ -1,12 +1,16 @@
 /** Stores that the keys of another account are confirmed, and applies the consequences here. */
 import type { Account } from '../../api/port.ts'
 import type { TrustCard } from '../../api/rest/trust-cards.ts'
+import { unconfirmedMembers } from '../../crypto/logs/roster.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import type { TrustRow } from '../../state/trust.ts'
-import { confirmSeats } from '../connections/confirmed-members.ts'
+import { newInvite } from '../connections/invites.ts'
+import { confirmMemberKeys } from '../connections/members.ts'
+import type { Signing } from '../connections/roster-entries.ts'
 import type { DeviceContext } from '../context.ts'
 import { judgeHolds } from '../logs/connection-record.ts'
+import { rememberedRoster } from '../logs/roster-cache.ts'
 import { examine, rejudged } from './trust-keys.ts'
 
 /**
@@ -72,4 +76,31 @@ export async function confirmCard(
   await account.trustCards.update({ id, body: { confirmed: true } })
   device.requireSession()
   await confirmKeys(device, account, row, generation)
+}
+
+/**
+ * Confirms an account's new keys in each connection of which this account is an owner.
+ *
+ * This concerns connections in which all devices of the other account were replaced by keys that
+ * no owner has confirmed.
+ * @returns the number of connections
+ * @throws AppError as `confirmKeys` does; the next sync completes the rest
+ */
+export async function confirmSeats(
+  device: Signing,
+  account: Account,
+  member: string,
+): Promise<number> {
+  const { state, identity } = device
+  const mine = state.connections.withMember(member).filter((id) => {
+    const known = rememberedRoster(state, id)
+    if (known === null || !unconfirmedMembers(known.roster, known.keyLogs).includes(member))
+      return false
+    return known.roster.members.some(
+      (one) => one.account === identity.account && one.role === 'owner',
+    )
+  })
+  for (const id of mine) state.invites.put(newInvite(device, id, member, true))
+  for (const id of mine) await confirmMemberKeys(device, account, { connection: id, member })
+  return mine.length
 }

@@ -1,5 +1,5 @@
 import type { TrustCard } from '../../api/rest/trust-cards.ts'
-import { keyStatusOf } from '../key-status.ts'
+import { keyStatusOf } from '../names.ts'
 import type { State } from '../../state/state.ts'
 import type { TrustRow } from '../../state/trust.ts'
 import type { DeviceContext } from '../context.ts'

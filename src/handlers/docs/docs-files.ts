@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { asset } from '../../runtime/assets.ts'
+import { asset } from '../../runtime/executable.ts'
 import { AppError } from '../../errors.ts'
 import type { DocsHandlers } from '../context.ts'
 

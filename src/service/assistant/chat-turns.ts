@@ -8,7 +8,7 @@ import { notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import type { ChatMessage } from './assistant.ts'
 import { lockAccount } from '../db/locks.ts'
-import { keepNewest } from '../db/newest.ts'
+import { keepNewest } from '../db/collections.ts'
 import type { Schema } from '../db/schema.ts'
 
 const PREFIX = 'trn_'

@@ -1,25 +1,31 @@
 /**
- * Relays questions to the assistant that the operator configured, and streams its answers.
- * Without an assistant the answer comes from the handbook, and names it as the source.
+ * Relays questions to the assistant that the operator configured, and streams its answers. Without
+ * an assistant the answer comes from the handbook, and names it as the source. Feedback goes to the
+ * operator.
  */
 import { deltaOf, outcomeOf } from '../../api/chat-events.ts'
 import { EVENT_STREAM, newEventReader } from '../../api/event-stream.ts'
+import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import { CONVERSATION_HEADER, TURN_HEADER } from '../../api/rest/assistant.ts'
 import type { Content } from '../../api/route.ts'
+import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
+import { primaryAddress } from '../accounts/account-record.ts'
+import type { ServiceContext } from '../context.ts'
+import { type Brake, countTry, countTryIn } from '../db/attempts.ts'
+import { keepNewest } from '../db/collections.ts'
+import { feedbackMessage } from '../mail/messages-from-others.ts'
 import { type Assistant, type ChatMessage, newAssistant } from './assistant.ts'
 import {
-  LONGEST_ANSWER,
   conversationOf,
   earlierIn,
   keepAnswer,
   keepRating,
   keepTurn,
+  LONGEST_ANSWER,
 } from './chat-turns.ts'
-import type { ServiceContext } from '../context.ts'
-import { type Handbook, type Section, handbook } from './handbook.ts'
-import { type Brake, countTry } from '../db/attempts.ts'
+import { type Handbook, handbook, type Section } from './handbook.ts'
 
 const TURNS: Brake = {
   what: 'chat',
@@ -199,3 +205,32 @@ export function chat(ground: ServiceContext): Service['chat'] {
     },
   }
 }
+
+const SENT: Brake = {
+  what: 'feedback',
+  most: 20,
+  periodMs: 3_600_000,
+  told: 'This is much feedback for one hour. Thank you.',
+}
+
+/** The number of newest messages to the operator that are kept per account. */
+const MOST = 500
+
+/** Feedback of users to the operator: stored, and mailed to the operator. */
+export const feedback = (ground: ServiceContext): Service['feedback'] => ({
+  async send({ body: { message, category = null } }, { account }) {
+    const { db, mail, background, operator: to, publicUrl, version, now } = ground
+    const at = now()
+    const id = newId('fdb_', at)
+    const from = await db.transaction().execute(async (trx) => {
+      await countTryIn(trx, account, SENT, at)
+      const row = { id, account_id: account, message, category, created_at: at }
+      await trx.insertInto('feedback').values(row).execute()
+      await keepNewest(trx, 'feedback', account, MOST)
+      return primaryAddress(trx, account)
+    })
+    const letter = { to, from, account, message, category, version, publicUrl: publicUrl() }
+    background.run(() => mail.send(feedbackMessage(letter)))
+    return { id, message, category, created_at: timeAt(at) }
+  },
+})

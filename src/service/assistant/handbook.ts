@@ -3,7 +3,7 @@
  * assistant, and provides the sections that an assistant relies on.
  */
 import { DatabaseSync } from 'node:sqlite'
-import { asset } from '../../runtime/assets.ts'
+import { asset } from '../../runtime/executable.ts'
 
 export interface Section {
   /** The headings over it, outermost first. */

@@ -2,7 +2,7 @@
  * Lists, sorted by time through their ids, newest first; and collections of things that an account
  * or an organisation owns, such as tags and groups. The declaration of a collection selects the
  * rows and makes resources from them. Its list, its look-ups by id, its limit and its unique names
- * follow.
+ * follow. Rows that accumulate are limited to the newest.
  */
 import { type Kysely, type SelectQueryBuilder, sql, type Transaction } from 'kysely'
 import { pageOf, readCursor, rowsFor } from '../../api/cursor.ts'
@@ -128,4 +128,38 @@ export function collection<
         )
     },
   }
+}
+
+/** Tables with rows of accounts and ids that sort by time. */
+type Gathered = 'chat_turns' | 'feedback' | 'notifications' | 'open_link_requests'
+
+/**
+ * Deletes all rows of an account except its newest.
+ * @param only rows of these kinds or states; the others stay and are not counted
+ */
+export async function keepNewest(
+  trx: Transaction<Schema>,
+  table: Gathered,
+  account: string,
+  most: number,
+  only: { readonly column: 'kind' | 'state'; readonly values: readonly string[] } | null = null,
+): Promise<void> {
+  // The types treat each table as different, but all have the columns used here.
+  const gathered = table as 'feedback'
+  const column = only?.column as 'category'
+  await trx
+    .deleteFrom(gathered)
+    .where('account_id', '=', account)
+    .$if(only !== null, (query) => query.where(column, 'in', only!.values))
+    .where('id', '<=', (of) =>
+      of
+        .selectFrom(`${gathered} as kept`)
+        .select('kept.id')
+        .where('kept.account_id', '=', account)
+        .$if(only !== null, (query) => query.where(`kept.${column}`, 'in', only!.values))
+        .orderBy('kept.id', 'desc')
+        .offset(most)
+        .limit(1),
+    )
+    .execute()
 }

@@ -4,11 +4,11 @@
  */
 import { Socket } from 'node:net'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
-import type { Dialect, Kysely, SqliteDatabase } from 'kysely'
+import type { Dialect, Kysely, SelectModifierNode, SqliteDatabase } from 'kysely'
 import { StartError } from '../../errors.ts'
 import { prepareFile } from '../../storage/database-file.ts'
 import { guarded } from '../../storage/sqlite.ts'
-import { type VersionCopies, versionCopies } from '../../storage/version-copy.ts'
+import { type VersionCopies, versionCopies } from '../../storage/database-copy.ts'
 import type { Schema } from './schema.ts'
 import { type Transactions, newTransactions } from './transactions.ts'
 
@@ -100,12 +100,15 @@ export function sqlite(file: string, look: (found: DatabaseSync) => void): Engin
     // It runs in this process.
     isAway: () => false,
     dialect: async () => {
-      const [{ SqliteDialect }, { newCompiler }] = await Promise.all([
-        import('kysely'),
-        import('./sqlite-compiler.ts'),
-      ])
+      const { SqliteDialect, SqliteQueryCompiler } = await import('kysely')
+      /** Omits the row locks that SQLite does not support: its single writer locks all rows. */
+      class Compiler extends SqliteQueryCompiler {
+        protected override visitSelectModifier(node: SelectModifierNode): void {
+          if (node.modifier === 'Distinct') super.visitSelectModifier(node)
+        }
+      }
       const dialect = new SqliteDialect({ database: shim(database) })
-      return joining(Object.assign(dialect, { createQueryCompiler: newCompiler }))
+      return joining(Object.assign(dialect, { createQueryCompiler: () => new Compiler() }))
     },
     atomically,
     // There is one transaction at a time.

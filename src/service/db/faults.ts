@@ -1,11 +1,12 @@
 /**
- * Errors that several groups of answers share, so that the same fault always has the same
- * message.
+ * Errors that several groups of answers share, so that the same fault always has the same message;
+ * and the errors of the API for those of the database.
  */
 import { invalid } from '../../api/input.ts'
 import type { CallerSession } from '../../api/port.ts'
+import { type ByRow, mapRows } from '../../api/rows.ts'
 import { isId } from '../../crypto/encoding/id.ts'
-import { type Refusal, onRefusal, onRefusalLater } from '../../crypto/refusal.ts'
+import { onRefusal, onRefusalLater, type Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 
 /**
@@ -43,4 +44,54 @@ export function deviceOf({ device }: Pick<CallerSession, 'device'>): string {
       'This needs a device’s keys, and a machine account’s token has none.',
     )
   return device
+}
+
+type Answer = (...given: readonly unknown[]) => Promise<unknown>
+
+/**
+ * Returns whether a row to be written refers to one that another request has just deleted. The
+ * codes are 23503 (PostgreSQL) and 787 (SQLITE_CONSTRAINT_FOREIGNKEY).
+ */
+function isOrphaned(error: unknown): boolean {
+  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
+  return code === '23503' || errcode === 787
+}
+
+/**
+ * Returns wrappers that map database errors. After an outage callers may try again, and devices
+ * keep their data until then. A reference to a row that another request deleted is a conflict.
+ * @param isAway returns whether an error means that the database cannot answer at the moment
+ * @returns `reaching` for one call, `reachingAll` for answers by group and name. Both throw
+ *   AppError `backend_unavailable`, and `conflict` if a row that the request names was deleted
+ *   while it was running
+ */
+export function newReach(isAway: (error: unknown) => boolean) {
+  async function reaching<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return await call()
+    } catch (cause) {
+      if (isOrphaned(cause))
+        throw new AppError(
+          'conflict',
+          'Something that this names was deleted a moment ago: read it again and decide anew.',
+          { cause },
+        )
+      if (!isAway(cause)) throw cause
+      throw new AppError(
+        'backend_unavailable',
+        'The database of the account server cannot answer at the moment: try again in a while.',
+        { cause },
+      )
+    }
+  }
+
+  const reachingAll = <A extends object>(answers: A): A =>
+    mapRows<Answer, Answer>(
+      answers as ByRow<Answer>,
+      (answer) =>
+        (...given) =>
+          reaching(() => answer(...given)),
+    ) as unknown as A
+
+  return { reaching, reachingAll }
 }

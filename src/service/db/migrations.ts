@@ -7,7 +7,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { StartError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { type Migrations, isTooOld, supportedBy, tooOld } from '../../storage/migrations.ts'
-import { type VersionCopies, versionCopies } from '../../storage/version-copy.ts'
+import { type VersionCopies, versionCopies } from '../../storage/database-copy.ts'
 import type { Engine, Query, StatementsFor } from './engine.ts'
 import { accountVersion11 } from './migrations/011-initial.ts'
 

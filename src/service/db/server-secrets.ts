@@ -56,11 +56,11 @@ export function lazyReceiptKey(db: Kysely<Schema>): () => Promise<ReceiptKey> {
 }
 
 async function openReceiptKey(db: Kysely<Schema>): Promise<ReceiptKey> {
-  const [{ ed25519 }, { publicJwk, thumbprint }] = await Promise.all([
-    import('@noble/curves/ed25519.js'),
+  const [{ signingKeyFrom }, { thumbprint }] = await Promise.all([
+    import('../../crypto/device-keys.ts'),
     import('../../crypto/jose/jwk.ts'),
   ])
-  const candidate = encodeBase64url(ed25519.utils.randomSecretKey())
+  const candidate = encodeBase64url(randomBytes(32))
   await db
     .insertInto('receipt_key')
     .values({ id: 1, seed: candidate })
@@ -68,6 +68,6 @@ async function openReceiptKey(db: Kysely<Schema>): Promise<ReceiptKey> {
     .execute()
   const row = await db.selectFrom('receipt_key').select('seed').executeTakeFirstOrThrow()
   const seed = decodeBase64url(row.seed)
-  const jwk = publicJwk(ed25519.getPublicKey(seed))
+  const { jwk } = signingKeyFrom(seed)
   return { kid: thumbprint(jwk), jwk, seed }
 }

@@ -2,15 +2,25 @@
  * What an account shows to others: its name and the public keys of its active devices. The name
  * proves nothing; the keys are read from the key log that proves them.
  */
+import type { Transaction } from 'kysely'
+import * as v from 'valibot'
 import { pageOf, readCursor, rowsFor } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
+import { SignedName } from '../../api/rest/names.ts'
 import type { PublicKey } from '../../api/rest/profiles.ts'
 import { thumbprint } from '../../crypto/jose/jwk.ts'
-import { requireId, notFound } from '../db/faults.ts'
-import type { ServiceContext } from '../context.ts'
+import type { KeyLog } from '../../crypto/logs/key-log.ts'
+import { replaceProfile, type SignedProfile } from '../../crypto/logs/profile.ts'
+import { Refusal, requireThat } from '../../crypto/refusal.ts'
+import { AppError } from '../../errors.ts'
+import { holdApproved, requireApproved } from '../accounts/device-rows.ts'
 import { readKeyLog, sealKeysOf } from '../accounts/key-log-rows.ts'
 import { storedKeyLog } from '../accounts/stored-logs.ts'
+import type { ServiceContext } from '../context.ts'
+import { type Brake, countTryIn } from '../db/attempts.ts'
+import { judged, notFound, requireId } from '../db/faults.ts'
+import type { Schema } from '../db/schema.ts'
 
 export const profiles = ({ db }: ServiceContext): Service['profiles'] => ({
   read: async ({ id }) => {
@@ -59,5 +69,74 @@ export const profiles = ({ db }: ServiceContext): Service['profiles'] => ({
       rest.slice(0, rowsFor(page)).map(({ key }) => key),
       page,
     )
+  },
+})
+
+const DAY_MS = 24 * 3_600_000
+
+/** After each change the devices of all contacts fetch their connections again. */
+const CHANGES: Brake = {
+  what: 'name',
+  most: 50,
+  periodMs: DAY_MS,
+  told: 'The name of this account was changed 50 times in a day.',
+}
+
+const olderName = (cause: Refusal) =>
+  new AppError(
+    'conflict',
+    `Another device signed a newer name: ${cause.message}. Sync, then try again.`,
+    {
+      cause,
+    },
+  )
+
+/** Returns the profile, verified and newer than the stored one. Throws AppError. */
+function requireNewer(kept: string | null, jws: string, log: KeyLog): SignedProfile {
+  return judged('profile', () => {
+    try {
+      const profile = replaceProfile(kept, jws, log)
+      requireThat(v.is(SignedName, profile.name), 'bad_value', 'a name that cannot be read')
+      return profile
+    } catch (error) {
+      if (error instanceof Refusal && error.reason === 'not_newer') throw olderName(error)
+      throw error
+    }
+  })
+}
+
+async function profileOf(trx: Transaction<Schema>, account: string): Promise<string | null> {
+  const { profile } = await trx
+    .selectFrom('accounts')
+    .select('profile')
+    .where('id', '=', account)
+    .executeTakeFirstOrThrow()
+  return profile
+}
+
+/**
+ * Signed profiles (docs/protocol.md section 4a): a device signs the name of its account. The
+ * server stores the newest profile and returns it beside key logs and rosters. It makes the
+ * checks that members make again.
+ */
+export const signedProfiles = ({ db, events, now }: ServiceContext): Service['signedProfiles'] => ({
+  give: async ({ body: { profile: jws } }, session) => {
+    const { account } = session
+    await requireApproved(db, session)
+    await events.transaction(async (trx) => {
+      await holdApproved(trx, session)
+      const kept = await profileOf(trx, account)
+      // A device that lost the response sends the same again.
+      if (kept === jws) return
+      await countTryIn(trx, account, CHANGES, now())
+      const { entries } = await readKeyLog(trx, account)
+      const { name } = requireNewer(kept, jws, await storedKeyLog(account, entries))
+      await trx
+        .updateTable('accounts')
+        .set({ profile: jws, display_name: name })
+        .where('id', '=', account)
+        .execute()
+      await events.publish(trx, { type: 'profile.signed', account, at: now() })
+    })
   },
 })

@@ -3,11 +3,38 @@
  * starts the export again from the beginning. Every write checks that the lease is still valid,
  * so of two builders of one export only one has an effect.
  */
+import { setImmediate } from 'node:timers/promises'
 import type { ExpressionBuilder, Kysely } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
-import { deleteParts } from './parts.ts'
 import type { ServiceContext } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
+
+/** In bytes. */
+export const PIECE_BYTES = 64 * 1024
+
+/** The number of parts that one query deletes: more would delay other requests noticeably. */
+const AT_ONCE = 16
+
+/** Deletes the file of an export that has no builder, a few parts at a time. */
+export async function deleteParts(db: Kysely<Schema>, id: string): Promise<void> {
+  for (;;) {
+    const rows = await db
+      .selectFrom('export_parts')
+      .select('seq')
+      .where('export_id', '=', id)
+      .orderBy('seq')
+      .limit(AT_ONCE)
+      .execute()
+    const last = rows.at(-1)
+    if (last === undefined) return
+    await db
+      .deleteFrom('export_parts')
+      .where('export_id', '=', id)
+      .where('seq', '<=', last.seq)
+      .execute()
+    await setImmediate()
+  }
+}
 
 /** A builder without a write for this long counts as gone. */
 const LEASE_MS = 30_000
@@ -29,7 +56,7 @@ const isFree = (at: number) => (of: ExpressionBuilder<Schema, 'exports'>) =>
     of.and([of('state', '=', 'building'), of('builder_until', '<=', at)]),
   ])
 
-export interface Leases {
+interface Leases {
   /**
    * Takes the oldest export without a builder and deletes the parts of an earlier attempt.
    * Returns null when there is none.

@@ -5,7 +5,7 @@
 import { Readable } from 'node:stream'
 import { CONTENTS, readme, stepsOf } from './contents.ts'
 import type { Source } from './rows.ts'
-import { PIECE_BYTES } from './parts.ts'
+import { PIECE_BYTES } from './leases.ts'
 
 type Content = (typeof CONTENTS)[number]
 

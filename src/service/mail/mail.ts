@@ -2,13 +2,45 @@
  * Outgoing mail: to files in a folder, or through the operator's relay. The mail library is loaded
  * for the first message. The folder is checked at the start, before a code could be lost.
  */
+import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { access, mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { access, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { relayOf } from '../../config/relay.ts'
+import { newId } from '../../crypto/encoding/id.ts'
 import { StartError } from '../../errors.ts'
 import { isMissing } from '../../keychain/private-file.ts'
-import type { Mail } from './mailer.ts'
+import { composed, type Mail } from './mailer.ts'
+
+/** Returns a file name that sorts by time, also within a millisecond. */
+const nameAt = (now: number) =>
+  `${new Date(now).toISOString().replace(/[:.]/g, '-')}-${newId('', now)}.eml`
+
+/**
+ * Returns a mail service that writes each message to a file (RFC 5322), for operators without a
+ * relay and for trials. The files contain codes. It creates the folder for the first
+ * message, and a file appears only when it is complete.
+ */
+async function mailToFiles(of: { dir: string; from: string; now: () => number }): Promise<Mail> {
+  const { createTransport } = await import('nodemailer')
+  const { dir, from, now } = of
+  const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
+  return {
+    send: async (message) => {
+      const at = now()
+      const { message: bytes } = await composer.sendMail(composed(message, from, at))
+      await mkdir(dir, { recursive: true, mode: 0o700 })
+      const draft = join(dir, `.${randomBytes(8).toString('hex')}.tmp`)
+      try {
+        await writeFile(draft, bytes, { mode: 0o600, flag: 'wx' })
+        await rename(draft, join(dir, nameAt(at)))
+      } catch (error) {
+        await rm(draft, { force: true })
+        throw error
+      }
+    },
+  }
+}
 
 /**
  * The destination of mail: a folder, or the URL of a relay, which may contain a password.
@@ -25,7 +57,7 @@ export function openMail(of: { place: MailPlace; from: string; now: () => number
   let opened: Promise<Mail> | null = null
   const open = async (): Promise<Mail> =>
     'dir' in place
-      ? (await import('./files.ts')).mailToFiles({ dir: place.dir, from, now })
+      ? mailToFiles({ dir: place.dir, from, now })
       : (await import('./smtp.ts')).mailBySmtp({ relay: relayOf(place.smtp), from, now })
   return { send: async (message) => (await (opened ??= open())).send(message) }
 }

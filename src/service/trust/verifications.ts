@@ -3,7 +3,7 @@
  * words.
  */
 import { pageOf } from '../../api/cursor.ts'
-import { daySpan } from '../../api/days.ts'
+import { daySpan } from '../../api/input.ts'
 import type { Service } from '../../api/port.ts'
 import type { VerificationEntry } from '../../api/rest/verify.ts'
 import { firstIdAt } from '../../crypto/encoding/id.ts'

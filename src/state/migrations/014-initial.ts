@@ -13,7 +13,7 @@ export const stateVersion14: Migration<string> = {
     value text not null
   ) strict, without rowid;
 
-  -- API tokens. The keychain has their scope and lifetime.
+  -- API tokens. The keychain has their scope, lifetime and account; legacy_account is not used.
   create table tokens (
     hash text primary key,
     id text not null unique,

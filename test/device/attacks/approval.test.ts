@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { publicKeys } from '../../../src/crypto/device-keys.ts'
 import type { LoggedKeys } from '../../../src/crypto/device-public-keys.ts'
+import { publicKeys } from '../../../src/crypto/device-keys.ts'
 import { ID_PREFIX, newId } from '../../../src/crypto/encoding/id.ts'
 import { firstOf, newDeviceKeys } from '../../crypto/keys.ts'
 import { T0 } from '../bench.ts'

@@ -9,7 +9,7 @@ import { decodeBase64url, encodeBase64url } from '../../../src/crypto/encoding/b
 import { sealKeyId } from '../../../src/crypto/device-public-keys.ts'
 import { readEnvelope } from '../../../src/crypto/envelope-form.ts'
 import { renewSealKey } from '../../../src/crypto/logs/key-log-entries.ts'
-import { markRestored } from '../../../src/device/identity/copied-keys.ts'
+import { markRestored } from '../../../src/device/identity/own-keys.ts'
 import { remove, rotateNow } from '../../../src/device/connections/members.ts'
 import { newDeviceKeys } from '../../crypto/keys.ts'
 import { honest, lied, showingLog } from '../../world/lies.ts'

@@ -1,7 +1,7 @@
 /** Runs one history: the steps of a plan, the checks after each step, and the end. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { keyCommitment } from '../../../src/crypto/key-commitment.ts'
+import { keyCommitment } from '../../../src/crypto/logs/roster-form.ts'
 import { openConnection } from '../../../src/device/connections/connections.ts'
 import { inviteMembers } from '../../../src/device/connections/invites.ts'
 import { setRole } from '../../../src/device/connections/members.ts'

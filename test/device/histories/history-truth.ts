@@ -2,7 +2,7 @@
  * The state of a connection by the second implementation of the protocol.
  * The results of devices at the end of a history are compared with it.
  */
-import { keyCommitment } from '../../../src/crypto/key-commitment.ts'
+import { keyCommitment } from '../../../src/crypto/logs/roster-form.ts'
 import { type KeyLog, verifyKeyLog } from '../../second/key-log.ts'
 import { type RosterSummary, rosterSummary, verifyRoster } from '../../second/roster.ts'
 import type { Scene } from './history-steps.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
-import { renewing } from '../../../src/device/session/renewing.ts'
+import { renewing } from '../../../src/device/session/session.ts'
 import { AppError, type ErrorCode } from '../../../src/errors.ts'
 import { gate } from '../enrolled.ts'
 import { rejects } from '../../rejects.ts'

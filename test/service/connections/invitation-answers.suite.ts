@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { entryHash } from '../../../src/crypto/jose/jws.ts'
 import { malformedConsents } from '../../crypto/malformed.ts'
@@ -13,6 +12,7 @@ import { DAY, invite, members, received, sent, type Clubs } from './connections-
 import { isInvalid } from '../../account/subject.ts'
 import { addressOf, enrolByMail, newAddress, type Person } from '../person.ts'
 import { rejects } from '../../rejects.ts'
+import { until } from '../../until.ts'
 
 /** Approves, declines or withdraws an invitation as a person. */
 const answerBy = (person: Person, verb: 'approve' | 'decline' | 'withdraw', id: string) =>
@@ -205,7 +205,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
         assert.equal(again.id, made.id)
         assert.equal(Date.parse(again.expires_at) - Date.parse(made.expires_at), 13 * DAY)
         // The server sends a mail after the answer; for the first invitation it sent none.
-        while ((await letters(address)).length === before) await setImmediate()
+        await until('another letter', async () => (await letters(address)).length > before)
         const [anew] = (await carl.account.invitations.pending({})).received
         assert.deepEqual(anew, { ...again, direction: 'received' })
         await approveInvitation(carl, made)

@@ -3,7 +3,6 @@
  * learns. For every engine.
  */
 import assert from 'node:assert/strict'
-import { setImmediate } from 'node:timers/promises'
 import { before, describe, test } from 'node:test'
 import { serverName } from '../../../src/api/rest/names.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
@@ -21,6 +20,7 @@ import {
   type Person,
 } from '../person.ts'
 import { rejects } from '../../rejects.ts'
+import { until } from '../../until.ts'
 
 export function invitationsSuite(clubs: () => Clubs): void {
   let { server, ada, bob, carl, owner, later, time, letters, inside, club } = {} as Clubs
@@ -329,7 +329,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       for (const id of clubs) await invite(ada, id, address)
       const last = newAddress()
       await invite(ada, clubs[0]!, last)
-      while ((await letters(address)).length < 10) await setImmediate()
+      await until('ten letters', async () => (await letters(address)).length >= 10)
       await arrived(server, last, /invites/)
       assert.equal((await letters(address)).length, 10)
       const dora = await enrolByMail(server, address)

@@ -7,7 +7,7 @@ import type { VerificationEntry } from '../../../src/api/rest/verify.ts'
 import type { KeyPair } from '../../../src/crypto/device-keys.ts'
 import { formatId, newId } from '../../../src/crypto/encoding/id.ts'
 import { AppError } from '../../../src/errors.ts'
-import { actingAccount } from '../../../src/service/operations.ts'
+import { actingAccount } from '../../../src/service/calls.ts'
 import { newAct } from '../../../src/storage/idempotency.ts'
 import {
   approve,

@@ -10,6 +10,7 @@ import { BAD_TEXTS, asMachine } from '../asking.ts'
 import { type Person, enrol } from '../person.ts'
 import { type LocalSubject, openSubject } from '../subject.ts'
 import { rejects } from '../../rejects.ts'
+import { until } from '../../until.ts'
 
 const HOUR = 3_600_000
 
@@ -202,7 +203,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       await reader.next()
       await reader.return!()
       await gone.promise
-      while ((await kept())[0]?.answer === null) await new Promise(setImmediate)
+      await until('the stored answer', async () => (await kept())[0]?.answer !== null)
       assert.equal((await kept())[0]?.answer, 'Hal')
     })
 

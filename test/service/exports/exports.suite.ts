@@ -1,7 +1,6 @@
 /** Exports, for every engine. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { every } from '../../../src/api/cursor.ts'
 import type { Account } from '../../../src/api/port.ts'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
@@ -20,12 +19,13 @@ import {
   newest,
   partsIn,
   partsOf,
-  until,
+  exportIn,
 } from './exports-subject.ts'
 import { logEntry } from '../log-rows.ts'
 import { connect, enrol, enrolByMail, newAddress, stampOf, type Person } from '../person.ts'
 import { openSubject, PUBLIC_URL, type LocalSubject, type Place } from '../subject.ts'
 import { rejects } from '../../rejects.ts'
+import { until } from '../../until.ts'
 
 const HOUR_MS = 3_600_000
 const LINK_MS = 300_000
@@ -278,7 +278,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
       assert.deepEqual(asked.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
       const refused = asked.find(({ status }) => status === 'rejected') as PromiseRejectedResult
       assert.equal((refused.reason as AppError).code, 'conflict')
-      await until(own(ada), 'ready')
+      await exportIn(own(ada), 'ready')
     })
 
     test('requests with the same Idempotency-Key build one export', async () => {
@@ -287,7 +287,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
       const create = () => subject.service.once(keyed, async () => own(ada).exports.create({}))
       const first = await create()
       assert.deepEqual(await create(), first)
-      assert.equal((await until(own(ada), 'ready')).id, first.id)
+      assert.equal((await exportIn(own(ada), 'ready')).id, first.id)
       assert.deepEqual(await create(), first)
       assert.equal((await own(ada).exports.list({})).items.length, 1)
     })
@@ -534,7 +534,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         beside(place, (db) =>
           db.selectFrom('export_parts').select('seq').where('export_id', '!=', id).execute(),
         )
-      while ((await others()).length > 0) await setImmediate()
+      await until('no part of another export', async () => (await others()).length === 0)
       assert.equal((await newest(own(ada))).state, 'expired')
       assert.ok((await partsIn(place)) > 0)
     })

@@ -15,6 +15,7 @@ import {
 } from './org-members-subject.ts'
 import { arrived, enrolled, join, mailedCode, newAddress, type Person } from '../person.ts'
 import { rejects } from '../../rejects.ts'
+import { until } from '../../until.ts'
 
 const HOUR = 3_600_000
 
@@ -319,14 +320,8 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
         orgs.later(HOUR)
         const last = await orgs.owner()
         await invite(last, address)
-        for (;;) {
-          const all = await letters(address)
-          if (all.length >= 4) {
-            assert.equal(all.length, 4)
-            break
-          }
-          await new Promise(setImmediate)
-        }
+        await until('four letters', async () => (await letters(address)).length >= 4)
+        assert.equal((await letters(address)).length, 4)
         assert.deepEqual(await letters(quiet), [])
         const { items } = await bob.account.notifications.list({ limit: 10 })
         assert.equal(items.filter(({ kind }) => kind === 'org_invited').length, 5)

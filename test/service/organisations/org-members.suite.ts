@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { OrgMember } from '../../../src/api/rest/org.ts'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
@@ -24,6 +23,7 @@ import {
 } from './org-members-subject.ts'
 import { type Person, newAddress } from '../person.ts'
 import { rejects } from '../../rejects.ts'
+import { until } from '../../until.ts'
 
 export function orgMembersSuite(name: string, engine: Engine): void {
   describe(`members of an organisation: ${name}`, () => {
@@ -477,7 +477,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
             const { asked } = await orgs.hand.db.transaction().execute(async (trx) => {
               await holdOrganisation(trx, ada.organisation)
               const waits = rejects('forbidden', write(orgs.inside(admin, orgs.replica)))
-              while (!(await isAnybodyWaiting())) await setImmediate()
+              await until('a query that waits for a lock', isAnybodyWaiting)
               await trx
                 .updateTable('organisation_members')
                 .set({ state: 'suspended' })
@@ -503,7 +503,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
               .where('id', '=', bob.id)
               .execute()
             const going = rejects('conflict', bob.account.account.delete({}))
-            while (!(await isAnybodyWaiting())) await setImmediate()
+            await until('a query that waits for a lock', isAnybodyWaiting)
             await activate(ada, id)
             await ada.account.account.delete({})
             return { gone: going }

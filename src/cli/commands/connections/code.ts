@@ -1,12 +1,90 @@
+/**
+ * The words of a connection, also for one listener and one purpose: the listener gives a challenge
+ * word, and the speaker answers with three words.
+ */
+import { every } from '../../../api/cursor.ts'
 import { someoneOf } from '../../../api/name-text.ts'
 import type { Code } from '../../../api/rest/connections.ts'
+import type { Challenge, Verification } from '../../../api/rest/verify.ts'
+import { ID_PREFIX, isId } from '../../../crypto/encoding/id.ts'
 import { AppError } from '../../../errors.ts'
 import { byId, noSuch } from '../../by-id.ts'
-import { purposeLine } from './challenge.ts'
 import { type Api, type Command, type Invocation, UsageError } from '../../command.ts'
-import { every } from '../../../api/cursor.ts'
 import { optionsOf, textField, valuesOf } from '../../option-fields.ts'
+import { type Prompt, withPrompt } from '../../prompt.ts'
 import { shown } from '../../table.ts'
+
+/** Returns a purpose in the wording that both people compare. */
+const purposeLine = (purpose: string): string =>
+  purpose === '' ? 'no purpose' : `the purpose "${shown(purpose)}"`
+
+/**
+ * Returns the connection that must answer; null for any.
+ * @throws UsageError for a text that is not the id of a connection
+ */
+function connectionOf(expected: string | undefined): string | null {
+  if (expected === undefined) return null
+  if (isId(ID_PREFIX.connection, expected)) return expected
+  throw new UsageError(
+    `--expect: "${shown(expected)}" is not the id of a connection (con_…), which --challenge needs. "countersignd connection list" shows them.`,
+  )
+}
+
+async function drawn(
+  { withApi, options }: Invocation,
+  connection_id: string | null,
+): Promise<Challenge> {
+  const purpose = String(options['purpose'] ?? '')
+  const of = connection_id === null ? {} : { connection_id }
+  try {
+    return await withApi((api) => api.verify.challenge({ body: { ...of, purpose } }))
+  } catch (error) {
+    throw error instanceof AppError && error.code === 'not_found' ? noSuch('connection') : error
+  }
+}
+
+/**
+ * Returns whether an error is a typing error: an unknown word, or a wrong number of words.
+ * It counts as no attempt, and the prompt asks again.
+ */
+const isSlip = (error: unknown) =>
+  error instanceof AppError && (error.code === 'unknown_word' || error.code === 'word_count')
+
+async function heard(
+  { withApi, io }: Invocation,
+  prompt: Prompt,
+  challenge_id: string,
+): Promise<Verification> {
+  for (;;) {
+    const words = await prompt.ask('Three words that they say: ')
+    if (words === null) throw new UsageError('No words were given: the challenge stays open.')
+    try {
+      return await withApi((api) => api.verify.words({ body: { words, challenge_id } }))
+    } catch (error) {
+      if (!prompt.isTerminal || !isSlip(error)) throw error
+      io.stderr.write(`${shown((error as AppError).message)}\n`)
+    }
+  }
+}
+
+/**
+ * Draws a challenge word, and checks the three words of the answer.
+ * @throws UsageError for words given as arguments, because they depend on the challenge word
+ */
+export function verifyAnswer(invocation: Invocation): Promise<Verification> {
+  const { args, options, io } = invocation
+  if (args.length > 0)
+    throw new UsageError('--challenge gives you a word to say first, then asks for their words.')
+  const connection = connectionOf(options['expect'] as string | undefined)
+  return withPrompt(io, async (prompt) => {
+    const { id, word, purpose } = await drawn(invocation, connection)
+    // Also with --json: the other person needs the word to answer.
+    io.stderr.write(
+      `Say this word: ${word}\nThey answer for ${purposeLine(purpose)}. Ask whether they see the same.\n`,
+    )
+    return heard(invocation, prompt, id)
+  })
+}
 
 async function guestCode(api: Api, id: string) {
   const guest = (await every((query) => api.guestCodes.list(query))).find((item) => item.id === id)

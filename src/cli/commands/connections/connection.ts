@@ -15,8 +15,7 @@ import {
   valuesOf,
 } from '../../option-fields.ts'
 import { shown } from '../../table.ts'
-import { afterWords, wordsLine } from './first-contact.ts'
-import { inviteeOf } from './invitee.ts'
+import { afterWords, wordsLine, inviteeOf } from './first-contact.ts'
 
 /**
  * Reads a connection from the account server.

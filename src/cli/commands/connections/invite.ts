@@ -12,8 +12,10 @@ import {
   waitForContacts,
   withFourWords,
   wordsLine,
+  invitedOf,
+  inviteeOf,
+  inviterOf,
 } from './first-contact.ts'
-import { invitedOf, inviteeOf, inviterOf } from './invitee.ts'
 import { withPrompt } from '../../prompt.ts'
 import { shown, table } from '../../table.ts'
 

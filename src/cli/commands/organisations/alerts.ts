@@ -7,8 +7,14 @@ import {
   updateCommand,
 } from '../../collection.ts'
 import { UsageError } from '../../command.ts'
-import { parseSeconds, span } from '../../duration.ts'
-import { eitherField, flagField, listField, textField } from '../../option-fields.ts'
+import {
+  parseSeconds,
+  span,
+  eitherField,
+  flagField,
+  listField,
+  textField,
+} from '../../option-fields.ts'
 
 export const alertList = listCommand({
   help: 'Lists the alerts of the organisation that this device acts in, newest first. TELLS is the number of members who get a notification.',

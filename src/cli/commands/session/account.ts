@@ -1,7 +1,130 @@
-import { AppError } from '../../../errors.ts'
+/** Shows who is signed in, and deletes the account. */
+import { every } from '../../../api/cursor.ts'
+import type { SignIn } from '../../../api/local/index.ts'
+import { AppError, type ErrorCode, EXIT } from '../../../errors.ts'
 import type { Api, Command, Invocation } from '../../command.ts'
 import { withPrompt } from '../../prompt.ts'
 import { shown } from '../../table.ts'
+
+const STATES: Readonly<Record<SignIn['state'], string>> = {
+  signed_out: 'signed out',
+  code_sent: 'signed out; a code is on its way',
+  awaiting_approval: 'awaits approval, and may only read until then',
+  signed_in: 'signed in',
+}
+
+/** Returns the state of the sign-in, or null for an API token, which may not read it. */
+async function signInOf(api: Api): Promise<SignIn | null> {
+  try {
+    return await api.signIn.read({})
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'forbidden') return null
+    throw error
+  }
+}
+
+/**
+ * Returns when the recovery key came into force; undefined if the caller or the device may not
+ * ask.
+ */
+async function recoveryOf(api: Api): Promise<{ since: string | null } | undefined> {
+  try {
+    const { since } = await api.recovery.read({})
+    return { since }
+  } catch (error) {
+    if (error instanceof AppError && UNASKED.includes(error.code)) return undefined
+    throw error
+  }
+}
+
+/** The errors for an API token, and for a device that awaits approval. */
+const UNASKED: readonly ErrorCode[] = ['forbidden', 'no_device']
+
+/** Reads the part of the answer that only the account server has. */
+async function atServer(api: Api) {
+  const context = await api.context.read({})
+  const devices = await every((query) => api.devices.list(query))
+  const recovery_key = await recoveryOf(api)
+  const device = devices.find(({ current }) => current) ?? null
+  return { ...context, ...(recovery_key === undefined ? {} : { recovery_key }), device }
+}
+
+const recoveryText = ({ since }: { since: string | null }): string =>
+  since === null
+    ? 'no key on paper: make one ("countersignd recovery create")'
+    : `key on paper since ${since.slice(0, 10)}`
+
+/** The account server is unreachable, or rejects the session of this device. */
+const SILENT: readonly ErrorCode[] = [
+  'backend_error',
+  'backend_timeout',
+  'backend_unavailable',
+  'not_signed_in',
+]
+
+async function seen(api: Api) {
+  const sign_in = await signInOf(api)
+  const { backend: server } = await api.status.read({})
+  const here = { sign_in, server, device: null }
+  if (sign_in?.state === 'signed_out' || sign_in?.state === 'code_sent')
+    return { answer: here, silent: null }
+  try {
+    return { answer: { ...here, ...(await atServer(api)) }, silent: null }
+  } catch (error) {
+    if (sign_in === null || !(error instanceof AppError) || !SILENT.includes(error.code))
+      throw error
+    return { answer: here, silent: error }
+  }
+}
+
+function lines(of: Awaited<ReturnType<typeof seen>>['answer']): string[] {
+  const { sign_in, server } = of
+  const rows: (readonly [name: string, value: string | null | undefined])[] = [
+    ['state', sign_in && STATES[sign_in.state]],
+    ['server', server],
+  ]
+  if ('user' in of) {
+    const { id, display_name, email, kind } = of.user
+    const active = of.active_organisation?.id
+    const organisations = of.organisations.map(
+      (one) => `${one.name} (${one.role}${one.id === active ? ', active' : ''})`,
+    )
+    rows.push(
+      ['account', id],
+      ['name', `${display_name}${kind === 'machine' ? ' (a machine account)' : ''}`],
+      ['email', email],
+      ['device', of.device && `${of.device.name}  ${of.device.id}`],
+      ['in', organisations.join(', ') || null],
+      ['recovery', of.recovery_key && recoveryText(of.recovery_key)],
+    )
+  } else if (sign_in !== null)
+    rows.push(
+      ['account', sign_in.account_id],
+      ['email', sign_in.email],
+      ['device', sign_in.device_id],
+    )
+  rows.push(['words', sign_in?.device_words])
+  return rows
+    .filter(([, value]) => value)
+    .map(([name, value]) => `${name.padEnd(8)}  ${shown(value as string)}`)
+}
+
+export const whoamiCommand: Command = {
+  usage: '[--json]',
+  help: `
+Shows the account, this device, the account server, and whether the device is signed in. During "countersignd login" it shows
+the four words to type on the other device. If the account server cannot be reached, it shows what this device has stored. Exits with 1
+then, and if the device is not signed in.`,
+  args: [0, 0],
+  async run({ io, withApi, print, say }) {
+    const { answer, silent } = await withApi(seen)
+    print(answer, lines(answer))
+    if ('user' in answer) return EXIT.ok
+    if (silent === null) say('Sign in with "countersignd login --email ADDRESS".')
+    else io.stderr.write(`What only the account server knows is missing: ${silent.message}\n`)
+    return EXIT.failed
+  },
+}
 
 interface Whose {
   readonly id: string

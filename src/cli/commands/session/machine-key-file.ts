@@ -19,7 +19,7 @@ import { MachineKey } from '../../../api/local/index.ts'
 import { machineKeyIn } from '../../../daemon/credential.ts'
 import { StartError } from '../../../errors.ts'
 import { syncFolder } from '../../../keychain/private-file.ts'
-import { readPrivate, removeFile, writeAtomic } from '../../../storage/folder.ts'
+import { readPrivate, removeFile, writeAtomic } from '../../../keychain/private-file.ts'
 import { UsageError } from '../../command.ts'
 
 /** The content of the file before the account exists. */

@@ -24,14 +24,22 @@ interface Asking {
  */
 type Belongs = (word: string, at: number) => boolean
 
-const notGiven = ({ otherwise }: Asking) =>
-  new AppError('invalid_state', `The ${PAPER_WORDS} words were not given. ${otherwise}`)
+const notGiven = ({ otherwise }: Asking, given: number) =>
+  new AppError(
+    'invalid_state',
+    given === 0
+      ? `The ${PAPER_WORDS} words were not given. ${otherwise}`
+      : `${given} of the ${PAPER_WORDS} words were given. ${otherwise}`,
+  )
 
 /**
  * Adds the words of a line to the earlier ones, up to the first wrong word.
- * @returns the error about that word, or null; it suggests similar words only at a terminal
+ * @returns the error about that word, or null; it suggests similar words only at a terminal. In a
+ *   script the line may be the one that follows the words, such as the code from the mail, so the
+ *   error names both possibilities
  */
 function take(line: string, words: string[], belongs: Belongs, isTerminal: boolean): string | null {
+  const before = words.length
   for (const [run] of line.matchAll(/\p{L}+/gu)) {
     let found: string[]
     try {
@@ -39,7 +47,11 @@ function take(line: string, words: string[], belongs: Belongs, isTerminal: boole
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       const nearest = isTerminal ? didYouMean(error.details.suggestions) : ''
-      return `Word ${words.length + 1} is not on the word list.${nearest}`
+      const next = words.length + 1
+      const mayBeMissing = !isTerminal && words.length > 0 && words.length === before
+      return mayBeMissing
+        ? `${before} words were read, and the next line does not begin with a word of the list: word ${next} is missing or wrong.`
+        : `Word ${next} is not on the word list.${nearest}`
     }
     for (const word of found) {
       if (words.length === PAPER_WORDS) return `A paper has ${PAPER_WORDS} words; more were given.`
@@ -65,7 +77,7 @@ export async function readPaperWords(
   const { words = [], belongs = () => true, empty } = of
   while (words.length < PAPER_WORDS) {
     const line = await prompt.askUnseen(`Words ${words.length + 1} to ${PAPER_WORDS}: `)
-    if (line === null) throw notGiven(asking)
+    if (line === null) throw notGiven(asking, words.length)
     if (line === '' && prompt.isTerminal) await empty?.()
     const fault = take(line, words, belongs, prompt.isTerminal)
     if (fault === null) continue

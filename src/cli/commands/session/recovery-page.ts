@@ -1,5 +1,12 @@
-/** The page of a recovery key for printing: one file that has no scripts and loads nothing. */
+/**
+ * Shows a recovery key: on the alternate screen of a terminal, and as a page for printing, one file
+ * that has no scripts and loads nothing.
+ */
+import { AppError } from '../../../errors.ts'
 import { html } from '../../../service/pages/document.ts'
+import type { Io } from '../../command.ts'
+import { COLOUR_MARK } from '../../output.ts'
+import { canHide } from '../../prompt.ts'
 
 const STYLE = `
   body { font: 12pt/1.5 Georgia, serif; color: #000; background: #fff; max-width: 40em; margin: 2em auto; padding: 0 1em }
@@ -14,7 +21,7 @@ const STYLE = `
 `
 
 /** The data that the page shows. */
-export interface OnPage {
+interface OnPage {
   readonly words: readonly string[]
   readonly account: string
   readonly kind: 'person' | 'machine'
@@ -88,4 +95,56 @@ export function recoveryPage({ words, account, kind, email, server, at }: OnPage
     </body>
   </html>`
   return `<!doctype html>\n${page.toString()}\n`
+}
+
+const ENTER = `${COLOUR_MARK}[?1049h${COLOUR_MARK}[2J${COLOUR_MARK}[H`
+const LEAVE = `${COLOUR_MARK}[?1049l`
+
+/** Signals that end the program without restoring the terminal. */
+const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
+
+/**
+ * Requires that a secret on standard error is shown on a screen and not written to a file.
+ * @throws AppError invalid_state if standard error is not a terminal
+ */
+export function requireScreen({ stderr }: Pick<Io, 'stderr'>): void {
+  if (stderr.isTTY !== true)
+    throw new AppError(
+      'invalid_state',
+      'Standard error goes to a file or another program, so the words would be kept there. Run the command again without redirecting standard error (2>), or write the words to a page to print with --page FILE.',
+    )
+}
+
+/**
+ * Shows a text on the alternate screen until the work is done. That screen has no scrollback. The
+ * program clears it when it leaves it, also when a signal ends the program.
+ * @throws AppError as `requireScreen` does
+ */
+export async function onOwnScreen<T>(
+  io: Pick<Io, 'stdin' | 'stderr' | 'env'>,
+  text: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { stdin, stderr, env } = io
+  requireScreen(io)
+  // A dumb terminal has no alternate screen: the text stays in its scrollback.
+  if (env['TERM'] === 'dumb') {
+    stderr.write(text)
+    return work()
+  }
+  const leave = () => void stderr.write(LEAVE)
+  function end(signal: NodeJS.Signals): void {
+    leave()
+    if (canHide(stdin)) stdin.setRawMode(false)
+    for (const one of SIGNALS) process.off(one, end)
+    process.kill(process.pid, signal)
+  }
+  for (const signal of SIGNALS) process.on(signal, end)
+  stderr.write(ENTER + text)
+  try {
+    return await work()
+  } finally {
+    leave()
+    for (const signal of SIGNALS) process.off(signal, end)
+  }
 }

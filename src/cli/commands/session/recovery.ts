@@ -11,10 +11,9 @@ import { newRecoverySeed, paperWords, recoveryKeyOf } from '../../../crypto/reco
 import { AppError, type ErrorCode } from '../../../errors.ts'
 import { type Command, type Invocation, UsageError } from '../../command.ts'
 import { requireNew, writeNew } from '../../new-file.ts'
-import { onOwnScreen, requireScreen } from '../../alternate-screen.ts'
+import { onOwnScreen, requireScreen, recoveryPage } from './recovery-page.ts'
 import { readPaper, readPaperWords } from './paper-words.ts'
 import { type Prompt, withPrompt } from '../../prompt.ts'
-import { recoveryPage } from './recovery-page.ts'
 import { shown } from '../../table.ts'
 
 const NOTHING = 'The recovery key of the account did not change.'

@@ -1,6 +1,6 @@
 import { AppError } from '../../../errors.ts'
 import type { Command, Invocation } from '../../command.ts'
-import type { Reset } from './vouched-reset.ts'
+import type { Reset } from './sign-in-steps.ts'
 import { SIGN_IN_OPTIONS, isMachine, signIn } from './login.ts'
 import { type Prompt, withPrompt } from '../../prompt.ts'
 

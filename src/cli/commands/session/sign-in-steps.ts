@@ -1,15 +1,143 @@
 /**
- * The steps of a sign-in by mail, which `login` and `reset` share.
- * The daemon stores the progress: the same command continues from there. No question is asked
- * while this process holds the state lock.
+ * The steps of a sign-in by mail, which `login` and `reset` share, with the approval of this device
+ * by another one. The daemon stores the progress: the same command continues from there. No
+ * question is asked while this process holds the state lock.
  */
-import type { SignIn } from '../../../api/local/index.ts'
+import type { MachineKey, SignIn } from '../../../api/local/index.ts'
+import type { KeyPair } from '../../../crypto/device-keys.ts'
 import { AppError, EXIT } from '../../../errors.ts'
-import type { Invocation } from '../../command.ts'
+import type { Api, Invocation } from '../../command.ts'
 import { showNotices } from '../../notices.ts'
 import type { Prompt } from '../../prompt.ts'
 import { shown } from '../../table.ts'
-import { type Reset, resetting } from './vouched-reset.ts'
+
+/** The input for a reset. */
+export interface Reset {
+  /** The recovery key, or null for a reset without one. */
+  readonly paper: KeyPair | null
+  /** Whether to skip all questions: `--yes`. */
+  readonly isSure: boolean
+}
+
+const UNUSED = `
+This account has a recovery key. After a reset with its 24 words, no contact has to confirm you again ("countersignd reset --recovery-key").
+Without them, all your contacts are warned that the recovery key was not used, and must compare the safety number with you.
+`
+
+/**
+ * Warns that the recovery key is not used and asks to confirm.
+ * @throws AppError invalid_state unless the user continues without the paper
+ */
+async function warnUnused({ io }: Pick<Invocation, 'io'>, prompt: Prompt, isSure: boolean) {
+  io.stderr.write(`${UNUSED}\n`)
+  if (isSure) return
+  const typed = await prompt.ask('Type "without" to go on without the paper: ')
+  if (typed === 'without') return
+  throw new AppError(
+    'invalid_state',
+    'Nothing was reset. The code is good for 15 minutes: run the same command with --recovery-key.',
+  )
+}
+
+/**
+ * Returns the part of a reset request besides the credential.
+ * That includes the signature of the recovery key if the user has the paper. The daemon checks
+ * the key before the request is sent.
+ * @throws AppError invalid_state for another paper, and the daemon’s errors about the credential
+ */
+export async function resetting(
+  asking: Pick<Invocation, 'io' | 'withApi'>,
+  prompt: Prompt,
+  { paper, isSure }: Reset,
+  by: { code: string } | { key: MachineKey },
+): Promise<{ reset: true; recovery_sig?: string }> {
+  const body = { by, recovery_key: paper?.jwk.x ?? null }
+  const plan = await asking.withApi((api) => api.signIn.planReset({ body }))
+  const { has_recovery_key: hasKey, unsigned } = plan
+  // The reset was done before, and its answer was lost.
+  if (unsigned === null) return { reset: true }
+  if (paper !== null) {
+    const { vouchFor } = await import('../../../crypto/logs/key-log-entries.ts')
+    return { reset: true, recovery_sig: vouchFor({ op: 'reset', ...unsigned }, paper) }
+  }
+  if (hasKey) await warnUnused(asking, prompt, isSure)
+  return { reset: true }
+}
+
+const WAITING = `
+This device awaits its approval, and may only read until then. Now, on a device that is signed in,
+run "countersignd device approve". Waiting for it, at most 15 minutes …
+`
+
+const instructions = (words: string) => `
+  1. Type these four words on the other device:
+
+       ${words}
+
+  2. It shows four other words then. Type those here.
+`
+
+const unanswered = () =>
+  new AppError(
+    'invalid_state',
+    'Not approved: the four words of the other device were not typed here. Run the same command again.',
+  )
+
+/**
+ * Returns whether the user can correct the error at once: a typing error, or an unfinished step
+ * on the other device.
+ */
+function isAskedAgain(error: unknown): error is AppError {
+  if (!(error instanceof AppError)) return false
+  const { code, details } = error
+  if (code === 'invalid_state') return details.state === 'awaiting_approval'
+  return code === 'word_count' || code === 'unknown_word' || code === 'validation_failed'
+}
+
+/** Begins an approval, and waits until this device has words to show or is approved. */
+async function beginApproval(api: Api, { io, second }: Asking): Promise<SignIn> {
+  let seen = await api.signIn.beginApproval({})
+  if (seen.state === 'awaiting_approval') io.stderr.write(`${WAITING}\n`)
+  while (seen.state === 'awaiting_approval' && seen.device_words === null) {
+    await second()
+    seen = await api.signIn.advanceApproval({})
+  }
+  return seen
+}
+
+/**
+ * Asks for the approving device’s words and compares them; returns null if the user starts again.
+ */
+async function compared(api: Api, { io }: Asking, prompt: Prompt): Promise<SignIn | null> {
+  for (;;) {
+    const words = await prompt.ask('Four words of the other device (Enter alone begins again): ')
+    if (words === null || (words === '' && !prompt.isTerminal)) throw unanswered()
+    if (words === '') return null
+    try {
+      return await api.signIn.approve({ body: { words } })
+    } catch (error) {
+      if (!prompt.isTerminal || !isAskedAgain(error)) throw error
+      io.stderr.write(`${error.message}\n`)
+    }
+  }
+}
+
+/**
+ * Runs the approval of this device.
+ * Its random values are in memory only. So without a daemon this process keeps the state lock
+ * from the first question to the last.
+ * @throws the errors of the daemon
+ */
+const comeIn = (asking: Asking, prompt: Prompt): Promise<SignIn> =>
+  asking.withApi(async (api) => {
+    for (;;) {
+      const seen = await beginApproval(api, asking)
+      if (seen.device_words === null) return seen
+      asking.io.stderr.write(`${instructions(seen.device_words)}\n`)
+      const done = await compared(api, asking, prompt)
+      if (done !== null) return done
+    }
+  })
 
 type Asking = Pick<Invocation, 'io' | 'withApi' | 'say' | 'second'>
 
@@ -18,7 +146,7 @@ const complain = ({ io }: Asking, error: unknown) =>
   void io.stderr.write(`${(error as Error).message}\n`)
 
 /** The input of a sign-in by mail. */
-export interface ByMail {
+interface ByMail {
   readonly email: string
   /** The input for a reset; null for a sign-in. */
   readonly reset: Reset | null
@@ -139,7 +267,6 @@ export async function finishSignIn(
 ): Promise<number> {
   const { print } = invocation
   if (seen.state !== 'signed_in' && seen.state !== 'awaiting_approval') throw notYet()
-  const { comeIn } = await import('./own-approval.ts')
   const done = seen.state === 'signed_in' ? seen : await comeIn(invocation, prompt)
   await syncOnce(invocation)
   const as = done.email === null ? '' : ` as ${shown(done.email)}`

@@ -1,0 +1,155 @@
+/**
+ * The credentials of a sign-in: the code that a user waits for, or the key of a machine account on
+ * a headless device. Of a code the mailbox, the account server and the time are stored; the code
+ * itself is used and not stored. The key replaces the code. It stays in the keychain, so that a
+ * lost session is renewed without user interaction.
+ */
+import type { MachineKey } from '../../api/local/index.ts'
+import type { UnauthenticatedClient } from '../../api/port.ts'
+import type { KeyPair } from '../../crypto/device-keys.ts'
+import { decodeBase64url } from '../../crypto/encoding/base64url.ts'
+import { AppError } from '../../errors.ts'
+import type { Keychain } from '../../keychain/backend.ts'
+import type { State } from '../../state/state.ts'
+import { measureOffset } from '../codes/clock.ts'
+
+const CODE_SENT = 'sign_in_code'
+/**
+ * The lifetime of a code at an account server, in milliseconds.
+ *
+ * It is measured by this device's clock only, because the server's clock may differ widely.
+ */
+const LIFETIME_MS = 15 * 60_000
+
+interface CodeSent {
+  readonly server: string
+  readonly email: string
+  /** Unix milliseconds by this device's clock. */
+  readonly sent_at: number
+}
+
+type Meta = Pick<State, 'meta'>
+
+/** Stores that a code was sent. */
+export function keepSignInCode({ meta }: Meta, server: string, email: string, now: number): void {
+  const kept: CodeSent = { server, email, sent_at: now }
+  meta.set(CODE_SENT, kept)
+}
+
+/**
+ * Returns the mailbox to which this account server sent a code that is still valid, or null.
+ * @param now Unix milliseconds
+ */
+export function mailboxOfCode({ meta }: Meta, server: string | null, now: number): string | null {
+  const kept = meta.get(CODE_SENT) as CodeSent | null
+  if (kept === null || kept.server !== server) return null
+  // Setting the clock back must not extend the lifetime of a code.
+  return Math.abs(now - kept.sent_at) < LIFETIME_MS ? kept.email : null
+}
+
+/** Deletes the record of a code that was sent. */
+export const dropCode = ({ meta }: Meta): void => meta.delete(CODE_SENT)
+
+/** Returns the credential of a code. Only the account server has the mailbox of the code. */
+export const codeCredential = (code: string): SignInCredential => ({
+  holder: null,
+  machine: null,
+  name: null,
+  present: async () => ({ code }),
+  // The cause is omitted, because the error of a remote server may quote the code.
+  refused: () =>
+    new AppError(
+      'not_signed_in',
+      'This code is wrong, used or expired. Check it, or request a new one: countersignd login --new-code.',
+    ),
+  keep: () => undefined,
+})
+
+/** A credential that gives access to an account. */
+export interface SignInCredential {
+  /** The machine that signs in; null for a code, for which the account server names the mailbox. */
+  readonly holder: string | null
+  readonly machine: string | null
+  /** The name in a machine account's key file; null for a user, or if the file has none. */
+  readonly name: string | null
+  /** Returns the credential for one request. An assertion can be used only once. */
+  present(): Promise<{ code: string } | { assertion: string }>
+  /** Returns the error for a credential that the server rejects. */
+  refused(cause: AppError): AppError
+  /** Stores the credential, if it is used for unattended sign-ins. */
+  keep(): void
+}
+
+const ENTRY = 'machine'
+
+/** Returns the key that is stored for unattended sign-ins, or null. */
+export function readMachineKey(keychain: Keychain): MachineKey | null {
+  const stored = keychain.get(ENTRY)
+  return stored === null ? null : (JSON.parse(stored) as MachineKey)
+}
+
+export const forgetMachineKey = (keychain: Keychain): void => keychain.delete(ENTRY)
+
+const unfit = () =>
+  new AppError(
+    'validation_failed',
+    'This is not the key of a machine account: x and d must be the two halves of one Ed25519 key (RFC 8037).',
+  )
+
+async function keyPair({ x, d }: MachineKey): Promise<KeyPair> {
+  const { signingKeyFrom } = await import('../../crypto/device-keys.ts')
+  try {
+    const pair = signingKeyFrom(decodeBase64url(d))
+    if (pair.jwk.x === x) return pair
+  } catch {
+    // The error must not reveal why a secret is invalid.
+  }
+  throw unfit()
+}
+
+/**
+ * Returns the credential of a machine account.
+ * @param of `server` is the origin of the account server that this device is configured for;
+ *   `now` gives Unix milliseconds
+ * @throws AppError validation_failed if the halves do not belong together, invalid_state for a
+ *   key of another server
+ */
+export async function machineCredential(
+  key: MachineKey,
+  of: {
+    server: string
+    now: () => number
+    keychain: Keychain
+    door: Pick<UnauthenticatedClient, 'clock'>
+  },
+): Promise<SignInCredential> {
+  const { server, now, keychain, door } = of
+  const origin = URL.parse(key.token_endpoint)?.origin
+  // A key of another server would reveal a customer of that server to this one.
+  if (origin !== server)
+    throw new AppError(
+      'invalid_state',
+      `This key is for the account server ${origin ?? '(none named)'}, but this daemon uses ${server}. Set SVC_BACKEND_URL to the server of the key.`,
+    )
+  const pair = await keyPair(key)
+  const { machine } = key
+  return {
+    holder: machine,
+    machine,
+    name: key.name ?? null,
+    present: async () => {
+      const { signAssertion } = await import('../../crypto/jose/client-assertion.ts')
+      // An assertion is valid for minutes by the server's clock.
+      const offset = await measureOffset(door.clock, now)
+      const at = Math.floor((now() + offset) / 1000)
+      return { assertion: await signAssertion({ machine, audience: server, at }, pair) }
+    },
+    refused: (cause) =>
+      new AppError(
+        'not_signed_in',
+        `The account server does not take this machine account's key: ${cause.message}`,
+        { cause },
+      ),
+    keep: () => keychain.set(ENTRY, JSON.stringify(key)),
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * The notifications and letters about an account itself: its addresses, devices, keys, guest codes,
+ * open links and exports. A notification reveals only what the lists of its account show.
+ */
+import { primaryAddress, quotedName } from '../accounts/account-record.ts'
+import type { Subscriber } from '../events.ts'
+import {
+  deviceAddedMessage,
+  emailAddedMessage,
+  recoveryKeyMessage,
+  resetMessage,
+} from '../mail/messages.ts'
+import { type Note, notify, notifyAll } from '../mail/notices.ts'
+import { plainName } from '../mail/quoting.ts'
+
+/** Notifies the account that an address was confirmed. */
+export const noticeOfEmail: Subscriber<'email.added'> = (
+  { trx },
+  { account, email, address, at },
+) =>
+  notify(
+    trx,
+    account,
+    {
+      kind: 'email_added',
+      title: 'An address was added to your account',
+      body: `${address} was confirmed: a code that is mailed there signs in to your account from now on.`,
+      data: { email_id: email },
+    },
+    at,
+  )
+
+/** Writes to the previous primary address, if there is one. */
+export const letterOfEmail =
+  ({ publicUrl }: { publicUrl: () => string }): Subscriber<'email.added'> =>
+  ({ send }, { address, primary }) => {
+    if (primary !== null) send(emailAddedMessage({ to: primary, address, publicUrl: publicUrl() }))
+  }
+
+interface Links {
+  readonly publicUrl: () => string
+}
+
+export const letterOfDevice =
+  ({ publicUrl }: Links): Subscriber<'device.added'> =>
+  async ({ trx, send }, { account, name: deviceName }) => {
+    const to = await primaryAddress(trx, account)
+    if (to !== null) send(deviceAddedMessage({ to, deviceName, publicUrl: publicUrl() }))
+  }
+
+export const letterOfRecoveryKey =
+  ({ publicUrl }: Links): Subscriber<'recovery_key.changed'> =>
+  async ({ trx, send }, { account, name: deviceName }) => {
+    const to = await primaryAddress(trx, account)
+    if (to !== null) send(recoveryKeyMessage({ to, deviceName, publicUrl: publicUrl() }))
+  }
+
+export const letterOfReset =
+  ({ publicUrl }: Links): Subscriber<'account.reset'> =>
+  async ({ trx, send }, { account, deviceName, withKey }) => {
+    const to = await primaryAddress(trx, account)
+    if (to !== null) send(resetMessage({ to, deviceName, withKey, publicUrl: publicUrl() }))
+  }
+
+/**
+ * Notifies an account after a reset replaced all its devices, and all accounts that rely on its
+ * keys.
+ */
+export const noticesOfReset: Subscriber<'account.reset'> = async ({ trx }, event) => {
+  const { account, device, deviceName, withKey, at } = event
+  const followers = await trx
+    .selectFrom('trust_cards')
+    .select('account_id')
+    .where('watched_id', '=', account)
+    .execute()
+  const members = await trx
+    .selectFrom('memberships')
+    .innerJoin('memberships as own', 'own.connection_id', 'memberships.connection_id')
+    .select('memberships.account_id')
+    .distinct()
+    .where('own.account_id', '=', account)
+    .where('memberships.account_id', '!=', account)
+    .execute()
+  const name = await quotedName(trx, account)
+  const changed: Note = {
+    kind: 'keys_changed',
+    title: `The keys of ${name} changed`,
+    body: withKey
+      ? `All devices of ${name} were replaced by a new one, with the words of a recovery key. Your device checks whether that key belongs to the keys that you know, and the trust card shows the result: if it does, there is nothing to do.`
+      : `All devices of ${name} were replaced by a new one. Ask them by a way that you know whether it was they, and compare the safety number before you rely on the new keys.`,
+    data: { user_id: account },
+  }
+  const reset: Note = {
+    kind: 'account_reset',
+    title: 'All devices of your account were replaced',
+    body: `All devices of your account were replaced by ${plainName(deviceName)}, ${withKey ? 'with' : 'without'} a recovery key. If that was not you, a thief may read your mail: make your mailbox safe, then reset the account yourself.`,
+    data: { device_id: device },
+  }
+  const notes = [...followers, ...members].map(({ account_id }): [string, Note] => [
+    account_id,
+    changed,
+  ])
+  await notifyAll(trx, new Map([...notes, [account, reset]]), at)
+}
+
+export const noticeOfDevice: Subscriber<'device.added'> = (
+  { trx },
+  { account, device, name, at },
+) => {
+  const note: Note = {
+    kind: 'device_added',
+    title: `A new device: ${plainName(name)}`,
+    body: `${plainName(name)} was added to your account; another device of yours approved it. If that was not you, revoke it at once.`,
+    data: { device_id: device },
+  }
+  return notify(trx, account, note, at)
+}
+
+export const noticeOfRevocation: Subscriber<'device.revoked'> = (
+  { trx },
+  { account, device, name, at },
+) => {
+  const note: Note = {
+    kind: 'device_revoked',
+    title: `A device was revoked: ${plainName(name)}`,
+    body: `${plainName(name)} was revoked, or signed out: it is no device of your account any more.`,
+    data: { device_id: device },
+  }
+  return notify(trx, account, note, at)
+}
+
+/** Notifies the account that a device set a new recovery key. */
+export const noticeOfRecoveryKey: Subscriber<'recovery_key.changed'> = (
+  { trx },
+  { account, device, name, at },
+) => {
+  const note: Note = {
+    kind: 'recovery_key_changed',
+    title: `A new recovery key, by ${plainName(name)}`,
+    body: `${plainName(name)} made a recovery key for your account: a person with its words and your mailbox can replace all your devices, and your contacts accept that. If that was not you, reset the account without it, since revoking the device leaves the key in force. Then compare the safety number with each contact: until they confirm your new keys, they accept a reset with those words.`,
+    data: { device_id: device },
+  }
+  return notify(trx, account, note, at)
+}
+
+/** Notifies the owner of a guest code that its page was opened for the first time. */
+export const noticeOfOpening: Subscriber<'guest_code.opened'> = (
+  { trx },
+  { account, code, label, at },
+) =>
+  notify(
+    trx,
+    account,
+    {
+      kind: 'guest_code_opened',
+      title: 'The page of a guest code was opened',
+      body: `The page of the guest code ${plainName(label)} was opened for the first time. If your guest cannot have been that, revoke it.`,
+      data: { guest_code_id: code },
+    },
+    at,
+  )
+
+/** Notifies the owner of an open link about a request with a confirmed mailbox. */
+export const noticeOfRequest: Subscriber<'open_link.requested'> = (
+  { trx },
+  { account, link, request, name, email, at },
+) =>
+  notify(
+    trx,
+    account,
+    {
+      kind: 'open_link_request',
+      title: 'A person asks to connect',
+      body: `${plainName(name)} at ${email} came by an open link. The mailbox is proven, but anyone can write any name.`,
+      data: { open_link_id: link, open_link_request_id: request },
+    },
+    at,
+  )
+
+/** The notifications at the end of building an export. */
+export const noticeOfExport: Subscriber<'export.ready'> = ({ trx }, event) => {
+  const { account, export: id, expires, at } = event
+  const note = {
+    kind: 'export_ready',
+    title: 'Your export is ready',
+    body: `It can be downloaded until ${new Date(expires).toISOString().slice(0, 10)}.`,
+    data: { export_id: id },
+  } as const
+  return notify(trx, account, note, at)
+}
+
+export const noticeOfFailure: Subscriber<'export.failed'> = ({ trx }, event) => {
+  const { account, export: id, reason, at } = event
+  const note = {
+    kind: 'export_failed',
+    title: 'Your export could not be built',
+    body: reason,
+    data: { export_id: id },
+  } as const
+  return notify(trx, account, note, at)
+}

@@ -1,0 +1,272 @@
+/**
+ * Activity of the caller's active organisation: the list, newest first, the summary with counts by
+ * event and by actor, the figures of the dashboard, and trends. All but the list are read from
+ * stored counts.
+ */
+import type { Kysely } from 'kysely'
+import { pageOf } from '../../api/cursor.ts'
+import { daySpan, invalid } from '../../api/input.ts'
+import { timeAt } from '../../api/fields.ts'
+import type { Service } from '../../api/port.ts'
+import type { OrgActivity, OrgEvent } from '../../api/rest/org.ts'
+import { firstIdAt } from '../../crypto/encoding/id.ts'
+import type { ServiceContext } from '../context.ts'
+import { pageRows } from '../db/collections.ts'
+import type { Schema } from '../db/schema.ts'
+import { ACTIVITY_PREFIX, DAY_MS, dayOf } from './activity-rows.ts'
+import { requireActing } from './organisations.ts'
+
+/** The default number of days, the last included. */
+const USUAL_DAYS = 30
+
+interface Days {
+  /** The first day. */
+  readonly from: number
+  /** The last day. */
+  readonly to: number
+}
+
+/** Returns the day of a date on the wire, which its schema has validated. */
+const dayIn = (text: string): number => dayOf(Date.parse(text))
+
+/** Returns the error for an invalid first day. */
+const badFrom = (message: string) => invalid('query', [{ path: 'from', message }])
+
+/**
+ * Returns the days of a query. The default is the thirty days until today.
+ * @param at now, Unix milliseconds
+ * @throws AppError `validation_failed` at `from` if it is after the last day
+ */
+function readDays(query: { from?: string | undefined; to?: string | undefined }, at: number): Days {
+  const to = query.to === undefined ? dayOf(at) : dayIn(query.to)
+  const from = query.from === undefined ? to - USUAL_DAYS + 1 : dayIn(query.from)
+  if (from > to)
+    throw badFrom(
+      query.to === undefined
+        ? 'Give a first day that has come already, or the last one too.'
+        : 'Give a first day that is not after the last.',
+    )
+  return { from, to }
+}
+
+/** Returns the Monday of the week of a day (ISO 8601): 1970 began on a Thursday. */
+const mondayOf = (day: number): number => day - ((((day + 3) % 7) + 7) % 7)
+
+/** A summary covers a year at most; a leap year has 366 days. */
+const MOST_DAYS = 366
+/** The number of actors in a summary, the most active first. */
+const MOST_ACTORS = 100
+
+const actorOf = (user_id: string | null, display_name: string | null) =>
+  user_id === null || display_name === null ? null : { user_id, display_name }
+
+export const orgActivity = ({
+  db,
+  now,
+}: Pick<ServiceContext, 'db' | 'now'>): Service['orgActivity'] => ({
+  list: async (page, session) => {
+    const { since, until } = daySpan(page)
+    const acting = await requireActing(db, session)
+    const rows = await pageRows(
+      db
+        .selectFrom('organisation_activities as activity')
+        .leftJoin('accounts', 'accounts.id', 'activity.actor_id')
+        .select(['activity.id', 'at', 'actor_id', 'display_name', 'event', 'target', 'data'])
+        .where('organisation_id', '=', acting.id)
+        // The server may receive an activity later than it happened, never earlier.
+        .where('activity.id', '>=', firstIdAt(ACTIVITY_PREFIX, since))
+        .where('at', '>=', since)
+        .where('at', '<', until),
+      page,
+      ACTIVITY_PREFIX,
+      'activity.id',
+    )
+    return pageOf(
+      rows.map(({ id, at, actor_id, display_name, event, target, data }): OrgActivity => {
+        const actor = actorOf(actor_id, display_name)
+        const said = JSON.parse(data) as OrgActivity['data']
+        return { id, at: timeAt(at), actor, event: event as OrgEvent, target, data: said }
+      }),
+      page,
+    )
+  },
+
+  summary: async (query, session) => {
+    const acting = await requireActing(db, session)
+    const { from, to } = readDays(query, now())
+    if (to - from >= MOST_DAYS)
+      throw badFrom(`A summary is of at most ${MOST_DAYS} days: let it begin later.`)
+    const [events, actors] = await Promise.all([
+      db
+        .selectFrom('organisation_event_days')
+        .select(({ fn }) => ['event', fn.sum('count').as('sum')])
+        .where('organisation_id', '=', acting.id)
+        .where('day', '>=', from)
+        .where('day', '<=', to)
+        .groupBy('event')
+        .orderBy('sum', 'desc')
+        .orderBy('event')
+        .execute(),
+      db
+        .selectFrom((of) =>
+          of
+            .selectFrom('organisation_actor_days')
+            .select(({ fn }) => ['actor_id', fn.sum('count').as('sum')])
+            .where('organisation_id', '=', acting.id)
+            .where('day', '>=', from)
+            .where('day', '<=', to)
+            .groupBy('actor_id')
+            .orderBy('sum', 'desc')
+            .orderBy('actor_id')
+            .limit(MOST_ACTORS)
+            .as('busiest'),
+        )
+        .innerJoin('accounts', 'accounts.id', 'actor_id')
+        .select(['actor_id', 'display_name', 'sum'])
+        .orderBy('sum', 'desc')
+        .orderBy('actor_id')
+        .execute(),
+    ])
+    return {
+      from: timeAt(from * DAY_MS),
+      to: timeAt((to + 1) * DAY_MS - 1),
+      by_event: events.map(({ event, sum }) => ({ event: event as OrgEvent, count: Number(sum) })),
+      by_actor: actors.map(({ actor_id, display_name, sum }) => ({
+        actor: { user_id: actor_id, display_name },
+        count: Number(sum),
+      })),
+    }
+  },
+})
+
+const WEEK = 7
+
+/**
+ * The length of each bucket in days, and the most buckets of a trend: a year of days or ten years
+ * of weeks.
+ */
+const BUCKETS = {
+  day: {
+    days: 1,
+    most: 366,
+    tooMany:
+      'A trend by day is of at most 366 days: ask by week (bucket=week), or let it begin later.',
+  },
+  week: {
+    days: WEEK,
+    most: 530,
+    tooMany: 'A trend by week is of at most 530 weeks: let it begin later.',
+  },
+} as const
+
+/** Returns the number of members in each state, with the invited mailboxes. */
+async function countMembers(db: Kysely<Schema>, organisation: string) {
+  const states = await db
+    .selectFrom('organisation_members')
+    .select(({ fn }) => ['state', fn.countAll<number>().as('count')])
+    .where('organisation_id', '=', organisation)
+    .groupBy('state')
+    .execute()
+  const invites = await db
+    .selectFrom('organisation_invites')
+    .select(({ fn }) => ['state', fn.countAll<number>().as('count')])
+    .where('organisation_id', '=', organisation)
+    .groupBy('state')
+    .execute()
+  const counts = { invited: 0, active: 0, suspended: 0 }
+  for (const { state, count } of [...states, ...invites]) counts[state] += Number(count)
+  return counts
+}
+
+async function countThings(
+  db: Kysely<Schema>,
+  table: 'machines' | 'organisation_groups',
+  organisation: string,
+): Promise<number> {
+  const { count } = await db
+    .selectFrom(table)
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('organisation_id', '=', organisation)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** Returns how often each event happened since the organisation was created. */
+async function totals(
+  db: Kysely<Schema>,
+  organisation: string,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await db
+    .selectFrom('organisation_totals')
+    .select(['event', 'count'])
+    .where('organisation_id', '=', organisation)
+    .execute()
+  return new Map(rows.map(({ event, count }) => [event, count]))
+}
+
+/** Returns the number of activities on each day that has any. */
+async function countsByDay(
+  db: Kysely<Schema>,
+  { organisation, metric }: { organisation: string; metric: string },
+  { from, to }: Days,
+): Promise<{ day: number; count: number }[]> {
+  const rows = await db
+    .selectFrom('organisation_event_days')
+    .select(({ fn }) => ['day', fn.sum('count').as('sum')])
+    .where('organisation_id', '=', organisation)
+    .where('day', '>=', from)
+    .where('day', '<=', to)
+    .$if(metric !== 'activity', (query) => query.where('event', '=', metric))
+    .groupBy('day')
+    .execute()
+  return rows.map(({ day, sum }) => ({ day, count: Number(sum) }))
+}
+
+export const orgAnalytics = ({
+  db,
+  now,
+}: Pick<ServiceContext, 'db' | 'now'>): Service['orgAnalytics'] => ({
+  dashboard: async (_, session) => {
+    const acting = await requireActing(db, session)
+    const [members, machines, groups, counts] = await Promise.all([
+      countMembers(db, acting.id),
+      countThings(db, 'machines', acting.id),
+      countThings(db, 'organisation_groups', acting.id),
+      totals(db, acting.id),
+    ])
+    const of = (event: OrgEvent) => counts.get(event) ?? 0
+    return {
+      members,
+      machines,
+      groups,
+      connections: of('connection_created'),
+      verifications: of('verification'),
+      stamps: of('stamp'),
+      alerts_fired: of('alert_fired'),
+      activities: [...counts.values()].reduce((sum, count) => sum + count, 0),
+    }
+  },
+
+  /**
+   * A week begins on Monday (ISO 8601). The first and the last week count only the requested
+   * days.
+   */
+  trends: async ({ metric, bucket, ...query }, session) => {
+    const acting = await requireActing(db, session)
+    const days = readDays(query, now())
+    const { days: length, most, tooMany } = BUCKETS[bucket]
+    const startOf = bucket === 'week' ? mondayOf : (day: number) => day
+    const first = startOf(days.from)
+    const indexOf = (day: number) => (startOf(day) - first) / length
+    const buckets = indexOf(days.to) + 1
+    if (buckets > most) throw badFrom(tooMany)
+    const values = Array.from({ length: buckets }, () => 0)
+    for (const { day, count } of await countsByDay(db, { organisation: acting.id, metric }, days))
+      values[indexOf(day)]! += count
+    return {
+      metric,
+      bucket,
+      points: values.map((value, i) => ({ at: timeAt((first + i * length) * DAY_MS), value })),
+    }
+  },
+})

@@ -1,0 +1,94 @@
+/** Attempts that are limited: wrong words, and approvals of devices. */
+import type { DatabaseSync } from 'node:sqlite'
+import { statement } from '../storage/sqlite.ts'
+
+/** A moment that no clock change moves. */
+export interface Moment {
+  /** Milliseconds since the machine was started. */
+  readonly uptimeMs: number
+  /** The id of that boot; null where the system has no such id. */
+  readonly boot: string | null
+}
+
+/** The caller that tried, and whether it named the speaker it expected. */
+export interface Series {
+  readonly caller: string
+  readonly expected: boolean
+}
+
+export interface WrongTries {
+  readonly in_row: number
+  /** The uptime at the last attempt; null if no pause follows from it. */
+  readonly paused_from: number | null
+  readonly boot: string | null
+}
+
+export type WrongTryRows = ReturnType<typeof wrongTryRows>
+
+/** Returns the statements for the wrong words of callers in a row, since their last right ones. */
+export function wrongTryRows(db: DatabaseSync) {
+  const get = statement<WrongTries>(
+    db,
+    'select in_row, paused_from, boot from wrong_tries where caller = ? and expected = ?',
+  )
+  const add = statement(
+    db,
+    `insert into wrong_tries (caller, expected, in_row, paused_from, boot) values (?, ?, 1, ?, ?)
+     on conflict do update set in_row = in_row + 1, paused_from = excluded.paused_from,
+       boot = excluded.boot`,
+  )
+  const takeBack = statement(
+    db,
+    `update wrong_tries set in_row = max(in_row - 1, 0), paused_from = null
+     where caller = ? and expected = ?`,
+  )
+  const end = statement(db, 'delete from wrong_tries where caller = ? and expected = ?')
+  const key = ({ caller, expected }: Series) => [caller, Number(expected)] as const
+  return {
+    get: (series: Series): WrongTries | null => get.get(...key(series)),
+    /** Counts another wrong attempt, made at this moment. */
+    add(series: Series, { uptimeMs, boot }: Moment): void {
+      add.run(...key(series), Math.round(uptimeMs), boot)
+    },
+    /** Subtracts the last attempt and ends its pause. */
+    takeBack(series: Series): void {
+      takeBack.run(...key(series))
+    },
+    /** Resets the count. */
+    end(series: Series): void {
+      end.run(...key(series))
+    },
+  }
+}
+
+/** `approving`: this device was to approve another one; `new`: it was to be approved itself. */
+export type ApprovalSide = 'approving' | 'new'
+
+/**
+ * Returns the statements for the times, in Unix milliseconds, at which this device sent a nonce
+ * for the approval of another device.
+ */
+export function approvalAttemptRows(db: DatabaseSync) {
+  const after = statement<{ at: number }>(
+    db,
+    'select at from approval_attempts where side = ? and at > ? order by at, id',
+  )
+  const add = statement(db, 'insert into approval_attempts (side, at) values (?, ?)')
+  const pullBack = statement(db, 'update approval_attempts set at = ?1 where at > ?1')
+  const drop = statement(db, 'delete from approval_attempts where at <= ?')
+  return {
+    /** Returns the times of the attempts after a time, oldest first. */
+    after: (side: ApprovalSide, at: number): number[] => after.all(side, at).map((row) => row.at),
+    add(side: ApprovalSide, at: number): void {
+      add.run(side, at)
+    },
+    /** Moves times later than now to now. They occur after the clock was set back. */
+    pullBack(now: number): void {
+      pullBack.run(now)
+    },
+    /** Deletes the attempts at or before a time. */
+    drop(until: number): void {
+      drop.run(until)
+    },
+  }
+}
