@@ -7,7 +7,7 @@ import type { Api } from '../../src/cli/command.ts'
 import { stamp } from '../../src/handlers/stamp.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
 import { enrolled } from '../device/enrolled.ts'
-import { contextOf } from '../handlers/context.ts'
+import { contextOf } from '../world/requests.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { call } from './calling.ts'
 

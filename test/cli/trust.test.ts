@@ -10,10 +10,11 @@ import { EXIT } from '../../src/errors.ts'
 import { preferences, profile } from '../../src/handlers/account.ts'
 import { trust, trustCards } from '../../src/handlers/trust-cards.ts'
 import { verify } from '../../src/handlers/verify.ts'
-import { newWorld, type Desk } from '../device/people.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
+import { newWorld, type Desk } from '../world/world.ts'
+import { at } from '../world/requests.ts'
 import { call } from './calling.ts'
 import type { Typed } from './terminal.ts'
+import { instead } from '../world/interceptor.ts'
 
 /** A safety number as users compare it: on two lines of six groups. */
 const NUMBER = /^ {2}\d{5}( \d{5}){5}\n {2}\d{5}( \d{5}){5}$/m

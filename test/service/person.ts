@@ -1,6 +1,7 @@
 /**
- * A person with one enrolled device, and the signed structures of that device. It does the work
- * of a daemon in few lines.
+ * A person with one enrolled device, and the signed structures of that device, for tests of the
+ * account server. It does the work of a daemon in few lines, and can sign what a daemon of
+ * `test/world` would not.
  */
 import type { Account, UnauthenticatedClient } from '../../src/api/port.ts'
 import { decodeBase64url, encodeBase64url } from '../../src/crypto/encoding/base64url.ts'

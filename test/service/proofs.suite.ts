@@ -25,6 +25,7 @@ import {
 } from './person.ts'
 import type { EngineUnderTest } from './service.suite.ts'
 import { openSubject, PUBLIC_URL, type LocalSubject, type Place } from './subject.ts'
+import { rejects } from '../rejects.ts'
 import { until } from '../until.ts'
 
 const MINUTE = 60_000
@@ -385,9 +386,9 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       // The scope table rejects the device; so does the answer itself.
       const inside = subject.service.as(session)
       assert.deepEqual(await inside.envelopes.read({ connection }), { envelopes: [] })
-      await assert.rejects(
+      await rejects(
+        'forbidden',
         inside.rosters.open({ body: { connection, name: 'Bob', entry, envelopes } }),
-        { code: 'forbidden' },
       )
       await laptop.account.approval.create({ body: { head: encodeBase64url(actorLog.head) } })
       const read = () => laptop.account.envelopes.read({ connection })
@@ -426,7 +427,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
         }),
         bearer.currentSession.delete({}),
       ]
-      for (const call of calls) await assert.rejects(call, { code: 'no_device' })
+      for (const call of calls) await rejects('no_device', call)
       assert.equal((await bearer.devices.list({})).items[0]?.current, false)
     })
   })
