@@ -353,7 +353,7 @@ describe('stopping the daemon', () => {
 
 describe('the message at the start', () => {
   it('has three commands that work when copied', async (t) => {
-    const daemon = await start(['serve'], freshFolder(t), {}, 'into the third.\n')
+    const daemon = await start(['serve'], freshFolder(t), {}, 'the words on that page.\n')
     t.after(() => daemon.end('SIGTERM'))
     const lines = daemon.stdout.match(/(?<=^ {2}).*$/gm) ?? []
     assert.equal(lines.length, 3, daemon.stdout)
