@@ -63,7 +63,7 @@ describe('an unreachable server', () => {
     await fails(
       remote.door().clock.read({}),
       'backend_unavailable',
-      /not known here.*SVC_BACKEND_URL/,
+      /cannot be resolved.*SVC_BACKEND_URL/,
     )
   })
 
@@ -93,7 +93,7 @@ describe('an unreachable server', () => {
     test(`broken connection: ${name}`, async (t) => {
       const server = await bytes(t, serve)
       const { clock } = clientAt(t, `http://${server.host}`).door()
-      await fails(clock.read({}), 'backend_unavailable', /cut the connection|HTTP/)
+      await fails(clock.read({}), 'backend_unavailable', /closed the connection|HTTP/)
       assert.equal(server.connections(), 4)
     })
 
@@ -282,7 +282,7 @@ describe('certificates', () => {
   test('http to an https server', async (t) => {
     const { base } = await serverWith(t, 'good')
     const remote = clientAt(t, base.replace('https:', 'http:'))
-    await fails(remote.door().clock.read({}), 'backend_unavailable', /cut the connection/)
+    await fails(remote.door().clock.read({}), 'backend_unavailable', /closed the connection/)
   })
 
   test('a file that holds no certificate', () => {

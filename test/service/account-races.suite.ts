@@ -113,7 +113,7 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
             .values({ ...row, color: null })
             .execute(),
         ),
-        { code: 'conflict', message: /was deleted a moment ago/ },
+        { code: 'conflict', message: /has just been deleted/ },
       )
     })
 

@@ -24,7 +24,7 @@ export async function revoke(device: LocalDevice, account: Account, id: string):
   if (id === own)
     throw new AppError(
       'invalid_state',
-      'This is the device that answers: "countersignd logout" revokes it and forgets what it holds.',
+      'A device cannot revoke itself in this way. "countersignd logout" revokes this device and deletes its data.',
       { details: { state: 'current' } },
     )
   const { sign } = await identity.keys()

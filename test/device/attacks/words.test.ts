@@ -68,7 +68,7 @@ describe('the approving device', () => {
       })
       await assert.rejects(
         shownBy(deceived, fresh.flow),
-        refusedWith('backend_error', /nothing was approved[^]*may be dishonest/),
+        refusedWith('backend_error', /Nothing was approved[^]*may be dishonest/),
       )
       await assert.rejects(
         deceived.approver.advance(deceived.account, newcomer.id),
@@ -115,7 +115,7 @@ describe('the approving device', () => {
     assert.equal(state, 'ready')
     await assert.rejects(
       deceived.approver.approve(deceived.account, newcomer.id, device_words ?? ''),
-      refusedWith('validation_failed', /nothing was signed[^]*may be dishonest/),
+      refusedWith('validation_failed', /Nothing was signed[^]*may be dishonest/),
     )
     assert.equal(server.logOf(account).seq, 0)
   })

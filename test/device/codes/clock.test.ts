@@ -129,7 +129,7 @@ describe('a clock that moved since it was measured', () => {
       set(first, ms)
       await assert.rejects(connections.code({ id }, contextOf(first)), {
         code: 'invalid_state',
-        message: new RegExp(`went ${name} since it was measured.*sync`),
+        message: new RegExp(`moved ${name} since it was last checked.*sync`),
         details: { state: 'clock_uncertain' },
       })
       const later = await guestCodes.list({ limit: 50 }, contextOf(first))

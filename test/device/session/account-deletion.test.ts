@@ -357,7 +357,7 @@ describe('this device', () => {
       const desk = ada.restart((account) => ({ ...account, ...parts(account) }))
       await assert.rejects(
         desk.flow.deleteAccount(),
-        refusedWith('backend_unavailable', /nothing was forgotten here: It is away/),
+        refusedWith('backend_unavailable', /nothing was deleted on this device: It is away/),
       )
       assert.deepEqual(held(desk, entries), entries)
       assert.notEqual(desk.state.connections.get(id), null)
@@ -419,7 +419,7 @@ describe('this device', () => {
     const waiting = await world.waiting(ada, 'tablet')
     await assert.rejects(
       waiting.flow.deleteAccount(),
-      refusedWith('invalid_state', /awaits its approval/, 'awaiting_approval'),
+      refusedWith('invalid_state', /waits for its approval/, 'awaiting_approval'),
     )
   })
 

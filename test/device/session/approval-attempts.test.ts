@@ -59,7 +59,7 @@ describe('a restart in the middle', () => {
     await next.flow.beginApproval()
     await assert.rejects(
       old.approver.advance(old.account, id),
-      refusedWith('conflict', /began again/),
+      refusedWith('conflict', /started again/),
     )
     await approved(old, next.flow)
   })
@@ -94,7 +94,7 @@ describe('the lifetime of an attempt', () => {
     const { server, fresh } = await twoLaptops(t)
     await fresh.flow.beginApproval()
     delete server.devices.get(fresh.identity().device)?.attempt
-    await assert.rejects(fresh.flow.advanceApproval(), refusedWith('conflict', /no more/))
+    await assert.rejects(fresh.flow.advanceApproval(), refusedWith('conflict', /no longer has/))
   })
 })
 
@@ -106,7 +106,7 @@ describe('two attempts at once', () => {
     const second = await shownBy(old, phone.flow)
     await assert.rejects(
       old.approver.approve(old.account, id, words),
-      refusedWith('conflict', /Another approval was begun/),
+      refusedWith('conflict', /Another approval was started/),
     )
     assert.equal(seq(), 0)
     await old.approver.approve(old.account, second.id, second.words)

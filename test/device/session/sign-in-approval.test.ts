@@ -58,7 +58,7 @@ describe('approval', () => {
   })
 
   const slips: [typed: string, code: AppError['code'], says: RegExp][] = [
-    ['matador carload', 'word_count', /Four words are wanted; 2 were given/],
+    ['matador carload', 'word_count', /Four words are needed, but there are 2/],
     ['matadorx carload recede matador', 'unknown_word', /"matadorx" is not on.*matador/],
     ['matador carload recede matador', 'validation_failed', /may be dishonest/],
   ]
@@ -113,7 +113,7 @@ describe('approval', () => {
     // log.
     await assert.rejects(
       early.flow.approve(again),
-      refusedWith('invalid_state', /^Not approved yet: do it on the other device first/),
+      refusedWith('invalid_state', /^Not approved yet. First approve this device on the other one/),
     )
     await isWaiting(early)
   })

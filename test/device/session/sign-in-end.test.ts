@@ -86,7 +86,7 @@ describe('sign-out', () => {
     })
     await syncing.flow.end({ last_device: true, forget: false })
     assert.deepEqual(done, ['hand over', 'leave'])
-    assert.match(JSON.stringify(syncing.logged), /did not take.*"verifications":0,"stamps":2/)
+    assert.match(JSON.stringify(syncing.logged), /did not accept.*"verifications":0,"stamps":2/)
   })
 
   it('signs nothing for a server that returns an older log than before', async (t) => {
@@ -99,7 +99,7 @@ describe('sign-out', () => {
     server.logs.set(account, server.logs.get(other) as string[])
     await assert.rejects(
       laptop.flow.end({ last_device: true, forget: false }),
-      refusedWith('backend_error', /cannot be right/),
+      refusedWith('backend_error', /invalid key log/),
     )
     assert.equal((await laptop.flow.read()).state, 'signed_in')
   })

@@ -112,7 +112,7 @@ describe('a machine account', () => {
     await second.flow.machine({ key, reset: false })
     const { device } = second.identity()
     server.devices.delete(device)
-    await assert.rejects(second.flow.again(), refusedWith('not_signed_in', /turned away/))
+    await assert.rejects(second.flow.again(), refusedWith('not_signed_in', /was rejected before/))
     assert(!server.devices.has(device))
     const asked = await second.flow.machine({ key, reset: false })
     assert.equal(asked.state, 'awaiting_approval', 'when somebody says so, it does')
@@ -169,7 +169,7 @@ describe('a machine account', () => {
     await second.flow.machine({ key, reset: false })
     const [level, text, { machine }] = second.logged.at(-1) as [string, string, { machine: string }]
     assert.deepEqual([level, machine], ['warn', key.machine])
-    assert.match(text, /has a device already.*each daemon.*countersignd reset --machine/)
+    assert.match(text, /already has a device.*each daemon.*countersignd reset --machine/)
     assert.equal((await second.flow.machine({ key, reset: true })).state, 'signed_in')
     assert.deepEqual(
       server.logOf(second.identity().account).active.map(({ id }) => id),
@@ -230,8 +230,8 @@ describe('a machine account', () => {
         /evil\.example.*countersign\.test/,
       ],
       [{ ...key, token_endpoint: 'nowhere' }, 'invalid_state', /none named/],
-      [{ ...key, x: machineOf(server).x }, 'validation_failed', /two halves/],
-      [{ ...key, d: 'AA' }, 'validation_failed', /two halves/],
+      [{ ...key, x: machineOf(server).x }, 'validation_failed', /public and private parts/],
+      [{ ...key, d: 'AA' }, 'validation_failed', /public and private parts/],
     ] as const
     for (const [wrong, code, says] of cases)
       await assert.rejects(laptop.flow.machine({ key: wrong, reset: false }), (error: Error) => {
@@ -247,7 +247,7 @@ describe('a machine account', () => {
     const key = { ...machineOf(testServer()), token_endpoint: `${ORIGIN}/oauth/token` }
     await assert.rejects(
       laptop.flow.machine({ key, reset: false }),
-      refusedWith('not_signed_in', /does not take this machine account/),
+      refusedWith('not_signed_in', /rejects this machine account/),
     )
   })
 

@@ -129,7 +129,7 @@ describe('over the account server', () => {
     assert.equal((await fresh.seat.account().context.read({})).user.id, account)
     const write = () => fresh.seat.account().organisations.create({ body: { name: 'x' } })
     await assert.rejects(write, refusedWith('forbidden'))
-    const early = refusedWith('invalid_state', /in no approval/, 'no_attempt')
+    const early = refusedWith('invalid_state', /No approval of this device/, 'no_attempt')
     await assert.rejects(fresh.flow.approve('a'), early)
     const { id, words } = await shownBy(old, fresh.flow)
     const shown = await old.approver.approve(old.account, id, words)
@@ -228,7 +228,7 @@ describe('over the account server', () => {
     const { device: id } = waiting.identity()
     await bot.seat.account().devices.delete({ id })
     const read = (of: Laptop) => of.seat.account().context.read({})
-    await assert.rejects(read(waiting), refusedWith('not_signed_in', /turned away/))
+    await assert.rejects(read(waiting), refusedWith('not_signed_in', /was rejected before/))
     const asked = bot.seat.account().pendingDevices.read({ id })
     await assert.rejects(asked, refusedWith('not_found'), 'and does not come back by itself')
 

@@ -240,7 +240,7 @@ describe('reset', () => {
     const laptop = newLaptop(t, server)
     await assert.rejects(
       laptop.signIn({ reset: true }),
-      refusedWith('backend_error', /cannot be right \(duplicate_entry\)/),
+      refusedWith('backend_error', /invalid key log \(duplicate_entry\)/),
     )
     assert.equal(laptop.seat.identity(), null)
   })

@@ -59,7 +59,7 @@ describe('a device with a session that the server rejects', () => {
     endSession()
     for (const says of [
       /rejects the session of this device/,
-      /was revoked, or its session ended/,
+      /was revoked or its session has ended/,
       /"countersignd logout --forget"/,
       /"countersignd login --email ada@example\.org" signs the same device in again/,
     ])
@@ -142,7 +142,11 @@ describe('a device with a revocation that never arrived, and a session that ends
     })
     return { parts, mend: () => void (isCut = false) }
   }
-  const unknown = refusedWith('invalid_state', /its keys may still be valid/, 'unknown_here')
+  const unknown = refusedWith(
+    'invalid_state',
+    /keys of this device may still be valid/,
+    'unknown_here',
+  )
 
   it('gets an error, if a sync saw it active since', async (t) => {
     const { parts } = cut()
