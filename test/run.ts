@@ -6,6 +6,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { TEST_LIMIT_MS } from './limit.ts'
 
@@ -41,7 +42,8 @@ const [isFast, options] =
 function run(files: readonly string[], before: readonly string[] = []): boolean {
   const flags = [
     '--test-global-setup=test/setup.ts',
-    '--test-concurrency=2',
+    // One more than the cores: many files wait for other programs.
+    `--test-concurrency=${availableParallelism() + 1}`,
     `--test-timeout=${TEST_LIMIT_MS}`,
   ]
   const { status } = spawnSync(

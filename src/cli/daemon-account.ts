@@ -74,7 +74,7 @@ async function* whole(
 const isBitByBit = (body: Content['body']): body is AsyncIterable<Uint8Array> =>
   typeof body !== 'string' && !(body instanceof Uint8Array)
 
-export interface AskingDaemon {
+interface AskingDaemon {
   readonly ask: Ask
   /** Closes the connections of all pending calls. */
   readonly close: () => void

@@ -4,7 +4,7 @@ import { newTokenLinks } from '../../src/auth/token-links.ts'
 import { type Caller, openTokens } from '../../src/auth/tokens.ts'
 import { type HandlerContext, contextOf as newContext } from '../../src/handlers/context.ts'
 import type { Reached } from '../../src/device/sync/reachability.ts'
-import type { SignInFlow } from '../../src/device/session/sign-in.ts'
+import type { SignInFlow } from '../../src/device/session/sign-in-flow.ts'
 import type { Act } from '../../src/storage/idempotency.ts'
 import type { Enrolled } from '../device/enrolled.ts'
 

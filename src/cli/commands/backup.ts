@@ -2,7 +2,7 @@
 import { lengthOf, LONGEST, SHORTEST } from '../../api/local/backup.ts'
 import type { Content } from '../../api/route.ts'
 import type { Restored } from '../../daemon/restore.ts'
-import type { LostSecret } from '../../daemon/sealed-secrets.ts'
+import type { LostSecret } from '../../daemon/folder-secrets.ts'
 import { StartError } from '../../errors.ts'
 import { readPrivate } from '../../keychain/private-file.ts'
 import { type Command, type Invocation, UsageError } from '../command.ts'

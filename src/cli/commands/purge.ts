@@ -8,7 +8,7 @@ import { lstatSync, readdirSync, readlinkSync, rmdirSync, rmSync, statSync } fro
 import { dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Config } from '../../config/config.ts'
-import { foldersOf, forgetStored } from '../../daemon/secrets-of.ts'
+import { foldersOf, forgetStored } from '../../daemon/folder-secrets.ts'
 import { EXIT, StartError } from '../../errors.ts'
 import { isInSystem } from '../../keychain/keychain.ts'
 import { isMissing } from '../../keychain/private-file.ts'

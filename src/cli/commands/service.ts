@@ -55,7 +55,7 @@ const SCOPE_HELP = `  --user     the service of this user, which runs while the 
   --system   the service of the whole machine, which starts at boot and runs as a user of its own (default for root)`
 
 /** Returns the machine to operate on. Tests replace it. */
-export type MachineOf = (env: NodeJS.ProcessEnv) => Host
+type MachineOf = (env: NodeJS.ProcessEnv) => Host
 
 /** A user’s home on another system than this one. */
 const HOMES: Readonly<Record<ServicePlatform, string>> = {

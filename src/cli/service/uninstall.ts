@@ -13,7 +13,7 @@ import { STATE_LINK, SYSTEM_STATE } from './systemd.ts'
 /** The files that the service reads in its settings folder. */
 const SETTINGS_FILES = ['environment', 'key', 'key.cred']
 
-export interface Gone {
+interface Gone {
   readonly wasThere: boolean
   /** The paths that could not be removed. */
   readonly left: readonly string[]

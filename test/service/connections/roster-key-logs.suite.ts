@@ -1,7 +1,7 @@
 /** Effects of members’ key logs on their connections at an account server. For every engine. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { signerAt } from '../../../src/crypto/logs/key-log.ts'
+import { signerAt } from '../../../src/crypto/logs/key-log-ops.ts'
 import { changeBy, envelopeFor, knownBy, make, takeIn } from './connecting.ts'
 import { fails, type Fault } from '../faults.ts'
 import {

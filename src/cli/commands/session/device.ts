@@ -6,7 +6,7 @@ import { AppError } from '../../../errors.ts'
 import { byId } from '../../by-id.ts'
 import { listCommand, deleteCommand } from '../../collection.ts'
 import type { Api, Command, Invocation } from '../../command.ts'
-import { showNotices } from '../../notices.ts'
+import { showNotices } from '../status.ts'
 import { type Prompt, withPrompt } from '../../prompt.ts'
 import { shown, table } from '../../table.ts'
 

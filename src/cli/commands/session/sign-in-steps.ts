@@ -7,7 +7,7 @@ import type { MachineKey, SignIn } from '../../../api/local/index.ts'
 import type { KeyPair } from '../../../crypto/device-keys.ts'
 import { AppError, EXIT } from '../../../errors.ts'
 import type { Api, Invocation } from '../../command.ts'
-import { showNotices } from '../../notices.ts'
+import { showNotices } from '../status.ts'
 import type { Prompt } from '../../prompt.ts'
 import { shown } from '../../table.ts'
 
