@@ -33,7 +33,7 @@ export const alertList = listCommand({
 })
 
 /**
- * Parses the value of --event.
+ * Parses the value of `--event`.
  * @throws UsageError
  */
 function eventOf(text: string): AlertEvent {
@@ -44,7 +44,7 @@ function eventOf(text: string): AlertEvent {
 }
 
 /**
- * Parses the value of --threshold.
+ * Parses the value of `--threshold`.
  * @throws UsageError
  */
 function timesOf(text: string): number {
@@ -54,7 +54,7 @@ function timesOf(text: string): number {
 }
 
 /**
- * Parses the value of --window and returns minutes.
+ * Parses the value of `--window` and returns it in minutes.
  * @throws UsageError
  */
 function minutesOf(text: string): number {

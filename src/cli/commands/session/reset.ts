@@ -18,7 +18,7 @@ words of a recovery key they need not: "countersignd reset --recovery-key".
 const NOTHING = 'Nothing was reset.'
 
 /**
- * Asks the user to confirm.
+ * Asks the user to confirm the reset.
  * @throws AppError if the user declines, or if there is no terminal
  */
 async function confirm({ io, options }: Invocation, prompt: Prompt): Promise<void> {
@@ -32,7 +32,7 @@ async function confirm({ io, options }: Invocation, prompt: Prompt): Promise<voi
   if (typed !== 'reset') throw new AppError('invalid_state', NOTHING)
 }
 
-/** Asks for the words before any mail is sent. */
+/** Asks for the words of the recovery paper, before any mail is sent. */
 async function resetOf({ io, options }: Invocation, prompt: Prompt): Promise<Reset> {
   const isSure = options['yes'] === true
   if (options['recovery-key'] !== true) return { paper: null, isSure }
@@ -68,7 +68,7 @@ With the words, no contact has to confirm the account again, and a reset that a 
   args: [0, 0],
   run: (invocation) =>
     withPrompt(invocation.io, async (prompt) => {
-      // Reports wrong options before the first question.
+      // Report wrong options before the first question.
       isMachine(invocation)
       if (invocation.options['yes'] !== true) await confirm(invocation, prompt)
       return signIn(invocation, prompt, await resetOf(invocation, prompt))
