@@ -1,6 +1,7 @@
 /**
- * Checks the clock against the account server’s and against the highest window checked here.
- * Codes change with each minute of the clock.
+ * Checks the clock against the account server's clock, and against words checked earlier.
+ *
+ * The clock must be right because codes change every minute.
  */
 import { PERIOD_S, windowOf } from '../../crypto/code.ts'
 import { type Finding, fail, ok, durationText, warn } from './finding.ts'
@@ -9,8 +10,8 @@ import { type DoctorCheck, type DoctorContext } from './check.ts'
 const NAME = 'clock'
 
 /**
- * Largest offset in milliseconds at which codes verify (docs/protocol.md, section 2,
- * `clock_uncertain`).
+ * The maximum offset in milliseconds at which codes verify.
+ * @see docs/protocol.md, section 2, `clock_uncertain`
  */
 const MOST_MS = 30_000
 const NOTABLE_MS = 5000
@@ -19,7 +20,7 @@ const SET = 'Have it set by the network: timedatectl set-ntp true'
 
 function wentBack({ memory, now }: DoctorContext): Finding[] {
   const ahead = memory.highestWindow - windowOf(now())
-  // A contact with a fast clock makes the next window the highest.
+  // If a contact's clock is fast, the next window can be the highest one, which is no fault.
   if (ahead <= 1) return []
   return [
     fail(

@@ -1,12 +1,10 @@
-/** Checks that the account server answers and reports the configured URL as its public one. */
+/** Checks that the account server answers, and that its public URL is the configured one. */
 import { fail, ok, shellWord } from './finding.ts'
 import { type DoctorCheck, type DoctorContext } from './check.ts'
 
 const NAME = 'account server'
 
-/**
- * Returns the remedy. The errors name their own; this command lets the operator see the answer.
- */
+/** Returns a remedy: a command with which the operator sees the answer of the server. */
 const seen = (url: string) => `Try it by hand: curl -sS ${url}/health`
 
 export const serverCheck: DoctorCheck = {
