@@ -184,7 +184,8 @@ function newPace(holding: Backlog<Connection>): (socket: Connection) => void {
     }
     socket.on('data', (bytes: Buffer) => {
       if (line.isHeld) {
-        // The socket was resumed for the stream of a request body.
+        // Node has resumed the socket to read a request body, but the bytes of this connection are
+        // still held back.
         later(bytes)
         return
       }

@@ -1,5 +1,5 @@
 /**
- * Runs checks that may block in a subprocess, for example on a keychain or a disk.
+ * Runs checks in a subprocess if they can block, for example on a keychain or a disk.
  *
  * The parent process can kill the subprocess. The subprocess reports each result immediately, so
  * that finished results are not lost.

@@ -79,7 +79,7 @@ export async function verifyProof(
   proof: string,
   expected: { method: string; url: string; accessToken: string | null; now: number },
 ): Promise<DpopProof> {
-  // Section 4.3 check 2. The claims below are check 3.
+  // RFC 9449 section 4.3: this is check 2. Reading the claims below is check 3.
   const jwt = parseJwt(proof, ['typ', 'jwk'])
   requireThat(jwt.header.get('typ') === TYP, 'wrong_typ', `typ is ${TYP}`) // check 4
   const jwk = publicHalf(jwt.header.get('jwk')!) // check 7
