@@ -15,7 +15,10 @@ import { requireFolder } from './commands/session/machine-key-file.ts'
 export function requireNew(path: string, option: string): void {
   // A link to a missing file counts as an existing file.
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined)
-    throw new AppError('conflict', `${path} is there already: name another file with ${option}.`)
+    throw new AppError(
+      'conflict',
+      `The file ${path} already exists. Name another file with ${option}.`,
+    )
   requireFolder(path)
 }
 

@@ -43,8 +43,8 @@ export const SYSTEM: SystemPlaces = Object.freeze({
 const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const
 const KEYCHAINS = ['auto', 'os', 'file'] as const
 
-export type LogLevel = (typeof LOG_LEVELS)[number]
-export type KeychainChoice = (typeof KEYCHAINS)[number]
+type LogLevel = (typeof LOG_LEVELS)[number]
+type KeychainChoice = (typeof KEYCHAINS)[number]
 /**
  * The users, besides the daemon's own user and root, who may use the token route.
  *

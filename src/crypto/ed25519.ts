@@ -8,7 +8,7 @@ import { ed25519 as noble } from '@noble/curves/ed25519.js'
 import { encodeBase64url } from './encoding/base64url.ts'
 import { memo } from './encoding/memo.ts'
 
-export interface Ed25519 {
+interface Ed25519 {
   /** Returns the public key (32 bytes) of a seed (32 bytes). */
   publicKey(seed: Uint8Array): Uint8Array
   /** Returns a signature (64 bytes) of a message with a seed (32 bytes). */

@@ -33,7 +33,7 @@ export type Contact = {
 }
 
 /** The place of the newest entry of a key log that this device verified. */
-export type KeyLogPlace = {
+type KeyLogPlace = {
   readonly account: string
   readonly seq: number
   /** The hash of the entry, 32 bytes. */
@@ -41,7 +41,7 @@ export type KeyLogPlace = {
 }
 
 /** An inviter's place in its key log, and the hash of the newest roster entry (32 bytes). */
-export type InviterPlace = KeyLogPlace & { readonly rosterHead: Uint8Array }
+type InviterPlace = KeyLogPlace & { readonly rosterHead: Uint8Array }
 
 /** Returns four new words. */
 export const newContactWords = (): string[] =>

@@ -3,7 +3,9 @@
  *
  * Finds the devices to which K may be sealed, and the roster entries that have to be made.
  */
-import { type LoggedDevice, type KeyLog, generationRoot, isLinked } from './logs/key-log.ts'
+import { isLinked } from './logs/generations.ts'
+import type { LoggedDevice } from './logs/key-log-ops.ts'
+import { type KeyLog, generationRoot } from './logs/key-log.ts'
 import type { Roster } from './logs/roster-log.ts'
 import type { KeyLogs, RosterMember } from './logs/roster-ops.ts'
 
@@ -56,7 +58,7 @@ function lastRevocation(log: KeyLog): number {
  * `revocation` is the seq, in the member's key log, of the revocation that the epoch does not
  * cover.
  */
-export type SecretHolder = { readonly account: string; readonly revocation: number }
+type SecretHolder = { readonly account: string; readonly revocation: number }
 
 /**
  * Returns the members with a revoked device that may still have K.

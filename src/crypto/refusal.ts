@@ -143,7 +143,7 @@ const REASONS = [
 export type RefusalReason = (typeof REASONS)[number]
 
 /** Details that a caller may display next to a reason. */
-export type RefusalDetails = {
+type RefusalDetails = {
   /** For logs: the index of the rejected entry, from 0. */
   entry?: number
   /** For `word_count`: the number of words in the input. */

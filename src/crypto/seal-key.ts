@@ -40,18 +40,6 @@ export async function newSealKey(): Promise<SealKeyPair> {
 }
 
 /**
- * Checks that the bytes of a sealing key match its id and that the key can be sealed to.
- *
- * The bytes were received separately from the key log. A refused key does not make the log invalid,
- * but its device gets no envelope.
- * @param kid the id of the key in the log
- * @throws Refusal `hash_mismatch`, `not_sealable`
- */
-export async function checkSealKey(publicKey: Uint8Array, kid: string): Promise<void> {
-  await sealTo(publicKey, kid, new Uint8Array(0), new Uint8Array(0))
-}
-
-/**
  * Seals with HPKE Base mode and empty aad to a key that a key log names by its id.
  * @throws Refusal `hash_mismatch`; `not_sealable` for a key of the wrong length, a key with a
  * coefficient above q (FIPS 203 section 7.2), or a key with an X25519 half of low order

@@ -11,14 +11,8 @@ import { jwkBytes, thumbprint, type PublicJwk } from './jose/jwk.ts'
 import { runToEnd, lastPlace } from './logs/chain.ts'
 import { entryHash, parseJws } from './jose/jws.ts'
 import { signJws, verifyJws } from './jose/jws-signature.ts'
-import {
-  completeLog,
-  generationRoot,
-  signerAt,
-  verifyingKeyLog,
-  verifySignedBy,
-  type KeyLog,
-} from './logs/key-log.ts'
+import { signerAt, verifySignedBy } from './logs/key-log-ops.ts'
+import { completeLog, generationRoot, verifyingKeyLog, type KeyLog } from './logs/key-log.ts'
 import {
   base64url,
   idWithPrefix,
@@ -105,7 +99,7 @@ export type StampFacts = {
 }
 
 /** The optional data that a stamp is checked against. */
-export type StampChecks = {
+type StampChecks = {
   /** The stamped bytes; if absent, only the stamp itself is checked. */
   content?: Uint8Array
   /** The Ed25519 key that signs the account server's receipts; if absent, a receipt is ignored. */

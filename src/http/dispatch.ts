@@ -17,10 +17,8 @@ import { decodeQuery } from './query.ts'
 import { type RouteMatch, newRouter } from '../router.ts'
 import type { Act, Once } from '../storage/idempotency.ts'
 
-export type { Act, Once }
-
 /** How a body is parsed. */
-export type BodyKind = 'json' | 'form' | 'text'
+type BodyKind = 'json' | 'form' | 'text'
 
 export interface Request {
   /** The request id, which is also in the response and in the log. */
@@ -66,9 +64,9 @@ export interface Request {
 }
 
 /** A request that has a token. */
-export type Presented = Request & { readonly token: string }
+type Presented = Request & { readonly token: string }
 
-export interface DispatchResult {
+interface DispatchResult {
   /** The method and the path, as in the table. */
   readonly route: string
   readonly status: number

@@ -89,7 +89,7 @@ export const NONE: Readonly<Record<string, string>> = {}
 export const newRequestId = (): string => randomUUID()
 
 /** Returns the header fields of every response as Node expects them: names and values alternate. */
-export const commonHeaders = (
+const commonHeaders = (
   requestId: string,
   csp: string = CSP,
   cache: string = 'no-store',

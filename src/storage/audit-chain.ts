@@ -6,7 +6,7 @@ import { fileFault, readChecked } from '../keychain/private-file.ts'
 import { auditFiles, BEGINNING, linkOf, readLine } from './audit-files.ts'
 import type { FileCheck } from '../keychain/private-file.ts'
 
-export interface AuditReport {
+interface AuditReport {
   /** The number of lines that exist and form a chain. */
   readonly lines: number
   /**

@@ -96,6 +96,7 @@ const Text = v.optional(v.pipe(v.string(), v.maxLength(8192)))
  * RFC 7523 section 2.2).
  */
 export const oauth = {
+  /** Get a token for a machine account by its assertion. */
   token: {
     method: 'POST',
     path: '/oauth/token',
@@ -126,6 +127,7 @@ export const oauth = {
     }),
     repeats: true,
   },
+  /** Get the metadata of the token endpoint. */
   metadata: {
     method: 'GET',
     path: '/.well-known/oauth-authorization-server',

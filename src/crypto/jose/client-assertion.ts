@@ -33,7 +33,7 @@ const LONGEST_S = 300
 const machine = idWithPrefix(ID_PREFIX.machine)
 
 /** The client that an assertion claims to come from, before verification. */
-export type ClaimedClient = {
+type ClaimedClient = {
   /** The id that the machine is registered under. */
   machine: string
   /**

@@ -17,11 +17,11 @@ import { signJws } from '../jose/jws-signature.ts'
 import { verifyKeyLog, type KeyLog } from './key-log.ts'
 
 /** An active device that signs: its id (`by`), and its key's thumbprint and seed (32 bytes). */
-export type DeviceSigner = { by: string; kid: string; seed: Uint8Array; at: number }
+type DeviceSigner = { by: string; kid: string; seed: Uint8Array; at: number }
 /** A device that signs the entry that adds this same device. */
-export type SelfSigned = { device: string; keys: DeviceKeyPairs; at: number }
+type SelfSigned = { device: string; keys: DeviceKeyPairs; at: number }
 /** A recovery key, or the `recovery_sig` that a recovery key made elsewhere (`vouchFor`). */
-export type Recovery = KeyPair | { readonly signature: string }
+type Recovery = KeyPair | { readonly signature: string }
 
 /** Returns a new salt of 32 random bytes. */
 export const newSalt = (): Uint8Array => randomBytes(32)

@@ -9,7 +9,7 @@ import { isStanding } from './invitation-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
 /** Two entries (JWSs) at one position of the roster of a forked connection. */
-export type Fork = [one: string, other: string]
+type Fork = [one: string, other: string]
 
 /** The most replacements in one response, the newest first: each has up to three entries. */
 const MOST = 20

@@ -167,7 +167,7 @@ export async function authenticate(
 }
 
 /** An anonymous caller with a proof of a key. */
-export interface Proven extends Visitor {
+interface Proven extends Visitor {
   /** The proof to record once it gave access. */
   readonly shown: ValidProof
 }
