@@ -97,7 +97,7 @@ export function newBodyMemory(): BodyMemory {
   }
 
   /**
-   * Returns the function that drops the body to be sacrificed; undefined if there is none.
+   * Returns the function that drops the next body to be dropped; undefined if there is none.
    *
    * `progressing` is the body that is receiving data now, which is never dropped.
    */

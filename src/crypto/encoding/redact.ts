@@ -59,10 +59,10 @@ function silenced(run: string): string {
 }
 
 /**
- * Returns the text without tokens, codes, keys and passwords, but with spoken words, for display.
+ * Returns the text with tokens, codes, keys and passwords removed. Spoken words stay, for display.
  */
 export const withoutKeys = (text: string): string =>
   SECRETS.reduce((rest, secret) => rest.replace(secret, CUT), text)
 
-/** Returns the text without all likely secrets. */
+/** Returns the text with all likely secrets removed. */
 export const redact = (text: string): string => withoutKeys(text).replace(RUN, silenced)

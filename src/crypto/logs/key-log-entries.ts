@@ -18,7 +18,7 @@ import { verifyKeyLog, type KeyLog } from './key-log.ts'
 
 /** An active device that signs: its id (`by`), and its key's thumbprint and seed (32 bytes). */
 type DeviceSigner = { by: string; kid: string; seed: Uint8Array; at: number }
-/** A device that signs the entry that adds this same device. */
+/** A new device, which signs the entry that adds it. */
 type SelfSigned = { device: string; keys: DeviceKeyPairs; at: number }
 /** A recovery key, or the `recovery_sig` that a recovery key made elsewhere (`vouchFor`). */
 type Recovery = KeyPair | { readonly signature: string }
