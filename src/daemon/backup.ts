@@ -108,7 +108,7 @@ function endingWith(
 }
 
 const busy = () =>
-  new AppError('in_progress', 'Another backup is being made: try again when that is done.')
+  new AppError('in_progress', 'Another backup is in progress. Try again when it is done.')
 
 /** Returns the backups of a state folder. Only the owner of its lock may make one. */
 export function newBackups(of: {

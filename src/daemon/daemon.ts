@@ -111,7 +111,7 @@ export async function openDaemon(
         await closer()
       } catch (cause) {
         // The rest must still be closed, above all the lock.
-        log('error', 'not closed cleanly', { cause })
+        log('error', 'could not close cleanly', { cause })
       }
   }
   try {
@@ -295,7 +295,7 @@ export async function serve(
         daemon.flush()
       } catch (cause) {
         // Usually a full disk: the times are kept in memory and written at the next run.
-        log('error', 'last uses of tokens not written', { cause })
+        log('error', 'could not store when tokens were last used', { cause })
       }
     }, FLUSH_MS)
     return { address, accountAddress, close }

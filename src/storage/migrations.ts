@@ -35,7 +35,7 @@ export const isTooOld = (version: number, { first }: SupportedVersions): boolean
 
 /** The remedy for a state that is older than the first supported version. */
 export const BEGIN_ANEW =
-  'Begin anew with another SVC_STATE_DIR, and another SVC_DATABASE_URL where one is set: keys and connections from before the first release cannot be brought over.'
+  'Start over with another SVC_STATE_DIR, and another SVC_DATABASE_URL if one is set. Keys and connections from before the first release cannot be migrated.'
 
 /**
  * Returns the error for a database that is older than the first supported version.
@@ -46,5 +46,5 @@ export const BEGIN_ANEW =
 export const tooOld = (what: string, version: number, { first }: SupportedVersions): StartError =>
   new StartError(
     'stateOlder',
-    `${what} was written before the first release of countersignd (version ${version}; this program reads ${first} and later), and was left as it is. ${BEGIN_ANEW}`,
+    `${what} was written before the first release of countersignd (version ${version}; this program reads ${first} and later). It was not changed. ${BEGIN_ANEW}`,
   )

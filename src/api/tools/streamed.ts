@@ -15,7 +15,7 @@ const LARGEST = 1024 * 1024
 const tooLarge = () =>
   new AppError(
     'payload_too_large',
-    `The answer is larger than ${LARGEST} bytes, the most that a tool gives back: ask the route of this tool over HTTP.`,
+    `The answer is larger than ${LARGEST} bytes, the limit for tools. Use the route of this tool over HTTP instead.`,
   )
 
 /** Yields the chunks of a body, which can also be a single text or buffer. */
