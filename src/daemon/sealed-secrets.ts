@@ -1,6 +1,6 @@
 /**
- * The sealed secrets of a backup: finds those that its vault key cannot open, and deletes them
- * from a restored database.
+ * Finds damaged sealed secrets in a backup, and deletes them from the restored database. A sealed
+ * secret is damaged if the backup's vault key cannot decrypt it.
  */
 import { DatabaseSync } from 'node:sqlite'
 import { ID_PREFIX, isId } from '../crypto/encoding/id.ts'
@@ -18,9 +18,9 @@ const KINDS = {
   public_code: ID_PREFIX.account,
 } as const
 
-/** A sealed secret that is damaged. */
+/** A sealed secret that cannot be decrypted. */
 export interface LostSecret {
-  /** The id in the backup: it may be any text if `kind` is `unknown`. */
+  /** The secret's id in the backup. If `kind` is `unknown`, it may be any text. */
   readonly id: string
   readonly kind: keyof typeof KINDS | 'unknown'
 }
@@ -35,8 +35,8 @@ const kindOf = (id: string): LostSecret['kind'] =>
   (Object.keys(KINDS) as (keyof typeof KINDS)[]).find((kind) => isId(KINDS[kind], id)) ?? 'unknown'
 
 /**
- * Tries to open every sealed secret of `state.db`.
- * @throws AppError keychain_locked if there are some and `keychain` has no vault key
+ * Tries to decrypt every sealed secret in `state.db`.
+ * @throws AppError `keychain_locked` if there are sealed secrets and `keychain` has no vault key
  */
 export function trySecrets(keychain: Keychain, db: DatabaseSync): SealedSecrets {
   const rows = secretRows(db)
@@ -50,9 +50,9 @@ export function trySecrets(keychain: Keychain, db: DatabaseSync): SealedSecrets 
 }
 
 /**
- * Changes a restored `state.db` that no process has open: marks the keys of the device as
- * restored, and deletes damaged records. A sync fetches only secrets that the device lacks, so a
- * damaged record would block its replacement.
+ * Marks the device's keys in a restored `state.db` as restored, and deletes damaged secrets. No
+ * process may have the database open. A sync fetches only secrets that the device does not have, so
+ * a damaged secret that remained would never be replaced.
  * @throws AppError storage_full
  */
 export function changeRestored(path: string, damaged: readonly LostSecret[]): void {

@@ -1,4 +1,4 @@
-/** Removes the secrets of a state folder that no other process has open. */
+/** Deletes the secrets of a state folder. No other process may have the folder open. */
 import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -6,7 +6,7 @@ import { secretNames } from '../device/identity/own-keys.ts'
 import { forgetSecrets } from '../keychain/keychain.ts'
 import { RESTORING } from '../storage/folder.ts'
 
-/** Returns the ids of the tokens of a state folder; none if its account was never created. */
+/** Returns the token ids in a state folder's database; an empty list if there is no database. */
 function tokensIn(dir: string): string[] {
   const path = join(dir, 'state.db')
   if (!existsSync(path)) return []
@@ -22,8 +22,8 @@ function tokensIn(dir: string): string[] {
 }
 
 /**
- * Returns the ids of the tokens, or none if the database cannot be read. All other secrets are
- * removed in both cases.
+ * Returns the token ids, or an empty list if the database cannot be read. In that case, all other
+ * secrets are still deleted.
  */
 function knownTokens(dir: string): string[] {
   try {
@@ -34,7 +34,8 @@ function knownTokens(dir: string): string[] {
 }
 
 /**
- * Returns a state folder, and the folder of an interrupted restore in it. Links are not followed.
+ * Returns a state folder and, if a restore was interrupted, the staging folder inside it. Symbolic
+ * links are not followed.
  */
 export function foldersOf(dir: string): string[] {
   const staging = join(dir, RESTORING)
@@ -43,10 +44,10 @@ export function foldersOf(dir: string): string[] {
 }
 
 /**
- * Removes every secret of a state folder from the operating system's keychain. After an
- * interrupted restore, the record of the keychain may be in one folder and the database in the
- * other, so the names of both are used with each record.
- * @throws StartError `keychain`, AppError `keychain_locked` if they cannot be removed
+ * Deletes every secret of a state folder from the operating system's keychain. After an interrupted
+ * restore, the keychain record may be in one folder and the database in the other. So the secret
+ * names from both folders are deleted for each keychain record.
+ * @throws StartError `keychain` or AppError `keychain_locked` if the secrets cannot be deleted
  */
 export async function forgetStored(dir: string): Promise<void> {
   const folders = foldersOf(dir)
