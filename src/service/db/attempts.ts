@@ -1,5 +1,6 @@
 /**
- * A rate limit of an account for one kind of attempt, counted in the database for all replicas.
+ * A rate limit for one kind of attempt. Attempts are counted per account in the database, which all
+ * replicas share.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
@@ -18,11 +19,12 @@ export interface Brake {
 }
 
 /**
- * Counts an attempt in a transaction; the count stays only if it commits. Until then, other
- * attempts of the account wait.
- * @param about letters and digits: only attempts with the same value are counted together
- * @param times counts this many attempts at once, all or none
- * @throws AppError `rate_limited`, with Retry-After, while there were too many
+ * Counts an attempt in a transaction. The count is kept only if the transaction commits. Until
+ * then, other attempts by the account wait.
+ * @param about what the attempt concerns, as letters and digits. Only attempts with the same value
+ *   are counted together. Empty: all attempts.
+ * @param times how many attempts to count. Either all of them are counted or none.
+ * @throws AppError `rate_limited`, with Retry-After, if there were too many in the period
  */
 export async function countTryIn(
   trx: Transaction<Schema>,
@@ -38,8 +40,8 @@ export async function countTryIn(
     .deleteFrom('tries')
     .where('account_id', '=', account)
     .where('what', '=', what)
-    // Also deletes attempts made while the clock was far ahead: replicas differ by less than a
-    // period.
+    // A row that expires later was written while the clock was wrong, because replicas' clocks
+    // differ by less than a period.
     .where((of) => of.or([of('expires_at', '<=', at), of('expires_at', '>', at + 2 * periodMs)]))
     .execute()
   const { count, first } = await trx
