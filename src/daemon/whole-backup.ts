@@ -1,7 +1,7 @@
 /**
- * Checks the files restored from a backup: the databases must be intact, have the schema of the
- * version that the backup names, and come with their secrets. The checks are necessary because a
- * valid authentication tag proves only that the writer knew the passphrase.
+ * Checks the files restored from a backup: the databases must be intact and have the schema of the
+ * version that the backup names, and their secrets must be in the backup. The checks are necessary
+ * because a valid authentication tag proves only that the writer knew the passphrase.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -40,8 +40,8 @@ export async function checkWords(
   }
   const [theirs, own] = await Promise.all([spokenIn('owner'), spokenIn('guest')])
   if (theirs !== undefined) {
-    // The window is recorded before the page shows a verdict, so that of two simultaneous checks
-    // only one can succeed.
+    // The window is recorded before the page shows a verdict, so that only one of two simultaneous
+    // checks can succeed.
     return accept(theirs) ? { kind: 'theirs', window: theirs } : { kind: 'used' }
   }
   return { kind: own === undefined ? 'wrong' : 'own' }

@@ -1,6 +1,6 @@
 /**
- * Derives the words of a guest code with WebCrypto (protocol, section 2). They are the same words
- * as those of `src/crypto/code.ts`, but from a key that no script can read.
+ * Derives the words of a guest code with WebCrypto (protocol, section 2). `src/crypto/code.ts`
+ * derives the same words. Here, no script can read the key.
  */
 import { LABEL, ZERO_HEAD } from '../crypto/code.ts'
 import { labelled, u32be } from '../crypto/encoding/hash-input.ts'

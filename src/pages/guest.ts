@@ -169,8 +169,8 @@ function run(main: HTMLElement, fragment: string): void {
     const text = takeFragment()
     if (text !== '') begin(text)
   })
-  // A page that enters the back/forward cache drops the code. When the page is restored, it starts
-  // again.
+  // A page that enters the back/forward cache clears its words. When the page is restored, it
+  // starts again.
   window.addEventListener('pagehide', stop)
   window.addEventListener('pageshow', (event) => {
     if (event.persisted) begin(takeFragment())

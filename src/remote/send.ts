@@ -60,7 +60,7 @@ async function persist<T>(
       return value
     } catch (error) {
       if (!(error instanceof Passing)) {
-        // `backend_unavailable` is thrown here only by a session renewal, which has made its own
+        // If the error came from a session renewal inside the attempt, that has made its own
         // retries. A timeout of this client is not retried.
         const { code = null, cause = null } = error instanceof AppError ? error : {}
         const isLate = code === 'backend_timeout' && !(cause instanceof AppError)

@@ -147,7 +147,7 @@ export async function invite(
   const expires_at = at + by.goodForMs
   if (own !== undefined) {
     await askAgain(trx, own, { message, expires_at })
-    // The person has to be told, because an invitation that was disabled is new to them again.
+    // No letter was sent for an invitation that was disabled, so it is sent now.
     if (isLeftBehind(own))
       await events.publish(trx, { type: 'invitation.sent', invitation: own.id, by, target, at })
     return own.id

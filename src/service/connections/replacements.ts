@@ -103,7 +103,7 @@ export async function carryOver(
  * Returns an account's open invitations to replacements, with the first roster entry of each. The
  * account and the inviter must both be members of the replaced connection. For each inviter and
  * replaced connection it returns only the newest invitation, so that an inviter with many
- * invitations cannot displace those of others.
+ * invitations cannot displace the invitations of others.
  */
 export async function replacementsFor(db: Kysely<Schema>, account: string, at: number) {
   const newest = db

@@ -1,7 +1,7 @@
 /**
  * Appends entries to rosters. One transaction stores a valid entry, its envelopes and all its
- * effects. The transaction locks the connection, so that of two concurrent entries the second is
- * rejected.
+ * effects. The transaction locks the connection. So if two entries are sent concurrently, the
+ * second is rejected.
  */
 import type { Transaction } from 'kysely'
 import { invalid } from '../../api/input.ts'
@@ -183,7 +183,9 @@ const ENDS_MEMBERSHIP: ReadonlySet<unknown> = new Set(['remove', 'leave', 'end']
 /** The effects of an entry that must be reported to others. */
 interface Left {
   readonly withdrawn: readonly Ended[]
-  /** The former member's name for the connection; null if the entry ended no membership. */
+  /**
+   * The former member's name for the connection; null unless the entry is a `remove` or `leave`.
+   */
   readonly name: string | null
 }
 

@@ -49,7 +49,7 @@ interface Declaration<
   readonly owner: keyof typeof OWNERS
   /** The maximum number of things per owner. */
   readonly most: number
-  /** Selects the rows of an owner, which is the id of an account or an organisation. */
+  /** Selects the rows of an owner. `owner` is the id of an account or an organisation. */
   readonly select: (db: Kysely<Schema>, owner: string) => SelectQueryBuilder<Schema, TB, Row>
   /** Converts rows to resources, in the same order. */
   readonly resources: (rows: readonly Row[], db: Kysely<Schema>) => Resource[] | Promise<Resource[]>

@@ -287,7 +287,7 @@ export interface Schema {
     event: string
     count: number
   }
-  /** Counts by minute. They are kept as long as the longest window of an alert. */
+  /** Counts by minute. They are kept as far back as an alert's window may begin. */
   organisation_event_minutes: {
     organisation_id: string
     event: string
@@ -595,7 +595,10 @@ export interface Schema {
     epoch: number
     recipient: string
     envelope: string
-    /** The device that sealed the envelope; null in rows of old versions. */
+    /**
+     * The device that sealed the envelope; null in rows of old versions, in which the sending
+     * device always belonged to the recipient's account.
+     */
     sender: string | null
   }
   guest_codes: {

@@ -185,8 +185,8 @@ export function newTransactions(single: boolean): Transactions {
         // program has written in between. `begin immediate` prevents that.
         if (single) return say(connection, ['begin immediate'])
         // Set explicitly, because the database may have another default. With `read committed`,
-        // each query sees all earlier commits, also those of a transaction for which it waited at a
-        // row lock.
+        // each query sees everything committed before, also by a transaction that released a row
+        // lock for which the query waited.
         const { isolationLevel = 'read committed' } = settings
         return driver.beginTransaction(connection, { ...settings, isolationLevel })
       },

@@ -163,8 +163,8 @@ async function claim(
 }
 
 /**
- * Returns a machine's current account id. The update changes nothing but locks the machine's row,
- * so that of two concurrent requests the second sees the account that the first creates. The
+ * Returns a machine's current account id. The update changes nothing but locks the machine's row.
+ * So if there are two concurrent requests, the second sees the account that the first creates. The
  * account cannot be locked instead, because it does not exist before.
  */
 async function accountOfMachine(trx: Transaction<Schema>, machine: string): Promise<string> {

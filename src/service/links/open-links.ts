@@ -141,8 +141,8 @@ const wanted = ({ display_name, handle }: { display_name: string; handle: string
   handle === null ? [display_name] : [handle, display_name]
 
 /**
- * Checks that a slug is free. The caller must have acquired the lock for slugs, so that of two
- * concurrent requests for the same slug only one succeeds.
+ * Checks that a slug is free. The caller must have acquired the lock for slugs, so that only one of
+ * two concurrent requests for the same slug succeeds.
  * @throws AppError `conflict`
  */
 async function requireFree(trx: Transaction<Schema>, slug: string): Promise<void> {
