@@ -62,7 +62,7 @@ interface Entry {
   used: boolean
 }
 
-export interface NewTokenInput {
+interface NewTokenInput {
   readonly name: string
   readonly scope: Scope
   readonly label?: string | null | undefined

@@ -42,8 +42,8 @@ export const SYSTEM: SystemPlaces = Object.freeze({
 const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const
 const KEYCHAINS = ['auto', 'os', 'file'] as const
 
-export type LogLevel = (typeof LOG_LEVELS)[number]
-export type KeychainChoice = (typeof KEYCHAINS)[number]
+type LogLevel = (typeof LOG_LEVELS)[number]
+type KeychainChoice = (typeof KEYCHAINS)[number]
 /**
  * The users, besides the daemon's own user and root, who may use the token route. Names or uids
  * that are not looked up yet; `any` restores the bare loopback rule.

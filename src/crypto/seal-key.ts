@@ -38,16 +38,6 @@ export async function newSealKey(): Promise<SealKeyPair> {
 }
 
 /**
- * Checks the bytes of a sealing key that came beside a key log, by sealing to them. Neither
- * refusal makes the log invalid: a device with a refused key gets no envelope.
- * @param kid the id of the key in the log
- * @throws Refusal `hash_mismatch`, `not_sealable`
- */
-export async function checkSealKey(publicKey: Uint8Array, kid: string): Promise<void> {
-  await sealTo(publicKey, kid, new Uint8Array(0), new Uint8Array(0))
-}
-
-/**
  * Seals with HPKE Base and an empty aad, to a key that a key log names by its id.
  * @throws Refusal `hash_mismatch`; `not_sealable` for a key of another length, one with a
  *   coefficient above q (FIPS 203 section 7.2), and one with an X25519 half of low order

@@ -10,14 +10,8 @@ import { jwkBytes, thumbprint, type PublicJwk } from './jose/jwk.ts'
 import { runToEnd, lastPlace } from './logs/chain.ts'
 import { entryHash, parseJws } from './jose/jws.ts'
 import { signJws, verifyJws } from './jose/jws-signature.ts'
-import {
-  completeLog,
-  generationRoot,
-  signerAt,
-  verifyingKeyLog,
-  verifySignedBy,
-  type KeyLog,
-} from './logs/key-log.ts'
+import { signerAt, verifySignedBy } from './logs/key-log-ops.ts'
+import { completeLog, generationRoot, verifyingKeyLog, type KeyLog } from './logs/key-log.ts'
 import {
   base64url,
   idWithPrefix,
@@ -102,7 +96,7 @@ export type StampFacts = {
 }
 
 /** The data against which a stamp is checked. */
-export type StampChecks = {
+type StampChecks = {
   /** The stamped bytes; without them, only the stamp itself is checked. */
   content?: Uint8Array
   /** The key of the account server's receipts, Ed25519; without it, a receipt is ignored. */

@@ -6,7 +6,7 @@
 import { randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { requireThat } from './refusal.ts'
 
-export type TokenPrefix = 'csd_' | 'csm_'
+type TokenPrefix = 'csd_' | 'csm_'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const BODY = 30

@@ -24,7 +24,7 @@ import { sealStream } from '../storage/sealed-stream.ts'
 import type { State } from '../state/state.ts'
 import { VERSION } from '../runtime/version.ts'
 
-export interface Backup {
+interface Backup {
   /**
    * Where the embedded account's database is: `sqlite` (in the backup), `postgresql` (not in the
    * backup), or `none` if the account server is remote.

@@ -26,7 +26,8 @@ import { newReachability } from '../device/sync/reachability.ts'
 import { ownNames } from '../device/system-names.ts'
 import { openIdentity } from '../device/identity/identity.ts'
 import { type DeviceSession, openSeat } from '../device/session/session.ts'
-import { type SignInFlow, newSignIn } from '../device/session/sign-in.ts'
+import type { SignInFlow } from '../device/session/sign-in-flow.ts'
+import { newSignIn } from '../device/session/sign-in.ts'
 import { embeddedGone } from '../device/identity/refusals.ts'
 import { type Dispatch, type Outcome, type Request, newDispatch } from '../http/dispatch.ts'
 import { agentAnswers, docsAnswers, restAnswers } from '../handlers/index.ts'
@@ -60,7 +61,7 @@ export const apiTable = { ...rest, ...docsTable, ...agents, ...local }
 const GRACE_MS = 5_000
 const FLUSH_MS = 10_000
 
-export interface Daemon {
+interface Daemon {
   /**
    * Handles a request as the API listener does. It covers the REST routes, and the routes that only
    * the command line may call.

@@ -30,8 +30,7 @@ import { isTooOld, tooOld } from '../storage/migrations.ts'
 import { takeLock } from '../storage/lock.ts'
 import { Unopened, openStream } from '../storage/sealed-stream.ts'
 import { STATE_VERSIONS } from '../state/migrations.ts'
-import { forgetStored } from './secrets-of.ts'
-import type { SealedSecrets } from './sealed-secrets.ts'
+import { changeRestored, forgetStored, type SealedSecrets } from './folder-secrets.ts'
 
 export type Restored = Omit<Contents, 'secrets' | 'files'> &
   SealedSecrets & { readonly keychain: 'os' | 'file' }
@@ -145,7 +144,6 @@ async function fill(
     for await (const { name, bytes } of files) await writeWhole(join(staging, name), bytes)
     // Loaded only here, because these modules load the elliptic curves.
     const { requireCompleteBackup } = await import('./whole-backup.ts')
-    const { changeRestored } = await import('./sealed-secrets.ts')
     const sealed = await requireCompleteBackup(staging, contents, path)
     changeRestored(join(staging, 'state.db'), sealed.lost_secrets)
     keychain = await openKeychain({ stateDir: staging, choice, credentialsDir })

@@ -6,7 +6,7 @@
  */
 import type { SyncReport } from '../api/rest/sync.ts'
 import type { DeviceSession } from '../device/session/session.ts'
-import type { SignInFlow } from '../device/session/sign-in.ts'
+import type { SignInFlow } from '../device/session/sign-in-flow.ts'
 import type { Log } from '../log.ts'
 import { machineKeyIn } from './credential.ts'
 

@@ -19,7 +19,7 @@ import { metaRows } from '../state/meta.ts'
 import { secretRows } from '../state/secrets.ts'
 import { tokenRows } from '../state/tokens.ts'
 import { STATE_MIGRATIONS } from '../state/migrations.ts'
-import { type SealedSecrets, trySecrets } from './sealed-secrets.ts'
+import { type SealedSecrets, trySecrets } from './folder-secrets.ts'
 
 /** A fault of the backup. The message is a clause, which becomes part of a sentence. */
 class Broken extends Error {}

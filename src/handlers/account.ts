@@ -1,12 +1,15 @@
 /**
- * Answers about the own account: its devices, preferences, profile, exports and active
- * organisation.
+ * Answers about the own account: its devices, preferences, profile, exports, active organisation
+ * and API tokens.
  */
+import { pageOf, readCursor } from '../api/cursor.ts'
+import type { Page } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
 import type { Profile } from '../api/rest/profiles.ts'
+import { isId } from '../crypto/encoding/id.ts'
 import { isWrong } from '../device/codes/clock.ts'
 import type { LocalDevice } from '../device/device.ts'
-import { type Handlers, keeperOf } from './context.ts'
+import { type Handlers, keeperOf, noDevice } from './context.ts'
 
 export const account: Handlers['account'] = {
   /**
@@ -39,7 +42,7 @@ export const devices: Handlers['devices'] = {
   delete: async ({ id }, context) => {
     const keeper = keeperOf(context)
     if (keeper === null) return context.account.devices.delete({ id })
-    const { revoke } = await import('../device/session/revocation.ts')
+    const { revoke } = await import('../device/session/sign-out.ts')
     await revoke(keeper, context.account, id)
   },
 }
@@ -127,5 +130,38 @@ export const profile: Handlers['profile'] = {
     const { giveOwnName } = await import('../device/trust/own-name.ts')
     await giveOwnName(keeper, account, name)
     return withCode({ ...updated, display_name: name }, keeper, account)
+  },
+}
+
+/**
+ * Returns the page that a query requests of a list that this device stores itself. `items` are
+ * newest first, with ids of this prefix.
+ */
+export function pageIn<T extends { id: string }>(items: readonly T[], page: Page, prefix: string) {
+  const before = readCursor(page.cursor, (id) => isId(prefix, id))
+  return pageOf(before === null ? items : items.filter(({ id }) => id < before), page)
+}
+
+export const token: Handlers['token'] = {
+  create: async ({ body }, { home, byMachine }) => {
+    if (byMachine) throw noDevice()
+    return home.tokens.mint(body)
+  },
+}
+
+/**
+ * The caller of a machine account manages the tokens of its account, at the account server, and
+ * never sees those of the daemon.
+ */
+export const apiTokens: Handlers['apiTokens'] = {
+  list: async (page, { home, account, byMachine }) =>
+    byMachine ? account.machineTokens.list(page) : pageIn(home.tokens.list(), page, 'tok_'),
+  // Only scope `full` may call this, so no token has more rights than its creator.
+  create: async (input, { home, account, byMachine }) =>
+    byMachine ? account.machineTokens.create(input) : home.tokens.mint(input.body),
+  delete: async (input, { home, account, byMachine }) => {
+    if (byMachine) return account.machineTokens.delete(input)
+    home.tokens.revoke(input.id)
+    await home.tokenLinks.end(account, input.id)
   },
 }

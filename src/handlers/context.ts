@@ -8,7 +8,7 @@ import type { Caller, Tokens } from '../auth/tokens.ts'
 import type { LocalDevice, DaemonFacts } from '../device/device.ts'
 import type { Reachability } from '../device/sync/reachability.ts'
 import type { DeviceSession } from '../device/session/session.ts'
-import type { SignInFlow } from '../device/session/sign-in.ts'
+import type { SignInFlow } from '../device/session/sign-in-flow.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type Act, newAct } from '../storage/idempotency.ts'
@@ -17,7 +17,7 @@ import type { Agents } from '../api/agents/index.ts'
 import type { DocsTable } from '../api/docs/index.ts'
 
 /** What answers read of a request beside their input. */
-export interface RequestFacts {
+interface RequestFacts {
   readonly token: string | null
   readonly accept: string
   readonly idempotencyKey?: string | undefined

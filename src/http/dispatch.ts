@@ -16,10 +16,8 @@ import { decodeQuery } from './query.ts'
 import { type RouteMatch, newRouter } from '../router.ts'
 import type { Act, Once } from '../storage/idempotency.ts'
 
-export type { Act, Once }
-
 /** How a body is parsed. */
-export type BodyKind = 'json' | 'form' | 'text'
+type BodyKind = 'json' | 'form' | 'text'
 
 export interface Request {
   /** The request id, as in the response and in the log. */
@@ -59,9 +57,9 @@ export interface Request {
 }
 
 /** A request that carries a token. */
-export type Presented = Request & { readonly token: string }
+type Presented = Request & { readonly token: string }
 
-export interface DispatchResult {
+interface DispatchResult {
   /** Method and path as in the table. */
   readonly route: string
   readonly status: number

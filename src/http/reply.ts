@@ -81,7 +81,7 @@ export const NONE: Readonly<Record<string, string>> = {}
 export const newRequestId = (): string => randomUUID()
 
 /** Returns the header fields of every response in Node's format: names and values in turn. */
-export const commonHeaders = (
+const commonHeaders = (
   requestId: string,
   csp: string = CSP,
   cache: string = 'no-store',

@@ -41,8 +41,6 @@ async function askReady(transport: Transport): Promise<void> {
   }
 }
 
-export type { SessionCredentials } from './credentials.ts'
-
 export interface Where {
   /**
    * The server's origin, `https://host[:port]`, or `http` on loopback. It must be the server's

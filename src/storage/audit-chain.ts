@@ -4,7 +4,7 @@ import { fileFault, readChecked } from '../keychain/private-file.ts'
 import { auditFiles, BEGINNING, linkOf, readLine } from './audit-files.ts'
 import type { FileCheck } from '../keychain/private-file.ts'
 
-export interface AuditReport {
+interface AuditReport {
   /** Lines that exist and follow from each other. */
   readonly lines: number
   /** Lines before the first existing one. They were in full files that were since deleted. */

@@ -57,7 +57,7 @@ export function guarded<T>(action: () => T): T {
 }
 
 /** A prepared statement; `Row` is the type of the selected rows. */
-export interface Statement<Row> {
+interface Statement<Row> {
   /** Runs the statement; returns how many rows changed. */
   run(...values: SQLInputValue[]): number
   get(...values: SQLInputValue[]): Row | null

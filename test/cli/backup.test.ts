@@ -496,9 +496,15 @@ describe('obstacles to a backup', () => {
   const long = 'x'.repeat(1025)
 
   const files: [string, keyof typeof EXIT, RegExp, string, number][] = [
-    ['too short', 'failed', /has 11 characters: give it at least 12/, 'elf Zeichen', 0o600],
+    [
+      'too short',
+      'failed',
+      /has 11 characters\. Choose one with at least 12/,
+      'elf Zeichen',
+      0o600,
+    ],
     ['too long', 'failed', /longer than 1024/, long, 0o600],
-    ['empty', 'configuration', /must hold the passphrase/, '\n', 0o600],
+    ['empty', 'configuration', /must contain only the passphrase/, '\n', 0o600],
     ['of two lines', 'configuration', /on one line/, `${PASSPHRASE}\nand more`, 0o600],
     ['open to others', 'stateUnsafe', /chmod 600/, PASSPHRASE, 0o644],
   ]
@@ -523,9 +529,14 @@ describe('obstacles to a backup', () => {
       'the same passphrase twice',
       [PASSPHRASE, PASSPHRASE],
       EXIT.ok,
-      /Keep the passphrase elsewhere/,
+      /Keep the passphrase in another place/,
     ],
-    ['two different passphrases', [PASSPHRASE, `${PASSPHRASE}.`], EXIT.failed, /not the same/],
+    [
+      'two different passphrases',
+      [PASSPHRASE, `${PASSPHRASE}.`],
+      EXIT.failed,
+      /two passphrases were different/,
+    ],
     ['one that is too short, once', ['short'], EXIT.failed, /at least 12/],
     ['nothing', [null], EXIT.failed, /No passphrase was given/],
   ]
@@ -545,7 +556,7 @@ describe('obstacles to a backup', () => {
     writeFileSync(path, 'older')
     const { code, err } = await run(['backup', path, '--passphrase-file', passphraseFile(t)])
     assert.equal(code, EXIT.failed)
-    assert.match(err, /is there already/)
+    assert.match(err, /already exists/)
     assert.equal(readFileSync(path, 'utf8'), 'older')
   })
 

@@ -74,13 +74,13 @@ test('four words need an invitation, and cannot be an argument', async (t) => {
   const [ada] = await two(t)
   const nobody = await ada.on(['connection', 'create', '--name', 'Bank', '--words'])
   assert.equal(nobody.code, EXIT.usage)
-  assert.match(nobody.err, /--words needs --invite/)
+  assert.match(nobody.err, /--words can only be used with --invite/)
   const id = `inv_${'0'.repeat(26)}`
   const argued = await ada.on(['invite', 'approve', id, '--words', 'able acid'])
   assert.equal(argued.code, EXIT.usage)
   const silent = await ada.on(['invite', 'approve', id, '--words'], { input: '' })
   assert.equal(silent.code, EXIT.failed)
-  assert.match(silent.err, /Nothing was approved: the four words/)
+  assert.match(silent.err, /Nothing was approved, because the four words/)
 })
 
 test('verify rejects four words because of their number', async (t) => {

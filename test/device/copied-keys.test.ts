@@ -10,12 +10,12 @@ import { copyWarning, markRestored } from '../../src/device/identity/own-keys.ts
 import { renewNow } from '../../src/device/sync/seal-renewal.ts'
 import { AppError } from '../../src/errors.ts'
 import { openState } from '../../src/state/state.ts'
-import { instead } from '../handlers/trust-desk.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { memoryKeychain } from '../keychain/memory.ts'
-import { type Desk, connected, verifies, worldOf } from './people.ts'
+import { type Desk, connected, verifies, worldOf } from '../world/world.ts'
 import { loggedOf } from './sealing.ts'
-import { refusedWith } from './session/signing-in.ts'
+import { type Call, rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const DAY = 24 * 60
 const AT_WORK =
@@ -69,10 +69,11 @@ describe('a renewal by another copy of the keys', () => {
     const { ada } = await worldOf(t, 'ada')
     const thief = copyOf(t, ada)
     await renew(thief)
-    const refused = refusedWith('invalid_state', AT_WORK)
-    await assert.rejects(renew(ada), refused)
+    const refused = (call: Call) =>
+      rejects('invalid_state', call, { state: 'keys_copied', says: AT_WORK })
+    await refused(renew(ada))
     const before = await renewals(ada)
-    await assert.rejects(renew(ada), refused)
+    await refused(renew(ada))
     assert.equal(await renewals(ada), before)
   })
 
@@ -124,7 +125,7 @@ describe('a device that was restored from a backup', () => {
     world.later()
     assert(await verifies(bob, restored, id))
     // The original continued to work: from now on a renewal by the other one is not excused.
-    await assert.rejects(renew(ada), refusedWith('invalid_state', AT_WORK))
+    await rejects('invalid_state', renew(ada), { state: 'keys_copied', says: AT_WORK })
     assert.match(await errorOf(restored), AT_WORK)
   })
 

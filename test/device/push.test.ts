@@ -12,10 +12,10 @@ import { stampFragment } from '../../src/crypto/stamp.ts'
 import { changeFacts } from '../../src/device/identity/identity.ts'
 import { stamp } from '../../src/handlers/stamp.ts'
 import { AppError, type ErrorCode } from '../../src/errors.ts'
-import { contextOf } from '../handlers/context.ts'
+import { contextOf } from '../world/requests.ts'
 import { T0 } from './bench.ts'
 import { enrolled } from './enrolled.ts'
-import { paged } from './paged.ts'
+import { paged } from '../world/paged.ts'
 
 const MANY = 1200
 

@@ -9,9 +9,9 @@ import { devices } from '../../src/handlers/account.ts'
 import { localAnswers } from '../../src/handlers/local.ts'
 import { status } from '../../src/handlers/status.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { at, confirmAt } from '../handlers/trust-desk.ts'
+import { at, confirmAt } from '../world/requests.ts'
 import { confirm } from './named.ts'
-import { type Desk, newPaper, newWorld, worldOf } from './people.ts'
+import { type Desk, newPaper, newWorld, worldOf } from '../world/world.ts'
 
 /** Returns Bob with a phone; both devices have synced. */
 async function twoDevices(t: TestContext) {

@@ -9,7 +9,7 @@ import { leaveOrEnd, remove, setRole } from '../../src/device/connections/member
 import { noWords } from '../../src/device/connections/no-words.ts'
 import { rememberedRoster } from '../../src/device/logs/roster-cache.ts'
 import { connections } from '../../src/handlers/connections.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
+import { at } from '../world/requests.ts'
 import {
   inPlaceOf,
   lost,
@@ -19,8 +19,9 @@ import {
   showingBranch,
   synced,
 } from './histories/forking.ts'
-import { type Desk, isIn, restless, takenIn, verifies } from './people.ts'
-import { refusedWith } from './session/signing-in.ts'
+import { type Desk, isIn, takenIn, verifies } from '../world/world.ts'
+import { rejects } from '../rejects.ts'
+import { instead, restless } from '../world/interceptor.ts'
 
 /**
  * Ada and Bob own a connection with Cy and Dee in it; Cy is an owner too on request.
@@ -180,10 +181,10 @@ describe('a device that follows to a replacement', () => {
       assert.match(await synced(desk), /"Bank".*"cy" left .* came back by the fork/)
       assert.equal(await verifies(desk, cy, anew), false)
       assert.equal(desk.words(anew), null)
-      await assert.rejects(
-        connections.code({ id: anew }, at(desk)),
-        refusedWith('invalid_state', /came back by the fork.*remove-member/, 'member_returned'),
-      )
+      await rejects('invalid_state', connections.code({ id: anew }, at(desk)), {
+        state: 'member_returned',
+        says: /came back by the fork.*remove-member/,
+      })
     }
     await remove(ada.device(), ada.account(), anew, cy.id)
     await settle(bob, dee)

@@ -14,7 +14,7 @@ import { status as statusHandler } from '../../src/handlers/status.ts'
 import { keyCommitment } from '../../src/crypto/logs/roster-form.ts'
 import { AppError } from '../../src/errors.ts'
 import type { HandlerContext } from '../../src/handlers/context.ts'
-import { contextOf } from '../handlers/context.ts'
+import { contextOf } from '../world/requests.ts'
 import { DAY, MINUTE } from './bench.ts'
 import { type Enrolled, enrolled, gate } from './enrolled.ts'
 

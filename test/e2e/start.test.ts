@@ -36,6 +36,7 @@ import {
   startDaemon,
   type Running,
 } from './program.ts'
+import { TEST_LIMIT_MS } from '../limit.ts'
 
 const dir = folder()
 const stored = join(dir.path, 'state')
@@ -352,7 +353,7 @@ describe('stopping the daemon', () => {
 
 describe('the message at the start', () => {
   it('has three commands that work when copied', async (t) => {
-    const daemon = await start(['serve'], freshFolder(t), {}, 'into the third.\n')
+    const daemon = await start(['serve'], freshFolder(t), {}, 'the words on that page.\n')
     t.after(() => daemon.end('SIGTERM'))
     const lines = daemon.stdout.match(/(?<=^ {2}).*$/gm) ?? []
     assert.equal(lines.length, 3, daemon.stdout)
@@ -369,7 +370,7 @@ describe('a reader of the output', () => {
   it('may close the pipe early', async () => {
     const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), '--help'], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: 30_000,
+      timeout: TEST_LIMIT_MS,
     })
     child.stdout.destroy()
     let stderr = ''

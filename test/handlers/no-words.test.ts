@@ -5,9 +5,9 @@ import { rotateNow } from '../../src/device/connections/members.ts'
 import { AppError } from '../../src/errors.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { type Desk, connected, newPaper, three, verifies, worldOf } from '../device/people.ts'
-import { away } from '../device/session/signing-in.ts'
-import { at, confirmAt, instead } from './trust-desk.ts'
+import { type Desk, connected, newPaper, three, verifies, worldOf } from '../world/world.ts'
+import { at, confirmAt } from '../world/requests.ts'
+import { away, instead } from '../world/interceptor.ts'
 
 const signedOut = { last_device: true, forget: false }
 

@@ -31,7 +31,7 @@ const LONGEST_S = 300
 const machine = idWithPrefix(ID_PREFIX.machine)
 
 /** The client data in an assertion, before verification. */
-export type ClaimedClient = {
+type ClaimedClient = {
   /** The id under which the machine is registered. */
   machine: string
   /** RFC 7638 thumbprint of the signing key, or null, since RFC 7523 does not require it. */

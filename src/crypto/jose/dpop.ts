@@ -29,7 +29,7 @@ const readJwk = record({ kty: string, crv: string, x: string })
 /** RFC 7518 section 6, RFC 8037 section 2: members that hold a private or a symmetric key. */
 const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-export type DpopProof = {
+type DpopProof = {
   /** RFC 7638 thumbprint of the sender's key: the `jkt` of its access token. */
   thumbprint: string
   jti: string

@@ -11,16 +11,6 @@ import { requireThat } from '../refusal.ts'
 export type PublicJwk = { kty: 'OKP'; crv: 'Ed25519'; x: string }
 
 /**
- * Returns the JWK of a raw public key of 32 bytes.
- * @throws Refusal as `jwkBytes`
- */
-export function publicJwk(bytes: Uint8Array): PublicJwk {
-  const jwk: PublicJwk = { kty: 'OKP', crv: 'Ed25519', x: encodeBase64url(bytes) }
-  jwkBytes(jwk)
-  return jwk
-}
-
-/**
  * Returns the 32 bytes of a JWK.
  * @throws Refusal `missing_member`, `unknown_member` (also for a private key), `bad_key`
  *   (another curve, or an Ed25519 key that is not a canonical point of the prime-order subgroup),

@@ -59,7 +59,7 @@ export const requirePlaces = (entries: readonly string[]): void =>
     `a log has ${PLACES} places, not ${entries.length}`,
   )
 
-export type Rules<E extends { seq: number; prev: string }, S> = {
+type Rules<E extends { seq: number; prev: string }, S> = {
   /**
    * Parses one entry; throws for each rule that needs no other entry.
    * @param proven whether this entry was verified before, so that no curve point in it needs to

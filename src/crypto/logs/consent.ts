@@ -7,7 +7,8 @@ import { encodeBase64url } from '../encoding/base64url.ts'
 import { ID_PREFIX } from '../encoding/id.ts'
 import { parseJws, type ParsedJws } from '../jose/jws.ts'
 import { signJws } from '../jose/jws-signature.ts'
-import { type KeyLog, signerAt, verifySignedBy } from './key-log.ts'
+import { signerAt, verifySignedBy } from './key-log-ops.ts'
+import type { KeyLog } from './key-log.ts'
 import { accountId, base64url, idWithPrefix, natural, payload, place } from './payload.ts'
 import { requireThat, onRefusal, Refusal, type RefusalReason } from '../refusal.ts'
 
@@ -23,7 +24,7 @@ const readPayload = payload({
 type Payload = ReturnType<typeof readPayload>
 
 /** A parsed consent: `rosterHead` is base64url of the hash of a roster entry. */
-export type Consent = Payload & { readonly jws: ParsedJws }
+type Consent = Payload & { readonly jws: ParsedJws }
 
 /**
  * Signs a consent with the signing key of a device of the account. Returns the JWS.

@@ -10,9 +10,6 @@ import { type Generations, keyInForce, type Vouchers } from './generations.ts'
 import { type KeyLogEntry, readKeyLogEntry, readVerified } from './key-log-form.ts'
 import { applyKeyLogEntry, type KeyLogState, type LoggedDevice } from './key-log-ops.ts'
 
-export { isLinked, type Generation } from './generations.ts'
-export { signerAt, verifySignedBy, type LoggedDevice } from './key-log-ops.ts'
-
 export type KeyLog = {
   account: string
   /** The last entry and its hash, 32 bytes. */

@@ -5,7 +5,8 @@
 import { ID_PREFIX } from '../encoding/id.ts'
 import { entryHash, parseJws } from '../jose/jws.ts'
 import { signJws } from '../jose/jws-signature.ts'
-import { signerAt, verifySignedBy, type KeyLog } from './key-log.ts'
+import { signerAt, verifySignedBy } from './key-log-ops.ts'
+import type { KeyLog } from './key-log.ts'
 import { accountId, idWithPrefix, natural, payload, string, type MemberKind } from './payload.ts'
 import { requireThat, Refusal } from '../refusal.ts'
 

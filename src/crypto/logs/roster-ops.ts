@@ -4,8 +4,11 @@
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { verifyConsent } from './consent.ts'
-import { generationAt, isLinked, signerAt, verifySignedBy } from './key-log.ts'
-import type { LoggedDevice, KeyLog } from './key-log.ts'
+import { isLinked } from './generations.ts'
+import { signerAt, verifySignedBy } from './key-log-ops.ts'
+import { generationAt } from './key-log.ts'
+import type { LoggedDevice } from './key-log-ops.ts'
+import type { KeyLog } from './key-log.ts'
 import { requireThat, type RefusalReason } from '../refusal.ts'
 import { FORMS, MOST_MEMBERS } from './roster-form.ts'
 import type { RosterEntry, OpName, Payload, RosterRole } from './roster-form.ts'

@@ -29,10 +29,10 @@ import { continueKeyLog, fetchKeyLog, withLogRefusals, rememberKeyLog } from '..
  * before, so it has to begin again. `revealing`: this device has answered. `ready`: the words can
  * be typed.
  */
-export type ApprovalState = 'waiting' | 'answered' | 'revealing' | 'ready'
+type ApprovalState = 'waiting' | 'answered' | 'revealing' | 'ready'
 
 /** An attempt as the user sees it. */
-export interface ApprovalSeen {
+interface ApprovalSeen {
   readonly device_name: string
   readonly state: ApprovalState
 }

@@ -41,7 +41,7 @@ const BACK_MS = 60_000
 const RENEWED_MS = 60_000
 
 /** A moment by both clocks, in milliseconds: the wall clock, and the uptime of the machine. */
-export interface Reading {
+interface Reading {
   readonly wall_ms: number
   readonly uptime_ms: number
   /**

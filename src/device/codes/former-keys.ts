@@ -53,7 +53,7 @@ export function dropOldKeys(keeping: Keeping, at: number): void {
 }
 
 /** Words of the previous epoch, and their speaker. */
-export interface FormerWords {
+interface FormerWords {
   /** The connection, with the number of the previous epoch. */
   readonly subject: Subject
   readonly speaker: Speaker

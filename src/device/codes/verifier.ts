@@ -25,7 +25,7 @@ import { summarise } from './verification-summary.ts'
 const REMEMBERED = 2
 
 /** How words are checked. */
-export interface VerifyOptions {
+interface VerifyOptions {
   /** `local` by default. */
   readonly method?: VerificationEntry['method']
   /** The expected speaker: only their words are checked. */

@@ -9,7 +9,7 @@ import { nameOf } from '../names.ts'
 import { challengeWord } from './typed-words.ts'
 
 /** The challenge of a listener, as the speaker typed it. */
-export interface Heard {
+interface Heard {
   readonly challenge: string
   readonly purpose?: string | undefined
   /** The account id of the listener; undefined for the only other member. */

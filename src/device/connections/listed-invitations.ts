@@ -23,7 +23,7 @@ const MOST = 10_000
 const FORGOTTEN = 'listed_invitations_forgotten'
 
 /** The connection and the inviter that a consent names. */
-export interface ConsentTo {
+interface ConsentTo {
   readonly connection: string
   /** Account id. */
   readonly inviter: string
@@ -35,7 +35,7 @@ interface Listed extends ConsentTo {
 }
 
 /** The caller of an approval: the id of a token, or null for the command line. */
-export type Reader = string | null
+type Reader = string | null
 
 /** What an approval is checked against: proven values, or the listed ones of a caller. */
 export type Basis = ConsentTo | { readonly reader: Reader }
@@ -100,7 +100,7 @@ function keep(
  * Stores the inviter and the connection of each invitation as the account server lists them.
  * @throws AppError not_signed_in if this device signed out in the meantime
  */
-export function rememberListed(device: Listing, listed: readonly Listed[]): void {
+function rememberListed(device: Listing, listed: readonly Listed[]): void {
   if (listed.length === 0) return
   device.requireSession()
   const { state, now } = device

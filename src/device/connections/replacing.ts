@@ -30,7 +30,7 @@ const MOST_HEARD = 10_000
 
 type Hints = Awaited<ReturnType<Account['duties']['read']>>
 /** An invitation to a replacement, as the account server announces it. */
-export type Hint = NonNullable<Hints['replacements']>[number]
+type Hint = NonNullable<Hints['replacements']>[number]
 
 /** Returns two entries for the same place: of the branch kept here, and of the other branch. */
 function evidence({ logs, forks }: State, connection: string): RosterFork | null {

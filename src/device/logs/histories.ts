@@ -25,7 +25,7 @@ interface History {
   readonly named: ReadonlySet<string>
 }
 
-export interface Histories {
+interface Histories {
   /** The ends of the kept branch: that branch itself, or its continuations after the fork. */
   readonly kept: readonly History[]
   readonly others: readonly History[]

@@ -14,7 +14,7 @@ export const MOST_OWN_CHARACTERS = 100_000 * 4096
 const MOST_UNKEPT = 4000
 
 /** A part of a log in a response of the account server. */
-export interface FetchedLogPage {
+interface FetchedLogPage {
   readonly entries: readonly string[]
   /** The place of the newest entry of the log. */
   readonly seq: number
@@ -40,7 +40,7 @@ interface Reading<P extends FetchedLogPage> {
 }
 
 /** A log from the account server. Entries that were not stored are unchecked. */
-export interface ShownLog<P extends FetchedLogPage> {
+interface ShownLog<P extends FetchedLogPage> {
   readonly entries: readonly string[]
   /** The page with the newest entry. */
   readonly last: P

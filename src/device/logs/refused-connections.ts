@@ -1,6 +1,6 @@
 /**
  * The connections that this account must leave. A revoked device consented to them (see
- * `late-consents.ts`). This module is apart from the judging of rosters, which loads the curves.
+ * `roster-cache.ts`). This module is apart from the judging of rosters, which loads the curves.
  */
 import type { State } from '../../state/state.ts'
 

@@ -3,7 +3,7 @@
  * that an owner of the branch kept here opened.
  */
 import { inQuotes } from '../../api/name-text.ts'
-import { isLinked } from '../../crypto/logs/key-log.ts'
+import { isLinked } from '../../crypto/logs/generations.ts'
 import { type RosterMember, type Roster, unconfirmedMembers } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
 import type { ReplacementRow } from '../../state/forks.ts'

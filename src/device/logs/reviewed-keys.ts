@@ -3,7 +3,8 @@
  * the first keys, and those that an owner of a connection confirms. For an account that the user
  * follows, these are the keys that the user saw first or confirmed (section 3).
  */
-import { type KeyLog, isLinked } from '../../crypto/logs/key-log.ts'
+import { isLinked } from '../../crypto/logs/generations.ts'
+import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import type { RosterMember } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
 import type { State } from '../../state/state.ts'

@@ -30,7 +30,7 @@ export interface Way {
  * If it were shown to another account server, that server would learn about a customer of this
  * one.
  */
-export interface Maker {
+interface Maker {
   /** The origin of the account server. */
   readonly server: string
   /** The mailbox or machine account of the draft; null for a code that the operator made. */
@@ -136,7 +136,7 @@ function finishing({ holder }: Maker): string {
 }
 
 /** Returns the error for a draft of another sign-in that may already be enrolled. */
-export const unfinished = (kept: Maker) =>
+const unfinished = (kept: Maker) =>
   new AppError(
     'invalid_state',
     `A sign-in${kept.holder === null ? '' : ` of ${kept.holder}`} to ${kept.server} was not finished here, and that account server may have enrolled this device already. ` +

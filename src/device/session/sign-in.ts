@@ -55,8 +55,6 @@ async function requirePublicAddress(
   )
 }
 
-export type { SignInFlow } from './sign-in-flow.ts'
-
 const signedOut: SignIn = {
   state: 'signed_out',
   email: null,

@@ -1,10 +1,9 @@
 /**
- * Signs out of an account, and cancels an incomplete sign-in. To sign out, the device uploads local
- * records, revokes itself in the key log, and only then deletes all data of the account.
- *
- * After the revocation no device seals secrets to it. If the account server cannot be informed,
- * nothing is deleted unless the user requests it: others would still seal to an unrevoked device
- * without keys, and the keys may still be valid.
+ * Signs out of an account, cancels an incomplete sign-in, and revokes other devices. To sign out,
+ * the device uploads local records, revokes itself in the key log, and only then deletes all data
+ * of the account. After the revocation no device seals secrets to it. If the account server cannot
+ * be informed, nothing is deleted unless the user requests it: others would still seal to an
+ * unrevoked device without keys, and the keys may still be valid.
  */
 import type { Account } from '../../api/port.ts'
 import { revokeDevice } from '../../crypto/logs/key-log-entries.ts'
@@ -13,12 +12,13 @@ import { AppError, type ErrorCode } from '../../errors.ts'
 import type { Keychain } from '../../keychain/backend.ts'
 import type { Log } from '../../log.ts'
 import type { State } from '../../state/state.ts'
+import type { LocalDevice } from '../device.ts'
 import { type Identity, openIdentity } from '../identity/identity.ts'
+import { isMarked, markSigned, unmarkSigned } from '../identity/marks.ts'
 import { forgetKeys } from '../identity/own-keys.ts'
 import { notSignedIn } from '../identity/refusals.ts'
-import { isMarked, markSigned, unmarkSigned } from '../identity/marks.ts'
-import { continueKeyLog, fetchKeyLog } from '../logs/key-log.ts'
-import { forgetMachineKey, dropCode } from './credentials.ts'
+import { continueKeyLog, fetchKeyLog, rememberKeyLog, withLogRefusals } from '../logs/key-log.ts'
+import { dropCode, forgetMachineKey } from './credentials.ts'
 import type { DeviceSession } from './session.ts'
 import { dropDraft, hasDraft } from './sign-in-draft.ts'
 
@@ -169,4 +169,40 @@ export function giveUp(
   if (!drops) return
   dropDraft(state)
   forgetKeys(state, keychain)
+}
+
+/**
+ * Revokes another device that the key log names, or removes one that waits for approval. Every
+ * secret that the device had is replaced.
+ *
+ * A device that is already revoked stays revoked, and the pending rotations are done: a thief may
+ * have signed it out.
+ * @throws AppError not_found for an unknown device, invalid_state for the device that answers,
+ *   and what `continueKeyLog` and the account throw
+ */
+export async function revoke(device: LocalDevice, account: Account, id: string): Promise<void> {
+  const { state, identity, now, sync, requireSession } = device
+  const own = identity.device
+  if (id === own)
+    throw new AppError(
+      'invalid_state',
+      'This is the device that answers: "countersignd logout" revokes it and forgets what it holds.',
+      { details: { state: 'current' } },
+    )
+  const { sign } = await identity.keys()
+  const by = { by: own, kid: identity.kid, seed: sign.secret }
+  const log = await continueKeyLog(state, account, identity.account, (before) => {
+    const known = before.devices.get(id)
+    if (known === undefined || known.revokedAt !== null) return null
+    return revokeDevice({ log: before, device: id, ...by, at: Math.floor(now() / 1000) })
+  })
+  requireSession()
+  withLogRefusals(() => rememberKeyLog(device, log))
+  if (!log.devices.has(id)) {
+    await account.devices.delete({ id })
+    return
+  }
+  // A running sync may have passed the connections already. Failures are in the report of the new
+  // run, and the next sync continues.
+  await sync.runAnew('request')
 }

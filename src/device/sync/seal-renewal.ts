@@ -31,7 +31,7 @@ import { type Sealing, OLD_KEY_KEPT_MS, isOld } from './seal-schedule.ts'
 import { revokedHere } from '../identity/refusals.ts'
 
 /** The parts of the device context that a renewal needs. */
-export type Renewing = Sealing & Remembering
+type Renewing = Sealing & Remembering
 
 /**
  * The maximum number of old private halves.

@@ -25,7 +25,7 @@ export interface SetKey {
 }
 
 /** The result of the last look at the own key log. */
-export interface RecoveryLook {
+interface RecoveryLook {
   /** The place of the newest entry at that time. */
   readonly seq: number
   /** null where no device, or this one, set the key in force. */

@@ -9,7 +9,7 @@ import { isStanding } from './invitation-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
 /** Two different entries (JWS) at the same position of a forked connection's roster. */
-export type Fork = [one: string, other: string]
+type Fork = [one: string, other: string]
 
 /**
  * How many replacements one response contains at most, newest first. Each has up to three entries.

@@ -168,7 +168,7 @@ export async function authenticate(
 }
 
 /** An anonymous caller with a proof of a key. */
-export interface Proven extends Visitor {
+interface Proven extends Visitor {
   /** The proof, to be recorded as used when it has given access. */
   readonly shown: ValidProof
 }

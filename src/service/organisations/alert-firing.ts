@@ -14,7 +14,7 @@ import { type Fired, mailFired, phraseOf, type Post, type Rule } from './alert-l
 import type { Schema } from '../db/schema.ts'
 
 /** The times for which alerts are checked, by event, in ascending order (Unix milliseconds). */
-export type Times = ReadonlyMap<OrgEvent, readonly number[]>
+type Times = ReadonlyMap<OrgEvent, readonly number[]>
 
 /**
  * Returns the times for which to check alerts: for each event and minute, when it last happened.

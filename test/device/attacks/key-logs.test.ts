@@ -15,10 +15,10 @@ import { signJws } from '../../../src/crypto/jose/jws-signature.ts'
 import { newSalt } from '../../../src/crypto/logs/key-log-entries.ts'
 import { connections } from '../../../src/handlers/connections.ts'
 import { newDeviceKeys } from '../../crypto/keys.ts'
-import { at } from '../../handlers/trust-desk.ts'
+import { at } from '../../world/requests.ts'
 import { T0 } from '../bench.ts'
-import { honest, lied, membersOf, showingLog } from './lying.ts'
-import { type Desk, connected, isIn, verifies, worldOf } from '../people.ts'
+import { honest, lied, membersOf, showingLog } from '../../world/lies.ts'
+import { type Desk, connected, isIn, verifies, worldOf } from '../../world/world.ts'
 
 /** Returns a key-log entry with these members, signed by a key. */
 const signed = ({ sign }: Pick<DeviceKeyPairs, 'sign'>, members: Record<string, unknown>): string =>

@@ -8,10 +8,9 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
 import { leaveOrEnd, rotateNow, setRole } from '../../../src/device/connections/members.ts'
-import { instead } from '../../handlers/trust-desk.ts'
-import { membersOf, showingLog } from './lying.ts'
-import { type Desk, isIn, newWorld, verifies } from '../people.ts'
-import { away } from '../session/signing-in.ts'
+import { membersOf, showingLog } from '../../world/lies.ts'
+import { type Desk, isIn, newWorld, verifies } from '../../world/world.ts'
+import { away, instead } from '../../world/interceptor.ts'
 
 /** Returns Eve with a phone, which approves an invitation of Ada’s. */
 async function approvedByPhone(t: TestContext) {

@@ -11,9 +11,9 @@ import { openEntry, rotate } from '../../../src/crypto/logs/roster.ts'
 import { rememberedRoster } from '../../../src/device/logs/roster-cache.ts'
 import { consentTo, newDevice, newPerson, place, signer, logsOf } from '../../crypto/builders.ts'
 import { malformedEntries, malformedKeyLogEntries, signedText } from '../../crypto/malformed.ts'
-import { honest, lied, showing, showingLog } from './lying.ts'
-import { paged } from '../paged.ts'
-import { type Desk, connected, verifies, worldOf } from '../people.ts'
+import { honest, lied, showing, showingLog } from '../../world/lies.ts'
+import { paged } from '../../world/paged.ts'
+import { type Desk, connected, verifies, worldOf } from '../../world/world.ts'
 
 const two = async (t: TestContext) => {
   const { world, ada, bob } = await worldOf(t, 'ada', 'bob')

@@ -5,10 +5,11 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { connections } from '../../../src/handlers/connections.ts'
-import { contextOf } from '../../handlers/context.ts'
+import { contextOf } from '../../world/requests.ts'
 import { MINUTE } from '../bench.ts'
 import { enrolled } from '../enrolled.ts'
 import { SPAN, WRONG, far, guestOf, moveState, pass, restart, set } from './moving-clock.ts'
+import { rejects } from '../../rejects.ts'
 
 describe('the clock of an embedded account, with no server clock to compare to', () => {
   /** Returns the device after a sync. */
@@ -96,10 +97,9 @@ describe('the clock of an embedded account, with no server clock to compare to',
     const { device } = await alone(t)
     const id = await device.connect()
     set(device, -SPAN)
-    await assert.rejects(connections.code({ id }, contextOf(device)), {
-      code: 'invalid_state',
-      message: /went back.*"countersignd sync --clock-is-right"/,
-      details: { state: 'clock_uncertain' },
+    await rejects('invalid_state', connections.code({ id }, contextOf(device)), {
+      says: /went back.*"countersignd sync --clock-is-right"/,
+      state: 'clock_uncertain',
     })
   })
 
