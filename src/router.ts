@@ -17,7 +17,7 @@ interface Node<T> {
 
 export interface RouteMatch<T> {
   readonly value: T
-  /** Created for this look-up: the caller may change it. */
+  /** A new object for each look-up, so the caller may change it. */
   readonly params: Record<string, string>
 }
 

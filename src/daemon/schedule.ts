@@ -65,7 +65,7 @@ const afterMs = (ms: number, act: () => void): (() => void) => {
 
 /**
  * Creates the schedule.
- * @param work does one run, does not throw, and returns whether the run succeeded
+ * @param work does one run, and returns whether it succeeded. It must not throw.
  */
 export function newSyncSchedule(
   work: (trigger: Trigger) => Promise<boolean>,

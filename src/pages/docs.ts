@@ -14,7 +14,7 @@ declare const Scalar: {
 // The page's content security policy forbids that and would report it.
 Object.assign(globalThis, { __zod_globalConfig: { jitless: true } })
 
-// The library logs its name and version while loading.
+// Suppressed while the library loads, because it logs its name and version.
 const { info } = console
 console.info = () => undefined
 

@@ -13,7 +13,7 @@ export const TOLERANCE_MS = 30_000
 const DRIFT_MS = 2_000
 
 type PageClock = {
-  /** Returns Unix milliseconds by the server's clock. */
+  /** Returns the server's time in Unix milliseconds. */
   now: () => number
   /**
    * Returns how far the device's clock is ahead of the server's, in milliseconds; negative if

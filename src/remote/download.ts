@@ -73,7 +73,7 @@ export async function download(of: {
         req.destroy()
       })
       req.once('response', resolve)
-      // Stays registered, because a closed connection may emit another error.
+      // This listener stays registered, because a closed connection may emit another error.
       req.on('error', (cause) => reject(fault(cause, req.socket, false)))
       req.end()
     })

@@ -27,7 +27,7 @@ const LONGEST_AFTER_MS = 5_000
 interface RetryOptions {
   /** Whether the request may be sent again if the server may already have received it. */
   readonly repeatable: boolean
-  /** Resolves after so many milliseconds, or early when the client is closed. */
+  /** Resolves after `ms` milliseconds, or earlier if the client is closed. */
   readonly wait: (ms: number) => Promise<unknown>
   /** Whether the server is unreachable; shared by all requests to it. */
   readonly outage: Outage
@@ -80,7 +80,7 @@ async function persist<T>(
 export interface ClientContext {
   readonly transport: Transport
   readonly state: ProofState
-  /** Resolves after so many milliseconds, or early when the client is closed. */
+  /** Resolves after `ms` milliseconds, or earlier if the client is closed. */
   readonly wait: (ms: number) => Promise<unknown>
   readonly outage: Outage
 }

@@ -16,8 +16,8 @@ type Input = Readonly<Record<string, unknown>>
 type Answer = (input: Input, context: unknown) => Promise<unknown>
 
 /**
- * Returns the calls of `table` that have an answer, bound to `context`. The caller adds their
- * types.
+ * Returns the calls of `table` that have an answer, bound to `context`. The caller must cast the
+ * result to its type.
  */
 export function bind(table: Table, answers: object, context: unknown): object {
   return mapRows<Route, (input: Input) => Promise<unknown>>(table, (route, name, group) => {

@@ -103,7 +103,10 @@ type ConnectionEvent =
     }
   /** The account is about to be deleted, and is no longer a member. */
   | ({ readonly type: 'member.deleted'; readonly connection: string } & OfAccount)
-  /** `email`: in lower case. One of `account` and `email` of the target is null. */
+  /**
+   * An invitation was sent. Exactly one of the target's `account` and `email` (in lower case) is
+   * null.
+   */
   | {
       readonly type: 'invitation.sent'
       readonly invitation: string
@@ -194,7 +197,7 @@ type OtherEvent =
       readonly entries: readonly VerificationEntry[]
       readonly accepted: readonly string[]
     } & OfSession)
-  /** `expires`: until when the file is kept, Unix milliseconds. */
+  /** An export was built. `expires`: when its file will be deleted, Unix milliseconds. */
   | ({
       readonly type: 'export.ready'
       readonly export: string
@@ -258,7 +261,7 @@ type OrganisationEvent =
       readonly change: 'member_joined' | 'member_role_changed'
       readonly role: OrgRole
     } & OfAccount)
-  /** An account was deleted. `member`: its id in the organisation. */
+  /** An account of a member was deleted. `member`: the member id in the organisation. */
   | {
       readonly type: 'organisation.left'
       readonly organisation: string
@@ -294,7 +297,7 @@ export type Subscriber<T extends EventType> = (
   event: EventOf<T>,
 ) => Promise<void> | void
 
-/** The subscribers of each event, in their order. */
+/** The subscribers of each event, in the order in which they run. */
 export type Subscribers = { readonly [T in EventType]: readonly Subscriber<T>[] }
 
 export interface Events {

@@ -32,7 +32,7 @@ import { newReach } from './db/faults.ts'
 import { lazyReceiptKey } from './db/server-secrets.ts'
 import { newSeenOnce } from './db/seen-once.ts'
 
-/** The access level of a request. */
+/** What the caller of a request may do. */
 interface SessionLevel {
   /**
    * `session`: an approved device. `device`: a pending device. The others are scopes of a machine

@@ -33,7 +33,7 @@ const AFTER = 'look-up by mailbox!'
 const countForServer = ({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Promise<void> =>
   db.transaction().execute(async (trx) => {
     const at = now()
-    // The lock makes the limit exact for concurrent requests.
+    // Because of this lock, concurrent requests cannot exceed the limit together.
     await acquireLock(trx, 'turn of look-ups by mailbox')
     const { count, first } = await trx
       .selectFrom('seen_once')

@@ -18,7 +18,7 @@ export async function nextTurn(trx: Transaction<Schema>): Promise<number> {
   return turn
 }
 
-/** Selects all public codes, ended ones included, with the current preference of their owners. */
+/** Selects all public codes, including ended ones, with their owners' current preference. */
 export const codes = (db: Kysely<Schema>) =>
   db
     .selectFrom('public_codes')

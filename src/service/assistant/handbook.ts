@@ -106,7 +106,8 @@ export function newHandbook(texts: Readonly<Record<string, string>>): Handbook {
   )
   const insert = database.prepare('insert into sections (rowid, title, text) values (?, ?, ?)')
   for (const [at, { title, text }] of sections.entries()) insert.run(at, title, text)
-  // A match in a heading weighs more than one in the text (sqlite.org/fts5.html, section 5.1.1).
+  // A match in a heading counts more than a match in the text (sqlite.org/fts5.html, section
+  // 5.1.1).
   const search = database.prepare(
     'select rowid as at from sections where sections match ? order by bm25(sections, 5.0, 1.0), rowid limit ?',
   )

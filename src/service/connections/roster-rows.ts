@@ -14,7 +14,7 @@ import type { Schema } from '../db/schema.ts'
 import { CONNECTION_PREFIX } from './connection-rows.ts'
 import { departedOf } from './deleted-members.ts'
 
-/** Returns the entries of a roster, in order; an empty list if the connection does not exist. */
+/** Returns a roster's entries, in order; an empty list if the connection does not exist. */
 export async function rosterEntries(db: Kysely<Schema>, connection: string): Promise<string[]> {
   const rows = await db
     .selectFrom('roster_entries')

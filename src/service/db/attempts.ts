@@ -34,7 +34,7 @@ export async function countTryIn(
   about = '',
   times = 1,
 ): Promise<void> {
-  // The lock makes the limit exact for concurrent requests.
+  // Because of this lock, concurrent requests cannot exceed the limit together.
   await lockAccount(trx, account)
   await trx
     .deleteFrom('tries')
@@ -66,8 +66,8 @@ export async function countTryIn(
 }
 
 /**
- * Counts an attempt whether or not the operation succeeds. Runs outside the caller's transaction,
- * because a rollback must not undo the count.
+ * Counts an attempt whether or not the operation succeeds. Call this outside the operation's
+ * transaction, because a rollback must not undo the count.
  */
 export const countTry = (
   { db, now }: { db: Kysely<Schema>; now: () => number },

@@ -18,7 +18,7 @@ import type { Engine } from './engine.ts'
 import type { ReceiptKey } from './server-secrets.ts'
 import type { Schema } from './schema.ts'
 
-/** How often old records are deleted. */
+/** How often old records are deleted, in milliseconds. */
 const SWEEP_MS = 600_000
 
 /** Returns a 64-bit name for a key and its caller. */

@@ -18,7 +18,7 @@ export interface PageLimits {
 /** `characters` is a quarter of the largest answer that a device accepts (16 MiB). */
 export const LOG_PAGES: PageLimits = { entries: 1000, characters: 4 * 1024 * 1024 }
 
-/** Part of a log. */
+/** A page of a log. */
 interface StoredLogPage {
   readonly entries: string[]
   /** The position of the newest entry in the log; -1 if there is no log. */

@@ -266,7 +266,7 @@ export interface Schema {
     /** null if there is no actor, or if the actor's account was deleted. */
     actor_id: string | null
     event: string
-    /** The id of the subject. */
+    /** The id of what the activity was about. */
     target: string | null
     /** A JSON object with texts by name. */
     data: string

@@ -156,7 +156,7 @@ async function requireRoom({ db, now }: Needs, address: string): Promise<void> {
   if (lack !== null) throw lack
 }
 
-/** Returns the reason why no other code may be mailed now, or null. */
+/** Returns the error if no other code may be mailed now, or null. */
 async function lackOfRoom(db: Needs['db'], at: number, address: string): Promise<AppError | null> {
   const live = db
     .selectFrom('enrolment_codes')

@@ -30,7 +30,7 @@ const invalidMachineToken = (): AppError =>
   new AppError(
     'invalid_token',
     'This token is wrong, expired or revoked. Get another with the key of the machine account.',
-    // RFC 6750 section 3.1
+    // The challenge of RFC 6750 section 3.1.
     { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } },
   )
 

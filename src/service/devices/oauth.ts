@@ -154,7 +154,7 @@ export const oauth = (ground: AssertionContext): Open['oauth'] => ({
     })
     return { access_token: token, token_type: 'Bearer', expires_in: LIFETIME_S, scope }
   },
-  // RFC 8414 section 2
+  // The authorization server metadata (RFC 8414 section 2).
   metadata: async () => ({
     issuer: ground.publicUrl(),
     token_endpoint: tokenEndpoint(ground),

@@ -167,7 +167,7 @@ export async function authenticate(
   }
 }
 
-/** An anonymous caller with a proof of a key. */
+/** An anonymous caller who has proven a key. */
 interface Proven extends Visitor {
   /** The proof, to be recorded as used when it has given access. */
   readonly shown: ValidProof

@@ -15,7 +15,7 @@ export interface Source {
   readonly id: string
   /** The account's calls, for a caller without a device. */
   readonly account: Account
-  /** Unix milliseconds. */
+  /** Returns the time in Unix milliseconds. */
   readonly now: () => number
 }
 
@@ -76,7 +76,7 @@ const newestFirst = <T extends 'chat_turns' | 'feedback' | 'stamps'>(
     return rows as unknown as (Schema[T] & { id: string })[]
   })
 
-/** Maps each row of the pages. */
+/** Converts each row of the pages with `tell`. */
 async function* told<T, U>(pages: AsyncIterable<readonly T[]>, tell: (row: T) => U) {
   for await (const rows of pages) yield rows.map(tell)
 }

@@ -1,7 +1,7 @@
 import type { SendMailOptions } from 'nodemailer'
 
 export interface OutgoingLetter {
-  /** One address. */
+  /** The recipient, exactly one address. */
   readonly to: string
   readonly subject: string
   readonly text: string

@@ -102,7 +102,7 @@ export const isPlace = (text: string) => {
 }
 
 /**
- * Returns the card of an account for another account.
+ * Returns an account's trust card for another account.
  * @throws AppError `not_found`
  */
 export async function cardOf(
