@@ -38,6 +38,6 @@ export interface ServiceContext {
   readonly version: string
   /** When the server was opened, Unix milliseconds. */
   readonly started: number
-  /** Unix milliseconds. */
+  /** Returns the time in Unix milliseconds. */
   readonly now: () => number
 }

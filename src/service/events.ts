@@ -261,7 +261,7 @@ type OrganisationEvent =
       readonly change: 'member_joined' | 'member_role_changed'
       readonly role: OrgRole
     } & OfAccount)
-  /** An account of a member was deleted. `member`: the member id in the organisation. */
+  /** A member's account was deleted. `member`: the member id in the organisation. */
   | {
       readonly type: 'organisation.left'
       readonly organisation: string
