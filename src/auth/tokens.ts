@@ -175,7 +175,7 @@ export function openTokens(options: {
     if (stored === null)
       throw new AppError(
         'keychain_locked',
-        `The keychain has no entry for token ${entry.id}: unlock it, or revoke the token and create another.`,
+        `The keychain has no entry for token ${entry.id}. Unlock the keychain, or revoke the token and create another.`,
       )
     entry.record = JSON.parse(stored) as TokenRecord
     // The database may be a restored copy from before the revocation.

@@ -209,8 +209,8 @@ function apiBind(env: Env): string {
   throw wrong(
     'SVC_HTTP_BIND',
     value,
-    `it must be ${LOOPBACK}. The interface hands out tokens without a password, so it must not be reachable from other machines, ` +
-      `not through a proxy either; ${NO_NAMES}`,
+    `it must be ${LOOPBACK}. The interface issues tokens without a password, so it must not be reachable from other machines, ` +
+      `not even through a proxy. ${NO_NAMES}`,
   )
 }
 
@@ -257,7 +257,7 @@ function home(os: ConfigPlatform): string {
     // No HOME, and no entry in the user database: a container's user.
   }
   throw configFault(
-    'This user has no home folder, where the state would be kept: set SVC_STATE_DIR to an absolute path of your own.',
+    'This user has no home folder to store the state in. Set SVC_STATE_DIR to an absolute path.',
   )
 }
 

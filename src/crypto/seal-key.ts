@@ -50,7 +50,7 @@ export async function sealTo(
 ): Promise<{ enc: Uint8Array; ct: Uint8Array }> {
   const named = sealKeyId(publicKey) === kid
   requireThat(named, 'hash_mismatch', 'the sealing key is not the one that the key log names')
-  requireThat(publicKey.length === PUBLIC, 'not_sealable', `a sealing key is ${PUBLIC} bytes`)
+  requireThat(publicKey.length === PUBLIC, 'not_sealable', `a sealing key must be ${PUBLIC} bytes`)
   const hpke = hpkeSuite1()
   const { encapsulatedSecret, ciphertext } = await hpke
     .DeserializePublicKey(publicKey)

@@ -107,7 +107,7 @@ function endingWith(
 }
 
 const busy = () =>
-  new AppError('in_progress', 'Another backup is being made: try again when that is done.')
+  new AppError('in_progress', 'Another backup is in progress. Try again when it is done.')
 
 /**
  * Returns the function that makes backups of a state folder. The process must own the folder's

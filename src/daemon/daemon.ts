@@ -112,7 +112,7 @@ export async function openDaemon(
         await closer()
       } catch (cause) {
         // The other resources must still be closed, above all the lock.
-        log('error', 'not closed cleanly', { cause })
+        log('error', 'could not close cleanly', { cause })
       }
   }
   try {
@@ -298,7 +298,7 @@ export async function serve(
         daemon.flush()
       } catch (cause) {
         // Usually the disk is full. The times stay in memory, and the next run writes them.
-        log('error', 'last uses of tokens not written', { cause })
+        log('error', 'could not store when tokens were last used', { cause })
       }
     }, FLUSH_MS)
     return { address, accountAddress, close }

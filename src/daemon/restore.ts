@@ -50,20 +50,20 @@ export function requireEmpty(dir: string): void {
   const named = found.slice(0, MOST_NAMED).join(', ') + (found.length > MOST_NAMED ? ', …' : '')
   throw new StartError(
     'failed',
-    `${dir} is not empty (${named}), and a restore never writes over anything. Stop any countersignd that works there and move the folder away, or set SVC_STATE_DIR to a new one.`,
+    `${dir} is not empty (${named}), and a restore never overwrites anything. Stop any countersignd that uses the folder and move the folder away, or set SVC_STATE_DIR to a new one.`,
   )
 }
 
 const cut = (path: string) =>
   new StartError(
     'failed',
-    `${path} was changed or cut short. Nothing was restored. Take another copy of the backup.`,
+    `${path} was changed or is incomplete. Nothing was restored. Use another copy of the backup.`,
   )
 
 const unopened = (path: string) =>
   new StartError(
     'failed',
-    `${path} does not open with this passphrase, or was changed. Nothing was restored.`,
+    `${path} does not open with this passphrase, or was changed. Nothing was restored. Check the passphrase.`,
   )
 
 /** Converts an error of a restore to an error for the user, unless it already is one. */
@@ -76,7 +76,7 @@ function told(error: unknown, path: string, dir: string): unknown {
   if (known === 'storage_full')
     return new AppError(
       'storage_full',
-      `The disk of ${dir} is full: nothing was restored. Make room, then run it again.`,
+      `The disk of ${dir} is full. Nothing was restored. Free some space, then run it again.`,
       { cause: error },
     )
   if (error instanceof AppError || code === undefined) return error
@@ -92,7 +92,7 @@ async function requireKnown(contents: Contents, path: string): Promise<void> {
   if (state <= STATE_VERSIONS.newest && (account ?? 0) <= ACCOUNT_VERSIONS.newest) return
   throw new StartError(
     'stateNewer',
-    `${path} was made by a newer countersignd (${by}) and holds what this one does not know. Nothing was restored. Update countersignd, then run it again.`,
+    `${path} was made by a newer countersignd (${by}) and contains data that this version cannot read. Nothing was restored. Update countersignd, then run it again.`,
   )
 }
 

@@ -139,7 +139,7 @@ export function newTurn(of: {
       if (key !== null) await signIn.machine({ key, reset: false })
       return true
     } catch (cause) {
-      log('error', 'not signed in with the key of the machine account', { cause })
+      log('error', 'could not sign in with the key of the machine account', { cause })
       return false
     }
   }

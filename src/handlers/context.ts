@@ -82,13 +82,13 @@ export type Handlers = Answers<Rest, 'daemon' | 'both', HandlerContext>
 export const noDevice = () =>
   new AppError(
     'no_device',
-    'A machine account’s token has no device here, and this needs one: ask with a token of this daemon.',
+    'A machine account’s token has no device here, and this request needs one. Use a token of this daemon.',
   )
 
 const awaiting = () =>
   new AppError(
     'no_device',
-    'This device waits for approval and may only read until then: run "countersignd login" on it, and "countersignd device approve" ' +
+    'This device waits for approval and may only read. Run "countersignd login" on it, and "countersignd device approve" ' +
       'on a device that is signed in.',
   )
 

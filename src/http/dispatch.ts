@@ -168,7 +168,7 @@ function succeeded({
 const unauthorized = () =>
   new AppError(
     'unauthorized',
-    'This route needs a token: send "Authorization: Bearer <token>". POST /api/v1/token makes one.',
+    'This route needs a token. Send "Authorization: Bearer <token>". POST /api/v1/token creates a token.',
     // RFC 6750 section 3: no error code if the request had no credentials.
     { headers: { 'WWW-Authenticate': 'Bearer' } },
   )
@@ -244,7 +244,7 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
     if ('allow' in found)
       throw new AppError(
         'method_not_allowed',
-        `/${shown(segments)} does not take ${method}; it takes ${found.allow.join(', ')}.`,
+        `/${shown(segments)} does not support ${method}. It supports ${found.allow.join(', ')}.`,
         { headers: { Allow: found.allow.join(', ') } },
       )
     return found

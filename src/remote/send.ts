@@ -196,7 +196,7 @@ export function newSend(
     const refusal = answerError(answer)
     return backendError(
       origin,
-      `does not take the proof of this device's key${refusal === null ? '.' : `: ${refusal.message}`} Check that SVC_BACKEND_URL is exactly the server's SVC_PUBLIC_URL, and the clocks of both.`,
+      `rejects the proof of this device's key${refusal === null ? '.' : `: ${refusal.message}`} Check that SVC_BACKEND_URL is exactly the server's SVC_PUBLIC_URL, and that both clocks are right.`,
       refusal,
     )
   }
@@ -209,7 +209,7 @@ export function newSend(
     const { route, path, body } = request
     const { method } = route
     // The server accepts no percent-encoding in a path, so an id that needs it cannot exist.
-    if (path.includes('%')) throw new AppError('not_found', 'There is nothing with such an id.')
+    if (path.includes('%')) throw new AppError('not_found', 'Nothing has this id.')
     const isPost = method === 'POST'
     const repeatable = !isPost || route.repeats !== true
     const key = isPost && repeatable ? keyOf(act, method, path) : null
@@ -224,7 +224,10 @@ export function newSend(
         if (!(error instanceof AppError)) throw error
         // The server is still executing an earlier attempt, although its connection was cut.
         if (error.code === 'in_progress' && key !== null)
-          throw new Passing(timedOut(origin, 'is still busy with this request.'), true)
+          throw new Passing(
+            timedOut(origin, 'is still processing this request. Try again later.'),
+            true,
+          )
         // An earlier attempt deleted the resource, and its answer was lost.
         const isGone = error.code === 'not_found' && method === 'DELETE' && !('reply' in route)
         if (isGone && again) return undefined

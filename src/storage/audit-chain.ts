@@ -69,7 +69,7 @@ function walk(
         // The line before the first existing one is deleted; the very first line has none.
         const expected = head ?? (said.line === 1 ? BEGINNING : said.prev)
         if (said.prev !== expected)
-          return report({ file, row, what: 'does not follow from the line before' })
+          return report({ file, row, what: 'does not follow from the previous line' })
         if (head !== null && said.line !== number + 1)
           return report({ file, row, what: `has the number ${said.line}, not ${number + 1}` })
         number = said.line

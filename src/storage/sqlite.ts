@@ -44,7 +44,7 @@ export function guarded<T>(action: () => T): T {
     if (isResult(cause, 'full'))
       throw new AppError(
         'storage_full',
-        'The disk is full: nothing was stored. Make room, then try again.',
+        'The disk is full. Nothing was stored. Free some space, then try again.',
         { cause },
       )
     if (!isDiskFault(cause)) throw cause

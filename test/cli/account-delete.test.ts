@@ -96,11 +96,11 @@ describe('account delete of the embedded account, by its id', () => {
     const calls = [['connection', 'list'], ['sync'], ['login', '--email', 'a@example.org']]
     for (const words of calls) {
       const said = await run(words)
-      assert.match(said.err, /Start the daemon again/, words.join(' '))
+      assert.match(said.err, /Restart the daemon/, words.join(' '))
       assert.doesNotMatch(said.err, /countersignd login/)
     }
     const { out } = await run(['status'])
-    assert.match(out, /Start the daemon again/)
+    assert.match(out, /Restart the daemon/)
   })
 
   it('deletes all letters in its own folder, and keeps those of others in the operator’s', async (t) => {

@@ -223,7 +223,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       const cases: [org: string, name: string, says: RegExp][] = [
         ['Nowhere', 'bot', /You are not a member of an organisation "Nowhere"/],
         [`org_${'0'.repeat(26)}`, 'bot', /./],
-        ['Acme', '\u001b[2J', /control and direction-changing characters/],
+        ['Acme', '\u001b[2J', /change the text direction/],
       ]
       for (const [org, name, says] of cases) {
         const { code, out, err } = await create(org, name)
@@ -253,7 +253,13 @@ describe('a machine account’s key file', () => {
   }
   const { machine: _, ...half } = key
   const unfit: [what: string, text: string, mode: number, exit: number, says: RegExp][] = [
-    ['open to others', JSON.stringify(key), 0o644, EXIT.stateUnsafe, /open to other users.*chmod/],
+    [
+      'open to others',
+      JSON.stringify(key),
+      0o644,
+      EXIT.stateUnsafe,
+      /accessible to other users.*chmod/,
+    ],
     ['invalid JSON', `{"d":"${key.d}"`, 0o600, EXIT.configuration, /is not JSON/],
     ['a key without its machine', JSON.stringify(half), 0o600, EXIT.configuration, /machine/],
     [

@@ -67,7 +67,7 @@ test('an embedded account gets an address, and by it a second device with its ow
   )
   const twice = await terminal(stateDir)(['email', 'add', email])
   assert.deepEqual([twice.code, twice.out], [EXIT.failed, ''])
-  assert.match(twice.err, /one of your account already/)
+  assert.match(twice.err, /already has this address/)
 
   const laptop = terminal(freshFolder(t))
   const far = { env: { SVC_BACKEND_URL: origin } }
@@ -97,7 +97,7 @@ test('an embedded account gets an address, and by it a second device with its ow
   const [other, own] = items as [Json, Json]
   const current = await terminal(stateDir)(['session', 'end', own.id])
   assert.deepEqual([current.code, current.out], [EXIT.failed, ''])
-  assert.match(current.err, /the embedded account needs no sign-in/)
+  assert.match(current.err, /The embedded account needs no sign-in/)
   assert.match((await laptop(['whoami'], far)).out, /^in +Acme \(owner\)$/m)
   assert.match(
     (await good(['session', 'end', other.id])).err,
@@ -105,7 +105,7 @@ test('an embedded account gets an address, and by it a second device with its ow
   )
   const over = await laptop(['profile'], far)
   assert.deepEqual([over.code, over.out], [EXIT.failed, ''])
-  assert.match(over.err, /run "countersignd login"/)
+  assert.match(over.err, /Run "countersignd login"/)
   const again = await terminal(stateDir)(['session', 'end', other.id])
   assert.match(again.err, /There is no session with this id\. "countersignd session list"/)
   await laptop(['login', '--email', email], { ...far, person })

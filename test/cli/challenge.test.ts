@@ -52,7 +52,10 @@ describe('verify --challenge and code --challenge', () => {
       ),
     )
     assert.equal(slip.code, EXIT.ok, slip.err)
-    assert.match(slip.err, /Three words are wanted; 1 were given[^]*"car" is not on the word list/)
+    assert.match(
+      slip.err,
+      /Three words are needed, but there are 1[^]*"car" is not on the word list/,
+    )
 
     const json = await check(
       typing(() => WRONG),
@@ -76,7 +79,7 @@ describe('verify --challenge and code --challenge', () => {
     assert.equal(fifth.code, EXIT.notVerified)
     const sixth = await check(typing(() => WRONG))
     assert.equal(sixth.code, EXIT.failed)
-    assert.match(sixth.err, /Too many challenges: 5 in 15 minutes is the most/)
+    assert.match(sixth.err, /Too many challenges: the limit is 5 in 15 minutes/)
   })
 
   it('in a group: the speaker names the listener, and words for another listener fail', async (t) => {
@@ -91,7 +94,7 @@ describe('verify --challenge and code --challenge', () => {
     await bob.good(['sync'])
     assert.match(
       await bob.refused('code', club, '--challenge', 'matador'),
-      /--listener: Name the member who gave the challenge.*"countersignd connection members con_/,
+      /--listener: .*Name the one who gave the challenge.*"countersignd connection members con_/,
     )
     const says = (listener: string) => async (word: string) =>
       (await bob.json('code', club, '--challenge', word, '--listener', listener)).words as string
@@ -128,7 +131,7 @@ describe('verify --challenge and code --challenge', () => {
       assert.match(err, said)
     }
     const long = await ada.refused('verify', '--challenge', '--purpose', 'a'.repeat(65))
-    assert.match(long, /The purpose is too long: 65 letters and digits/)
+    assert.match(long, /The purpose is too long: it has 65 letters and digits/)
     const none = await ada.on(['verify', '--challenge'], { input: '' })
     assert.equal(none.code, EXIT.usage)
     assert.match(none.err, /No words were given, so nothing was checked/)

@@ -71,7 +71,7 @@ test('permissions of owners and members, and of the last owner', async (t) => {
     assert.match(await bob.refused(...args), /owner/i, args.join(' '))
   assert.match(
     await ada.refused('connection', 'leave', id, '--yes'),
-    /only owner: make another member an owner \("countersignd connection role"\)/,
+    /only owner. Make another member an owner \("countersignd connection role"\)/,
   )
   assert.match(await ada.refused('connection', 'role', id, ada.id, 'member'), /only owner/)
   assert.match(

@@ -60,10 +60,10 @@ test('a backup from before a renewal: the restored device renews again, and gets
   assert.equal((await restored(['verify'], { env, input: words })).code, EXIT.ok)
 
   // The original device still runs: it detects the renewal by its copy.
-  const atWork = /Another copy of this device's keys is at work/
+  const atWork = /Another copy of this device's keys is in use/
   assert.match((await ada.on(['sync'])).err, atWork)
   assert.match((await ada.json('status')).summary, atWork)
   const { out } = await ada.on(['doctor'])
-  assert.match(out, /fail +account +Another copy of this device's keys is at work/)
+  assert.match(out, /fail +account +Another copy of this device's keys is in use/)
   assert.match((await ada.on(['device', 'renew'])).err, atWork)
 })

@@ -68,7 +68,7 @@ describe('help', () => {
     [
       'device approve',
       [
-        /everything of yours/,
+        /full access to your account/,
         /no secrets until the second four words have been typed on it/,
         /five attempts in 24 hours/,
       ],

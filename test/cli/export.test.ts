@@ -199,13 +199,13 @@ describe('export', () => {
           res.writeHead(200, { ...zip, 'Content-Length': BYTES.length }).write('the')
           setImmediate(() => res.destroy())
         },
-        /cut the connection/,
+        /closed the connection/,
       ],
       'of another type': [
         (_, res) => void res.writeHead(200, { 'Content-Type': 'text/html' }).end('<html>'),
-        /something else/,
+        /did not answer with a file/,
       ],
-      'with an ended link': [(_, res) => void res.writeHead(404).end(), /not good any more/],
+      'with an ended link': [(_, res) => void res.writeHead(404).end(), /has expired/],
       'a redirect': [
         (_, res) => void res.writeHead(302, { Location: 'http://127.0.0.1:1/' }).end(),
         /failed with 302/,

@@ -28,7 +28,7 @@ test('a link is made, used and deleted', async (t) => {
   assert.match(made.out, /^http:\/\/127\.0\.0\.1:\d+\/o\/the-desk\n$/)
   const [id = ''] = /lnk_\w{26}/.exec(made.err) ?? []
   assert.match(await bob.refused('link', 'create', '--slug', 'the-desk'), /"the-desk" is taken/)
-  assert.match(await bob.refused('link', 'create', '--slug', 'X'), /3 to 40 of a-z/)
+  assert.match(await bob.refused('link', 'create', '--slug', 'X'), /3 to 40 characters of a-z/)
   assert.match(await bob.refused('link', 'pause', id), /no open link with this id/)
 
   const url = made.out.trim()

@@ -45,7 +45,7 @@ test('activity, summary, dashboard and trends show a person’s actions', async 
     [['trends', '--metric', 'stamp', '--bucket', 'hour'], /bucket/],
     [['trends', '--metric', 'stamp', '--from', '2010-01-01'], /bucket=week/],
     [['summary', '--from', '2010-01-01'], /366 days/],
-    [['summary', '--to', '2026-02-30'], /a day that exists/],
+    [['summary', '--to', '2026-02-30'], /an existing day/],
   ] as const)
     assert.match(await ada.refused('org', ...args), says)
 })

@@ -139,11 +139,11 @@ describe('a further device', () => {
     assert.equal(approve.code, EXIT.ok, approve.err)
     assert.match(approve.out, /^([a-z]+ ){3}[a-z]+\n$/)
     assert(approve.err.includes(`${APPROVAL_WARNING}\nFour words that "laptop 2" shows: `))
-    assert.match(approve.err, /is not on the word list[^]*nothing was signed/)
+    assert.match(approve.err, /is not on the word list[^]*Nothing was signed/)
     assert.match(approve.err, /Almost done\. Now type these four words on "laptop 2":\n$/)
     const { code, out, err } = await login
     assert.equal(code, EXIT.ok, err)
-    assert.match(err, /countersignd device approve[^]*Four words are wanted[^]*nothing was changed/)
+    assert.match(err, /countersignd device approve[^]*Four words are needed[^]*Nothing was changed/)
     assert.equal(out, `Signed in to ${old.identity().account} as ${EMAIL}.\n`)
   })
 
@@ -226,9 +226,9 @@ describe('a further device', () => {
       call(api, ['device approve'], { input }),
     ])
     assert.deepEqual([approve.code, approve.out], [EXIT.failed, ''])
-    assert.match(approve.err, /nothing was signed[^]*may be dishonest/)
+    assert.match(approve.err, /Nothing was signed[^]*may be dishonest/)
     assert.deepEqual([login.code, login.out], [EXIT.failed, ''])
-    assert.match(login.err, /nothing was changed[^]*may be dishonest/)
+    assert.match(login.err, /Nothing was changed[^]*may be dishonest/)
     assert.equal(server.logOf(laptop.identity().account).seq, 0)
     assert.equal(fresh.identity().approved, false)
   })

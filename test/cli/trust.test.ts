@@ -143,7 +143,7 @@ describe('trust confirm', () => {
     }
     const { code, err } = await said(['trust confirm', bob.id], { person })
     assert.equal(code, EXIT.failed)
-    assert.match(err, /not the safety number/)
+    assert.match(err, /not the current safety number/)
     assert.match((await said(['trust list'])).out, /CHANGED/)
   })
 
@@ -180,10 +180,10 @@ describe('trust confirm', () => {
     assert.match(refused.err, /--safety-number/)
     assert.equal((await confirm(compared)).code, EXIT.ok)
     assert.equal((await confirm(compared.replace(/\s/g, ''))).code, EXIT.ok)
-    assert.match((await confirm('12345')).err, /not the safety number/)
+    assert.match((await confirm('12345')).err, /not the current safety number/)
     world.later()
     await world.reset('bob')
-    assert.match((await confirm(compared)).err, /not the safety number/)
+    assert.match((await confirm(compared)).err, /not the current safety number/)
     const now = numberIn(await said(['trust list']))
     assert.equal((await confirm(now)).code, EXIT.ok)
   })

@@ -120,7 +120,7 @@ it('stamps and checks continue without the account server', async (t) => {
   const told = await gap.during(() => asOwner<Status>(daemon, 'GET', '/api/v1/status'))
   assert.equal(told.made.backend_reachable, false)
   assert(Date.parse(told.made.backend_unreachable_since ?? '') >= left)
-  assert.match(told.made.summary, /^Signed in to .* has not answered since .* stamps work\.$/)
+  assert.match(told.made.summary, /^Signed in to .* has not answered since .* stamps still work\.$/)
   assert(told.made.not_working.length > 0)
   assert.equal(told.attempts, 0, 'the last call said so a moment ago')
   const list = await daemon.request('GET', '/api/v1/connections', { token: daemon.owner() })

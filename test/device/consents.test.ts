@@ -91,7 +91,7 @@ describe('a consent', () => {
     const { error } = await told.device().sync.run('request')
     assert.match(
       error ?? '',
-      /declined on another device, .* leave it: "countersignd connection leave/,
+      /another device declined the invitation.* leave the connection: "countersignd connection leave/,
     )
     await lied.sync()
     assert.deepEqual([isIn(lied, id, bob), remembered(bob)], [true, []])
@@ -111,7 +111,7 @@ describe('a consent', () => {
     )
     assert.match(
       (await lying.device().sync.run('request')).error ?? '',
-      /according to the account server/,
+      /According to the account server/,
     )
     await ada.sync()
     assert(isIn(ada, id, bob))

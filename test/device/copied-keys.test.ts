@@ -19,7 +19,7 @@ import { instead } from '../world/interceptor.ts'
 
 const DAY = 24 * 60
 const AT_WORK =
-  /Another copy of this device's keys is at work: entry \d+ .*"countersignd device revoke dev_/
+  /Another copy of this device's keys is in use. Entry \d+ .*"countersignd device revoke dev_/
 const RESTORED = /restored from a backup .*renewed it again/
 
 /** Returns a device with the same state and keychain, as a disk image or a backup has them. */

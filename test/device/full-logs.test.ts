@@ -52,7 +52,7 @@ describe('a full log', () => {
     const full = rosterFull(id)(new Refusal('log_full', 'the log takes this op below 99000'))
     const away = ada.restart(instead('rosters', 'append', () => () => Promise.reject(full)))
     const { error } = await away.device().sync.run('request')
-    assert.match(error ?? '', /is full: .*"countersignd connection create"/)
+    assert.match(error ?? '', /is full. .*"countersignd connection create"/)
   })
 
   it('a key log: the error asks for another account', async (t) => {

@@ -185,7 +185,7 @@ describe('an invalid receipt', () => {
       assert.equal(made.receipt, null)
       const { ok, error } = await lying.sync.run('timer')
       assert.equal(ok, false)
-      assert.match(error ?? '', new RegExp(`receipt for ${made.id} that cannot be right`))
+      assert.match(error ?? '', new RegExp(`invalid receipt for ${made.id}`))
       assert.equal(state.stamps.get(made.id)?.receipt, null)
       assert((await open(receiptFor).sync.run('timer')).ok)
       assert.equal(state.stamps.get(made.id)?.receipt, receiptFor(made.id, made.stamp))

@@ -124,7 +124,7 @@ const refusals: Case[] = [
   {
     name: 'the state folder is open to its group',
     exit: 'stateUnsafe',
-    says: ['open to other users', 'mode 0750', 'chmod 700'],
+    says: ['accessible to other users', 'mode 0750', 'chmod 700'],
     fault: (stage) => chmodSync(stage.dir, 0o750),
   },
   {
@@ -170,7 +170,7 @@ const refusals: Case[] = [
   {
     name: 'the keychain is recorded as os, and there is no bus',
     exit: 'keychain',
-    says: ['The keychain is out of reach', 'no session bus'],
+    says: ['The keychain is not available', 'no session bus'],
     env: () => ({ SVC_KEYCHAIN: 'auto' }),
     fault: (stage) => {
       const record = JSON.stringify({ backend: 'os', store: '0'.repeat(32) })
@@ -180,7 +180,7 @@ const refusals: Case[] = [
   {
     name: 'the key of the keychain is gone',
     exit: 'keychain',
-    says: ['The key of the file keychain is gone', 'Put it back'],
+    says: ['The key of the file keychain is missing', 'Put it back'],
     fault: (stage) => rmSync(join(stage.dir, 'keychain.key')),
   },
   {

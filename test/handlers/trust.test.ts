@@ -208,7 +208,7 @@ describe('all devices of an account were replaced', () => {
       }
       if (reader === 'another reader of the card') await listed(ada)
       const late = trustCards.update({ id: bob.id, body: confirmed }, at(ada))
-      await rejects('conflict', late, { says: /not the safety number/ })
+      await rejects('conflict', late, { says: /not the current safety number/ })
       const { key_status, safety_number } = await first(ada)
       assert.equal(key_status, 'changed_unverified')
       assert.notEqual(safety_number, compared)

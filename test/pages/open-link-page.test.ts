@@ -131,7 +131,7 @@ describe('the pages of an open link', { skip }, () => {
     await page.locator('#display_name:focus').waitFor()
     assert.equal(await page.getAttribute('#display_name', 'aria-invalid'), 'true')
     const described = await page.getAttribute('#display_name', 'aria-describedby')
-    assert.match((await page.locator(`#${described}`).textContent()) ?? '', /visible characters/)
+    assert.match((await page.locator(`#${described}`).textContent()) ?? '', /Control characters/)
     assert.equal(await page.inputValue('#email'), 'gus@localhost')
     assert.equal(await page.inputValue('#message'), `${HOSTILE}\n\nbye`)
     assert.equal(await page.getAttribute('#email', 'aria-invalid'), null)

@@ -65,7 +65,7 @@ describe('over TLS', () => {
 
   test('an authority file without a certificate is reported', async (t) => {
     const { url } = await secure(t)
-    await assert.rejects(textOf({ url, ca: 'no PEM', type }), /SVC_CA_FILE holds no certificate/)
+    await assert.rejects(textOf({ url, ca: 'no PEM', type }), /SVC_CA_FILE contains no certificate/)
   })
 })
 

@@ -115,7 +115,7 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
             .values({ ...row, color: null })
             .execute(),
         ),
-        { says: /was deleted a moment ago/ },
+        { says: /has just been deleted/ },
       )
     })
 

@@ -108,7 +108,7 @@ export function emailsSuite(name: string, engine: Engine): void {
         assert(shown.includes(`(${first})`) && shown.includes(second), shown)
       }
       assert.deepEqual(await listed(ada), [email, primary], 'reading the page changes nothing')
-      assert.match(await confirm(token), new RegExp(`${second} is an address of that account`))
+      assert.match(await confirm(token), new RegExp(`${second} is now an address of that account`))
       assert.deepEqual(await listed(ada), [{ ...claim, verified: true }, primary])
       assert.equal((await ada.account.context.read({})).user.email, first)
       assert.match(await confirm(token), ENDED)

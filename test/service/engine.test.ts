@@ -67,7 +67,7 @@ test('a server stays alive while its database is silent, and reports that it is 
   assert.equal(status, 503, text)
   assert.match(text, /"backend_unavailable"/)
   // The failed query would be reported with another text.
-  assert.match(text, /The database does not answer in time\./)
+  assert.match(text, /The database did not answer in time\./)
 })
 
 test('of two deadlocked transactions, PostgreSQL aborts one, and that one can be retried', async (t) => {

@@ -191,13 +191,13 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       const eve = newAddress()
       await enrolByMail(subject.server, eve)
       const strange = newcomerOf(undefined, laptop.device)
-      await refused('conflict', /enrolled already/, join(subject.server, await code(), strange))
+      await refused('conflict', /already enrolled/, join(subject.server, await code(), strange))
       const evesCode = await mailedCode(subject.server, eve)
-      await refused('conflict', /enrolled already/, join(subject.server, evesCode, laptop))
+      await refused('conflict', /already enrolled/, join(subject.server, evesCode, laptop))
       await append(ada, await revocationBy(ada, ada.device))
       await refused('invalid_token', /code/, enrolled(subject.server, ada, evesCode))
       const free = await subject.server.newEnrolmentCode()
-      await refused('conflict', /enrolled already/, enrolled(subject.server, ada, free))
+      await refused('conflict', /already enrolled/, enrolled(subject.server, ada, free))
     })
 
     test('the session of the daemon in the server’s process is kept, without proofs', async () => {

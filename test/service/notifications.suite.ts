@@ -196,7 +196,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(
         items.map(({ body }) => body),
         [
-          '"Dora" is in the connection "Bob’s own name" no more: "Ada" removed them.',
+          '"Ada" removed "Dora" from the connection "Bob’s own name".',
           '"Carl" left the connection "Bob’s own name".',
         ],
       )

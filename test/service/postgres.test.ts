@@ -313,7 +313,7 @@ test('errors for an unreachable server and for an invalid URL do not contain the
   for (const bad of ['postgres://ada:hunter2@[x', 'postgres://ada:hunter2@host:notaport/x'])
     await failsToStart(
       'failed',
-      /^(?!.*hunter2).*not a URL/,
+      /^(?!.*hunter2).*is not valid/,
       openServiceDatabase({ url: bad, file }),
     )
 })

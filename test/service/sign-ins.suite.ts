@@ -123,7 +123,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       for (const result of all)
         if (result.status === 'rejected')
           assert.equal((result.reason as AppError).code, 'rate_limited')
-      await limited(one.ask('bob@example.org'), 600, /as many codes/)
+      await limited(one.ask('bob@example.org'), 600, /limit of codes/)
     })
 
     test('five valid codes for one address, independent of other addresses', async (t) => {

@@ -33,7 +33,7 @@ test('if every new code exists already, the caller is asked to try again', async
   )
   await assert.rejects(newEnrolmentCode({ db, now: () => 1 }, null), {
     code: 'rate_limited',
-    message: 'This account server has no room for another code: try again in a minute.',
+    message: 'This account server cannot store another code. Try again in a minute.',
     headers: { 'Retry-After': '60' },
   })
 })

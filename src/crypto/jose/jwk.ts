@@ -29,13 +29,17 @@ export function jwkBytes(jwk: PublicJwk): Uint8Array {
  */
 export function jwkForm(jwk: PublicJwk): Uint8Array {
   for (const name of ['kty', 'crv', 'x']) {
-    requireThat(Object.hasOwn(jwk, name), 'missing_member', `a JWK has the member ${name}`)
+    requireThat(Object.hasOwn(jwk, name), 'missing_member', `a JWK must have the member ${name}`)
   }
-  requireThat(Object.keys(jwk).length === 3, 'unknown_member', 'a JWK here is exactly kty, crv, x')
+  requireThat(
+    Object.keys(jwk).length === 3,
+    'unknown_member',
+    'this JWK must have exactly the members kty, crv and x',
+  )
   requireThat(jwk.kty === 'OKP' && jwk.crv === 'Ed25519', 'bad_key', 'not an Ed25519 key')
-  requireThat(typeof jwk.x === 'string', 'bad_value', 'x is base64url')
+  requireThat(typeof jwk.x === 'string', 'bad_value', 'x must be base64url')
   const bytes = decodeBase64url(jwk.x)
-  requireThat(bytes.length === 32, 'bad_value', 'x is 32 bytes')
+  requireThat(bytes.length === 32, 'bad_value', 'x must be 32 bytes')
   return bytes
 }
 

@@ -89,12 +89,16 @@ export function verifyConsent(
     consent.connection === add.connection &&
     consent.inviter === add.inviter &&
     consent.account === add.account
-  requireThat(isSame, 'consent_mismatch', 'a consent to another connection, inviter or account')
+  requireThat(
+    isSame,
+    'consent_mismatch',
+    'the consent is for another connection, inviter or account',
+  )
 
   const { seq, head } = consent.key_log
   const known = log.heads[seq]
   const isPlace = known !== undefined && encodeBase64url(known) === head
-  requireThat(isPlace, 'consent_log', 'key_log is not a place of the key log of the member')
+  requireThat(isPlace, 'consent_log', 'key_log is not a place in the key log of the member')
   requireThat(seq <= add.memberLog, 'consent_log', 'key_log is later than member_log')
   // A reset revokes every device: a device active at both places is of one generation at both.
   const signer = asReason('consent_log', () => {

@@ -53,7 +53,7 @@ export const isOpen = ({ state }: Pick<Invitation, 'state'>): boolean =>
 export const otherInvitation = ({ connection, inviter }: ConsentTo): AppError =>
   new AppError(
     'backend_error',
-    `The account server names another connection or inviter for this invitation than before (${connection}, ${inviter}): this device consented to nothing. The server may be dishonest. Decline the invitation, and have the inviter send you another one.`,
+    `The account server names another connection or inviter for this invitation (${connection}, ${inviter}) than before. Nothing was approved. The server may be dishonest. Decline the invitation, and ask the inviter to send another one.`,
     { details: { state: 'other_invitation' } },
   )
 
@@ -61,7 +61,7 @@ export const otherInvitation = ({ connection, inviter }: ConsentTo): AppError =>
 const readAgain = ({ connection, inviter }: ConsentTo): AppError =>
   new AppError(
     'invalid_state',
-    `The account server listed more than ${MOST} invitations, and this device forgot how it listed this one to you. It is now to connection ${connection}, from inviter ${inviter}. If you mean that one, approve it again.`,
+    `The account server listed more than ${MOST} invitations, so this device no longer knows what you saw for this one. It is for connection ${connection}, from inviter ${inviter}. If that is the one you mean, approve it again.`,
     { details: { state: 'read_again' } },
   )
 

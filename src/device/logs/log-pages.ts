@@ -83,7 +83,7 @@ async function readOn<P extends FetchedLogPage>(
     entries = entries.concat(page.entries)
     requirePlaces(entries)
     size += sizeOf(page.entries)
-    requireThat(size <= most, 'too_large', `a log of more than ${most} characters`)
+    requireThat(size <= most, 'too_large', `the log has more than ${most} characters`)
     const isEnd = entries.length > page.seq || entries.length === 0
     if (isEnd || !isInPlace(page.entries, from, seqOf)) return { entries, last: page }
     // A page that begins with the newest known entry may contain nothing else.

@@ -35,7 +35,7 @@ export function requireLooked({ trust }: State, log: KeyLog, confirmed: boolean)
   if (isLooked ? row.confirmed || !confirmed : row === null && !confirmed) return
   throw new AppError(
     'invalid_state',
-    `The keys of ${account} are not those that you have looked at: compare the safety number, then confirm them ("countersignd trust confirm").`,
+    `The keys of ${account} are not those that you reviewed. Compare the safety number, then confirm them ("countersignd trust confirm").`,
     { details: { state: 'changed_unverified' } },
   )
 }

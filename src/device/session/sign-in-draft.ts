@@ -139,7 +139,7 @@ function finishing({ holder }: Maker): string {
 const unfinished = (kept: Maker) =>
   new AppError(
     'invalid_state',
-    `A sign-in${kept.holder === null ? '' : ` of ${kept.holder}`} to ${kept.server} was not finished here, and that account server may have enrolled this device already. ` +
-      `Finish it there with ${finishing(kept)}, or give it up with "countersignd logout --forget": the keys that were made for it are gone then.`,
+    `A sign-in${kept.holder === null ? '' : ` of ${kept.holder}`} to ${kept.server} was not finished here, and that account server may already have enrolled this device. ` +
+      `Finish it there with ${finishing(kept)}, or cancel it with "countersignd logout --forget", which deletes the keys that were created for it.`,
     { details: { state: 'unfinished' } },
   )

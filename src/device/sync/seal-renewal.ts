@@ -148,7 +148,7 @@ function requireRoom({ identity, now }: Renewing): void {
   )
   throw new AppError(
     'rate_limited',
-    `This device has renewed its sealing key ${MOST_OLD} times in 7 days, which is the most. Try again in ${Math.ceil(seconds / 3600)} hours.`,
+    `This device has renewed its sealing key ${MOST_OLD} times in 7 days, which is the limit. Try again in ${Math.ceil(seconds / 3600)} hours.`,
     { headers: { 'Retry-After': String(seconds) } },
   )
 }

@@ -40,7 +40,7 @@ async function signNext(
   if (!Number.isSafeInteger(n))
     throw new AppError(
       'invalid_state',
-      'Another device of this account signed a name that no other can follow. Revoke that device, then set the name again.',
+      'Another device of this account signed a name with the highest possible number, so no newer name can be signed. Revoke that device, then set the name again.',
       { details: { state: 'last_name' } },
     )
   device.requireSession()

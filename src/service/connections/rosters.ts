@@ -166,5 +166,8 @@ async function requireSame(trx: Transaction<Schema>, { connection, entry }: Body
     .executeTakeFirst()
   // The entry contains its account's id and signature, so an equal entry is from the same account.
   if (first?.entry !== entry)
-    throw new AppError('conflict', 'This connection was opened by another entry: make a new one.')
+    throw new AppError(
+      'conflict',
+      'This connection was opened by another entry. Create a new connection.',
+    )
 }

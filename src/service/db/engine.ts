@@ -240,7 +240,7 @@ function isOutage(error: unknown): boolean {
 /** Returns the host, port and database name of a URL, for messages. They contain no secret. */
 export function databaseAddress(url: string): string {
   if (!URL.canParse(url))
-    throw new StartError('failed', 'The URL of the account database is not a URL.')
+    throw new StartError('failed', 'The URL of the account database is not valid.')
   const { host, pathname } = new URL(url)
   return host + pathname
 }

@@ -85,7 +85,7 @@ export function newLeases({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Leas
       .where('id', '=', id)
       .where('builder', '=', builder)
       .executeTakeFirstOrThrow()
-    if (held !== 1n) throw new Lost('The lease of an export is not held any more.')
+    if (held !== 1n) throw new Lost('The lease of an export was lost.')
   }
 
   /** Tries to take an export. If several builders try at the same time, only one gets true. */

@@ -59,7 +59,7 @@ export const stamps = (ground: ServiceContext): Service['stamps'] => ({
     if (kept === undefined)
       throw new AppError(
         'conflict',
-        'The id or the words of this stamp are taken: sign again with a new jti.',
+        'The id or the words of this stamp are taken. Sign again with a new jti.',
       )
     return { receipt: kept.receipt }
   },
@@ -92,9 +92,13 @@ const wordNumber = (stamp: string) =>
  */
 async function verified(stamp: string, account: string, entries: readonly string[]) {
   const { payload } = parseJws(stamp, 'stamp+jws')
-  requireThat(payload.get('iss') === account, 'wrong_account', 'a stamp of another account')
+  requireThat(
+    payload.get('iss') === account,
+    'wrong_account',
+    'the stamp belongs to another account',
+  )
   const jti = payload.get('jti')
-  requireThat(typeof jti === 'string', 'bad_value', 'jti is an id')
+  requireThat(typeof jti === 'string', 'bad_value', 'jti must be an id')
   try {
     // The key log is trusted (`remembered`), because each entry was verified before it was stored.
     await inSlices(verifyingStamp({ stamp, key_log: entries }, { remembered: () => entries }))

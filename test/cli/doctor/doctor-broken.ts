@@ -56,7 +56,7 @@ export const FOLDERS: readonly Broken[] = [
         /"phone" \(dev_1\) set a recovery key on 1970-01-01/,
         /recovery dismiss/,
       ],
-      ['warn', 'name', /former name was "Ann"/, /profile set --name/],
+      ['warn', 'name', /previous name "Ann"/, /profile set --name/],
     ],
     code: 0,
   },
@@ -75,11 +75,11 @@ export const FOLDERS: readonly Broken[] = [
     },
     says: [
       ['fail', 'state folder', /every user can write to its parent folder/, /^chmod o-w '/],
-      ['fail', 'state folder', /open to other users \(mode 0755\)/, /^chmod 700 '/],
+      ['fail', 'state folder', /accessible to other users \(mode 0755\)/, /^chmod 700 '/],
       ['warn', 'files', /keychain\.json\.tmp was left/, /^rm '/],
-      ['fail', 'files', /\/secret is open to other users/, /^chmod 600 '/],
-      ['fail', 'files', /\/keychain is open to other users/, /^chmod 700 '/],
-      ['fail', 'files', /\/state\.db is open to other users/, /^chmod 600 '/],
+      ['fail', 'files', /\/secret is accessible to other users/, /^chmod 600 '/],
+      ['fail', 'files', /\/keychain is accessible to other users/, /^chmod 700 '/],
+      ['fail', 'files', /\/state\.db is accessible to other users/, /^chmod 600 '/],
     ],
     mends: true,
   },
@@ -100,7 +100,7 @@ export const FOLDERS: readonly Broken[] = [
       chownSync(dir, 65_534, 65_534)
     },
     says: [
-      ['fail', 'state folder', /belongs to user 65534, this is user 0/, /chown -R/],
+      ['fail', 'state folder', /belongs to user 65534, but this is user 0/, /chown -R/],
       ['fail', 'files', /state\.db belongs to user 65534/, /^chown "\$\(id -u\)" '/],
     ],
   },
@@ -141,7 +141,7 @@ export const FOLDERS: readonly Broken[] = [
       [
         'fail',
         'state.db',
-        /state\.db is damaged \(it is cut short\)/,
+        /state\.db is damaged \(it is incomplete\)/,
         /restore the state folder from a backup/,
       ],
       [
@@ -200,8 +200,8 @@ export const FOLDERS: readonly Broken[] = [
       for (const name of ['state.db', 'keychain.key']) rmSync(join(dir, name))
     },
     says: [
-      ['fail', 'state.db', /is gone, and this is no first start/, /backup/],
-      ['fail', 'keychain', /key of the file keychain is gone/, /backup/],
+      ['fail', 'state.db', /is missing, although this is not the first start/, /backup/],
+      ['fail', 'keychain', /key of the file keychain is missing/, /backup/],
     ],
   },
   {
@@ -211,14 +211,14 @@ export const FOLDERS: readonly Broken[] = [
       rmSync(join(dir, 'keychain'), { recursive: true })
     },
     says: [
-      ['fail', 'account', /account\.db is gone/, /backup/],
+      ['fail', 'account', /account\.db is missing/, /backup/],
       ['fail', 'keychain', /does not contain the keys of this device/, /backup/],
     ],
   },
   {
     name: 'the key is another one',
     by: (dir) => writeFileSync(join(dir, 'keychain.key'), `${'ab'.repeat(32)}\n`),
-    says: [['fail', 'keychain', /key found is not the one/, /backup/]],
+    says: [['fail', 'keychain', /key found does not open/, /backup/]],
   },
   {
     name: 'the record of the keychain is garbage, a line of the audit log was changed',

@@ -86,7 +86,7 @@ const servers: [name: string, answer: (base: () => string) => Answerer, says: Ex
         .writeHead(200, { Date: new Date(Date.now() + 3_600_000).toUTCString() })
         .end('<html>canary'),
     [
-      ['fail', 'account server', /Is it an account server/],
+      ['fail', 'account server', /may not be an account server/],
       ['fail', 'clock', /60 minutes behind/],
     ],
   ],
@@ -179,7 +179,7 @@ it('the system keychain, open and locked', { skip: noSession }, async (t) => {
   await inSession({ ...of, isOpen: true }, OPEN, of.dir, 'auto', 'set:device=canary')
   findingOf(await doctor({ isOpen: true }), ['ok', 'keychain', /^the operating system's$/])
   const locked = await doctor({})
-  findingOf(locked, ['fail', 'keychain', /locked or out of reach/, /unlock/])
+  findingOf(locked, ['fail', 'keychain', /locked or not available/, /unlock/])
   assert(!JSON.stringify(locked).includes('canary'))
 })
 

@@ -49,7 +49,7 @@ export const SURROUNDINGS: readonly Broken[] = [
     says: [
       ['warn', 'token route', /every user of this machine/, /SVC_TOKEN_USERS=/],
       ['fail', 'mail', /cannot write to \/dev\/null/, /SVC_MAIL_DIR/],
-      ['fail', 'assistant', /open to other users/, /^The file must belong to this user/],
+      ['fail', 'assistant', /accessible to other users/, /^The file must belong to this user/],
     ],
   },
   {

@@ -130,7 +130,7 @@ describe('doctor at a terminal', () => {
     renameSync(join(dir, 'secret'), join(dir, 'a\u001b[2J'))
     chmodSync(join(dir, 'a\u001b[2J'), 0o644)
     const { out } = await terminal(dir)(['doctor'])
-    assert(out.includes('is open to other users') && !out.includes('\u001b'))
+    assert(out.includes('is accessible to other users') && !out.includes('\u001b'))
   })
 })
 

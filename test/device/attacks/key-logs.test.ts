@@ -177,7 +177,7 @@ describe('an invalid key log from the server', () => {
       const own = await lied(bob, lie)
       // The device reads no further in a log that has the known length and the known last entry.
       const isSeen = log.length !== entries.length || log.at(-1) !== entries.at(-1)
-      const message = `was refused \\(${reason}\\): this device uses the cached one`
+      const message = `was refused \\(${reason}\\). This device uses the cached one`
       assert.equal(new RegExp(message).test(own.error), isSeen, own.error)
       assert.deepEqual(own.lied.state.logs.read('keylog', bob.id), entries)
 

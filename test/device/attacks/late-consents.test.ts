@@ -57,7 +57,8 @@ async function opsOf(reader: Desk, { id: actor }: Desk, connection: string): Pro
     .map(({ op }) => op)
 }
 
-const LEFT = /by an approval of dev_\w{26}, a device that is revoked: this device leaves it/
+const LEFT =
+  /by an approval of dev_\w{26}, a device that is revoked, so this device leaves the connection/
 
 const cut = (account: Account): Account => instead('rosters', 'append', () => away)(account)
 
@@ -108,7 +109,7 @@ describe('an account that is added by a consent of a device that it had revoked'
     await leaveOrEnd(after.device(), after.account(), id)
     const error = await said(eve)
     assert.match(error, LEFT)
-    assert.match(error, /You are its only owner/)
+    assert.match(error, /You are the only owner/)
     assert.deepEqual(await opsOf(eve, eve, id), [])
   })
 

@@ -55,7 +55,7 @@ describe('the approving device', () => {
         ),
       })
       await rejects('backend_error', shownBy(deceived, fresh.flow), {
-        says: /nothing was approved[^]*may be dishonest/,
+        says: /Nothing was approved[^]*may be dishonest/,
       })
       await rejects('invalid_state', deceived.approver.advance(deceived.account, newcomer.id), {
         state: 'no_attempt',
@@ -98,7 +98,7 @@ describe('the approving device', () => {
     await rejects(
       'validation_failed',
       deceived.approver.approve(deceived.account, newcomer.id, device_words ?? ''),
-      { says: /nothing was signed[^]*may be dishonest/ },
+      { says: /Nothing was signed[^]*may be dishonest/ },
     )
     assert.equal(server.logOf(account).seq, 0)
   })

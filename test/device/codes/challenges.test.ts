@@ -498,7 +498,7 @@ describe('words for a listener', () => {
   it('of a group are for the named member', (t) => {
     const b = bench(t)
     b.connection({ others: [BOB, CAROL] })
-    assert.throws(() => ownWords(b, heard), /Name the member who gave the challenge/)
+    assert.throws(() => ownWords(b, heard), /Name the one who gave the challenge/)
     const said = [BOB, CAROL].map((listener) => ownWords(b, { ...heard, listener })?.words)
     assert.notEqual(said[0], said[1])
     const of = { speaker: ME, challenge: 'matador', purpose: SHOWN, listener: CAROL }

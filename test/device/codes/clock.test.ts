@@ -129,7 +129,7 @@ describe('a clock that moved since it was measured', () => {
       assert.notEqual(items[0]?.code, null)
       set(first, ms)
       await rejects('invalid_state', connections.code({ id }, contextOf(first)), {
-        says: new RegExp(`went ${name} since it was measured.*sync`),
+        says: new RegExp(`moved ${name} since it was last checked.*sync`),
         state: 'clock_uncertain',
       })
       const later = await guestCodes.list({ limit: 50 }, contextOf(first))

@@ -354,7 +354,7 @@ describe('this device', () => {
     for (const parts of cut) {
       const desk = ada.restart((account) => ({ ...account, ...parts(account) }))
       await rejects('backend_unavailable', desk.flow.deleteAccount(), {
-        says: /nothing was forgotten here: It is away/,
+        says: /nothing was deleted on this device: It is away/,
       })
       assert.deepEqual(held(desk, entries), entries)
       assert.notEqual(desk.state.connections.get(id), null)
@@ -415,7 +415,7 @@ describe('this device', () => {
     const waiting = await world.waiting(ada, 'tablet')
     await rejects('invalid_state', waiting.flow.deleteAccount(), {
       state: 'awaiting_approval',
-      says: /awaits its approval/,
+      says: /waits for its approval/,
     })
   })
 

@@ -67,7 +67,7 @@ describe('a restart in the middle', () => {
     await old.approver.begin(old.account, id)
     const next = fresh.restart()
     await next.flow.beginApproval()
-    await rejects('conflict', old.approver.advance(old.account, id), { says: /began again/ })
+    await rejects('conflict', old.approver.advance(old.account, id), { says: /started again/ })
     await approved(old, next.flow)
   })
 
@@ -102,7 +102,7 @@ describe('the lifetime of an attempt', () => {
     const none = { commitment: null, answer: null }
     const lost = fresh.restart({ account: instead('approval', 'read', () => async () => none) })
     await lost.flow.beginApproval()
-    await rejects('conflict', lost.flow.advanceApproval(), { says: /no more/ })
+    await rejects('conflict', lost.flow.advanceApproval(), { says: /no longer has/ })
   })
 })
 
@@ -113,7 +113,7 @@ describe('two attempts at once', () => {
     const phone = await another('phone')
     const second = await shownBy(old, phone.flow)
     await rejects('conflict', old.approver.approve(old.account, id, words), {
-      says: /Another approval was begun/,
+      says: /Another approval was started/,
     })
     assert.equal(seq(), 0)
     await old.approver.approve(old.account, second.id, second.words)

@@ -210,7 +210,7 @@ describe('local changes', () => {
     }))
     await leave(at, { last_device: true })
     const told = JSON.stringify(at.logged)
-    assert.match(told, /"warn",[^[]*did not take[^[]*"verifications":1,"stamps":1/)
+    assert.match(told, /"warn",[^[]*did not accept[^[]*"verifications":1,"stamps":1/)
     assert.equal(at.here.seat.identity(), null)
   })
 })

@@ -60,7 +60,7 @@ describe('approval', () => {
   })
 
   const slips: [typed: string, code: AppError['code'], says: RegExp][] = [
-    ['matador carload', 'word_count', /Four words are wanted; 2 were given/],
+    ['matador carload', 'word_count', /Four words are needed, but there are 2/],
     ['matadorx carload recede matador', 'unknown_word', /"matadorx" is not on.*matador/],
     ['matador carload recede matador', 'validation_failed', /may be dishonest/],
   ]
@@ -111,7 +111,7 @@ describe('approval', () => {
     // log.
     await rejects('invalid_state', early.flow.approve(again), {
       state: 'awaiting_approval',
-      says: /^Not approved yet: do it on the other device first/,
+      says: /^Not approved yet. First approve this device on the other one/,
     })
     await isWaiting(early)
   })

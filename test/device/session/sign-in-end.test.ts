@@ -80,7 +80,7 @@ describe('sign-out', () => {
     })
     await syncing.flow.end({ last_device: true, forget: false })
     assert.deepEqual(done, ['hand over', 'leave'])
-    assert.match(JSON.stringify(syncing.logged), /did not take.*"verifications":0,"stamps":2/)
+    assert.match(JSON.stringify(syncing.logged), /did not accept.*"verifications":0,"stamps":2/)
   })
 
   it('signs nothing for a server that returns an older log than before', async (t) => {
@@ -96,7 +96,7 @@ describe('sign-out', () => {
       })),
     })
     await rejects('backend_error', lied.flow.end({ last_device: true, forget: false }), {
-      says: /cannot be right/,
+      says: /invalid key log/,
     })
     assert.equal((await laptop.flow.read()).state, 'signed_in')
   })

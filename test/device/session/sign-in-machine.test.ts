@@ -101,7 +101,7 @@ describe('a machine account', () => {
     const { device } = second.identity()
     await first.account.devices.delete({ id: device })
     const isThere = () => server.devices().some(({ id }) => id === device)
-    await rejects('not_signed_in', second.flow.again(), { says: /turned away/ })
+    await rejects('not_signed_in', second.flow.again(), { says: /was rejected before/ })
     assert(!isThere())
     const asked = await second.flow.machine({ key, reset: false })
     assert.equal(asked.state, 'awaiting_approval', 'when somebody says so, it does')
@@ -154,7 +154,7 @@ describe('a machine account', () => {
     await second.flow.machine({ key, reset: false })
     const [level, text, { machine }] = second.logged.at(-1) as [string, string, { machine: string }]
     assert.deepEqual([level, machine], ['warn', key.machine])
-    assert.match(text, /has a device already.*each daemon.*countersignd reset --machine/)
+    assert.match(text, /already has a device.*each daemon.*countersignd reset --machine/)
     assert.equal((await second.flow.machine({ key, reset: true })).state, 'signed_in')
     assert.deepEqual(
       server.logOf(second.identity().account).active.map(({ id }) => id),
@@ -218,8 +218,8 @@ describe('a machine account', () => {
         /evil\.example.*countersign\.test/,
       ],
       [{ ...key, token_endpoint: 'nowhere' }, 'invalid_state', /none named/],
-      [{ ...key, x: (await server.machine()).x }, 'validation_failed', /two halves/],
-      [{ ...key, d: 'AA' }, 'validation_failed', /two halves/],
+      [{ ...key, x: (await server.machine()).x }, 'validation_failed', /public and private parts/],
+      [{ ...key, d: 'AA' }, 'validation_failed', /public and private parts/],
     ] as const
     for (const [wrong, code, says] of cases) {
       const error = await rejects(code, laptop.flow.machine({ key: wrong, reset: false }), { says })
@@ -233,7 +233,7 @@ describe('a machine account', () => {
     const laptop = newLaptop(t, server)
     const key = await (await newWorld(t)).machine()
     await rejects('not_signed_in', laptop.flow.machine({ key, reset: false }), {
-      says: /does not take this machine account/,
+      says: /rejects this machine account/,
     })
   })
 

@@ -88,7 +88,7 @@ describe('over the account server', () => {
     const write = () => fresh.seat.account().organisations.create({ body: { name: 'x' } })
     await rejects('forbidden', write)
     const early = (call: Call) =>
-      rejects('invalid_state', call, { state: 'no_attempt', says: /in no approval/ })
+      rejects('invalid_state', call, { state: 'no_attempt', says: /No approval of this device/ })
     await early(fresh.flow.approve('a'))
     const { id, words } = await shownBy(old, fresh.flow)
     const shown = await old.approver.approve(old.account, id, words)
@@ -164,7 +164,7 @@ describe('over the account server', () => {
     const { device: id } = waiting.identity()
     await bot.seat.account().devices.delete({ id })
     const read = (of: Laptop) => of.seat.account().context.read({})
-    await rejects('not_signed_in', read(waiting), { says: /turned away/ })
+    await rejects('not_signed_in', read(waiting), { says: /was rejected before/ })
     const asked = bot.seat.account().pendingDevices.read({ id })
     await rejects('not_found', asked)
 

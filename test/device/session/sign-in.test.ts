@@ -233,7 +233,7 @@ describe('reset', () => {
     })
     const laptop = newLaptop(t, server, 'laptop', { door })
     await rejects('backend_error', laptop.signIn({ reset: true }), {
-      says: /cannot be right \(duplicate_entry\)/,
+      says: /invalid key log \(duplicate_entry\)/,
     })
     assert.equal(laptop.seat.identity(), null)
   })

@@ -49,7 +49,7 @@ describe('a device with a session that the server rejects', () => {
     await endSession()
     for (const says of [
       /rejects the session of this device/,
-      /was revoked, or its session ended/,
+      /was revoked or its session has ended/,
       /"countersignd logout --forget"/,
       /"countersignd login --email ada@example\.org" signs the same device in again/,
     ])
@@ -123,7 +123,10 @@ describe('a device with a revocation that never arrived, and a session that ends
     return { between, mend: () => void (isCut = false) }
   }
   const unknown = (call: Call) =>
-    rejects('invalid_state', call, { state: 'unknown_here', says: /its keys may still be valid/ })
+    rejects('invalid_state', call, {
+      state: 'unknown_here',
+      says: /keys of this device may still be valid/,
+    })
 
   it('gets an error, if a sync saw it active since', async (t) => {
     const { between } = cut()

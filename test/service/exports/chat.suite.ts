@@ -303,7 +303,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
         open.push(() => res.end(LAST))
       }
       const running = await Promise.all([1, 2, 3, 4, 5].map(() => turn('?')))
-      await rejects('rate_limited', turn('?'), { says: /under way/ })
+      await rejects('rate_limited', turn('?'), { says: /in progress/ })
       const eve = await enrol(subject.server, 'Eve')
       const hers = await turn('?', null, eve)
       for (const end of open) end()
@@ -380,7 +380,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
         'How do I check a stamp offline?',
       )
       assert.equal(assistant, 'handbook')
-      assert.match(answer, /^No assistant is set up .* from the handbook/)
+      assert.match(answer, /^No assistant is configured .* from the handbook/)
       assert(answer.includes(sections[0]!.text))
       for (const { title, source, text } of sections) {
         assert.match(source, /^(README|docs\/\w+)\.md$/)

@@ -207,7 +207,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
       })
       const { items } = await own().exports.list({})
       assert.equal(items[0]!.state, 'failed')
-      assert.match(items[0]!.error!, /Ask for another/)
+      assert.match(items[0]!.error!, /Request another/)
       assert.doesNotMatch(JSON.stringify(items), /secret cause/)
       assert.equal(await partsIn(place), 0)
       assert.equal((await notes())[0], 'export_failed')

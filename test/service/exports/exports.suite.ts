@@ -226,7 +226,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
           const error = await rejects('export_not_ready', download({ id: id! }), { state })
           assert.match(
             error.message,
-            state === 'failed' || state === 'expired' ? /another/ : /ask again/,
+            state === 'failed' || state === 'expired' ? /another/ : /Try again/,
           )
         })
 
@@ -295,7 +295,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
     test('an account keeps twenty; the next is rejected until they are deleted', async () => {
       await left(...Array.from({ length: 20 }, () => ({ state: 'failed' as const })))
       const error = await rejects('conflict', own(ada).exports.create({}))
-      assert.match(error.message, /delete/)
+      assert.match(error.message, /Delete/)
       await own(ada).exports.clear({})
       await exported(own(ada))
     })
