@@ -68,8 +68,9 @@ async function register(
 }
 
 /**
- * Returns the stamp's `clock` value: the offset from the server's clock, or `local` if the offset
- * is unknown or outdated.
+ * Returns the `clock` value of a stamp.
+ *
+ * It is the offset from the server's clock, or `local` if the offset is unknown or outdated.
  */
 function clockOf({ freshness, now }: LocalDevice): StampPayload['clock'] {
   const offset = freshness.clock(now()) === 'steady' ? freshness.offsetMs() : null
