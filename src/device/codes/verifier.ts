@@ -195,8 +195,9 @@ export function newVerifier(options: {
   }
 
   /**
-   * Runs a sync if the last one is old and the words match nothing, because they may match newer
-   * rosters.
+   * Runs a sync if the last one is old and the words match nothing.
+   *
+   * The words may match newer rosters.
    * @returns whether a sync ran
    */
   async function refreshed(isExplained: () => boolean, waited: () => void): Promise<boolean> {
