@@ -27,7 +27,7 @@ export function isDoubted(state: State, { account, generation }: RosterMember): 
  * Requires that a key log has the reviewed keys if the user follows its account.
  *
  * The account server may return other keys than those that the user reviewed.
- * @param confirmed whether the user must also have confirmed the keys
+ * @param confirmed whether the user must follow the account and must have confirmed the keys
  * @throws AppError invalid_state
  */
 export function requireLooked({ trust }: State, log: KeyLog, confirmed: boolean): void {
