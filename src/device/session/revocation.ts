@@ -1,8 +1,8 @@
 /**
  * Revokes another device of the account.
  *
- * Only the key log defines which devices belong to the account, and only a device can append to
- * it. Every secret that the device had is replaced.
+ * Only the key log decides which devices belong to the account, and only a device can append to it.
+ * Every secret that the revoked device had is replaced.
  */
 import type { Account } from '../../api/port.ts'
 import { revokeDevice } from '../../crypto/logs/key-log-entries.ts'
@@ -11,12 +11,12 @@ import type { LocalDevice } from '../device.ts'
 import { continueKeyLog, withLogRefusals, rememberKeyLog } from '../logs/key-log.ts'
 
 /**
- * Revokes a device that the key log names, or removes one that waits for approval.
+ * Revokes a device that the key log names, or deletes a device that waits for approval.
  *
- * A device that is already revoked stays revoked, and the pending rotations are done: a thief may
- * have signed it out.
- * @throws AppError not_found for an unknown device, invalid_state for the device that answers,
- *   and what `continueKeyLog` and the account throw
+ * If the device is already revoked, only does the pending rotations, because a thief may have
+ * signed the device out.
+ * @throws AppError not_found for an unknown device, invalid_state for this device itself, and what
+ *   `continueKeyLog` and the account throw
  */
 export async function revoke(device: LocalDevice, account: Account, id: string): Promise<void> {
   const { state, identity, now, sync, requireSession } = device
@@ -40,7 +40,7 @@ export async function revoke(device: LocalDevice, account: Account, id: string):
     await account.devices.delete({ id })
     return
   }
-  // A running sync may have passed the connections already. Failures are in the report of the new
-  // run, and the next sync continues.
+  // The running sync may have passed the connections already. Failures are in the new run's report,
+  // and the next sync tries again.
   await sync.runAnew('request')
 }
