@@ -11,7 +11,7 @@ import { type Caller, type MachineAccount, invalidToken } from './tokens.ts'
 
 /**
  * Asks the account server for the account and scope of a token.
- * @throws AppError as the account server does
+ * @throws AppError for any error from the account server
  */
 export type AskServer = (
   token: string,

@@ -23,7 +23,7 @@ export interface TokenLinks {
   /**
    * Creates a link to an export for a token.
    * @param of `expiry` is when the token expires, Unix milliseconds, or null
-   * @throws AppError as the account server does
+   * @throws AppError for any error from the account server
    */
   get(
     account: Account,

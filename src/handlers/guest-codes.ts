@@ -10,7 +10,7 @@ import type { LocalDevice } from '../device/device.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
-/** Checks whether this device's clock is good enough to show words. */
+/** Checks whether words may be shown, which needs a device with a clock that is not wrong. */
 const hasTime = (device: LocalDevice | null): boolean =>
   device !== null && !isWrong(device.freshness.clock(device.now()))
 

@@ -85,8 +85,8 @@ export async function historyOf(
   if (cursor === undefined) await examine(device, account, id)
   const log = rememberedLog(device.state, id)
   const keys = log === null ? [] : keyEvents(log).filter(({ seq }) => seq < place.seq)
-  // Requests so few server events that all of them fit beside the key events. If they do not all
-  // fit, the whole page of server events is requested again next time.
+  // Requests only as many server events as fit beside the key events, because a page of server
+  // events must be used as a whole or not at all.
   const room = { id, limit: Math.max(1, limit - keys.length) }
   const theirs =
     at === null ? NOTHING : await account.trustCards.history(at ? { ...room, cursor: at } : room)

@@ -52,17 +52,17 @@ export interface Approver {
    * Advances the open attempt as far as the new device has progressed. Callers poll it every
    * second.
    * @throws AppError invalid_state if no attempt is open, conflict if the new device began again,
-   *   rate_limited, backend_error if relayed data breaks a rule, and as the account does
+   *   rate_limited, backend_error if relayed data breaks a rule, and any error from the account
+   *   server
    */
   advance(account: Account, id: string): Promise<ApprovalSeen>
   /**
-   * Compares the new device's words, and adds the device to the key log. Does nothing if it is
-   * there.
+   * Compares the new device's words, and adds the device to the key log unless it is there already.
    * @param words the words that the user read from the new device's screen
    * @returns the words that the user must type on the new device
    * @throws AppError invalid_state, word_count, unknown_word, validation_failed, conflict,
-   *   backend_error, not_signed_in if this device was signed out or revoked meanwhile, and as the
-   *   account does
+   *   backend_error, not_signed_in if this device was signed out or revoked meanwhile, and any
+   *   error from the account server
    */
   approve(
     account: Account,

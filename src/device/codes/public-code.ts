@@ -67,7 +67,7 @@ export function keepPublicCode(
  *
  * Another device may have switched the code on or off.
  * @returns whether the code is active
- * @throws AppError backend_error, and as the account does
+ * @throws AppError backend_error, and any error from the account server
  */
 export async function followCode(device: Needs, account: Account): Promise<boolean> {
   // A damaged record is read as null, so it is stored again.

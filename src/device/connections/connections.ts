@@ -141,7 +141,7 @@ const isApproved = (error: unknown) =>
  * Approves an open-link request. Does nothing if it was already approved.
  * @param id the id of the request
  * @throws AppError `not_found`; `invalid_state` if the request was declined or came from the
- *   account's own mailbox; and as the account does
+ *   account's own mailbox; and any error from the account server
  */
 export async function approveRequest(
   device: DeviceContext,

@@ -62,8 +62,8 @@ async function wantedFor(device: Approving, account: Account, invitation: string
  * @returns the invitation, with the connection and the inviter that the consent names
  * @throws AppError `backend_error` with `state` `other_invitation` if the account server names
  *   another connection or inviter: before the signature, nothing is signed; after it, the consent
- *   is withdrawn; `invalid_state` with `state` `read_again` as `listedAs` does; and as the account
- *   does
+ *   is withdrawn; `invalid_state` with `state` `read_again` as `listedAs` does; and any error from
+ *   the account server
  */
 export async function giveConsent(
   device: Approving,
@@ -106,7 +106,7 @@ export async function giveConsent(
  *
  * The list comes from the account server. Must be called before rosters are fetched, because
  * fetching deletes a consent that was used.
- * @throws AppError as the account does
+ * @throws AppError for any error from the account server
  */
 export async function noteDeclined(
   { consents }: Pick<State, 'consents'>,

@@ -60,7 +60,7 @@ export const newInvite = (
  *
  * The row is stored before the request is sent, because this device adds no account without a
  * stored invitation.
- * @throws AppError as the account does
+ * @throws AppError for any error from the account server
  */
 export async function inviteMembers(
   device: Inviting,
@@ -97,7 +97,7 @@ const isOf = (
 
 /**
  * Deletes the rows of invitations that have expired or that the account server lists as ended.
- * @throws AppError as the account does
+ * @throws AppError for any error from the account server
  */
 export async function dropEnded({ state, now }: Inviting, account: Account): Promise<void> {
   const { invites } = state
@@ -140,7 +140,7 @@ async function takenBack<T>(
 
 /**
  * Withdraws an invitation.
- * @throws AppError what the account throws
+ * @throws AppError for any error from the account server
  */
 export async function withdrawInvite(
   device: Inviting,
@@ -160,7 +160,7 @@ export async function withdrawInvite(
  * Withdraws the invitations of an account or a mailbox to a connection.
  * @param of `mid` is the account id, or the id of the invitation to a mailbox, as the list of
  *   members has it
- * @throws AppError as the account does
+ * @throws AppError for any error from the account server
  */
 export async function uninvite(
   device: Inviting,

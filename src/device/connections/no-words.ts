@@ -178,7 +178,8 @@ async function waiting(device: Asking, account: Account, id: string, known: Know
  * Returns the error for a connection for which this device has no words to say.
  * @returns invalid_state with `state` changed_unverified, member_returned, rotation_pending,
  *   roster_forked or ended; or secret_unavailable. The message names who must act.
- * @throws AppError not_found if the account has no such connection, and as the account does
+ * @throws AppError not_found if the account has no such connection, and any error from the account
+ *   server
  */
 export async function noWords(device: Asking, account: Account, id: string): Promise<AppError> {
   const hold = device.state.connections.get(id)?.hold ?? null

@@ -54,7 +54,7 @@ function evidence({ logs, forks }: State, connection: string): RosterFork | null
  *
  * Two entries that an owner of this device's branch presents are accepted as evidence, because an
  * owner could also end the connection.
- * @throws what the account throws
+ * @throws any error from the account server
  */
 export async function seesFork(
   device: Signing,
@@ -76,10 +76,12 @@ export async function seesFork(
 /**
  * Consents to the replacement of a connection, if this device has both of its branches.
  *
- * The opener must have been an owner at the head of the branch followed here, with keys known here.
- * The device consents only once, because joining a replacement again is the user's decision.
+ * The account that created the replacement must have been an owner at the head of the branch
+ * followed here, with keys known here. The device consents only once, because joining a replacement
+ * again is the user's decision.
  * @returns the id of the forked connection; null if this device does not join
- * @throws Refusal if an entry or a key log breaks a rule; AppError as the account does
+ * @throws Refusal if an entry or a key log breaks a rule; AppError for any error from the account
+ *   server
  */
 export async function joinReplacement(
   device: Signing,
@@ -108,7 +110,7 @@ export async function joinReplacement(
  * Fetches how the histories of a forked connection continued.
  *
  * A member may have been removed in one of them since. Entries that break a rule are ignored.
- * @throws AppError as the account does
+ * @throws AppError for any error from the account server
  */
 export async function hearHistories(
   device: Signing,
@@ -146,7 +148,7 @@ interface Opened {
  * The members of the branch are invited, except those who left or were removed in another history
  * known here.
  * @returns null if no replacement is due
- * @throws AppError as the account does
+ * @throws AppError for any error from the account server
  */
 export async function openReplacement(
   device: Signing,

@@ -212,7 +212,7 @@ async function handOverRest(...of: Parameters<typeof handOver>): Promise<number>
 
 /**
  * Fetches and verifies the roster of a connection, and caches new entries.
- * @throws AppError backend_error for data that breaks a rule, and what the account throws
+ * @throws AppError backend_error for data that breaks a rule, and any error from the account server
  */
 export const readRoster = (
   device: Signing,
@@ -232,7 +232,8 @@ export const readRoster = (
  *   to append; `holds` is true if this device has the secret of the current epoch
  * @returns the resulting state, and the number of devices to which the secret was sealed
  * @throws AppError conflict if another device was faster each time, backend_error for data that
- *   breaks a rule, invalid_state if the roster is full, and what the account and `next` throw
+ *   breaks a rule, invalid_state if the roster is full, and any error from the account server or
+ *   `next`
  */
 export async function continueRoster(
   device: Signing,

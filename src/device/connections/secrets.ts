@@ -99,7 +99,7 @@ export function holdsSecret(
  * If the current epoch's envelope cannot be opened, deletes it at the account server, so that other
  * devices seal a new one.
  * @returns 32 bytes; null if there is no envelope
- * @throws Refusal if the envelope breaks a rule, and as the account does
+ * @throws Refusal if the envelope breaks a rule, and any error from the account server
  */
 export async function fetchSecret(
   identity: Identity,

@@ -31,8 +31,8 @@ const newScalar = () => encodeBase64url(sampleScalar())
 
 /**
  * Creates words for an invitation that this account sent. Earlier words for it become invalid.
- * @throws AppError invalid_state if the invitation has ended, rate_limited, keychain_locked, and as
- *   the account does
+ * @throws AppError invalid_state if the invitation has ended, rate_limited, keychain_locked, and
+ *   any error from the account server
  */
 export async function makeWords(
   device: WithFirstContacts,
@@ -100,7 +100,7 @@ async function openRun(device: WithFirstContacts, account: Account, invitation: 
  * @returns the invitation. It is still pending if the inviter's device has not responded within ten
  *   seconds; this device then continues to poll.
  * @throws AppError word_count and unknown_word, which do not count as attempts; invalid_state with
- *   the states of `outcomes.ts`; and as the account does
+ *   the states of `outcomes.ts`; and any error from the account server
  */
 export async function approveByWords(
   device: WithFirstContacts,

@@ -63,7 +63,7 @@ const initiatorOf = (
 /**
  * Verifies the inviter's reply with the logs that this device verified.
  * @returns the last message to send, or the failure that the inviter reported
- * @throws Refusal for an invalid reply, AppError as the account does
+ * @throws Refusal for an invalid reply, AppError for any error from the account server
  */
 async function verified(
   device: DeviceContext,
@@ -95,7 +95,7 @@ async function verified(
 /**
  * Does the next step on the invitee's side.
  * @param run the run at the account server; null if the server has none with this id
- * @throws AppError as the account does; the step is then repeated
+ * @throws AppError for any error from the account server; the step is then repeated
  */
 export async function inviteeStep(
   device: DeviceContext,

@@ -83,7 +83,7 @@ async function begunBy(
 /**
  * Does the next step on the inviter's side.
  * @param run the run at the account server; null if the server has none with this id
- * @throws AppError as the account does; the step is then repeated
+ * @throws AppError for any error from the account server; the step is then repeated
  */
 export async function inviterStep(
   device: DeviceContext,

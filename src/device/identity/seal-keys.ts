@@ -77,7 +77,7 @@ async function fetchMissing(
  * turn of the event loop, so that other work can run.
  * @param k the secret, 32 bytes
  * @returns the envelopes (JSON), in the order of the recipients
- * @throws AppError as the account does
+ * @throws AppError for any error from the account server
  */
 export async function sealedTo(
   state: Pick<State, 'sealKeys' | 'logs'>,

@@ -127,8 +127,8 @@ export function keepRoster(device: Keeping, known: KnownRoster): void {
 }
 
 /**
- * Stores which connection this one replaces. Whether its opener was allowed to replace it is
- * checked at each use.
+ * Stores which connection this one replaces. Each use checks whether its creator may replace that
+ * one.
  */
 function noteReplacement({ replacements }: State, { connection, replaces, entries }: Roster): void {
   if (replaces === null) return

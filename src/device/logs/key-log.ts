@@ -106,8 +106,8 @@ export interface FetchedLog {
  * @param of `known` is the position that the log must continue from, by default the stored log;
  *   `keep` stores a verified first part of a log with several pages
  * @returns the log, or a longer one that was stored meanwhile
- * @throws Refusal if the log breaks a rule, goes back or forks, or is too large (`too_large`); what
- *   the account and `keep` throw
+ * @throws Refusal if the log breaks a rule, goes back or forks, or is too large (`too_large`); any
+ *   error from the account server or `keep`
  */
 async function readKeyLog(
   state: State,
@@ -136,7 +136,7 @@ async function readKeyLog(
 /**
  * Fetches and verifies the own account's key log. Stores nothing.
  * @param known the position that the log must continue from; the default is the stored log
- * @throws AppError backend_error, and as the account does
+ * @throws AppError backend_error, and any error from the account server
  */
 export async function fetchKeyLog(
   state: State,
@@ -152,7 +152,7 @@ export async function fetchKeyLog(
  * Fetches and verifies an account's key log. If it has several pages, stores all but the last as
  * they arrive, so that reading continues there after a crash.
  * @throws Refusal if the log breaks a rule, goes back or forks; AppError not_signed_in if this
- *   device signed out meanwhile, and as the account does
+ *   device signed out meanwhile, and any error from the account server
  */
 function readRemembering(device: Remembering, account: Account, id: string): Promise<FetchedLog> {
   const { state, requireSession } = device
@@ -176,7 +176,8 @@ export const fetchNamedLog = (
 /**
  * Fetches and verifies an account's key log, and stores new entries.
  * @throws Refusal if the log breaks a rule, goes back or forks (the page that does so is not
- *   stored); AppError not_signed_in if this device signed out meanwhile, and as the account does
+ *   stored); AppError not_signed_in if this device signed out meanwhile, and any error from the
+ *   account server
  */
 export async function pullKeyLog(
   device: Remembering,
@@ -234,7 +235,7 @@ export function rememberKeyLog(device: Remembering, log: KeyLog): void {
  * @param beside `seal_key` is the sealing key that a `renew` names, base64url
  * @returns the log with the entry
  * @throws AppError backend_error, conflict if other devices were faster each time, invalid_state if
- *   the log is full, and what the account and `next` throw
+ *   the log is full, and any error from the account server or `next`
  */
 export async function continueKeyLog(
   state: State,

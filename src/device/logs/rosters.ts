@@ -143,7 +143,7 @@ export async function fetchRoster(
  * Checks two entries with the same seq that an owner presents. The history forks if one is stored
  * and the other is valid too. The other one is then stored.
  * @returns whether the history forks
- * @throws what the account throws
+ * @throws any error from the account server
  */
 export async function judgeFork(
   device: Remembering,

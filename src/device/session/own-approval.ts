@@ -48,20 +48,21 @@ export interface OwnApproval {
    * If a crash happened after the words of an earlier attempt were compared, completes that
    * attempt.
    * @returns whether this device is approved
-   * @throws AppError rate_limited, and as the account does
+   * @throws AppError rate_limited, and any error from the account server
    */
   begin(of: Asking): Promise<boolean>
   /**
    * Advances the open attempt as far as the approving device has progressed. Call it every second.
    * @throws AppError invalid_state if no attempt is open, conflict if the server no longer has the
-   *   attempt, rate_limited, backend_error for an invalid answer, and as the account does
+   *   attempt, rate_limited, backend_error for an invalid answer, and any error from the account
+   *   server
    */
   advance(of: Asking): Promise<void>
   /**
    * Compares the approving device's words, verifies and stores the key log, and reports the result.
    * @param words the words that the user read from the approving device's screen
    * @throws AppError invalid_state, word_count, unknown_word, validation_failed, backend_error, and
-   *   as the account does
+   *   any error from the account server
    */
   confirm(of: Asking, words: string): Promise<void>
 }

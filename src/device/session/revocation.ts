@@ -16,7 +16,7 @@ import { continueKeyLog, withLogRefusals, rememberKeyLog } from '../logs/key-log
  * If the device is already revoked, only does the pending rotations, because a thief may have
  * signed the device out.
  * @throws AppError not_found for an unknown device, invalid_state for this device itself, and what
- *   `continueKeyLog` and the account throw
+ *   `continueKeyLog` and the account server throw
  */
 export async function revoke(device: LocalDevice, account: Account, id: string): Promise<void> {
   const { state, identity, now, sync, requireSession } = device

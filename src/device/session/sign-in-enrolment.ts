@@ -76,7 +76,7 @@ async function shown<T>(
  *
  * This includes the account's key log, which is read in pages.
  * @throws AppError not_signed_in if the credential is rejected, backend_error if the log is too
- *   large, and what the server's routes throw
+ *   large, and any error from the server
  */
 export async function opensOf(
   { signIns }: UnauthenticatedClient,
@@ -192,8 +192,8 @@ function nameFor(
  *
  * A further device then waits for approval.
  * @throws AppError not_signed_in if the credential is rejected, invalid_state if the user must
- *   decide, backend_error for invalid responses, and what the server's routes throw; only the draft
- *   is then kept
+ *   decide, backend_error for invalid responses, and any error from the server; only the draft is
+ *   then kept
  */
 export async function enrolWith(
   ground: SignInContext,

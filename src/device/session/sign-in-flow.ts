@@ -18,7 +18,7 @@ export interface SignInFlow {
    * Requests a code for a mailbox. Also for this device's mailbox, if its session ended.
    *
    * After rate_limited with state `code_sent`, an earlier code is still valid.
-   * @throws AppError invalid_state, and what the server's routes throw
+   * @throws AppError invalid_state, and any error from the server
    */
   begin(email: string): Promise<SignIn>
   /**

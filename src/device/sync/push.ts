@@ -45,7 +45,7 @@ export function newPush(of: { state: State; account: Account; identity: Identity
   async function register(id: string, stamp: string): Promise<boolean> {
     try {
       const { receipt } = await account.stamps.create({ body: { stamp } })
-      // Load the curves only if there is something to verify.
+      // Imported only if there is something to verify, because it loads the elliptic curve code.
       const { requireReceipt } = await import('../identity/receipts.ts')
       requireReceipt(receipt, { id, jws: stamp }, identity.receiptKey)
       state.stamps.setReceipt(id, receipt)

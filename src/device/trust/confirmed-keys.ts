@@ -51,7 +51,7 @@ export async function confirmKeys(
 
 /**
  * Returns an account's trust card. Creates it if there is none.
- * @throws AppError as the account does
+ * @throws AppError for any error from the account server
  */
 async function cardOf(account: Account, id: string): Promise<TrustCard> {
   try {
@@ -67,7 +67,7 @@ async function cardOf(account: Account, id: string): Promise<TrustCard> {
  * Confirms an account's trust card with a key log that was verified without the account server.
  * Repeating it changes nothing.
  * @param generation the generation of keys in the verified log; a later generation stays unverified
- * @throws AppError as the account does
+ * @throws AppError for any error from the account server
  */
 export async function confirmCard(
   device: DeviceContext,

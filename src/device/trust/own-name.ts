@@ -75,7 +75,7 @@ function inTurn<T>(state: State, step: () => Promise<T>): Promise<T> {
  * Signs the name that the user set, and sends it to the account server.
  * @param name 1 to 64 code points
  * @throws AppError invalid_state if there is no higher `n`, conflict if other devices were faster
- *   each time, rate_limited, and as the account does
+ *   each time, rate_limited, and any error from the account server
  */
 export const giveOwnName = (device: Naming, account: Account, name: string): Promise<void> =>
   inTurn(device.state, async () => {

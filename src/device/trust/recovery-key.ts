@@ -51,7 +51,7 @@ const seen = (log: KeyLog): RecoveryKey => ({
 
 /**
  * Returns the current recovery key, from the account server's key log.
- * @throws AppError backend_error, and as the account does
+ * @throws AppError backend_error, and any error from the account server
  */
 export async function readRecoveryKey(
   device: DeviceContext,
@@ -68,7 +68,7 @@ export async function readRecoveryKey(
  * @param of `seq` is the seq of the new entry; `recovery_sig` is the current recovery key's
  *   signature for that seq, absent if the account has no recovery key
  * @throws AppError conflict if the key log has grown meanwhile, invalid_state if it is full,
- *   backend_error, and as the account does
+ *   backend_error, and any error from the account server
  */
 export async function putRecoveryKey(
   device: DeviceContext,
@@ -117,7 +117,7 @@ type Looking = Pick<DeviceContext, 'state' | 'identity' | 'now' | 'requireSessio
  * Looks in the own account's stored key log for a recovery key that another device set. Stores the
  * result for the notice.
  * @param since when the last successful sync ended, Unix milliseconds; 0 if there was none
- * @throws AppError as the account does
+ * @throws AppError for any error from the account server
  */
 export async function lookForRecoveryKey(
   device: Looking,

@@ -86,7 +86,7 @@ function refusalIn(error: unknown, wasKnown: boolean): string | null {
 /**
  * Fetches an account's key log and updates the trust row. If the log breaks a rule, goes back or
  * forks, stores only the refusal.
- * @throws AppError as the account does
+ * @throws AppError for any error from the account server
  */
 export async function examine(device: Trusting, account: Account, id: string): Promise<TrustRow> {
   const { state, now, requireSession } = device
@@ -118,7 +118,7 @@ export async function examine(device: Trusting, account: Account, id: string): P
 /**
  * Returns the trust row of a card. Asks the account server only if nothing is stored or if the
  * server hints at other keys.
- * @throws AppError as the account does
+ * @throws AppError for any error from the account server
  */
 export async function look(device: Trusting, account: Account, card: Hinted): Promise<TrustRow> {
   const { state } = device

@@ -73,7 +73,7 @@ export function verifiedHere({ verifications }: State): ReadonlyMap<string, stri
  * than an hour ago, and those with a hint of a change.
  * @returns the accounts that this device follows, that are in a suspended connection and that the
  *   account server no longer lists as followed
- * @throws AppError as the account does
+ * @throws AppError for any error from the account server
  */
 export async function refreshTrust(
   device: Trusting & { readonly log: Log },
