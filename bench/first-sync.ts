@@ -7,7 +7,7 @@
  */
 import type { TestContext } from 'node:test'
 import type { Account } from '../src/api/port.ts'
-import { type Desk, worldOf } from '../test/device/people.ts'
+import { type Desk, worldOf } from '../test/world/world.ts'
 import { median, say } from './figures.ts'
 
 const PEOPLE = 50

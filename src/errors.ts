@@ -157,7 +157,7 @@ export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const { errcode } = (error ?? {}) as { errcode?: unknown }
   if (isFullDisk(error) || errcode === SQLITE_FULL)
-    return new AppError('storage_full', 'The disk is full: free some space and try again.', {
+    return new AppError('storage_full', 'The disk is full. Free some space and try again.', {
       cause: error,
     })
   return new AppError('internal', 'Something went wrong here. The log has the details.', {

@@ -5,8 +5,6 @@
 import { redact } from './crypto/encoding/redact.ts'
 import { AppError } from './errors.ts'
 
-export { redact } from './crypto/encoding/redact.ts'
-
 export type Level = 'error' | 'warn' | 'info' | 'debug'
 type Fields = Readonly<Record<string, unknown>>
 /** Writes a line. Fields given as a function are computed only if the line is written. */

@@ -24,7 +24,7 @@ if (!('BoundSocket' in net)) {
 const unwritten = (name: string, error: NodeJS.ErrnoException): void => {
   if (error.code !== 'EPIPE') {
     if (name === 'output')
-      process.stderr.write(`countersignd: standard output cannot be written: ${error.message}\n`)
+      process.stderr.write(`countersignd: cannot write to standard output: ${error.message}\n`)
     process.exit(1)
   }
   if (name === 'output') process.exit(0)

@@ -22,11 +22,11 @@ export interface RouteMatch<T> {
 }
 
 /** A path that exists, but not for this method; `allow` lists the methods it has. */
-export interface WrongMethod {
+interface WrongMethod {
   readonly allow: readonly string[]
 }
 
-export interface Router<T> {
+interface Router<T> {
   /** Registers a path such as `/tags/{id}`. Throws if method and path are registered already. */
   add(method: string, path: string, value: T): void
   /**

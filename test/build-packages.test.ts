@@ -78,7 +78,6 @@ async function checkout(t: TestContext, { pinned }: { pinned?: string } = {}) {
     build: (more: NodeJS.ProcessEnv = {}) =>
       exec(process.execPath, ['--input-type=module', '-e', script], {
         env: { ...env, ...more },
-        timeout: 60_000,
       }),
     /** Returns the paths of the files in a folder of the checkout. */
     filesIn: (folder: string) =>

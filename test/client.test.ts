@@ -10,6 +10,7 @@ import type { Table } from '../src/api/route.ts'
 import { type Outgoing, clientOf } from '../src/api/client.ts'
 import { rowsOf } from '../src/api/rows.ts'
 import { type TestDaemon, startDaemon } from './daemon.ts'
+import { rejects } from './rejects.ts'
 
 const sent: Outgoing[] = []
 const echo = clientOf(rest, async (request) => {
@@ -78,10 +79,7 @@ test('a parameter cannot leave its path segment', async () => {
 for (const id of ['.', '..', ''])
   test(`an id of ${JSON.stringify(id)} is not sent, as it would change the URL`, async () => {
     const before = sent.length
-    await assert.rejects(async () => echo.apiTokens.delete({ id }), {
-      name: 'AppError',
-      code: 'not_found',
-    })
+    await rejects('not_found', async () => echo.apiTokens.delete({ id }))
     assert.equal(sent.length, before)
   })
 

@@ -46,7 +46,7 @@ for (const [url, expected] of read)
   })
 
 const FORM = /must be smtp:\/\/host.*port from 1 to 65535.*@ as %40/
-const OPTIONS = /one option, \?requireTLS=true or \?requireTLS=false/
+const OPTIONS = /one option only, \?requireTLS=true or \?requireTLS=false/
 const refused: [string, RegExp][] = [
   ['mail.example.org', FORM],
   ['https://u:canary@mail.example.org', FORM],
@@ -70,10 +70,10 @@ const refused: [string, RegExp][] = [
   ['smtp://mail.example.org?requiretls=false', OPTIONS],
   ['smtp://mail.example.org?requireTLS=true&requireTLS=false', OPTIONS],
   ['smtp://u:1?canary@mail.example.org', OPTIONS],
-  ['smtp://u:canary@mail.example.org?requireTLS=false', /sends its password over the network/],
-  ['smtp://u:canary@10.0.0.1?requireTLS=false', /sends its password over the network/],
-  ['smtps://u:canary@mail.example.org?requireTLS=false', /takes no requireTLS with smtps/],
-  ['smtps://mail.example.org?requireTLS=true', /takes no requireTLS with smtps/],
+  ['smtp://u:canary@mail.example.org?requireTLS=false', /sends the password over the network/],
+  ['smtp://u:canary@10.0.0.1?requireTLS=false', /sends the password over the network/],
+  ['smtps://u:canary@mail.example.org?requireTLS=false', /must not set requireTLS with smtps/],
+  ['smtps://mail.example.org?requireTLS=true', /must not set requireTLS with smtps/],
 ]
 
 for (const [url, why] of refused)

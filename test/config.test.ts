@@ -219,7 +219,7 @@ for (const [how, homedir] of [
     for (const platform of ['linux', 'darwin', 'win32'] as const)
       assert.throws(() => readConfig({}, { platform, homedir }), {
         exit: EXIT.configuration,
-        message: /no home folder.*set SVC_STATE_DIR/,
+        message: /no home folder.*Set SVC_STATE_DIR/,
       })
   })
 }
@@ -227,7 +227,7 @@ for (const [how, homedir] of [
 const notRead: [Env, RegExp][] = [
   ...['SVC_ASSISTANT_KEY_FILE', 'SVC_ASSISTANT_MODEL'].map((name): [Env, RegExp] => [
     { [name]: '/canary' },
-    new RegExp(`^${name} has no meaning without SVC_ASSISTANT_URL`),
+    new RegExp(`^${name} has no effect without SVC_ASSISTANT_URL`),
   ]),
   ...Object.entries({
     SVC_HTTP_PROT: 'SVC_HTTP_PORT',
@@ -264,10 +264,10 @@ for (const [env, why] of notRead) {
 
 test('only the listener of the pages can be public', () => {
   const { message: api } = refusal({ SVC_HTTP_BIND: '0.0.0.0' })
-  assert.match(api, /without a password.*not through a proxy either/)
+  assert.match(api, /without a password.*not even through a proxy/)
   assert.doesNotMatch(api, /publish/)
   const { message: pages } = refusal({ SVC_ACCOUNT_BIND: '0.0.0.0' })
-  assert.match(pages, /where the account server listens.*guests and devices/)
+  assert.match(pages, /listens on this address.*guests and devices/)
   assert.match(pages, /loopback.*reverse proxy with TLS.*SVC_PUBLIC_URL to the https address/)
   assert.doesNotMatch(pages, /token/)
 })
@@ -294,7 +294,7 @@ const refused: [Env, RegExp][] = [
   [{ RUNTIME_DIRECTORY: 'run' }, /absolute/],
   [{ SVC_ENV: 'production' }, /set SVC_ENV_PRODUCTION_URL.*leave it unset/],
   [{ SVC_ENV: 'a-b' }, /letters, digits and _/],
-  [{ SVC_BACKEND_URL: 'http://b.example' }, /https; http only for a loopback host/],
+  [{ SVC_BACKEND_URL: 'http://b.example' }, /https. http is allowed for a loopback host only/],
   [{ SVC_BACKEND_URL: 'https://b.example/api' }, /origin alone/],
   [{ SVC_BACKEND_URL: 'b.example' }, /must be a URL/],
   // Checked although no setting selects it.
@@ -307,7 +307,7 @@ const refused: [Env, RegExp][] = [
   // An http address of a loopback host is not published.
   ...['sign.example', 'localhost', '[::]', '10.0.0.1:80', '10.1'].map((value): [Env, RegExp] => [
     { SVC_ACCOUNT_BIND: value, SVC_PUBLIC_URL: 'https://sign.example' },
-    /literal IP address; names are refused/,
+    /literal IP address. Host names are not allowed/,
   ]),
   [{ SVC_ACCOUNT_BIND: '10.0.0.1', SVC_PUBLIC_URL: 'http://localhost:19822' }, /proxy with TLS/],
   [{ SVC_PUBLIC_URL: 'sign.example' }, /must be a URL/],
@@ -340,7 +340,7 @@ for (const [env, why] of refused) {
 test('the environment name "embedded" cannot have an address', () => {
   const { message, exit } = refusal({ SVC_ENV_EMBEDDED_URL: 'https://b.example' })
   assert.equal(exit, EXIT.configuration)
-  assert.match(message, /^SVC_ENV_EMBEDDED_URL has no meaning/)
+  assert.match(message, /^SVC_ENV_EMBEDDED_URL has no effect/)
 })
 
 test('only one way of sending mail can be set', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { every } from '../src/api/cursor.ts'
+import { rejects } from './rejects.ts'
 
 describe('a list read to its end', () => {
   it('is complete, page by page', async () => {
@@ -25,7 +26,7 @@ describe('a list read to its end', () => {
     it(`that ${name} is rejected`, async () => {
       let pages = 0
       const endless = every(async () => ({ items: [], next_cursor: next((pages += 1)) }))
-      await assert.rejects(endless, { code: 'backend_error' })
+      await rejects('backend_error', endless)
       assert(pages <= 10_000)
     })
 })

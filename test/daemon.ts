@@ -113,7 +113,7 @@ export async function startDaemon(env: Record<string, string> = {}): Promise<Tes
     async logged(event) {
       const isHere = () =>
         log.some((line) => (JSON.parse(line) as { event: string }).event === event)
-      while (!isHere()) await once(heard, 'line', { signal: AbortSignal.timeout(10_000) })
+      while (!isHere()) await once(heard, 'line')
     },
     request,
     async token(scope) {

@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { TEST_LIMIT_MS } from './limit.ts'
 
 const PLANTED = join(import.meta.dirname, 'fixtures/undeclared-error.ts')
 
 /** Answers a planted row with an error in a process that checks declared errors. */
 const plant = (row: string) =>
-  spawnSync(process.execPath, [PLANTED, row], { encoding: 'utf8', timeout: 60_000 })
+  spawnSync(process.execPath, [PLANTED, row], { encoding: 'utf8', timeout: TEST_LIMIT_MS })
 
 describe('a row that answers an error', () => {
   it('that it does not declare: the process ends with the row and the remedy', () => {

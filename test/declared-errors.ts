@@ -1,6 +1,7 @@
 /**
  * Fails a test in which a row answers an error that it does not declare. Every module that starts
- * the servers of this program in the process of a test imports it.
+ * the servers of this program in the process of a test imports it, and `test/e2e/program.ts` has
+ * each daemon import it that it starts in a process of its own.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import { entrance } from '../src/api/device/index.ts'

@@ -76,19 +76,19 @@ describe('long input makes no long answer', () => {
       'an unknown field',
       v.strictObject({}),
       { [long]: 1 },
-      /There is no field "(word )*word… here: leave it out\.$/,
+      /There is no field "(word )*word… here. Remove it\.$/,
     ],
     [
       'a field of one word',
       v.strictObject({}),
       { ['x.'.repeat(9999)]: 1 },
-      /no field "(x\.){99}x… here: leave it out\.$/,
+      /no field "(x\.){99}x… here. Remove it\.$/,
     ],
     [
       'a field that looks like a key',
       v.strictObject({}),
       { ['x'.repeat(9999)]: 1 },
-      /no field "\[redacted\]… here: leave it out\.$/,
+      /no field "\[redacted\]… here. Remove it\.$/,
     ],
     [
       'a text in another format',

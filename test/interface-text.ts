@@ -1,6 +1,7 @@
 /**
  * The semantics of an OpenAPI document as a short text, so that a person can read the diff of a
- * golden: each operation in a few lines, then the schemas and the patterns. Texts for people are left out.
+ * golden: each operation in a few lines, then the schemas and the patterns. Texts for people are
+ * left out.
  */
 import { type Schema, nameOf, schemaWriter } from './schema-text.ts'
 

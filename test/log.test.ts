@@ -4,7 +4,8 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { newToken } from '../src/crypto/token.ts'
-import { type Level, newLog, redact } from '../src/log.ts'
+import { redact } from '../src/crypto/encoding/redact.ts'
+import { type Level, newLog } from '../src/log.ts'
 
 function lines(level: Level, write: (log: ReturnType<typeof newLog>) => void): string[] {
   const written: string[] = []

@@ -239,7 +239,10 @@ test('every operation has a recorded example that matches its schema', () => {
       type,
       reply,
       params = {},
-    } = examples[`${group}_${name}`] ?? assert.fail(operationId)
+    } = examples[`${group}_${name}`] ??
+    assert.fail(
+      `${operationId} has no example: add a call to test/e2e/walk.ts, then run "npm run golden"`,
+    )
     if (requestBody !== undefined && requestBody.required) assert.notEqual(body, undefined)
     if (body !== undefined) {
       const { schema, example } = requestBody!.content['application/json']!
@@ -311,7 +314,8 @@ test('each error answer has an example of each code, with the status of that cod
   }
   for (const [code, { value }] of Object.entries(whole.components.examples)) {
     assert.equal((value as Json)['error'], code)
-    assert.deepEqual(faults({ $ref: '#/components/schemas/Error' }, value), [], code)
+    const remedy = `${code}: cause it in test/e2e/every-error.test.ts, then run "npm run golden"`
+    assert.deepEqual(faults({ $ref: '#/components/schemas/Error' }, value), [], remedy)
   }
 })
 

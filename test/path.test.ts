@@ -37,7 +37,7 @@ for (const [target, without] of [
   test(`${target} is rejected, and the error names the path without the slash`, () => {
     assert.throws(() => splitTarget(target), {
       code: 'no_such_route',
-      message: `No path here ends with a slash. Ask for ${without}.`,
+      message: `The path must not end with a slash. Use ${without}.`,
     })
   })
 

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
+import { TEST_LIMIT_MS } from './limit.ts'
 
 let dir: string
 let file: string
@@ -31,7 +32,7 @@ function said(build: string): string {
     console.log(loadProgram(${JSON.stringify(file)}, ${JSON.stringify(build)}).say())`
   return execFileSync(process.execPath, ['--input-type=module', '-e', script], {
     encoding: 'utf8',
-    timeout: 20_000,
+    timeout: TEST_LIMIT_MS,
   }).trim()
 }
 

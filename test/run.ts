@@ -6,7 +6,9 @@
  */
 import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { TEST_LIMIT_MS } from './limit.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const C8 = join(ROOT, 'node_modules/c8/bin/c8.js')
@@ -40,8 +42,9 @@ const [isFast, options] =
 function run(files: readonly string[], before: readonly string[] = []): boolean {
   const flags = [
     '--test-global-setup=test/setup.ts',
-    '--test-concurrency=2',
-    '--test-timeout=120000',
+    // One more than the cores: many files wait for other programs.
+    `--test-concurrency=${availableParallelism() + 1}`,
+    `--test-timeout=${TEST_LIMIT_MS}`,
   ]
   const { status } = spawnSync(
     process.execPath,

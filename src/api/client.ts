@@ -31,7 +31,7 @@ export function outgoing(route: Route, input: Input): Outgoing {
     // URL parsers resolve these segments (RFC 3986 section 5.2.4), so the request would be for
     // another path. A lone surrogate has no UTF-8 encoding.
     if (value === '' || value === '.' || value === '..' || !value.isWellFormed())
-      throw new AppError('not_found', `There is nothing with the ${name} "${value}".`)
+      throw new AppError('not_found', `Nothing has the ${name} "${value}".`)
     return encodeURIComponent(value)
   })
   const query = new URLSearchParams()

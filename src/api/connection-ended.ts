@@ -4,6 +4,6 @@ import { AppError } from '../errors.ts'
 export const connectionEnded = (): AppError =>
   new AppError(
     'invalid_state',
-    'An owner ended this connection for all members: delete it, and make a new one if you still need it.',
+    'An owner ended this connection for all members. Delete it, and create a new one if you still need it.',
     { details: { state: 'ended' } },
   )

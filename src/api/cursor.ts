@@ -22,7 +22,7 @@ export function readCursor(
   if (id === null || !isOne(id))
     throw new AppError(
       'bad_request',
-      'This cursor is not one of this list: send the next_cursor of the page before, or none.',
+      'This cursor does not belong to this list. Send the next_cursor of the previous page, or no cursor.',
     )
   return id
 }
@@ -79,5 +79,5 @@ export async function every<T>(
     if (cursor === query.cursor) break
     query = { limit: MOST, cursor }
   }
-  throw new AppError('backend_error', 'The account server gives a list that does not end.')
+  throw new AppError('backend_error', 'The account server sent a list without an end.')
 }

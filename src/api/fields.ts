@@ -46,7 +46,7 @@ export const timeAt = (unixMs: number): string => new Date(Math.min(unixMs, LAST
 /** Rejects lone surrogates, which would become other characters in UTF-8. */
 export const wellFormed = v.check(
   (text: string) => text.isWellFormed(),
-  'Give text without lone surrogates.',
+  'Expected text without lone surrogates.',
 )
 
 /**
@@ -72,7 +72,7 @@ export const name = (max: number) =>
   readable(
     max,
     `^(?=.*${SEEN})[^${UNSHOWABLE}]*$`,
-    'Give visible characters; control and direction-changing characters are refused.',
+    'Control characters and characters that change the text direction are not allowed.',
   )
 
 /** A text of several lines: as `name`, but line breaks and tabs are accepted. */
@@ -80,7 +80,7 @@ export const text = (max: number) =>
   readable(
     max,
     `^(?=[\\s\\S]*${SEEN})(?:[\\n\\r\\t]|[^${UNSHOWABLE}])*$`,
-    'Give visible characters and line breaks; other control and direction-changing characters are refused.',
+    'Control characters other than line breaks, and characters that change the text direction, are not allowed.',
   )
 
 /** A handle, or the last part of a link's address. */
@@ -88,7 +88,7 @@ export const Slug = v.pipe(
   v.string(),
   v.regex(
     /^[a-z0-9](?:[a-z0-9-]{1,38}[a-z0-9])$/,
-    'Give 3 to 40 of a-z, 0-9 and -, with a letter or digit at both ends.',
+    'Expected 3 to 40 characters of a-z, 0-9 and -, beginning and ending with a letter or digit.',
   ),
 )
 
@@ -110,7 +110,7 @@ export const Words = v.pipe(
       v.pipe(v.string(), v.maxLength(200)),
       v.pipe(v.array(v.pipe(v.string(), v.maxLength(64))), v.maxLength(16)),
     ],
-    'Give three words: one text, or an array of texts.',
+    'Expected three words, as one string or as an array of strings.',
   ),
   v.description(
     'Three words as heard: one string in any spelling of spaces and case, or an array.',
@@ -169,10 +169,10 @@ const isDay = (text: string) => {
 /** A day in UTC. */
 export const Day = v.pipe(
   v.string(),
-  v.regex(/^\d{4}-\d{2}-\d{2}$/, 'Give a day as in 2026-01-31.'),
-  v.isoDate('Give a day that exists.'),
+  v.regex(/^\d{4}-\d{2}-\d{2}$/, 'Expected a day in the form 2026-01-31.'),
+  v.isoDate('This day does not exist.'),
   // The pattern alone accepts the 30th of February.
-  v.check((text) => isDay(text), 'Give a day that exists, in 1970 or later.'),
+  v.check((text) => isDay(text), 'Expected an existing day, in 1970 or later.'),
 )
 
 /** Restricts a list to items of some days. */

@@ -53,11 +53,11 @@ const brief = (text: string): string =>
  */
 function worded({ message, type, expected, received }: BaseIssue<unknown>): string {
   if (!message.startsWith('Invalid ')) return message
-  if (expected === 'never') return `There is no field ${brief(received)} here: leave it out.`
+  if (expected === 'never') return `There is no field ${brief(received)} here. Remove it.`
   if (received === 'undefined')
     return expected === 'Object'
-      ? 'Give a JSON object as the body.'
-      : `Give ${expected ?? 'it'}: it is missing.`
+      ? 'The body must be a JSON object.'
+      : `${expected ?? 'A value'} is missing.`
   if (type === 'integer') return 'Expected a whole number.'
   if (type === 'min_length') return `Expected ${expected?.replace('>=', 'at least ')} of them.`
   // Messages of valibot end with the received value.
@@ -111,7 +111,5 @@ export function daySpan({
   const since = from === undefined ? 0 : Date.parse(from)
   const until = to === undefined ? NEVER : Date.parse(to) + DAY_MS
   if (since < until) return { since, until }
-  throw invalid('query', [
-    { path: 'from', message: 'Give a first day that is not after the last.' },
-  ])
+  throw invalid('query', [{ path: 'from', message: 'The first day must not be after the last.' }])
 }

@@ -21,7 +21,7 @@ const [LIST, LIST_END, OBJECT, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d]
 const tooDeep = (deepest: number) =>
   new AppError('invalid_json', `The body is nested deeper than ${deepest} levels.`)
 const tooMany = () =>
-  new AppError('invalid_json', `The body has more than ${MOST_VALUES} values: send fewer at once.`)
+  new AppError('invalid_json', `The body has more than ${MOST_VALUES} values. Send fewer at once.`)
 
 /** Returns how many values a value contains, itself included; Infinity beyond a limit. */
 function countIn(value: unknown, deepest: number, most: number): number {

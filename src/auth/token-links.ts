@@ -59,7 +59,7 @@ export function newTokenLinks(of: { meta: MetaRows; now: () => number; log: Log 
         meta.delete(heldBy(token))
       } catch (cause) {
         if (!(cause instanceof AppError)) throw cause
-        log('warn', 'download links of a revoked token not ended', { token, cause })
+        log('warn', 'could not end the download links of a revoked token', { token, cause })
       }
     },
   }

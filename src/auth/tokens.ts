@@ -60,7 +60,7 @@ interface Entry {
   used: boolean
 }
 
-export interface NewTokenInput {
+interface NewTokenInput {
   readonly name: string
   readonly scope: Scope
   readonly label?: string | null | undefined
@@ -173,7 +173,7 @@ export function openTokens(options: {
     if (stored === null)
       throw new AppError(
         'keychain_locked',
-        `The keychain has no entry for token ${entry.id}: unlock it, or revoke the token and create another.`,
+        `The keychain has no entry for token ${entry.id}. Unlock the keychain, or revoke the token and create another.`,
       )
     entry.record = JSON.parse(stored) as TokenRecord
     // The database may be a restored copy that was made before the revocation.

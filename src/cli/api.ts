@@ -47,13 +47,13 @@ function told(error: AppError, path: string, chosen: string, trusted: boolean): 
   if (trusted && error.code === 'forbidden' && path.startsWith('/local/'))
     return new AppError(
       'forbidden',
-      'No API token may do this, only the command line itself: unset SVC_TOKEN and SVC_TOKEN_FILE.',
+      'An API token cannot be used for this command. Unset SVC_TOKEN and SVC_TOKEN_FILE.',
       { cause: error },
     )
   if (error.code === 'invalid_token' && chosen.startsWith('csm_'))
     return new AppError(
       'invalid_token',
-      'The machine account’s token in SVC_TOKEN or SVC_TOKEN_FILE is wrong, has ended or was revoked: get another with "countersignd machine token --key-file FILE".',
+      'The machine account’s token in SVC_TOKEN or SVC_TOKEN_FILE is wrong, expired or revoked. Get another one with "countersignd machine token --key-file FILE".',
       { cause: error },
     )
   return error
@@ -86,7 +86,10 @@ export function chosenToken({
   if (tokenFile === null) return null
   const text = readPrivate(tokenFile)
   if (text === null)
-    throw new StartError('configuration', `SVC_TOKEN_FILE names ${tokenFile}, which is not there.`)
+    throw new StartError(
+      'configuration',
+      `SVC_TOKEN_FILE names ${tokenFile}, but there is no such file. Create it, or correct SVC_TOKEN_FILE.`,
+    )
   return text.trim()
 }
 

@@ -65,7 +65,7 @@ export async function ofAccount<T>(work: () => Promise<T>): Promise<T> {
     if (!(error instanceof AppError && error.code === 'not_found')) throw error
     throw new AppError(
       'not_found',
-      'There is no account with this id: ask them for it ("countersignd whoami" shows it), or invite them by mailbox.',
+      'There is no account with this id. Ask the person for their id ("countersignd whoami" shows it), or invite them by e-mail address.',
       { cause: error },
     )
   }

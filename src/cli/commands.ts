@@ -23,75 +23,78 @@ function from<Export extends string>(
 export const COMMANDS: Commands = {
   ...from(() => import('./commands/serve.ts'), {
     serve: ['serveCommand', 'Run the daemon'],
-    server: ['serverCommand', 'Run an account server, for many daemons'],
+    server: ['serverCommand', 'Run an account server for many daemons'],
   }),
   ...from(() => import('./commands/mcp.ts'), {
-    mcp: [
-      'mcpCommand',
-      'Speak the Model Context Protocol, for programs that start their tools themselves',
-    ],
+    mcp: ['mcpCommand', 'Serve the Model Context Protocol on standard input and output'],
   }),
   ...from(() => import('./commands/status.ts'), {
     status: ['statusCommand', 'Show the state of the daemon'],
   }),
   ...from(() => import('./commands/health.ts'), {
-    health: ['healthCommand', 'Ask whether the daemon answers, for monitors and unit files'],
+    health: [
+      'healthCommand',
+      'Check whether the daemon answers, for monitors and service managers',
+    ],
   }),
   ...from(() => import('./commands/service.ts'), {
     'service install': [
       'serviceInstall',
-      'Install the daemon as a service of this machine or user',
+      'Install the daemon as a service of this user or of the whole machine',
     ],
     'service uninstall': ['serviceUninstall', 'Remove the service'],
-    'service status': ['serviceStatus', 'Show whether the service runs and answers'],
+    'service status': ['serviceStatus', 'Show whether the service is running and answers'],
     'service print': [
       'servicePrint',
-      'Print the definition of the service, for systemd, launchd or Windows',
+      'Print the service definition for systemd, launchd or Windows',
     ],
   }),
   completion: {
-    summary: 'Print a script by which a shell completes this command line',
+    summary: 'Print a completion script for a shell',
     load: async () => (await import('./commands/completion.ts')).completionCommand(COMMANDS),
   },
   ...from(() => import('./commands/doctor.ts'), {
-    doctor: ['doctorCommand', 'Check this installation, and show the remedy for each fault'],
+    doctor: ['doctorCommand', 'Check this installation and show a remedy for each problem'],
   }),
   ...from(() => import('./commands/audit.ts'), {
     'audit verify': ['auditVerify', 'Check that the audit log was not changed'],
   }),
   ...from(() => import('./commands/backup.ts'), {
-    backup: ['backupCommand', 'Write a sealed backup of all that this device keeps'],
-    restore: ['restoreCommand', 'Put a backup into a new state folder'],
+    backup: ['backupCommand', 'Write an encrypted backup of this device to a file'],
+    restore: ['restoreCommand', 'Restore a backup into a new state folder'],
   }),
   ...from(() => import('./commands/status.ts'), {
-    sync: ['syncCommand', 'Fetch what is new, hand over what was made here'],
+    sync: ['syncCommand', 'Fetch new data and upload the new data of this device'],
   }),
   ...from(() => import('./commands/session/login.ts'), {
     login: ['loginCommand', 'Sign this device in'],
-    logout: ['logoutCommand', 'Revoke this device and forget what it holds'],
+    logout: ['logoutCommand', 'Revoke this device and delete its data'],
   }),
   ...from(() => import('./commands/session/account.ts'), {
     whoami: ['whoamiCommand', 'Show who is signed in'],
   }),
   ...from(() => import('./commands/session/reset.ts'), {
-    reset: ['resetCommand', 'Bring an account back after all its devices were lost'],
+    reset: ['resetCommand', 'Recover an account after all its devices were lost'],
   }),
   ...from(() => import('./commands/session/recovery.ts'), {
     'recovery create': [
       'recoveryCreate',
-      'Make a recovery key: 24 words on paper, for when all devices are lost',
+      'Create a recovery key: 24 words on paper, in case all devices are lost',
     ],
     'recovery dismiss': [
       'recoveryDismiss',
-      'Note that you set the recovery key of which this device has a notice',
+      'Dismiss the notice about a recovery key that you set yourself',
     ],
   }),
   ...from(() => import('./commands/session/account.ts'), {
-    'account delete': ['accountDelete', 'Delete the account and everything in it, for good'],
+    'account delete': ['accountDelete', 'Delete the account and everything in it permanently'],
   }),
   ...from(() => import('./commands/session/device.ts'), {
     'device list': ['deviceList', 'List the devices of the account'],
-    'device approve': ['deviceApprove', 'Approve a new device by the words of both screens'],
+    'device approve': [
+      'deviceApprove',
+      'Approve a new device by typing the words of each screen on the other',
+    ],
     'device renew': ['deviceRenew', 'Give this device a new sealing key'],
     'device revoke': ['deviceRevoke', 'Revoke a device'],
     'session list': ['sessionList', 'List the sessions of the account'],
@@ -99,14 +102,14 @@ export const COMMANDS: Commands = {
   }),
   ...from(() => import('./commands/profile.ts'), {
     'email list': ['emailList', 'List the e-mail addresses of the account'],
-    'email add': ['emailAdd', 'Add an e-mail address, confirmed by a link that is mailed there'],
+    'email add': ['emailAdd', 'Add an e-mail address and confirm it with a mailed link'],
     profile: ['profileCommand', 'Show your profile'],
     'profile set': ['profileSet', 'Change your profile'],
     preferences: ['preferencesCommand', 'Show your preferences'],
     'preferences set': ['preferencesSet', 'Change your preferences'],
   }),
   ...from(() => import('./commands/connections/verify.ts'), {
-    verify: ['verifyCommand', 'Check three words that a caller said'],
+    verify: ['verifyCommand', 'Check the three words of a caller'],
   }),
   ...from(() => import('./commands/connections/code.ts'), {
     code: ['codeCommand', 'Show the words to say on a connection or to a guest'],
@@ -125,8 +128,14 @@ export const COMMANDS: Commands = {
       'Remove a member; the others get a new secret',
     ],
     'connection role': ['connectionRole', 'Make a member an owner, or an owner a member'],
-    'connection leave': ['connectionLeave', 'Leave a connection to its other members'],
-    'connection delete': ['connectionDelete', 'Delete a connection that has no other members'],
+    'connection leave': [
+      'connectionLeave',
+      'Leave a connection, which continues for its other members',
+    ],
+    'connection delete': [
+      'connectionDelete',
+      'Delete a connection; if its only owner does, it ends for all members',
+    ],
   }),
   ...from(() => import('./commands/connections/invite.ts'), {
     invite: ['inviteCommand', 'Invite a person to a connection'],
@@ -141,15 +150,15 @@ export const COMMANDS: Commands = {
     'tag create': ['tagCreate', 'Create a tag'],
     'tag update': ['tagUpdate', 'Rename a tag or change its colour'],
     'tag delete': ['tagDelete', 'Delete a tag'],
-    'tag assign': ['tagAssign', 'Give a connection a tag'],
-    'tag unassign': ['tagUnassign', 'Take a tag from a connection'],
+    'tag assign': ['tagAssign', 'Add a tag to a connection'],
+    'tag unassign': ['tagUnassign', 'Remove a tag from a connection'],
   }),
   ...from(() => import('./commands/preset.ts'), {
-    'preset list': ['presetList', 'List presets: what new connections begin with'],
+    'preset list': ['presetList', 'List presets: settings for new connections'],
     'preset create': ['presetCreate', 'Create a preset'],
     'preset update': ['presetUpdate', 'Change a preset'],
     'preset delete': ['presetDelete', 'Delete a preset'],
-    'preset default': ['presetDefault', 'Make a preset the default, or none'],
+    'preset default': ['presetDefault', 'Choose the default preset, or have none'],
   }),
   ...from(() => import('./commands/connections/connection.ts'), {
     rotate: ['rotateCommand', 'Give a connection a new secret'],
@@ -160,40 +169,55 @@ export const COMMANDS: Commands = {
     'trust confirm': ['trustConfirm', 'Confirm the keys of a person by the safety number'],
     'trust dismiss': [
       'trustDismiss',
-      'Confirm that you have seen that a contact used the recovery key',
+      'Acknowledge that a person replaced all devices with the recovery key',
     ],
     'trust unfollow': ['trustUnfollow', 'Stop following a person'],
     'trust rename': ['trustRename', 'Give a person you follow a name of your own'],
-    'trust note': ['trustNote', 'Keep a note on a person you follow'],
+    'trust note': ['trustNote', 'Write a note about a person you follow'],
     'trust history': ['trustHistory', 'Show the history of a person you follow'],
-    'trust metrics': ['trustMetrics', 'Show how many you follow, and what came of it'],
+    'trust metrics': [
+      'trustMetrics',
+      'Show figures about the people you follow and about your checks of words',
+    ],
   }),
   ...from(() => import('./commands/connections/guest.ts'), {
     'guest list': ['guestList', 'List guest codes'],
-    'guest create': ['guestCreate', 'Create a guest code and show its link, once'],
+    'guest create': ['guestCreate', 'Create a guest code and show its link once'],
     'guest revoke': ['guestRevoke', 'Revoke a guest code'],
-    'guest send': ['guestSend', 'Mail the link of a guest code'],
+    'guest send': ['guestSend', 'Send the link of a guest code by mail'],
   }),
   ...from(() => import('./commands/organisations/members.ts'), {
-    'external list': ['externalList', 'List people without an account, for guest codes'],
-    'external create': ['externalCreate', 'Add a person without an account'],
-    'external delete': ['externalDelete', 'Delete one of them, and revoke their guest codes'],
+    'external list': [
+      'externalList',
+      'List external members: people without an account, for guest codes',
+    ],
+    'external create': ['externalCreate', 'Add an external member: a person without an account'],
+    'external delete': ['externalDelete', 'Delete an external member and revoke their guest codes'],
   }),
   ...from(() => import('./commands/notification.ts'), {
-    'notification list': ['notificationList', 'List what happened'],
+    'notification list': ['notificationList', 'List notifications'],
     'notification read': ['notificationRead', 'Mark notifications as read'],
     'notification delete': ['notificationDelete', 'Delete notifications'],
   }),
   ...from(() => import('./commands/connections/link.ts'), {
     'link list': ['linkList', 'List open links'],
-    'link create': ['linkCreate', 'Create an open link: a page on which people ask to connect'],
-    'link suggest': ['linkSuggest', 'Propose a slug for an open link'],
+    'link create': [
+      'linkCreate',
+      'Create an open link: a page where people can ask to connect with you',
+    ],
+    'link suggest': ['linkSuggest', 'Suggest a free slug for an open link'],
     'link pause': ['linkPause', 'Pause an open link'],
     'link resume': ['linkResume', 'Resume an open link'],
-    'link slug': ['linkSlug', 'Give an open link a new address'],
-    'link delete': ['linkDelete', 'Delete an open link with its requests'],
-    'link requests': ['linkRequests', 'List who asked to connect by an open link'],
-    'link approve': ['linkApprove', 'Approve a request: make a connection and invite who asked'],
+    'link slug': ['linkSlug', 'Change the slug, and with it the address, of an open link'],
+    'link delete': ['linkDelete', 'Delete an open link and its requests'],
+    'link requests': [
+      'linkRequests',
+      'List the requests to connect that came through your open links',
+    ],
+    'link approve': [
+      'linkApprove',
+      'Approve a request: create a connection and invite the requester',
+    ],
     'link decline': ['linkDecline', 'Decline a request'],
   }),
   ...from(() => import('./commands/stamp.ts'), {
@@ -203,27 +227,27 @@ export const COMMANDS: Commands = {
     'stamp verify': ['stampVerify', 'Check a stamp offline'],
   }),
   ...from(() => import('./commands/assistant.ts'), {
-    ask: ['askCommand', 'Ask the assistant, or the handbook where there is none'],
+    ask: ['askCommand', 'Ask the assistant; if there is none, the handbook answers'],
     feedback: ['feedbackCommand', 'Send feedback to the operator of the account server'],
   }),
   ...from(() => import('./commands/export.ts'), {
-    export: ['exportCommand', 'Export all that the account server has of you, to a file'],
+    export: ['exportCommand', 'Export all data that the account server stores about you'],
     'export list': ['exportList', 'List exports'],
     'export download': ['exportDownload', 'Download a finished export'],
     'export delete': ['exportDelete', 'Delete all exports from the account server'],
   }),
   ...from(() => import('./commands/organisations/organisations.ts'), {
     'org create': ['orgCreate', 'Create an organisation'],
-    'org use': ['orgUse', 'Choose the organisation that this device acts in'],
+    'org use': ['orgUse', 'Choose the current organisation of this device'],
   }),
   ...from(() => import('./commands/organisations/members.ts'), {
-    'org members': ['orgMembersCommand', 'List the members of the organisation'],
-    'org invite': ['orgInvite', 'Invite addresses to the organisation'],
-    'org activate': ['orgActivate', 'Activate a member who is suspended or invited'],
-    'org suspend': ['orgSuspend', 'Suspend a member, or hold an invitation back'],
+    'org members': ['orgMembersCommand', 'List the members of the current organisation'],
+    'org invite': ['orgInvite', 'Invite people to the current organisation'],
+    'org activate': ['orgActivate', 'Activate a suspended member or an invited address'],
+    'org suspend': ['orgSuspend', 'Suspend a member or an invitation'],
   }),
   ...from(() => import('./commands/organisations/groups.ts'), {
-    'org group list': ['groupList', 'List the groups of the organisation'],
+    'org group list': ['groupList', 'List the groups of the current organisation'],
     'org group create': ['groupCreate', 'Create a group'],
     'org group update': ['groupUpdate', 'Rename a group or change its description'],
     'org group delete': ['groupDelete', 'Delete a group; its members stay in the organisation'],
@@ -231,16 +255,22 @@ export const COMMANDS: Commands = {
     'org group remove': ['groupRemove', 'Remove members from a group'],
   }),
   ...from(() => import('./commands/organisations/activity.ts'), {
-    'org activity': ['orgActivityCommand', 'List what happened in the organisation'],
-    'org summary': ['orgSummary', 'Show how often what happened there, and who did most'],
-    'org dashboard': ['orgDashboard', 'Show the totals of the organisation'],
-    'org trends': ['orgTrends', 'Show how often something happened there, by day or week'],
+    'org activity': ['orgActivityCommand', 'List the events in the current organisation'],
+    'org summary': [
+      'orgSummary',
+      'Show how often each kind of event happened, and who was most active',
+    ],
+    'org dashboard': ['orgDashboard', 'Show the totals of the current organisation'],
+    'org trends': ['orgTrends', 'Show the number of events by day or week'],
   }),
   ...from(() => import('./commands/organisations/alerts.ts'), {
-    'org alert list': ['alertList', 'List the alerts of the organisation, and when they fired'],
+    'org alert list': [
+      'alertList',
+      'List the alerts of the current organisation and when they last fired',
+    ],
     'org alert create': [
       'alertCreate',
-      'Create an alert, which fires when so much happens in a while',
+      'Create an alert, which fires when an event happens often in a short time',
     ],
     'org alert update': ['alertUpdate', 'Change an alert, or switch it on or off'],
     'org alert delete': ['alertDelete', 'Delete an alert'],
@@ -249,12 +279,12 @@ export const COMMANDS: Commands = {
     'machine create': ['machineCreate', 'Create a machine account and its key file'],
   }),
   ...from(() => import('./commands/session/machine-token.ts'), {
-    'machine token': ['machineToken', 'Get an API token for a machine account by its key'],
+    'machine token': ['machineToken', 'Get an API token for a machine account with its key'],
   }),
   ...from(() => import('./commands/token.ts'), {
     'token list': ['tokenList', 'List API tokens'],
-    'token create': ['tokenCreate', 'Create an API token and show it, once'],
-    'token revoke': ['tokenRevoke', 'Revoke an API token, effective at once'],
+    'token create': ['tokenCreate', 'Create an API token and show it once'],
+    'token revoke': ['tokenRevoke', 'Revoke an API token immediately'],
   }),
 }
 

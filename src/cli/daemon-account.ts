@@ -16,7 +16,7 @@ const away = (cause: StartError, own: boolean) =>
   new AppError(
     'backend_unavailable',
     cause.exit === EXIT.daemonSilent && own
-      ? 'The daemon of this account does not answer: start it with "countersignd serve", then call again.'
+      ? 'The daemon of this account does not answer. Start it with "countersignd serve", then repeat the call.'
       : cause.message,
     { cause },
   )
@@ -24,7 +24,7 @@ const away = (cause: StartError, own: boolean) =>
 const brokenOff = (cause: unknown) =>
   new AppError(
     'backend_unavailable',
-    'The daemon went away during this call, which may have been done all the same: start it with "countersignd serve" and look before you call again.',
+    'The connection to the daemon broke during this call, which may have taken effect anyway. If the daemon is not running, start it with "countersignd serve". Check the result before you repeat the call.',
     { cause },
   )
 
@@ -51,7 +51,7 @@ function demand(scope: Scope, { method, segments }: ToolCall): void {
     const { details } = error
     throw new AppError(
       'insufficient_scope',
-      `This server was started with scope ${scope}, and ${method} /${segments.join('/')} requires ${details.required_scope}: start it as "countersignd mcp --scope ${need}".`,
+      `This server was started with scope ${scope}, and ${method} /${segments.join('/')} requires ${details.required_scope}. Start it with "countersignd mcp --scope ${need}".`,
       { details },
     )
   }
@@ -74,7 +74,7 @@ async function* whole(
 const isBitByBit = (body: Content['body']): body is AsyncIterable<Uint8Array> =>
   typeof body !== 'string' && !(body instanceof Uint8Array)
 
-export interface AskingDaemon {
+interface AskingDaemon {
   readonly ask: Ask
   /** Closes the connections of all pending calls. */
   readonly close: () => void

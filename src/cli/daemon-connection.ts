@@ -49,7 +49,7 @@ export interface DaemonConnection {
 const silent = (cause?: unknown) =>
   new StartError(
     'daemonSilent',
-    'A daemon holds this state folder but does not answer as itself. Look at its log, or stop it and try again.',
+    'A process uses this state folder, but does not answer as its daemon. Check its log, or stop it and try again.',
     cause,
   )
 
@@ -76,7 +76,7 @@ function oneConnection(url: URL): { agent: Agent; socket: Socket } {
   return { agent, socket }
 }
 
-export interface DaemonResponse {
+interface DaemonResponse {
   readonly status: number
   readonly headers: IncomingMessage['headers']
   readonly body: Buffer
@@ -125,7 +125,7 @@ function read(route: Route, { status, headers, body, stream }: DaemonResponse): 
 }
 
 /** How a client verifies that it is connected to the daemon. */
-export interface DaemonCheck {
+interface DaemonCheck {
   /** Header fields of the greeting. */
   readonly greeting: Readonly<Record<string, string>>
   /** Returns whether the peer is the daemon, by its answer or by the owner of the peer socket. */

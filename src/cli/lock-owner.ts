@@ -29,7 +29,7 @@ const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
 const noDaemon = () =>
   new StartError(
     'daemonSilent',
-    'Another countersignd holds this state folder and does not listen. Look at its log, or stop it and try again.',
+    'Another countersignd process uses this state folder, but accepts no connections. Check its log, or stop it and try again.',
   )
 
 /**
@@ -111,16 +111,16 @@ export function requireSameVersion(connection: DaemonConnection): void {
   if (stateVersion === null || stateVersion < first)
     throw new StartError(
       'stateOlder',
-      `${daemon} is a countersignd from before the first release, and was sent nothing. Stop it: kill ${pid}. ${BEGIN_ANEW}`,
+      `${daemon} is a countersignd from before the first release. Nothing was sent to it. Stop it: kill ${pid}. ${BEGIN_ANEW}`,
     )
   const versions = `(state version ${stateVersion}, this one has ${newest})`
   if (stateVersion < newest)
     throw new StartError(
       'stateOlder',
-      `${daemon} is older than this program ${versions}, and was sent nothing. Stop it, and start it again with this program: kill ${pid}; countersignd serve`,
+      `${daemon} is older than this program ${versions}. Nothing was sent to it. Stop it, and start this version: kill ${pid}; countersignd serve`,
     )
   throw new StartError(
     'stateNewer',
-    `${daemon} is newer than this program ${versions}, and was sent nothing. Update countersignd, or stop the daemon and use another SVC_STATE_DIR.`,
+    `${daemon} is newer than this program ${versions}. Nothing was sent to it. Update countersignd, or stop the daemon and use another SVC_STATE_DIR.`,
   )
 }

@@ -17,7 +17,10 @@ import { requireFolder } from './commands/session/machine-key-file.ts'
 export function requireNew(path: string, option: string): void {
   // A link with a missing target counts as existing.
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined)
-    throw new AppError('conflict', `${path} is there already: name another file with ${option}.`)
+    throw new AppError(
+      'conflict',
+      `The file ${path} already exists. Name another file with ${option}.`,
+    )
   requireFolder(path)
 }
 

@@ -12,7 +12,7 @@ export function parseSeconds(option: string, text: string): number {
   const [, count, unit = 's'] = /^(\d{1,9})([smhdw])?$/.exec(text) ?? []
   if (count === undefined)
     throw new UsageError(
-      `--${option} takes a duration such as 90s, 15m, 12h, 30d or 2w, not "${text}".`,
+      `--${option} must be a duration such as 90s, 15m, 12h, 30d or 2w, not "${text}".`,
     )
   return Number(count) * (SECONDS[unit] as number)
 }

@@ -23,15 +23,15 @@ const EXIT_CODES = `Exit codes:
    1  failed
    2  wrong usage
    3  wrong configuration
-   4  the port is taken
+   4  the port is in use
    5  the state folder is in use by another daemon
    6  the state folder is not safe
    7  the state was written by a newer version
-   8  the keychain is out of reach
-   9  the daemon holds the state but does not answer
+   8  the keychain cannot be used
+   9  a process uses the state folder, but does not answer as its daemon
   10  not verified; the stamp is not good
   11  inconclusive: something could not be checked; the signer of a stamp is unknown
-  12  the state was written before the first release; this version does not read it`
+  12  the state was written before the first release, and this version cannot read it`
 
 const linesOf = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('')
 
@@ -48,8 +48,8 @@ Usage: countersignd <command> [options]
 
 Commands:
 ${linesOf(listed(Object.keys(COMMANDS)))}
-Every command takes --help, and --json for output that scripts read.
-Configuration is by environment variables that begin with SVC_.
+Every command accepts --help, and --json for output that scripts can read.
+The settings are environment variables that begin with SVC_.
 
 ${EXIT_CODES}
 `
@@ -92,15 +92,15 @@ function find(argv: readonly string[]): [name: string, rest: readonly string[]] 
   const [first = ''] = argv
   if (first.startsWith('-'))
     throw new UsageError(
-      `There is no command "${first}": options stand behind a command. "countersignd --help" lists them.`,
+      `There is no command "${first}": write options after the command. "countersignd --help" lists the commands.`,
     )
   const group = groupIn(argv)
   throw new UsageError(
     group !== null
-      ? `"${group}" wants one of: ${groupOf(group)
+      ? `"${group}" must be followed by one of: ${groupOf(group)
           .map((name) => name.slice(group.length + 1))
           .join(', ')}.`
-      : `There is no command "${first}".${meant(argv)} "countersignd --help" lists them.`,
+      : `There is no command "${first}".${meant(argv)} "countersignd --help" lists the commands.`,
   )
 }
 
@@ -116,7 +116,7 @@ function parse(name: string, command: Command, argv: readonly string[]) {
     // The sentences after the first are about positional arguments that begin with a dash. No
     // command takes such arguments.
     const [what] = (error as Error).message.split(/\.\s/)
-    throw new UsageError(`${what}. "countersignd ${name} --help" shows what it takes.`)
+    throw new UsageError(`${what}. "countersignd ${name} --help" shows how to use it.`)
   }
 }
 
@@ -166,7 +166,7 @@ function tellFailure(code: number, text: string, { stderr, env }: Io): number {
 /** Prints the version. Its first line is the version alone, or the version and the commit. */
 function tellVersion([option, ...more]: readonly string[], io: Io): number {
   if (more.length > 0 || (option !== undefined && option !== '--json'))
-    return tellFailure(EXIT.usage, '"countersignd --version" takes --json alone.', io)
+    return tellFailure(EXIT.usage, '"countersignd --version" accepts only the option --json.', io)
   io.stdout.write(
     option === undefined ? `${versionLine}\n` : `${JSON.stringify(versionFacts, null, 2)}\n`,
   )

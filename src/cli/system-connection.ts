@@ -23,26 +23,26 @@ const silent =
   (cause?: unknown) =>
     new StartError(
       'daemonSilent',
-      `The program that answers at ${address} is not the countersignd service of this machine (user ${owner}), and was sent nothing. Look at its log: journalctl -u countersignd.`,
+      `The program that answers at ${address} is not the countersignd service of this machine (user ${owner}). Nothing was sent to it. Check the log of the service: journalctl -u countersignd`,
       cause,
     )
 
 const onlyRoot = () =>
   new AppError(
     'forbidden',
-    'At the countersignd service of this machine only root may do this: call it again with sudo.',
+    'Only root can run this command on the countersignd service of this machine. Run it again with sudo.',
   )
 
 const tokenWanted = () =>
   new AppError(
     'unauthorized',
-    'The countersignd service of this machine wants a token for this: "countersignd token create --name NAME --scope read|write|full" makes one; write it to a file of mode 0600 and name that in SVC_TOKEN_FILE.',
+    'The countersignd service of this machine requires a token for this command. Create one with "countersignd token create --name NAME --scope read|write|full", write it to a file of mode 0600, and set SVC_TOKEN_FILE to the path of that file.',
   )
 
 const notNamed = (cause: AppError) =>
   new AppError(
     'peer_not_allowed',
-    'At the countersignd service of this machine you may not create tokens: have its operator name you in SVC_TOKEN_USERS (/etc/countersign/environment, then: sudo systemctl restart countersignd), or call this again with sudo.',
+    'You are not allowed to create tokens for the countersignd service of this machine. Run the command again with sudo, or ask the operator to add you to SVC_TOKEN_USERS in /etc/countersign/environment and to run "sudo systemctl restart countersignd".',
     { cause },
   )
 

@@ -18,7 +18,7 @@ const ROOT = 0
  */
 const NOBODY = 65_534
 
-const MINE = 'For an account of your own, set SVC_STATE_DIR to a folder of your own.'
+const MINE = 'To use an account of your own instead, set SVC_STATE_DIR to a folder of your own.'
 
 /** The state folder of the service, which root may read. */
 export interface SystemState {
@@ -69,7 +69,9 @@ function requireRoots(path: string): void {
     // folder itself they could still create the entry before root does.
     const shared = at !== parent && (mode & 0o1000) !== 0
     if (uid !== ROOT || (!shared && (mode & 0o022) !== 0))
-      throw unsafe(`${at} is not root's alone, so ${path} may belong to any user.`)
+      throw unsafe(
+        `Users other than root can write to ${at}, so any of them may have created ${path}.`,
+      )
   }
 }
 
@@ -80,13 +82,13 @@ function requireRoots(path: string): void {
 function ownerOf(path: string, stat: Stats, me: number): number {
   requireRoots(path)
   if (!stat.isDirectory()) throw unsafe(`${path} is not a folder.`)
-  if ((stat.mode & 0o022) !== 0) throw unsafe(`${path} can be written by others than its owner.`)
+  if ((stat.mode & 0o022) !== 0) throw unsafe(`Users other than its owner can write to ${path}.`)
   if (stat.uid === NOBODY)
     throw unsafe(
-      `${path} belongs to the user “nobody”, which other programs may share: give the service a user of its own.`,
+      `${path} belongs to the user “nobody”, which other programs may also use. Run the service as a user of its own.`,
     )
   if (stat.uid === me && me !== ROOT)
-    throw unsafe(`${path} is your own: set SVC_STATE_DIR to the state folder of that service.`)
+    throw unsafe(`${path} belongs to you. Set SVC_STATE_DIR to the state folder of that service.`)
   return stat.uid
 }
 
@@ -98,7 +100,7 @@ function behind(link: string): string {
   const target = join(dirname(link), 'private', basename(link))
   const leads = readlinkSync(link)
   if (leads !== target && leads !== join('private', basename(link)))
-    throw unsafe(`${link} leads to ${leads}, not to ${target}.`)
+    throw unsafe(`${link} is a link to ${leads}, not to ${target}.`)
   requireRoots(target)
   return target
 }
@@ -109,7 +111,7 @@ function behind(link: string): string {
  */
 function stateOf(path: string, owner: number): SystemState {
   const named = look(path)
-  if (named === undefined) throw unsafe(`The state folder ${path} of the service is not there.`)
+  if (named === undefined) throw unsafe(`The service has no state folder ${path}.`)
   requireRoots(path)
   const isLink = named.isSymbolicLink()
   const dir = isLink ? behind(path) : path
@@ -118,13 +120,15 @@ function stateOf(path: string, owner: number): SystemState {
   // enter it.
   const isService = uid === owner || (isLink && uid === NOBODY)
   if (!lstatSync(dir).isDirectory() || !isService || (mode & 0o077) !== 0)
-    throw unsafe(`${dir} is not a folder of the service's user ${owner} alone.`)
+    throw unsafe(
+      `${dir} must be a folder that belongs to user ${owner} of the service and that no other user can access.`,
+    )
   return {
     dir,
     check: (stat, file) =>
       stat.uid === uid && (stat.mode & 0o077) === 0
         ? null
-        : `${file} is not of the service's user alone. Start the service again, and look who wrote it.`,
+        : `${file} must belong to the service's user, and no other user may access it. Find out who changed the file, then restart the service.`,
   }
 }
 

@@ -41,13 +41,13 @@ export function accountBind(env: Env, publicUrl: string | null): string {
   const published = publicUrl?.startsWith('https:') ?? false
   if (isLoopback(value) || (published && isIP(value) !== 0)) return value
   if (published)
-    throw wrong('SVC_ACCOUNT_BIND', value, `it must be a literal IP address; ${NO_NAMES}`)
+    throw wrong('SVC_ACCOUNT_BIND', value, `it must be a literal IP address. ${NO_NAMES}`)
   throw wrong(
     'SVC_ACCOUNT_BIND',
     value,
-    `it must be ${LOOPBACK}. It is where the account server listens, the one of its own or the one inside the daemon. Without TLS ` +
-      'it must not be reachable from other machines: to serve their guests and devices, put a reverse proxy with TLS before it and ' +
-      'set SVC_PUBLIC_URL to the https address of that; then any address of this machine will do.',
+    `it must be ${LOOPBACK}. The account server, stand-alone or inside the daemon, listens on this address. Without TLS ` +
+      'it must not be reachable from other machines. To serve guests and devices there, put a reverse proxy with TLS in front of it and ' +
+      'set SVC_PUBLIC_URL to the https address of the proxy. Then any IP address of this machine is allowed.',
   )
 }
 
@@ -62,14 +62,20 @@ export function backend(env: Env): { environment: string; backendUrl: string | n
     const [, which] = ENVIRONMENT_URL.exec(name) ?? []
     const url = which === undefined ? null : origin(env, name)
     if (which === 'EMBEDDED' && url !== null)
-      throw configFault(`${name} has no meaning: embedded is the account server inside the daemon.`)
+      throw configFault(
+        `${name} has no effect, because "embedded" is the account server inside the daemon. Unset it.`,
+      )
     if (which !== undefined && url !== null) urls.set(which, url)
   }
   const environment = read(env, 'SVC_ENV') ?? 'embedded'
   const override = origin(env, 'SVC_BACKEND_URL')
   if (environment === 'embedded') return { environment, backendUrl: override }
   if (!/^\w+$/.test(environment))
-    throw wrong('SVC_ENV', environment, 'it must be embedded, or a name of letters, digits and _.')
+    throw wrong(
+      'SVC_ENV',
+      environment,
+      'it must be embedded, or a name made of letters, digits and _.',
+    )
   const backendUrl = override ?? urls.get(environment.toUpperCase())
   if (backendUrl !== undefined) return { environment, backendUrl }
   throw wrong(
@@ -95,12 +101,12 @@ export function mailConfig(
   const dir = file(env, 'SVC_MAIL_DIR', os)
   if (smtpUrl !== null && dir !== null)
     throw configFault(
-      'SVC_MAIL_DIR and SVC_SMTP_URL are both set: mail goes to files or to a relay.',
+      'SVC_MAIL_DIR and SVC_SMTP_URL are both set, but mail goes either to files or to a relay. Unset one.',
     )
   if (smtpUrl !== null) relayOf(smtpUrl)
   const from = read(env, 'SVC_MAIL_FROM') ?? `countersign@${mailHost(publicUrl)}`
   if (!ADDRESS.test(from))
-    throw wrong('SVC_MAIL_FROM', from, 'it must be one address, as in accounts@example.org.')
+    throw wrong('SVC_MAIL_FROM', from, 'it must be one address, for example accounts@example.org.')
   const place =
     smtpUrl === null ? { dir: dir ?? pathOn(os).join(folder, 'mail') } : { smtp: smtpUrl }
   return Object.freeze({ from, place: Object.freeze(place) })

@@ -33,9 +33,7 @@ export function assistantConfig(env: Env, os: ConfigPlatform): AssistantConfig |
   if (url !== null) return Object.freeze({ url, ...of })
   for (const name of ['SVC_ASSISTANT_KEY_FILE', 'SVC_ASSISTANT_MODEL'])
     if (read(env, name) !== null)
-      throw configFault(
-        `${name} has no meaning without SVC_ASSISTANT_URL: set that too, or unset it.`,
-      )
+      throw configFault(`${name} has no effect without SVC_ASSISTANT_URL. Set both or neither.`)
   return null
 }
 
@@ -45,12 +43,12 @@ function baseUrl(env: Env): string | null {
   const refused = (what: string) =>
     configFault(`SVC_ASSISTANT_URL ${what} (Its value may hold a key and is not shown.)`)
   const url = URL.parse(value)
-  if (url === null) throw refused('must be a URL, as in https://host/v1.')
-  if (!isPrivateUrl(url)) throw refused('must be https; http only for a loopback host.')
+  if (url === null) throw refused('must be a URL, for example https://host/v1.')
+  if (!isPrivateUrl(url)) throw refused('must use https. http is allowed for a loopback host only.')
   if (url.href !== url.origin + url.pathname)
     throw refused(
-      'must be the base of the interface alone, as in https://host/v1, without query, fragment or credentials. A key ' +
-        'belongs into the file that SVC_ASSISTANT_KEY_FILE names.',
+      'must be the base URL of the interface, for example https://host/v1, without query, fragment or credentials. A key ' +
+        'belongs in the file that SVC_ASSISTANT_KEY_FILE names.',
     )
   return url.href.replace(/\/+$/, '')
 }

@@ -42,8 +42,8 @@ export const SYSTEM: SystemPlaces = Object.freeze({
 const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const
 const KEYCHAINS = ['auto', 'os', 'file'] as const
 
-export type LogLevel = (typeof LOG_LEVELS)[number]
-export type KeychainChoice = (typeof KEYCHAINS)[number]
+type LogLevel = (typeof LOG_LEVELS)[number]
+type KeychainChoice = (typeof KEYCHAINS)[number]
 /**
  * The users, besides the daemon's own user and root, who may use the token route. Names or uids
  * that are not looked up yet; `any` restores the bare loopback rule.
@@ -209,8 +209,8 @@ function apiBind(env: Env): string {
   throw wrong(
     'SVC_HTTP_BIND',
     value,
-    `it must be ${LOOPBACK}. The interface hands out tokens without a password, so it must not be reachable from other machines, ` +
-      `not through a proxy either; ${NO_NAMES}`,
+    `it must be ${LOOPBACK}. The interface issues tokens without a password, so it must not be reachable from other machines, ` +
+      `not even through a proxy. ${NO_NAMES}`,
   )
 }
 
@@ -257,7 +257,7 @@ function home(os: ConfigPlatform): string {
     // No HOME, and no entry in the user database: a container's user.
   }
   throw configFault(
-    'This user has no home folder, where the state would be kept: set SVC_STATE_DIR to an absolute path of your own.',
+    'This user has no home folder to store the state in. Set SVC_STATE_DIR to an absolute path.',
   )
 }
 

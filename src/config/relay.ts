@@ -22,8 +22,8 @@ const wrong = (what: string) =>
 
 const malformed = () =>
   wrong(
-    'must be smtp://host[:port] or smtps://user:password@host[:port], with a port from 1 to 65535. In user and password write ' +
-      'other characters than letters, digits and -._~ with a percent sign, an @ as %40.',
+    'must be smtp://host[:port] or smtps://user:password@host[:port], with a port from 1 to 65535. In user and password, percent-encode ' +
+      'all characters except letters, digits and -._~ (for example @ as %40).',
   )
 
 /**
@@ -41,10 +41,10 @@ export function relayOf(text: string): Relay {
   const auth = authOf(url)
   const asked = optionOf(url)
   if (secure && asked !== null)
-    throw wrong('takes no requireTLS with smtps://, which speaks TLS from the first byte.')
+    throw wrong('must not set requireTLS with smtps://, which always uses TLS.')
   if (asked === false && auth !== null && !isThisMachine(host))
     throw wrong(
-      'has requireTLS=false, which sends its password over the network in plain text. Leave that out, or the ' +
+      'has requireTLS=false, which sends the password over the network in plain text. Remove requireTLS=false, or ' +
         'user and password.',
     )
   return {
@@ -75,5 +75,5 @@ function optionOf({ searchParams }: URL): boolean | null {
   const [name, value] = option
   if (others.length === 0 && name === 'requireTLS' && (value === 'true' || value === 'false'))
     return value === 'true'
-  throw wrong('may end in one option, ?requireTLS=true or ?requireTLS=false, and in no other.')
+  throw wrong('may have one option only, ?requireTLS=true or ?requireTLS=false.')
 }

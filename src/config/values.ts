@@ -47,7 +47,8 @@ export const isLoopback = (address: string): boolean =>
 export const isThisMachine = (host: string): boolean => host === 'localhost' || isLoopback(host)
 
 export const LOOPBACK = 'a literal loopback address, 127.0.0.1 (or another 127.x.y.z) or ::1'
-export const NO_NAMES = 'names are refused because what they resolve to can change.'
+export const NO_NAMES =
+  'Host names are not allowed, because the address that they resolve to can change.'
 
 /**
  * Returns a port; 0 is any free one.
@@ -57,7 +58,7 @@ export function port(env: Env, name: string, byDefault: number): number {
   const value = read(env, name)
   if (value === null) return byDefault
   if (/^(0|[1-9]\d{0,4})$/.test(value) && Number(value) <= 65535) return Number(value)
-  throw wrong(name, value, 'it must be a whole number from 0 to 65535; 0 takes any free port.')
+  throw wrong(name, value, 'it must be a whole number from 0 to 65535. 0 means any free port.')
 }
 
 /**
@@ -120,7 +121,7 @@ export function origin(env: Env, name: string): string | null {
   const url = URL.parse(value)
   if (url === null) throw wrong(name, shown, 'it must be a URL, https://host[:port].')
   if (!isPrivateUrl(url)) {
-    throw wrong(name, shown, 'it must be https; http only for a loopback host.')
+    throw wrong(name, shown, 'it must use https. http is allowed for a loopback host only.')
   }
   if (url.href !== `${url.origin}/`) {
     throw wrong(

@@ -35,7 +35,7 @@ export const purposeOf = (shown: string): Purpose => ({ shown, sha256: sha256(ut
  * @throws Refusal `lone_surrogate`; `too_long` for more than 64 code points after that
  */
 export function readPurpose(typed: string): Purpose {
-  requireThat(typed.isWellFormed(), 'lone_surrogate', 'half a surrogate pair')
+  requireThat(typed.isWellFormed(), 'lone_surrogate', 'a lone surrogate')
   const shown = typed
     .normalize('NFKC')
     .toLowerCase()
@@ -43,7 +43,11 @@ export function readPurpose(typed: string): Purpose {
     .replace(/[^\p{L}\p{Nd}]/gu, '')
   const { length } = Array.from(shown)
   const fits = length <= LONGEST
-  requireThat(fits, 'too_long', `${length} letters and digits; a purpose has at most ${LONGEST}`)
+  requireThat(
+    fits,
+    'too_long',
+    `it has ${length} letters and digits; at most ${LONGEST} are allowed`,
+  )
   return purposeOf(shown)
 }
 
@@ -87,7 +91,7 @@ export function challengeReader(kc: Uint8Array): (of: ChallengeInput) => number[
     requireLength(speaker, 16, 'a speaker')
     requireLength(listener, 16, 'a listener')
     const isWord = Number.isInteger(challenge) && challenge >= 0 && challenge < CHALLENGES
-    requireThat(isWord, 'bad_value', `no word has the index ${challenge}`)
+    requireThat(isWord, 'bad_value', `the word list has no index ${challenge}`)
     write(u64be(window), WINDOW)
     write(speaker, SPEAKER)
     write(listener, LISTENER)

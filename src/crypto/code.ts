@@ -75,7 +75,7 @@ export function codeUnder(
   requireThat(
     Number.isSafeInteger(window) && window >= 0,
     'bad_value',
-    'a window is a whole number',
+    'a window must be a whole number',
   )
   const { message } = mac
   message.setUint32(1, Math.floor(window / 2 ** 32))
@@ -107,7 +107,7 @@ export function codeReader(
   const kept = new Uint32Array(KEPT_WORDS)
   keepKey(kc, kept, 0)
   return (window, speaker) => {
-    requireThat(speaker.length === SPEAKER, 'bad_length', 'a speaker is 16 bytes')
+    requireThat(speaker.length === SPEAKER, 'bad_length', 'a speaker must be 16 bytes')
     return indicesOf(codeUnder(kept, 0, window, speaker, 0))
   }
 }

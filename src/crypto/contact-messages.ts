@@ -25,7 +25,7 @@ export const contactFailure = (reason: RefusalReason): Failure =>
 
 const failure = (value: Parameters<typeof string>[0]): Failure => {
   const found = FAILURES.find((one) => one === string(value))
-  requireThat(found !== undefined, 'bad_value', 'no failure of a first contact')
+  requireThat(found !== undefined, 'bad_value', 'not a failure code of a first contact')
   return found
 }
 

@@ -115,7 +115,7 @@ function decodeElement(share: Uint8Array): Element {
   try {
     return Point.fromBytes(share)
   } catch (cause) {
-    throw new Refusal('cpace_abort', 'the share is no element of ristretto255', {}, { cause })
+    throw new Refusal('cpace_abort', 'the share is not an element of ristretto255', {}, { cause })
   }
 }
 
@@ -207,14 +207,14 @@ export function respond(
 function once(): () => void {
   let ended = false
   return () => {
-    requireThat(!ended, 'cpace_abort', 'this run has ended; begin another one')
+    requireThat(!ended, 'cpace_abort', 'this run has ended; start a new one')
     ended = true
   }
 }
 
 function requireAd(received: Uint8Array, expected: Uint8Array): void {
   const same = equalBytes(received, expected)
-  requireThat(same, 'ad_mismatch', 'the other side names another log than the one verified here')
+  requireThat(same, 'ad_mismatch', 'the other side named another log than the one verified here')
 }
 
 /** Compares in constant time, so that timing does not reveal how much of a guess is right. */

@@ -52,7 +52,11 @@ export function commitmentTo({ nonce, ...newcomer }: Reveal): Uint8Array {
  */
 export function checkReveal(commitment: Uint8Array, reveal: Reveal): void {
   const same = equalBytes(commitment, commitmentTo(reveal))
-  requireThat(same, 'commitment_mismatch', 'the device revealed other keys than it committed to')
+  requireThat(
+    same,
+    'commitment_mismatch',
+    'the device did not reveal the keys that it committed to',
+  )
 }
 
 /**

@@ -6,7 +6,7 @@ import { ed25519 as noble } from '@noble/curves/ed25519.js'
 import { encodeBase64url } from './encoding/base64url.ts'
 import { memo } from './encoding/memo.ts'
 
-export interface Ed25519 {
+interface Ed25519 {
   /** Returns the public key of a seed, both 32 bytes. */
   publicKey(seed: Uint8Array): Uint8Array
   /** Returns the signature of a message with a seed of 32 bytes, 64 bytes. */

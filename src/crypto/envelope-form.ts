@@ -19,7 +19,7 @@ import { requireThat } from './refusal.ts'
 export const SUITE = 1
 
 const suite: MemberKind<typeof SUITE> = (value) => {
-  requireThat(integer(value) === SUITE, 'unknown_suite', `suite is ${SUITE}`)
+  requireThat(integer(value) === SUITE, 'unknown_suite', `suite must be ${SUITE}`)
   return SUITE
 }
 

@@ -64,28 +64,40 @@ export async function openEnvelope(
   requireThat(
     envelope.connection === newest.connection,
     'wrong_connection',
-    'of another connection',
+    'the envelope is for another connection',
   )
-  requireThat(envelope.epoch >= newest.epoch, 'old_epoch', 'sealed for an older epoch')
+  requireThat(envelope.epoch >= newest.epoch, 'old_epoch', 'the envelope is for an older epoch')
   requireThat(
     envelope.epoch === newest.epoch,
     'unknown_epoch',
-    'sealed for an epoch not opened here',
+    'the envelope is for an epoch that was not opened here',
   )
   const sameHead = envelope.epoch_head === encodeBase64url(newest.epochHead)
   requireThat(sameHead, 'wrong_epoch_head', 'the epoch was opened by another entry')
-  requireThat(envelope.recipient === recipient, 'wrong_recipient', 'sealed to another device')
+  requireThat(
+    envelope.recipient === recipient,
+    'wrong_recipient',
+    'the envelope is sealed to another device',
+  )
   const secret = keys.get(envelope.recipient_kid)
-  requireThat(secret !== undefined, 'wrong_recipient_kid', 'sealed to a key that is not held here')
+  requireThat(
+    secret !== undefined,
+    'wrong_recipient_kid',
+    'the envelope is sealed to a key that this device does not have',
+  )
 
   const hpke = hpkeSuite1()
   const [enc, ct] = [decodeBase64url(envelope.enc), decodeBase64url(envelope.ct)]
   const k = await hpke
     .DeserializePrivateKey(secret, false)
     .then((key) => hpke.Open(key, enc, ct, { info: envelopeInfo(envelope) }))
-    .catch(failedAs('open_failed', 'the envelope does not open'))
+    .catch(failedAs('open_failed', 'the envelope cannot be opened'))
   const committed = keyCommitment(newest.connection, newest.epoch, k) === newest.kCommit
-  requireThat(committed, 'k_commit_mismatch', 'not the K that the epoch was opened with')
+  requireThat(
+    committed,
+    'k_commit_mismatch',
+    'the secret is not the one to which the entry that opened the epoch commits',
+  )
   return k
 }
 

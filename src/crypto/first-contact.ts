@@ -31,7 +31,7 @@ export type Contact = {
 }
 
 /** The newest entry of a key log that this device verified. */
-export type KeyLogPlace = {
+type KeyLogPlace = {
   readonly account: string
   readonly seq: number
   /** The hash of the entry, 32 bytes. */
@@ -39,7 +39,7 @@ export type KeyLogPlace = {
 }
 
 /** The same for the inviter, with the hash of the newest roster entry, 32 bytes. */
-export type InviterPlace = KeyLogPlace & { readonly rosterHead: Uint8Array }
+type InviterPlace = KeyLogPlace & { readonly rosterHead: Uint8Array }
 
 /** Returns four new words. */
 export const newContactWords = (): string[] =>

@@ -76,7 +76,7 @@ function blocksOf(length: number): DataView<ArrayBuffer> {
  * @throws Refusal `bad_length`
  */
 export function keepKey(key: Uint8Array, kept: Uint32Array, at: number): void {
-  requireThat(key.length === 32, 'bad_length', 'a key that is kept is 32 bytes')
+  requireThat(key.length === 32, 'bad_length', 'a stored key must be 32 bytes')
   keepHalf(key, 0x36, kept, at)
   keepHalf(key, 0x5c, kept, at + HALF)
   for (let i = 0; i < BLOCK; i++) keyBlock.setUint8(i, 0)
@@ -96,7 +96,7 @@ function keepHalf(key: Uint8Array, pad: number, kept: Uint32Array, at: number): 
  * @throws Refusal `bad_length`
  */
 export function newKeptHmac(length: number) {
-  requireThat(length <= MOST, 'bad_length', `a message here is at most ${MOST} bytes`)
+  requireThat(length <= MOST, 'bad_length', `a message must be at most ${MOST} bytes`)
   const inner = blocksOf(length)
   const second = inner.byteLength > BLOCK ? new DataView(inner.buffer, BLOCK) : null
   const outer = blocksOf(32)

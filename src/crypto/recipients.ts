@@ -2,7 +2,9 @@
  * Evaluates a roster together with the newest key logs of its members (sections 3 and 4). It
  * finds the devices to which K may be sealed, and the entries that are due.
  */
-import { type LoggedDevice, type KeyLog, generationRoot, isLinked } from './logs/key-log.ts'
+import { isLinked } from './logs/generations.ts'
+import type { LoggedDevice } from './logs/key-log-ops.ts'
+import { type KeyLog, generationRoot } from './logs/key-log.ts'
 import type { Roster } from './logs/roster-log.ts'
 import type { KeyLogs, RosterMember } from './logs/roster-ops.ts'
 
@@ -50,7 +52,7 @@ function lastRevocation(log: KeyLog): number {
  * A member who suspends a connection, and the revocation that the epoch does not cover, by its
  * seq.
  */
-export type SecretHolder = { readonly account: string; readonly revocation: number }
+type SecretHolder = { readonly account: string; readonly revocation: number }
 
 /**
  * Returns the members with a revoked device that may hold K. Their newest log has a `revoke` or

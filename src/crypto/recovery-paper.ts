@@ -38,7 +38,7 @@ export function paperWords(seed: Uint8Array): string[] {
  */
 export function parsePaper(typed: string): Uint8Array {
   const { indices } = parseWords(typed, PAPER_WORDS)
-  const message = 'the words do not fit together; a word or their order is wrong'
+  const message = 'the words do not match their checksum; a word or their order is wrong'
   requireThat(fits(indices), 'recovery_checksum', message)
   return bytesOf(indices).slice(0, SEED)
 }

@@ -142,7 +142,7 @@ const REASONS = [
 export type RefusalReason = (typeof REASONS)[number]
 
 /** Details that a caller may display next to a reason. */
-export type RefusalDetails = {
+type RefusalDetails = {
   /** Logs: the index of the rejected entry, from 0. */
   entry?: number
   /** `word_count`: the number of words in the input. */

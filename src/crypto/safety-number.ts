@@ -16,7 +16,7 @@ const ROUNDS = 5200
 const GROUPS = 12
 
 /** An account's id, and the root of the newest generation of its verified key log, 32 bytes. */
-export type Rooted = { readonly account: string; readonly root: Uint8Array }
+type Rooted = { readonly account: string; readonly root: Uint8Array }
 
 /** Returns the account and root of a verified key log. */
 export const rootOf = (log: KeyLog): Rooted => ({

@@ -38,16 +38,6 @@ export async function newSealKey(): Promise<SealKeyPair> {
 }
 
 /**
- * Checks the bytes of a sealing key that came beside a key log, by sealing to them. Neither
- * refusal makes the log invalid: a device with a refused key gets no envelope.
- * @param kid the id of the key in the log
- * @throws Refusal `hash_mismatch`, `not_sealable`
- */
-export async function checkSealKey(publicKey: Uint8Array, kid: string): Promise<void> {
-  await sealTo(publicKey, kid, new Uint8Array(0), new Uint8Array(0))
-}
-
-/**
  * Seals with HPKE Base and an empty aad, to a key that a key log names by its id.
  * @throws Refusal `hash_mismatch`; `not_sealable` for a key of another length, one with a
  *   coefficient above q (FIPS 203 section 7.2), and one with an X25519 half of low order
@@ -60,7 +50,7 @@ export async function sealTo(
 ): Promise<{ enc: Uint8Array; ct: Uint8Array }> {
   const named = sealKeyId(publicKey) === kid
   requireThat(named, 'hash_mismatch', 'the sealing key is not the one that the key log names')
-  requireThat(publicKey.length === PUBLIC, 'not_sealable', `a sealing key is ${PUBLIC} bytes`)
+  requireThat(publicKey.length === PUBLIC, 'not_sealable', `a sealing key must be ${PUBLIC} bytes`)
   const hpke = hpkeSuite1()
   const { encapsulatedSecret, ciphertext } = await hpke
     .DeserializePublicKey(publicKey)

@@ -10,14 +10,8 @@ import { jwkBytes, thumbprint, type PublicJwk } from './jose/jwk.ts'
 import { runToEnd, lastPlace } from './logs/chain.ts'
 import { entryHash, parseJws } from './jose/jws.ts'
 import { signJws, verifyJws } from './jose/jws-signature.ts'
-import {
-  completeLog,
-  generationRoot,
-  signerAt,
-  verifyingKeyLog,
-  verifySignedBy,
-  type KeyLog,
-} from './logs/key-log.ts'
+import { signerAt, verifySignedBy } from './logs/key-log-ops.ts'
+import { completeLog, generationRoot, verifyingKeyLog, type KeyLog } from './logs/key-log.ts'
 import {
   base64url,
   idWithPrefix,
@@ -57,11 +51,7 @@ function readStamp(...from: Parameters<typeof stampForm>): StampPayload {
   const stamp = stampForm(...from)
   const { source, offset_ms } = stamp.clock
   const fits = source === 'server' || offset_ms === 0
-  requireThat(
-    fits,
-    'bad_value',
-    `clock: the offset is 0 where the source is local, not ${offset_ms}`,
-  )
+  requireThat(fits, 'bad_value', `clock: the offset must be 0 for a local source, not ${offset_ms}`)
   return stamp
 }
 
@@ -102,7 +92,7 @@ export type StampFacts = {
 }
 
 /** The data against which a stamp is checked. */
-export type StampChecks = {
+type StampChecks = {
   /** The stamped bytes; without them, only the stamp itself is checked. */
   content?: Uint8Array
   /** The key of the account server's receipts, Ed25519; without it, a receipt is ignored. */
@@ -186,7 +176,7 @@ export function* verifyingStamp(
   const keyLog = yield* verifyingKeyLog(stamp.iss, entries, lastPlace(remembered))
   const head = keyLog.heads[stamp.key_log.seq]
   const same = head !== undefined && encodeBase64url(head) === stamp.key_log.head
-  requireThat(same, 'key_log_mismatch', 'the key log given is not the one the stamp names')
+  requireThat(same, 'key_log_mismatch', 'the key log is not the one that the stamp names')
   const device = signerAt(keyLog, stamp.dev, stamp.key_log.seq)
   verifySignedBy(device, jws)
   if (given.content !== undefined) checkContent(stamp, given.content)
@@ -197,7 +187,11 @@ export function* verifyingStamp(
       : verifyReceipt(file.receipt, file.stamp, stamp.jti, given.serverKey)
   // Before the status of the key: the account server relies on that as the last fault of a stamp.
   const isModest = stamp.assurance === 'device'
-  requireThat(isModest, 'assurance_claimed', 'only a receipt proves more than that a device signed')
+  requireThat(
+    isModest,
+    'assurance_claimed',
+    'only a receipt can prove more than the signature of a device',
+  )
   // A receipt with a revoked key decides too, since a truncated log would hide the revocation.
   const keyStatus = receipt?.key_status ?? (device.revokedAt === null ? 'active' : 'revoked')
   requireThat(keyStatus === 'active', 'revoked_key', 'the key is revoked, and no receipt is older')
@@ -217,7 +211,7 @@ export function* verifyingStamp(
 
 function checkContent(stamp: StampPayload, content: Uint8Array): void {
   const same = encodeBase64url(sha256(content)) === stamp.sha256
-  requireThat(same, 'digest_mismatch', 'not the content that was stamped')
+  requireThat(same, 'digest_mismatch', 'this is not the content that was stamped')
   const fits = stamp.len === null || stamp.len === content.length
   requireThat(fits, 'len_mismatch', 'the stamp names another length')
 }
@@ -225,9 +219,13 @@ function checkContent(stamp: StampPayload, content: Uint8Array): void {
 function verifyReceipt(text: string, stamp: string, jti: string, key: PublicJwk): ReceiptPayload {
   const jws = parseJws(text, 'receipt+jws')
   const receipt = readReceipt(jws.payload)
-  requireThat(jws.kid === thumbprint(key), 'unknown_signer', 'not a receipt of the pinned server')
+  requireThat(
+    jws.kid === thumbprint(key),
+    'unknown_signer',
+    'the receipt is not from the pinned server',
+  )
   verifyJws(jws, jwkBytes(key))
   const same = receipt.jti === jti && receipt.stamp_sha256 === stampFragment(stamp)
-  requireThat(same, 'receipt_mismatch', 'a receipt for another stamp')
+  requireThat(same, 'receipt_mismatch', 'the receipt is for another stamp')
   return receipt
 }

@@ -6,7 +6,7 @@
 import { randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { requireThat } from './refusal.ts'
 
-export type TokenPrefix = 'csd_' | 'csm_'
+type TokenPrefix = 'csd_' | 'csm_'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const BODY = 30
@@ -24,7 +24,7 @@ export function newToken(prefix: TokenPrefix): string {
  * @throws Refusal `bad_length` for fewer bytes
  */
 export function tokenFrom(prefix: TokenPrefix, bytes: Uint8Array): string {
-  requireThat(bytes.length >= 32, 'bad_length', 'a token is made of 32 or more bytes')
+  requireThat(bytes.length >= 32, 'bad_length', 'a token must be made of 32 or more bytes')
   const number = bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
   const start = prefix + base62(number, BODY)
   return start + checkOf(start)
@@ -35,17 +35,17 @@ export function tokenFrom(prefix: TokenPrefix, bytes: Uint8Array): string {
  * @throws Refusal `length`, `prefix`, `alphabet`, or `check`
  */
 export function checkToken(text: string): 'csd' | 'csm' {
-  requireThat(text.length === LENGTH, 'length', `a token has ${LENGTH} characters`)
+  requireThat(text.length === LENGTH, 'length', `a token must have ${LENGTH} characters`)
   const kind = text.slice(0, 3)
   const known = (kind === 'csd' || kind === 'csm') && text[3] === '_'
-  requireThat(known, 'prefix', 'a token begins with csd_ or csm_')
+  requireThat(known, 'prefix', 'a token must begin with csd_ or csm_')
   requireThat(
     /^[0-9A-Za-z]+$/.test(text.slice(4)),
     'alphabet',
-    'a token has letters and digits only',
+    'a token must have only letters and digits',
   )
   const start = text.slice(0, -CHECK)
-  requireThat(text.slice(-CHECK) === checkOf(start), 'check', 'the check characters do not fit')
+  requireThat(text.slice(-CHECK) === checkOf(start), 'check', 'the check characters do not match')
   return kind
 }
 

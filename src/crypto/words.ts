@@ -50,7 +50,7 @@ export function wordsIn(input: string): number[] {
     const ends = decodeRun(run, indices)
     if (ends.at(-1) !== run.length) {
       const suggestions = nearestWords(run, ends, theList().words, wordEnd)
-      throw new Refusal('unknown_word', `not a word of the list: ${inMessage(run)}`, {
+      throw new Refusal('unknown_word', `not on the word list: ${inMessage(run)}`, {
         word: run,
         suggestions,
       })
@@ -79,7 +79,7 @@ export const isWord = (text: string): boolean => theList().index.has(text)
 export function wordsAt(indices: readonly number[]): string[] {
   return indices.map((index) => {
     const word = theList().words[index]
-    requireThat(word !== undefined, 'bad_value', `no word has the index ${index}`)
+    requireThat(word !== undefined, 'bad_value', `the word list has no index ${index}`)
     return word
   })
 }

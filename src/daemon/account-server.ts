@@ -35,7 +35,7 @@ export async function serveAccount(
         await closer()
       } catch (cause) {
         // The rest must still be closed, above all the lock.
-        log('error', 'not closed cleanly', { cause })
+        log('error', 'could not close cleanly', { cause })
       }
   }
   try {

@@ -65,7 +65,7 @@ export function announce({ stateDir, runtimeDir }: Folders, runtime: Runtime, lo
   try {
     publish(runtimeDir, runtime)
   } catch (cause) {
-    log('warn', 'other users of this machine will not find the daemon', { cause, runtimeDir })
+    log('warn', 'other users of this machine cannot find the daemon', { cause, runtimeDir })
   }
 }
 

@@ -24,7 +24,7 @@ import { sealStream } from '../storage/sealed-stream.ts'
 import type { State } from '../state/state.ts'
 import { VERSION } from '../runtime/version.ts'
 
-export interface Backup {
+interface Backup {
   /**
    * Where the database of the embedded account is: `sqlite` (in the backup), `postgresql` (not in
    * the backup) or `none`.
@@ -108,7 +108,7 @@ function endingWith(
 }
 
 const busy = () =>
-  new AppError('in_progress', 'Another backup is being made: try again when that is done.')
+  new AppError('in_progress', 'Another backup is in progress. Try again when it is done.')
 
 /** Returns the backups of a state folder. Only the owner of its lock may make one. */
 export function newBackups(of: {

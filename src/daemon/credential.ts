@@ -19,7 +19,7 @@ export function machineKeyIn(credentialsDir: string | null): MachineKey | null {
   if (key.success) return key.output
   throw new StartError(
     'configuration',
-    `${path} is not the key file of a machine account, as "countersignd machine create" writes it.`,
+    `${path} is not a key file of a machine account. "countersignd machine create" writes such a file.`,
   )
 }
 

@@ -25,7 +25,8 @@ import { newReachability } from '../device/sync/reachability.ts'
 import { ownNames } from '../device/system-names.ts'
 import { openIdentity } from '../device/identity/identity.ts'
 import { type DeviceSession, openSeat } from '../device/session/session.ts'
-import { type SignInFlow, newSignIn } from '../device/session/sign-in.ts'
+import type { SignInFlow } from '../device/session/sign-in-flow.ts'
+import { newSignIn } from '../device/session/sign-in.ts'
 import { embeddedGone } from '../device/identity/refusals.ts'
 import { type Dispatch, type Outcome, type Request, newDispatch } from '../http/dispatch.ts'
 import { agentAnswers, docsAnswers, restAnswers } from '../handlers/index.ts'
@@ -59,7 +60,7 @@ export const apiTable = { ...rest, ...docsTable, ...agents, ...local }
 const GRACE_MS = 5_000
 const FLUSH_MS = 10_000
 
-export interface Daemon {
+interface Daemon {
   /**
    * Answers a request to the REST table, or to the routes for the command line alone, as the API
    * listener does.
@@ -110,7 +111,7 @@ export async function openDaemon(
         await closer()
       } catch (cause) {
         // The rest must still be closed, above all the lock.
-        log('error', 'not closed cleanly', { cause })
+        log('error', 'could not close cleanly', { cause })
       }
   }
   try {
@@ -294,7 +295,7 @@ export async function serve(
         daemon.flush()
       } catch (cause) {
         // Usually a full disk: the times are kept in memory and written at the next run.
-        log('error', 'last uses of tokens not written', { cause })
+        log('error', 'could not store when tokens were last used', { cause })
       }
     }, FLUSH_MS)
     return { address, accountAddress, close }

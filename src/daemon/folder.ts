@@ -43,13 +43,13 @@ function otherServer(
   if (server === null)
     return (
       `The state folder ${stateDir} holds the embedded account ${account}, but the account server ${configured} is configured. ` +
-      `Unset SVC_BACKEND_URL and SVC_ENV to go on with that account, or ${elsewhere} and sign in there.`
+      `Unset SVC_BACKEND_URL and SVC_ENV to continue with that account, or ${elsewhere} and sign in there.`
     )
   const held = `The state folder ${stateDir} holds the account ${account} of the account server ${server}, but `
   if (configured === null)
     return `${held}none is configured. Set SVC_BACKEND_URL to ${server}, or ${elsewhere}.`
   return (
-    `${held}${configured} is configured. Set SVC_BACKEND_URL to ${server} to go on with that account, or ${elsewhere} and ` +
-    `sign in to ${configured} there. A server that moves to another machine keeps its name, which its devices trust.`
+    `${held}${configured} is configured. Set SVC_BACKEND_URL to ${server} to continue with that account, or ${elsewhere} and ` +
+    `sign in to ${configured} there. A server that moves to another machine must keep its name, because its devices trust that name.`
   )
 }

@@ -4,7 +4,8 @@ import { type Identity, readSession } from '../device/identity/identity.ts'
 import { renewing } from '../device/session/session.ts'
 import type { Keychain } from '../keychain/backend.ts'
 import { readAuthority } from '../remote/transport.ts'
-import { type SessionCredentials, openRemote } from '../remote/remote.ts'
+import type { SessionCredentials } from '../remote/credentials.ts'
+import { openRemote } from '../remote/remote.ts'
 import type { Backend } from './backend.ts'
 
 /**

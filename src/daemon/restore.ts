@@ -29,8 +29,7 @@ import { isTooOld, tooOld } from '../storage/migrations.ts'
 import { takeLock } from '../storage/lock.ts'
 import { Unopened, openStream } from '../storage/sealed-stream.ts'
 import { STATE_VERSIONS } from '../state/migrations.ts'
-import { forgetStored } from './secrets-of.ts'
-import type { SealedSecrets } from './sealed-secrets.ts'
+import { changeRestored, forgetStored, type SealedSecrets } from './folder-secrets.ts'
 
 export type Restored = Omit<Contents, 'secrets' | 'files'> &
   SealedSecrets & { readonly keychain: 'os' | 'file' }
@@ -50,20 +49,20 @@ export function requireEmpty(dir: string): void {
   const named = found.slice(0, MOST_NAMED).join(', ') + (found.length > MOST_NAMED ? ', …' : '')
   throw new StartError(
     'failed',
-    `${dir} is not empty (${named}), and a restore never writes over anything. Stop any countersignd that works there and move the folder away, or set SVC_STATE_DIR to a new one.`,
+    `${dir} is not empty (${named}), and a restore never overwrites anything. Stop any countersignd that uses the folder and move the folder away, or set SVC_STATE_DIR to a new one.`,
   )
 }
 
 const cut = (path: string) =>
   new StartError(
     'failed',
-    `${path} was changed or cut short. Nothing was restored. Take another copy of the backup.`,
+    `${path} was changed or is incomplete. Nothing was restored. Use another copy of the backup.`,
   )
 
 const unopened = (path: string) =>
   new StartError(
     'failed',
-    `${path} does not open with this passphrase, or was changed. Nothing was restored.`,
+    `${path} does not open with this passphrase, or was changed. Nothing was restored. Check the passphrase.`,
   )
 
 /**
@@ -78,7 +77,7 @@ function told(error: unknown, path: string, dir: string): unknown {
   if (known === 'storage_full')
     return new AppError(
       'storage_full',
-      `The disk of ${dir} is full: nothing was restored. Make room, then run it again.`,
+      `The disk of ${dir} is full. Nothing was restored. Free some space, then run it again.`,
       { cause: error },
     )
   if (error instanceof AppError || code === undefined) return error
@@ -94,7 +93,7 @@ async function requireKnown(contents: Contents, path: string): Promise<void> {
   if (state <= STATE_VERSIONS.newest && (account ?? 0) <= ACCOUNT_VERSIONS.newest) return
   throw new StartError(
     'stateNewer',
-    `${path} was made by a newer countersignd (${by}) and holds what this one does not know. Nothing was restored. Update countersignd, then run it again.`,
+    `${path} was made by a newer countersignd (${by}) and contains data that this version cannot read. Nothing was restored. Update countersignd, then run it again.`,
   )
 }
 
@@ -143,7 +142,6 @@ async function fill(
     for await (const { name, bytes } of files) await writeWhole(join(staging, name), bytes)
     // Loaded at use, because they load the elliptic curves.
     const { requireCompleteBackup } = await import('./whole-backup.ts')
-    const { changeRestored } = await import('./sealed-secrets.ts')
     const sealed = await requireCompleteBackup(staging, contents, path)
     changeRestored(join(staging, 'state.db'), sealed.lost_secrets)
     keychain = await openKeychain({ stateDir: staging, choice, credentialsDir })

@@ -6,7 +6,7 @@
  */
 import type { SyncReport } from '../api/rest/sync.ts'
 import type { DeviceSession } from '../device/session/session.ts'
-import type { SignInFlow } from '../device/session/sign-in.ts'
+import type { SignInFlow } from '../device/session/sign-in-flow.ts'
 import type { Log } from '../log.ts'
 import { machineKeyIn } from './credential.ts'
 
@@ -137,7 +137,7 @@ export function newTurn(of: {
       if (key !== null) await signIn.machine({ key, reset: false })
       return true
     } catch (cause) {
-      log('error', 'not signed in with the key of the machine account', { cause })
+      log('error', 'could not sign in with the key of the machine account', { cause })
       return false
     }
   }

@@ -19,7 +19,7 @@ import { metaRows } from '../state/meta.ts'
 import { secretRows } from '../state/secrets.ts'
 import { tokenRows } from '../state/tokens.ts'
 import { STATE_MIGRATIONS } from '../state/migrations.ts'
-import { type SealedSecrets, trySecrets } from './sealed-secrets.ts'
+import { type SealedSecrets, trySecrets } from './folder-secrets.ts'
 
 /** A fault of the backup; the message is a clause. */
 class Broken extends Error {}
@@ -96,7 +96,7 @@ async function sound<T>(
   work: (db: DatabaseSync) => T | Promise<T>,
 ): Promise<T> {
   const path = join(dir, file)
-  demand(statSync(path).size >= SMALLEST, `its ${file} is cut short`)
+  demand(statSync(path).size >= SMALLEST, `its ${file} is incomplete`)
   const db = openReadOnly(path)
   try {
     // First, because the integrity check evaluates the constraints and indexed expressions of the
@@ -105,7 +105,7 @@ async function sound<T>(
     if (object !== undefined)
       throw new Broken(`its ${file} differs from version ${version} in ${inMessage(object)}`)
     demand(valueOf(db, 'pragma integrity_check(1)') === 'ok', `its ${file} is damaged`)
-    demand(valueOf(db, query) === version, `its ${file} is not of version ${version}`)
+    demand(valueOf(db, query) === version, `its ${file} does not have version ${version}`)
     return await work(db)
   } catch (cause) {
     throw isDamage(cause) ? new Broken(`its ${file} is damaged (${cause.message})`) : cause
@@ -132,8 +132,8 @@ async function requireSecrets(
 ): Promise<SealedSecrets> {
   const meta = metaRows(db)
   const facts = readFacts({ meta })
-  demand((facts?.account ?? null) === account, 'its state.db is of another account')
-  demand((facts?.server ?? null) === server, 'its state.db is of another account server')
+  demand((facts?.account ?? null) === account, 'its state.db belongs to another account')
+  demand((facts?.server ?? null) === server, 'its state.db belongs to another account server')
   const tokens = tokenRows(db)
   const begun = tokens.begun()
   const known = secretNames([
@@ -142,14 +142,14 @@ async function requireSecrets(
   ])
   demand(
     Object.keys(secrets).every((name) => known.includes(name)),
-    'it holds secrets that belong to nothing in it',
+    'it contains secrets that nothing in it uses',
   )
   const keychain = keychainOf(secrets)
   if (facts !== null) {
     const keys = await readKeys({ meta }, keychain)
     demand(
       keys !== null && thumbprint(keys.sign.jwk) === facts.kid,
-      'the keys of its device are missing, or are another’s',
+      'the keys of its device are missing or belong to another device',
     )
     demand(keychain.get('session') !== null, 'the session of its device is missing')
   }
@@ -216,7 +216,7 @@ export async function requireCompleteBackup(
     const why = cause instanceof Broken ? cause.message : (cause as Error).message
     throw new StartError(
       'failed',
-      `${path} opens, but is not a whole backup: ${why}. Nothing was restored. Take another backup.`,
+      `${path} opens, but is not a complete backup: ${why}. Nothing was restored. Use another backup.`,
       cause,
     )
   }

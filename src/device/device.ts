@@ -202,7 +202,7 @@ export function openDevice(options: {
       if (clock !== 'own')
         throw new AppError(
           'invalid_state',
-          'The account server measures the clock of this device: "countersignd sync" has it measured.',
+          'The clock of this device is checked against the account server. Run "countersignd sync" to check it.',
         )
       watch.measured(now())
     },

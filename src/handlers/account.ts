@@ -1,11 +1,16 @@
 /**
- * Handlers for the own account: its devices, preferences, profile, exports and active organisation.
+ * Handlers for the own account.
+ *
+ * They serve its devices, preferences, profile, exports, active organisation and API tokens.
  */
+import { pageOf, readCursor } from '../api/cursor.ts'
+import type { Page } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
 import type { Profile } from '../api/rest/profiles.ts'
+import { isId } from '../crypto/encoding/id.ts'
 import { isWrong } from '../device/codes/clock.ts'
 import type { LocalDevice } from '../device/device.ts'
-import { type Handlers, keeperOf } from './context.ts'
+import { type Handlers, keeperOf, noDevice } from './context.ts'
 
 export const account: Handlers['account'] = {
   /**
@@ -40,7 +45,7 @@ export const devices: Handlers['devices'] = {
   delete: async ({ id }, context) => {
     const keeper = keeperOf(context)
     if (keeper === null) return context.account.devices.delete({ id })
-    const { revoke } = await import('../device/session/revocation.ts')
+    const { revoke } = await import('../device/session/sign-out.ts')
     await revoke(keeper, context.account, id)
   },
 }
@@ -128,5 +133,39 @@ export const profile: Handlers['profile'] = {
     const { giveOwnName } = await import('../device/trust/own-name.ts')
     await giveOwnName(keeper, account, name)
     return withCode({ ...updated, display_name: name }, keeper, account)
+  },
+}
+
+/**
+ * Returns the requested page of `items`, which this device stores itself.
+ *
+ * The items must be newest first and have ids with `prefix`.
+ */
+export function pageIn<T extends { id: string }>(items: readonly T[], page: Page, prefix: string) {
+  const before = readCursor(page.cursor, (id) => isId(prefix, id))
+  return pageOf(before === null ? items : items.filter(({ id }) => id < before), page)
+}
+
+export const token: Handlers['token'] = {
+  create: async ({ body }, { home, byMachine }) => {
+    if (byMachine) throw noDevice()
+    return home.tokens.mint(body)
+  },
+}
+
+/**
+ * Handlers for API tokens. A machine account's caller manages that account's tokens at the account
+ * server and cannot see the daemon's tokens.
+ */
+export const apiTokens: Handlers['apiTokens'] = {
+  list: async (page, { home, account, byMachine }) =>
+    byMachine ? account.machineTokens.list(page) : pageIn(home.tokens.list(), page, 'tok_'),
+  // Only scope `full` may call this, so no token can have more rights than its creator.
+  create: async (input, { home, account, byMachine }) =>
+    byMachine ? account.machineTokens.create(input) : home.tokens.mint(input.body),
+  delete: async (input, { home, account, byMachine }) => {
+    if (byMachine) return account.machineTokens.delete(input)
+    home.tokens.revoke(input.id)
+    await home.tokenLinks.end(account, input.id)
   },
 }

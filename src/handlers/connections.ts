@@ -131,7 +131,7 @@ function wordsForAll(
  */
 function requireWordsFor(invite: readonly unknown[]): void {
   if (invite.length > 0 && invite.length <= MOST_OPEN) return
-  const message = `Words are for invited people: invite 1 to ${MOST_OPEN} people with them.`
+  const message = `Words are only for invited people. Invite 1 to ${MOST_OPEN} people with them.`
   throw invalid('body', [{ path: 'words', message }])
 }
 

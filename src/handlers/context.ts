@@ -8,7 +8,7 @@ import type { Caller, Tokens } from '../auth/tokens.ts'
 import type { LocalDevice, DaemonFacts } from '../device/device.ts'
 import type { Reachability } from '../device/sync/reachability.ts'
 import type { DeviceSession } from '../device/session/session.ts'
-import type { SignInFlow } from '../device/session/sign-in.ts'
+import type { SignInFlow } from '../device/session/sign-in-flow.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type Act, newAct } from '../storage/idempotency.ts'
@@ -17,7 +17,7 @@ import type { Agents } from '../api/agents/index.ts'
 import type { DocsTable } from '../api/docs/index.ts'
 
 /** What handlers read from a request besides its input. */
-export interface RequestFacts {
+interface RequestFacts {
   readonly token: string | null
   readonly accept: string
   readonly idempotencyKey?: string | undefined
@@ -85,13 +85,13 @@ export type Handlers = Answers<Rest, 'daemon' | 'both', HandlerContext>
 export const noDevice = () =>
   new AppError(
     'no_device',
-    'A machine account’s token has no device here, and this needs one: ask with a token of this daemon.',
+    'A machine account’s token has no device here, and this request needs one. Use a token of this daemon.',
   )
 
 const awaiting = () =>
   new AppError(
     'no_device',
-    'This device waits for approval and may only read until then: run "countersignd login" on it, and "countersignd device approve" ' +
+    'This device waits for approval and may only read. Run "countersignd login" on it, and "countersignd device approve" ' +
       'on a device that is signed in.',
   )
 

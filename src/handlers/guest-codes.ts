@@ -52,18 +52,14 @@ function secretOf(id: string, { state, vault, now }: LocalDevice): Uint8Array {
     )
   const at = guest.state === 'active' && guest.expires_at <= now() ? 'expired' : guest.state
   if (at !== 'active')
-    throw new AppError(
-      'invalid_state',
-      `This guest code is ${at}: its link opens nothing any more.`,
-      {
-        details: { state: at },
-      },
-    )
+    throw new AppError('invalid_state', `This guest code is ${at}, so its link no longer works.`, {
+      details: { state: at },
+    })
   const secret = vault.get(id)
   if (secret === null)
     throw new AppError(
       'secret_unavailable',
-      'Another device made this guest code and alone holds its secret: ask that device.',
+      'Only the device that created this guest code has its secret. Use that device.',
     )
   return secret
 }
@@ -75,7 +71,7 @@ function secretOf(id: string, { state, vault, now }: LocalDevice): Uint8Array {
 const forWriters = () =>
   new AppError(
     'secret_unavailable',
-    "This picture holds the guest's secret. Use a token with scope write.",
+    "This picture contains the guest's secret. Use a token with scope write.",
   )
 
 const wantsGif = (format: 'svg' | 'gif' | undefined, accept: string) =>

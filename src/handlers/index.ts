@@ -19,7 +19,7 @@ const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   health: async () => (await import('./status.ts')).health,
   status: async () => (await import('./status.ts')).status,
   sync: async () => (await import('./status.ts')).sync,
-  token: async () => (await import('./api-tokens.ts')).token,
+  token: async () => (await import('./account.ts')).token,
   openapi: async () => (await import('./docs/documents.ts')).openapi,
   tools: async () => (await import('./docs/documents.ts')).tools,
   docs: async () => (await import('./docs/documents.ts')).docs,
@@ -44,7 +44,7 @@ const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   profiles: async () => (await import('./profiles.ts')).profiles,
   devices: async () => (await import('./account.ts')).devices,
   context: async () => (await import('./account.ts')).context,
-  apiTokens: async () => (await import('./api-tokens.ts')).apiTokens,
+  apiTokens: async () => (await import('./account.ts')).apiTokens,
 })
 
 type Answer = (input: unknown, context: HandlerContext) => Promise<unknown>

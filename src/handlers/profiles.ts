@@ -16,7 +16,7 @@ import type { HandlerContext, Handlers } from './context.ts'
 const doesNotHold = (cause: Refusal) =>
   new AppError(
     'conflict',
-    `The key log of this account does not hold (${cause.reason}): trust none of its keys.`,
+    `The key log of this account is not valid (${cause.reason}). Do not trust any of its keys.`,
     { cause },
   )
 

@@ -40,7 +40,10 @@ function digestOf(body: {
       ? Buffer.from(body.content_base64 ?? '', 'base64')
       : Buffer.from(body.content, 'utf8')
   if (bytes.length > CONTENT_BYTES)
-    throw new AppError('payload_too_large', 'Content of more than 8 MiB is stamped by its sha256.')
+    throw new AppError(
+      'payload_too_large',
+      'Content of more than 8 MiB must be stamped by its sha256.',
+    )
   return { sha256: createHash('sha256').update(bytes).digest(), len: bytes.length }
 }
 
@@ -173,7 +176,7 @@ export const stamp: Handlers['stamp'] = {
     }
     throw new AppError(
       'conflict',
-      'The account server knows the words of every stamp made here: try again later.',
+      'No words are free for this stamp at the account server. Try again later.',
     )
   },
 }

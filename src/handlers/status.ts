@@ -32,10 +32,10 @@ type Found = Omit<
 
 /** What needs the account server, and therefore fails while the server is unreachable. */
 const NOT_WORKING: readonly string[] = [
-  'Lists, and reading what the account server keeps: they answer 503 backend_unavailable.',
-  'Every change: creating, inviting, approving, removing, revoking a device. Nothing is queued; ask again.',
+  'Lists and other data that the account server stores: they answer 503 backend_unavailable.',
+  'Every change: creating, inviting, approving, removing, revoking a device. Nothing is queued. Try again later.',
   'Look-ups of public words, and tokens of machine accounts.',
-  'Sync: secrets of new connections do not come, and receipts of stamps and the log of checks follow later.',
+  'Sync: secrets of new connections are not fetched. Receipts of stamps and the log of checks follow later.',
 ]
 
 /**
@@ -56,7 +56,7 @@ const away = (since: number) => ({
  */
 function sentence(since: number | null, device: LocalDevice | null): string {
   if (since === null) return ''
-  const works = device === null ? '' : ' Words, checks of words and stamps work.'
+  const works = device === null ? '' : ' Words, word checks and stamps still work.'
   return ` The account server has not answered since ${timeAt(since)}: lists and changes fail until it does.${works}`
 }
 
@@ -121,7 +121,7 @@ function found({ byMachine, device, home: { seat, backend } }: HandlerContext): 
   return without(
     refused === null,
     refused ??
-      `Signed in to ${at}; this device waits for approval and may only read: run "countersignd login" here, and "countersignd device approve" on a device that is signed in.`,
+      `Signed in to ${at}; this device waits for approval and may only read. Run "countersignd login" here, and "countersignd device approve" on a device that is signed in.`,
   )
 }
 

@@ -164,7 +164,7 @@ function requirePair(confirmed: true | undefined, number: string | undefined): v
   if ((confirmed === undefined) === (number === undefined)) return
   const [path, message] =
     number === undefined
-      ? ['safety_number', 'Give the safety number that you compared, as the trust card has it.']
+      ? ['safety_number', 'Give the safety number that you compared, as shown in the trust card.']
       : ['confirmed', 'Give "confirmed": true with the safety number that you compared.']
   throw invalid('body', [{ path, message }])
 }
@@ -172,7 +172,7 @@ function requirePair(confirmed: true | undefined, number: string | undefined): v
 const otherNumber = () =>
   new AppError(
     'conflict',
-    'This is not the safety number of their keys and yours now: they changed, or a digit differs. Compare the number that the trust card has now, then confirm with that one.',
+    'This is not the current safety number: keys have changed, or a digit differs. Compare the number that the trust card shows now, then confirm that one.',
   )
 
 /**

@@ -110,7 +110,10 @@ export const verify: Handlers['verify'] = {
     const { words, expect, challenge_id: challenge } = body
     if (expect !== undefined && challenge !== undefined)
       throw invalid('body', [
-        { path: 'expect', message: 'Leave it out: the challenge names who has to answer.' },
+        {
+          path: 'expect',
+          message: 'Leave it out, because the challenge already names who has to answer.',
+        },
       ])
     const device = challenge === undefined ? context.device : context.local
     if (device !== null)

@@ -50,7 +50,7 @@ const REVOKING = new Set([
 const tooMany = (most: number) =>
   new AppError(
     'rate_limited',
-    `Too many requests at once: the limit is ${most} in flight. Wait for the answers, then try again.`,
+    `Too many requests at once. The limit is ${most}. Wait for the answers, then try again.`,
     { headers: { 'Retry-After': '1' } },
   )
 
@@ -136,7 +136,7 @@ const unauthorized = () =>
 const notBound = () =>
   new AppError(
     'invalid_token',
-    'A machine account’s token is bound to no key: send it as "Authorization: Bearer <token>".',
+    'A machine account’s token is not bound to a key. Send it as "Authorization: Bearer <token>".',
     { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } },
   )
 

@@ -36,7 +36,7 @@ const MOST_BYTES = 64 * 1024 * 1024
 const dropped = () =>
   new AppError(
     'request_timeout',
-    'Too many bodies are being received, and this one made no progress: send it again.',
+    'The server is receiving too many request bodies, and this one made no progress. Send it again.',
   )
 
 /** One body that is being received. */

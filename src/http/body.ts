@@ -9,7 +9,7 @@ import { AppError } from '../errors.ts'
 import { type BodyMemory, LARGE_BYTES } from './body-memory.ts'
 
 const tooLarge = (limit: number) =>
-  new AppError('payload_too_large', `The body is larger than ${limit} bytes, the most taken here.`)
+  new AppError('payload_too_large', `The body is larger than the limit of ${limit} bytes.`)
 
 /** Returns whether a request announces content (RFC 9112 section 6). */
 export const hasBody = (req: IncomingMessage) =>
@@ -63,7 +63,9 @@ function read(
       }
     })
     req.once('end', () => resolve({ bytes: body.finish(), release: body.release }))
-    req.once('error', () => refuse(new AppError('bad_request', 'The body ended early.')))
+    req.once('error', () =>
+      refuse(new AppError('bad_request', 'The body ended before it was complete.')),
+    )
   })
 }
 
@@ -116,7 +118,7 @@ function parseText(bytes: Uint8Array): string {
   try {
     return decoded(bytes)
   } catch {
-    throw new AppError('invalid_json', 'The body is not UTF-8: check the encoding.')
+    throw new AppError('invalid_json', 'The body is not UTF-8. Check its encoding.')
   }
 }
 
@@ -134,7 +136,7 @@ function parseJson(bytes: Uint8Array): unknown {
     const at = /position \d+/.exec(cause instanceof Error ? cause.message : '')?.[0]
     throw new AppError(
       'invalid_json',
-      `The body is not JSON in UTF-8${at ? ` (at ${at})` : ''}: check quotes, commas and encoding.`,
+      `The body is not JSON in UTF-8${at ? ` (at ${at})` : ''}. Check quotes, commas and encoding.`,
     )
   }
   checkNames(text)

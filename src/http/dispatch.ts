@@ -16,10 +16,8 @@ import { decodeQuery } from './query.ts'
 import { type RouteMatch, newRouter } from '../router.ts'
 import type { Act, Once } from '../storage/idempotency.ts'
 
-export type { Act, Once }
-
 /** How a body is parsed. */
-export type BodyKind = 'json' | 'form' | 'text'
+type BodyKind = 'json' | 'form' | 'text'
 
 export interface Request {
   /** The request id, as in the response and in the log. */
@@ -59,9 +57,9 @@ export interface Request {
 }
 
 /** A request that carries a token. */
-export type Presented = Request & { readonly token: string }
+type Presented = Request & { readonly token: string }
 
-export interface DispatchResult {
+interface DispatchResult {
   /** Method and path as in the table. */
   readonly route: string
   readonly status: number
@@ -170,7 +168,7 @@ function succeeded({
 const unauthorized = () =>
   new AppError(
     'unauthorized',
-    'This route needs a token: send "Authorization: Bearer <token>". POST /api/v1/token makes one.',
+    'This route needs a token. Send "Authorization: Bearer <token>". POST /api/v1/token creates a token.',
     // RFC 6750 section 3: no error code if the request had no credentials.
     { headers: { 'WWW-Authenticate': 'Bearer' } },
   )
@@ -246,7 +244,7 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
     if ('allow' in found)
       throw new AppError(
         'method_not_allowed',
-        `/${shown(segments)} does not take ${method}; it takes ${found.allow.join(', ')}.`,
+        `/${shown(segments)} does not support ${method}. It supports ${found.allow.join(', ')}.`,
         { headers: { Allow: found.allow.join(', ') } },
       )
     return found

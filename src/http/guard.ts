@@ -45,11 +45,11 @@ function checkFraming(req: IncomingMessage, fields: Fields): void {
   if (fields.proofs > 1) throw badRequest('Send at most one DPoP header.')
   if (fields.keys !== 0) checkKey(fields.keys, fields['idempotency-key'] as string)
   if (!req.url?.startsWith('/'))
-    throw badRequest('Send the path alone as the request target, as in GET /health.')
-  if (req.httpVersionMajor !== 1) throw badRequest('This server speaks HTTP/1.1.')
+    throw badRequest('Send only the path as the request target, for example GET /health.')
+  if (req.httpVersionMajor !== 1) throw badRequest('Use HTTP/1.1.')
   const coding = fields['transfer-encoding']
   if (coding !== undefined && coding.toLowerCase() !== 'chunked')
-    throw badRequest('The only transfer coding taken is chunked.')
+    throw badRequest('The only supported transfer coding is chunked.')
   // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so the framing is uncertain.
   if (coding !== undefined && req.httpVersion === '1.0')
     throw badRequest('HTTP/1.0 has no Transfer-Encoding.')
@@ -90,9 +90,9 @@ function checkOrigin(
 ): boolean {
   const { host = '', origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = fields
   if (fields['service-worker'] !== undefined)
-    throw badOrigin('No service worker is served from here.', FORGET)
+    throw badOrigin('This server does not serve service workers.', FORGET)
   if (path === rules.tokenPath && (origin !== undefined || site !== undefined))
-    throw badOrigin('No browser may create a token: use the command line or a script.')
+    throw badOrigin('A browser may not create a token. Use the command line or a script.')
   if (origin !== undefined && origin !== own)
     throw badOrigin('Pages of other origins may not call this server.')
   if (site === undefined) return false
@@ -100,7 +100,7 @@ function checkOrigin(
   const navigates = method === 'GET' && mode === 'navigate'
   // To a browser, programs at 127.0.0.1 and at [::1] both have the origin of `localhost`.
   if (site === 'same-origin' && !isHere)
-    throw badOrigin(`Pages of this server are at ${own}, and no others may call it.`)
+    throw badOrigin(`Only pages at ${own} may call this server.`)
   if (site !== 'same-origin' && site !== 'none' && !(navigates && rules.navigable.test(path)))
     throw badOrigin('Pages of other sites may not call this server.')
   return navigates && !isHere

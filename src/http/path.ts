@@ -58,12 +58,12 @@ export function splitTarget(target: string): RequestTarget {
   if (segments === null && segmentsOf(path.slice(0, -1)) !== null && path.endsWith('/'))
     throw new AppError(
       'no_such_route',
-      `No path here ends with a slash. Ask for ${redact(path.slice(0, -1)).slice(0, LONGEST_QUOTE)}.`,
+      `The path must not end with a slash. Use ${redact(path.slice(0, -1)).slice(0, LONGEST_QUOTE)}.`,
     )
   if (segments === null)
     throw new AppError(
       'bad_request',
-      'The request path is not canonical: write it as documented, without %-escapes, empty, "." or ".." segments, or a slash at the end.',
+      'The request path is not canonical. Write it as documented, without %-escapes, empty, "." or ".." segments, or a slash at the end.',
     )
   return { segments, query }
 }

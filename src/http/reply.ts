@@ -81,7 +81,7 @@ export const NONE: Readonly<Record<string, string>> = {}
 export const newRequestId = (): string => randomUUID()
 
 /** Returns the header fields of every response in Node's format: names and values in turn. */
-export const commonHeaders = (
+const commonHeaders = (
   requestId: string,
   csp: string = CSP,
   cache: string = 'no-store',
@@ -215,8 +215,8 @@ export function refuseRaw(
     error.code === 'HPE_HEADER_OVERFLOW'
       ? new AppError('headers_too_large', `The headers are larger than ${HEADERS_BYTES} bytes.`)
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? new AppError('request_timeout', 'The request did not arrive in time: send it again.')
-        : new AppError('bad_request', 'This is not well-formed HTTP/1.1.')
+        ? new AppError('request_timeout', 'The request did not arrive in time. Send it again.')
+        : new AppError('bad_request', 'The request is not well-formed HTTP/1.1.')
   endRaw(socket, refusal)
 }
 

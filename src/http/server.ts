@@ -99,7 +99,7 @@ type Connection = Socket & {
 }
 
 const shuttingDown = () =>
-  new AppError('shutting_down', 'This server is stopping. Ask again when it runs again.', {
+  new AppError('shutting_down', 'This server is shutting down. Try again when it has restarted.', {
     headers: { 'Retry-After': '5' },
   })
 
@@ -267,7 +267,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   function refuseExpectation(req: IncomingMessage, res: ServerResponse): void {
     try {
       guard(req, fieldsOf(req), rules)
-      throw new AppError('expectation_failed', 'The only expectation met here is 100-continue.')
+      throw new AppError('expectation_failed', 'The only supported expectation is 100-continue.')
     } catch (error) {
       const told = toAppError(error)
       end(req.socket, res)
@@ -303,7 +303,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     turns.stopReading(socket as Socket)
     endRaw(
       socket as Socket,
-      new AppError('method_not_allowed', 'This server is no proxy.', {
+      new AppError('method_not_allowed', 'This server is not a proxy.', {
         headers: { Allow: 'GET, HEAD, POST, PATCH, DELETE' },
       }),
     )

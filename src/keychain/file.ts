@@ -142,8 +142,8 @@ function parseKey(content: Buffer, path: string): Uint8Array {
   if (/^[A-Za-z0-9+/]{43}=?$/.test(text)) return Buffer.from(text, 'base64')
   throw new StartError(
     'keychain',
-    `${path} does not hold a key: it must be 32 raw bytes, 64 hexadecimal characters or the base64 of 32 bytes. ` +
-      'Make one with: openssl rand -hex 32',
+    `${path} is not a key file. It must contain 32 raw bytes, 64 hexadecimal characters or the base64 of 32 bytes. ` +
+      'Create one with: openssl rand -hex 32',
   )
 }
 

@@ -99,7 +99,7 @@ async function create({ stateDir, choice, credentialsDir }: Options) {
   const path = recordFile(stateDir)
   if (hasSealed(stateDir))
     throw refuse(
-      `${path} is gone, and secrets are sealed in ${stateDir}. Restore it from a backup: it names the key.`,
+      `${path} is missing, but ${stateDir} has sealed secrets. Restore the file from a backup. It names the key.`,
     )
   const store = randomBytes(16).toString('hex')
   if (choice !== 'file' && whyUnreachable() === null && (await probe(stateDir, store))) {
@@ -121,13 +121,13 @@ async function create({ stateDir, choice, credentialsDir }: Options) {
 }
 
 async function openOs(record: Recorded, { stateDir }: Options): Promise<Keychain> {
-  const advice = `The secrets of ${stateDir} are in the operating system's keychain; start inside the user's session, where it is.`
+  const advice = `The secrets of ${stateDir} are in the operating system's keychain. Start countersignd inside the user's session.`
   const why = whyUnreachable()
-  if (why !== null) throw refuse(`The keychain is out of reach: ${why}. ${advice}`)
+  if (why !== null) throw refuse(`The keychain is not available: ${why}. ${advice}`)
   try {
     return await osKeychain(stateDir, record.store)
   } catch (cause) {
-    throw refuse(`The keychain library @napi-rs/keyring does not load here. ${advice}`, cause)
+    throw refuse(`The keychain library @napi-rs/keyring cannot be loaded. ${advice}`, cause)
   }
 }
 
@@ -139,12 +139,12 @@ function recordedKey(
   const places = `$CREDENTIALS_DIRECTORY/countersign-key, ${join(stateDir, 'keychain.key')}`
   if (key === null) {
     throw refuse(
-      `The key of the file keychain is gone (looked at ${places}). Put it back; without it the secrets in ${stateDir} cannot be read.`,
+      `The key of the file keychain is missing (checked ${places}). Put it back. Without it, the secrets in ${stateDir} cannot be read.`,
     )
   }
   if (keyCheck(key) !== record.check) {
     throw refuse(
-      `The key found is not the one the secrets in ${stateDir} were sealed with (looked at ${places}, in this order). Put the right one back.`,
+      `The key found does not open the secrets in ${stateDir} (checked ${places}, in this order). Put the right key back.`,
     )
   }
   return key
@@ -171,7 +171,7 @@ function parse(text: string, path: string): Recorded {
 }
 
 const damaged = (path: string, cause?: unknown): StartError =>
-  refuse(`${path} is damaged. Restore it from a backup: it records where the secrets are.`, cause)
+  refuse(`${path} is damaged. It records where the secrets are. Restore it from a backup.`, cause)
 
 const refuse = (message: string, cause?: unknown): StartError =>
   new StartError('keychain', message, cause)

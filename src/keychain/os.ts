@@ -53,7 +53,7 @@ function requireOwn(stateDir: string): void {
   if (hasModes && statSync(stateDir).uid !== process.geteuid?.())
     throw new StartError(
       'stateUnsafe',
-      `${stateDir} belongs to another user, and nothing is loaded from there. Run as its owner.`,
+      `${stateDir} belongs to another user, so no library is loaded from it. Run as its owner.`,
     )
 }
 
@@ -147,7 +147,7 @@ function reach<T>(action: () => T): T {
   } catch (cause) {
     throw new AppError(
       'keychain_locked',
-      "The operating system's keychain is locked or out of reach. Log in to the desktop session or unlock it, then try again.",
+      "The operating system's keychain is locked or not available. Log in to the desktop session or unlock it, then try again.",
       { cause },
     )
   }

@@ -76,13 +76,17 @@ function unwritten(path: string, temporary: string, cause: NodeJS.ErrnoException
     // The first error already describes the fault of the disk.
   }
   if (isFullDisk(cause))
-    return new AppError('storage_full', `The disk is full: ${path} was not written. Make room.`, {
-      cause,
-    })
+    return new AppError(
+      'storage_full',
+      `The disk is full, so ${path} was not written. Free some space, then try again.`,
+      {
+        cause,
+      },
+    )
   if (FAILING.includes(cause.code))
     return new AppError(
       'storage_full',
-      `Cannot write to ${path} (${cause.code}). Check the disk, and that it is mounted read-write.`,
+      `Cannot write to ${path} (${cause.code}). Check the disk, and whether it is mounted read-write.`,
       { cause },
     )
   return cause
@@ -142,7 +146,11 @@ export function openChecked(path: string, flags: number, check: FileCheck = file
     file = openSync(path, flags | NOFOLLOW | NONBLOCK, 0o600)
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'ELOOP') throw cause
-    throw new StartError('stateUnsafe', `${path} is a link. Replace it by the file itself.`, cause)
+    throw new StartError(
+      'stateUnsafe',
+      `${path} is a link. Replace it with the file itself.`,
+      cause,
+    )
   }
   try {
     const stat = fstatSync(file)
@@ -178,12 +186,12 @@ export function fileFault(stat: Stats, path: string): string | null {
   if (!hasModes) return null
   const me = process.geteuid?.()
   if (stat.uid !== me) {
-    return `${path} belongs to user ${stat.uid}, this is user ${me}. Run as its owner, or use another state folder.`
+    return `${path} belongs to user ${stat.uid}, but this is user ${me}. Run as its owner, or use another state folder.`
   }
   if ((stat.mode & 0o077) === 0) return null
   const mode = (stat.mode & 0o777).toString(8).padStart(4, '0')
   const right = stat.isDirectory() ? '700' : '600'
-  return `${path} is open to other users (mode ${mode}). Close it with: chmod ${right} '${path}'`
+  return `${path} is accessible to other users (mode ${mode}). Restrict it with: chmod ${right} '${path}'`
 }
 
 /** Checks whether an error of `node:fs` means that the file does not exist. */

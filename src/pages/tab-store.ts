@@ -1,8 +1,8 @@
 /**
- * What the page of a guest code needs after a reload: the code key, in IndexedDB, and the windows in
- * which the tab accepted the caller's words, in sessionStorage. The key is stored by guest code id
- * as a CryptoKey that is not extractable. No script, cookie or copy of the storage can reveal the
- * secret. If the browser refuses storage, only the reload does not work, so no function here throws.
+ * What the page of a guest code needs after a reload: the code key, in IndexedDB, and the windows
+ * in which the tab accepted the caller's words, in sessionStorage. The key is stored by guest code
+ * id as a CryptoKey that is not extractable, so no script, cookie or copy of the storage reveals
+ * it. If the browser refuses storage, only the reload does not work, so no function here throws.
  */
 
 const STORE = 'code-keys'

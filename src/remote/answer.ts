@@ -114,7 +114,7 @@ function failure(answer: TransportResponse, origin: string): AppError | Passing 
   if (status === 429)
     return new AppError(
       'rate_limited',
-      `The account server ${origin}, or a proxy before it, wants fewer requests. Wait before you try again.`,
+      `The account server ${origin}, or a proxy in front of it, received too many requests. Wait before you try again.`,
       { headers: waiting(retryAfter(answer)) },
     )
   if (status === 504)
@@ -124,8 +124,7 @@ function failure(answer: TransportResponse, origin: string): AppError | Passing 
       refusal,
     )
   const code = refusal === null ? '' : ` ${refusal.code}`
-  const doubt =
-    refusal === null ? ' Is it an account server? SVC_BACKEND_URL may name something else.' : ''
+  const doubt = refusal === null ? ' It may not be an account server. Check SVC_BACKEND_URL.' : ''
   return backendError(origin, `failed with ${status}${code}.${doubt}`, refusal)
 }
 
@@ -162,7 +161,7 @@ export function valueOf(answer: TransportResponse, route: Route, origin: string)
   const wrong = (what: string) =>
     backendError(
       origin,
-      `answers ${route.method} ${route.path} ${what}. Is it an account server, and as new as this program?`,
+      `answers ${route.method} ${route.path} ${what}. It may not be an account server, or may be older than this program.`,
     )
   if (status >= 300) throw wrong(`with a redirect (${status}), which is not followed`)
   if (status !== (route.status ?? 200)) throw wrong(`with the status ${status}`)
@@ -174,9 +173,9 @@ export function valueOf(answer: TransportResponse, route: Route, origin: string)
   }
   if (reply === undefined) return undefined
   const value = jsonOf(answer)
-  if (value === undefined) throw wrong('with what is not JSON')
+  if (value === undefined) throw wrong('with a body that is not JSON')
   const parsed = v.safeParse(reply, value, { abortEarly: true })
   if (parsed.success) return parsed.output
   const at = v.getDotPath(parsed.issues[0])
-  throw wrong(`in another form than agreed${at === null ? '' : ` (at ${shown(at)})`}`)
+  throw wrong(`with a body of an unexpected form${at === null ? '' : ` (at ${shown(at)})`}`)
 }

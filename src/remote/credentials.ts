@@ -98,7 +98,7 @@ const notSignedIn = (error: AppError) =>
   statusOf(error.code) === 401
     ? new AppError(
         'not_signed_in',
-        'The account server does not take the session of this device any more: run "countersignd login".',
+        'The account server no longer accepts the session of this device. Run "countersignd login".',
         { cause: error },
       )
     : error

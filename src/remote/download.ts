@@ -23,7 +23,7 @@ export interface Download {
 const noSuchLink = () =>
   new AppError(
     'not_found',
-    'The link is not good any more: it is for five minutes. Ask for another.',
+    'The download link has expired. Links are valid for five minutes. Request a new one.',
   )
 
 /**
@@ -37,8 +37,7 @@ function requireFile(
 ) {
   if (status === 404) throw noSuchLink()
   if (status !== 200) throw backendError(origin, `failed with ${status}.`)
-  if (headers['content-type'] !== type)
-    throw backendError(origin, 'answers with something else than a file.')
+  if (headers['content-type'] !== type) throw backendError(origin, 'did not answer with a file.')
 }
 
 /**
@@ -69,7 +68,7 @@ export async function download(of: {
     const res = await new Promise<IncomingMessage>((resolve, reject) => {
       const req = request(url, { agent, timeout: silenceMs })
       req.once('timeout', () => {
-        silence = timedOut(origin, 'fell silent.')
+        silence = timedOut(origin, 'stopped sending data.')
         req.destroy()
       })
       req.once('response', resolve)

@@ -61,7 +61,7 @@ function certificateError(origin: string, code: string, cause: Error): AppError 
   const remedy =
     code === 'ERR_TLS_CERT_ALTNAME_INVALID'
       ? 'Check the name in SVC_BACKEND_URL.'
-      : 'Where it has an authority of its own, set SVC_CA_FILE to the PEM file of that.'
+      : 'If the server uses its own certificate authority, set SVC_CA_FILE to the PEM file of that authority.'
   return backendError(origin, `is not trusted: its certificate ${what} (${code}). ${remedy}`, cause)
 }
 
@@ -85,19 +85,21 @@ export function networkFault(
   if (FROM_TLS.test(code))
     return backendError(
       origin,
-      `does not speak TLS as expected (${code}). Check SVC_BACKEND_URL: is it https, and the port that of TLS?`,
+      `does not speak TLS as expected (${code}). Check that SVC_BACKEND_URL begins with https and names the TLS port.`,
       cause,
     )
-  if (code.startsWith('HPE_')) return backendError(origin, 'does not answer in HTTP/1.1.', cause)
+  if (code.startsWith('HPE_'))
+    return backendError(origin, 'did not answer in HTTP/1.1. Check SVC_BACKEND_URL.', cause)
   // The system's own timeout, which is shorter than the one here.
-  if (code === 'ETIMEDOUT') return timedOut(origin, 'could not be reached in time.')
+  if (code === 'ETIMEDOUT')
+    return timedOut(origin, 'could not be reached in time. Try again later.')
   return new Passing(
     unavailable(
       origin,
       code === 'ENOTFOUND'
-        ? 'has a name that is not known here: check SVC_BACKEND_URL, and whether this machine is online.'
+        ? 'has a name that cannot be resolved. Check SVC_BACKEND_URL, and whether this machine is online.'
         : reached
-          ? 'cut the connection before its answer was whole.'
+          ? 'closed the connection before its answer was complete.'
           : 'cannot be reached.',
       cause,
     ),
@@ -107,13 +109,13 @@ export function networkFault(
 
 /** Returns the error for a stream of the server that ended early. */
 export function streamFault(origin: string, why: Break, cause?: Error): AppError {
-  if (why === 'silent') return timedOut(origin, 'fell silent before its answer was whole.')
-  if (why === 'late') return timedOut(origin, 'took too long over its answer.')
+  if (why === 'silent') return timedOut(origin, 'stopped sending before its answer was complete.')
+  if (why === 'late') return timedOut(origin, 'took too long to answer.')
   return backendError(
     origin,
     why === 'large'
-      ? 'answers with too much.'
-      : 'cut the connection before its answer was whole. Ask again.',
+      ? 'sent an answer that is too large.'
+      : 'closed the connection before its answer was complete. Try again.',
     cause,
   )
 }

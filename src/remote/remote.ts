@@ -40,8 +40,6 @@ async function askReady(transport: Transport): Promise<void> {
   }
 }
 
-export type { SessionCredentials } from './credentials.ts'
-
 export interface Where {
   /**
    * The server's origin, https://host[:port]; http on loopback only. Proofs name it, so it must

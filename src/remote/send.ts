@@ -187,7 +187,7 @@ export function newSend(
     const refusal = answerError(answer)
     return backendError(
       origin,
-      `does not take the proof of this device's key${refusal === null ? '.' : `: ${refusal.message}`} Check that SVC_BACKEND_URL is exactly the server's SVC_PUBLIC_URL, and the clocks of both.`,
+      `rejects the proof of this device's key${refusal === null ? '.' : `: ${refusal.message}`} Check that SVC_BACKEND_URL is exactly the server's SVC_PUBLIC_URL, and that both clocks are right.`,
       refusal,
     )
   }
@@ -200,7 +200,7 @@ export function newSend(
     const { route, path, body } = request
     const { method } = route
     // A server accepts no escapes in a path, so no resource has an id that needs one.
-    if (path.includes('%')) throw new AppError('not_found', 'There is nothing with such an id.')
+    if (path.includes('%')) throw new AppError('not_found', 'Nothing has this id.')
     const isPost = method === 'POST'
     const repeatable = !isPost || route.repeats !== true
     const key = isPost && repeatable ? keyOf(act, method, path) : null
@@ -216,7 +216,10 @@ export function newSend(
         // The same operation is in progress: an attempt that was cut off still runs at the
         // server.
         if (error.code === 'in_progress' && key !== null)
-          throw new Passing(timedOut(origin, 'is still busy with this request.'), true)
+          throw new Passing(
+            timedOut(origin, 'is still processing this request. Try again later.'),
+            true,
+          )
         // The previous attempt deleted the resource, and its answer was lost.
         const isGone = error.code === 'not_found' && method === 'DELETE' && !('reply' in route)
         if (isGone && again) return undefined

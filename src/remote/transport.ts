@@ -105,12 +105,12 @@ export function originOf(base: string): URL {
   if (url === null || url.href !== `${url.origin}/`)
     throw new StartError(
       'configuration',
-      'The address of the account server must be an origin alone, https://host[:port].',
+      'The address of the account server must be an origin alone: https://host[:port].',
     )
   if (isPrivateUrl(url)) return url
   throw new StartError(
     'configuration',
-    `The account server ${url.origin} must be reached by https: http is taken on this machine only.`,
+    `The account server ${url.origin} must be reached by https. http is allowed only on this machine.`,
   )
 }
 
@@ -124,7 +124,7 @@ export function requireCertificate(pem: string): void {
   } catch (cause) {
     throw new StartError(
       'configuration',
-      'SVC_CA_FILE holds no certificate in PEM (-----BEGIN CERTIFICATE-----).',
+      'SVC_CA_FILE contains no certificate in PEM (-----BEGIN CERTIFICATE-----).',
       cause,
     )
   }
@@ -241,7 +241,7 @@ export function openTransport(of: {
         }
         const tooLarge = () => {
           const cause = new Refusal('too_large', `an answer of more than ${LARGEST} bytes`)
-          cut(backendError(origin, `answers with more than ${LARGEST} bytes.`, cause))
+          cut(backendError(origin, `sent an answer of more than ${LARGEST} bytes.`, cause))
         }
         const chunks: Buffer[] = []
         let size = 0
@@ -266,7 +266,7 @@ export function openTransport(of: {
   return {
     origin,
     exchange: async (question) => {
-      if (closed) throw unavailable(origin, 'is not asked any more: this program is ending.')
+      if (closed) throw unavailable(origin, 'was not contacted, because this program is ending.')
       return ask(question)
     },
     close() {

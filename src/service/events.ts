@@ -261,13 +261,13 @@ type OrganisationEvent =
       readonly at: number
     }
 
-export type DomainEvent = AccountEvent | ConnectionEvent | OtherEvent | OrganisationEvent
+type DomainEvent = AccountEvent | ConnectionEvent | OtherEvent | OrganisationEvent
 export type EventType = DomainEvent['type']
 /** The event of a type. */
 export type EventOf<T extends EventType> = DomainEvent & { readonly type: T }
 
 /** The transaction of an event, and what can follow its commit. */
-export interface EventContext {
+interface EventContext {
   readonly trx: Transaction<Schema>
   /** Sends a letter in the background once the transaction is committed. */
   readonly send: (letter: OutgoingLetter) => void

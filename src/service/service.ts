@@ -33,7 +33,7 @@ import { lazyReceiptKey } from './db/server-secrets.ts'
 import { newSeenOnce } from './db/seen-once.ts'
 
 /** The access level of a request. */
-export interface SessionLevel {
+interface SessionLevel {
   /**
    * `session`: an approved device. `device`: a pending one. Else the scope of a machine account's
    * token.

@@ -56,7 +56,7 @@ function requireRestored(dir: string): void {
   if (isRestoring(dir))
     throw new StartError(
       'failed',
-      `A restore into ${dir} was cut off. Run "countersignd restore FILE" again: it begins anew.`,
+      `A restore into ${dir} was interrupted. Run "countersignd restore FILE" again to restart it.`,
     )
 }
 
@@ -91,7 +91,7 @@ function bringForward(
   const copy = copies.keep(from)
   migrate(db, migrations)
   copies.keepOnly(from)
-  log?.('info', 'database brought forward', { file: path, from, to, copy })
+  log?.('info', 'database migrated', { file: path, from, to, copy })
 }
 
 // All versions are migrated in one transaction. Otherwise, after a crash between two versions, the

@@ -5,7 +5,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
 
-export interface SecretRow {
+interface SecretRow {
   readonly id: string
   readonly version: number
   readonly sealed: Uint8Array

@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { metaRows } from './meta.ts'
 import { statement, transaction } from '../storage/sqlite.ts'
 
-export interface TokenRow {
+interface TokenRow {
   /** SHA-256 of the token, hex. */
   readonly hash: string
   readonly id: string

@@ -4,7 +4,7 @@ import { fileFault, readChecked } from '../keychain/private-file.ts'
 import { auditFiles, BEGINNING, linkOf, readLine } from './audit-files.ts'
 import type { FileCheck } from '../keychain/private-file.ts'
 
-export interface AuditReport {
+interface AuditReport {
   /** Lines that exist and follow from each other. */
   readonly lines: number
   /** Lines before the first existing one. They were in full files that were since deleted. */
@@ -69,7 +69,7 @@ function walk(
         // The line before the first existing one is deleted; the very first line has none.
         const expected = head ?? (said.line === 1 ? BEGINNING : said.prev)
         if (said.prev !== expected)
-          return report({ file, row, what: 'does not follow from the line before' })
+          return report({ file, row, what: 'does not follow from the previous line' })
         if (head !== null && said.line !== number + 1)
           return report({ file, row, what: `has the number ${said.line}, not ${number + 1}` })
         number = said.line

@@ -185,7 +185,7 @@ export function openAudit(where: {
       fails = false
     } catch (cause) {
       if (!fails)
-        log('error', 'audit log not written: its lines are kept until it can be', { cause })
+        log('error', 'audit log cannot be written; its lines are kept in memory', { cause })
       fails = true
     }
   }

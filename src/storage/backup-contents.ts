@@ -53,7 +53,7 @@ export async function* plainOf(
 
 /** The error for an authentic stream that does not hold a backup. */
 const strange = (path: string) =>
-  new StartError('failed', `${path} opens, but holds something else than a backup of this program.`)
+  new StartError('failed', `${path} opens, but does not contain a backup of this program.`)
 
 function parse(line: Buffer, path: string): Contents {
   let value: unknown

@@ -60,7 +60,7 @@ export async function keyOf(
 const noBackup = (path: string) =>
   new StartError(
     'failed',
-    `${path} is not a backup that "countersignd backup" wrote, or only the beginning of one.`,
+    `${path} is not a backup written by "countersignd backup", or is incomplete.`,
   )
 
 /**
@@ -82,7 +82,7 @@ function headerFrom(bytes: Buffer, path: string): Header {
   if (log2N < 15 || log2N > 18 || r !== 8 || p < 1 || p > 4)
     throw new StartError(
       'failed',
-      `${path} asks for a derivation of its key that this program does not make. It was changed, or "countersignd backup" did not write it.`,
+      `${path} names key derivation parameters that this program does not support. It was changed, or was not written by "countersignd backup".`,
     )
   return { bytes, log2N, r, p, salt: bytes.subarray(MAGIC.length + 3) }
 }

@@ -90,8 +90,8 @@ function failed(path: string, copy: string, cause: unknown): StartError {
   const full = isFull(cause)
   return new StartError(
     'failed',
-    `${path} is of an older version and is brought forward only after a copy of it was made, which failed: ${copy} cannot be written (${full ? 'the disk is full' : (cause as Error).message}). ` +
-      `Nothing was changed. ${full ? `Make room for another ${basename(path)}` : 'Check the disk and the folder'}, then start again.`,
+    `${path} has an older version and must be copied before it is migrated. The copy failed: ${copy} cannot be written (${full ? 'the disk is full' : (cause as Error).message}). ` +
+      `Nothing was changed. ${full ? `Free enough space for another ${basename(path)}` : 'Check the disk and the folder'}, then start again.`,
     cause,
   )
 }
@@ -164,7 +164,7 @@ export function versionCopies(db: DatabaseSync, path: string): VersionCopies {
       const known = versions().filter((version) => version <= newest)
       if (known.length === 0) return ''
       const found = Math.max(...known)
-      return ` A copy of version ${found}, from before it was brought forward, is ${join(folder, basename(copyOf(found)))}.`
+      return ` A copy of version ${found}, from before the migration, is ${join(folder, basename(copyOf(found)))}.`
     },
   }
 }

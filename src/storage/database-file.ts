@@ -57,10 +57,10 @@ export const SMALLEST = 512
  * @param cause the error of SQLite; none for a file that is cut short
  */
 export function damaged(path: string, cause?: Error): StartError {
-  const why = cause === undefined ? 'it is cut short' : cause.message
+  const why = cause === undefined ? 'it is incomplete' : cause.message
   return new StartError(
     'failed',
-    `${path} is damaged (${why}). Restore the state folder from a backup, or move the whole folder away to begin anew.`,
+    `${path} is damaged (${why}). Restore the state folder from a backup, or move the whole folder away to start over.`,
     cause,
   )
 }
@@ -79,7 +79,7 @@ export function unopened(path: string, cause: unknown): StartError {
   return new StartError(
     'failed',
     isFull(cause)
-      ? `The disk is full: ${path} cannot be opened. Make room, then start again.`
+      ? `The disk is full, so ${path} cannot be opened. Free some space, then start again.`
       : `${path} cannot be opened (${message}). ${disk}Check its permissions and the disk.`,
     cause,
   )
@@ -135,7 +135,7 @@ function inspect(path: string, look: (db: DatabaseSync) => void): void {
 export const lost = (path: string): StartError =>
   new StartError(
     'failed',
-    `${path} is gone, and this is no first start. Restore the state folder from a backup, or move the whole folder away to begin anew.`,
+    `${path} is missing, although this is not the first start. Restore the state folder from a backup, or move the whole folder away to start over.`,
   )
 
 function create(path: string, fill: (db: DatabaseSync) => void): void {

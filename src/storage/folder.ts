@@ -15,7 +15,7 @@ export function openFolder(dir: string): void {
   const path = resolve(dir)
   const stat = look(path) ?? make(path)
   if (stat.isSymbolicLink()) {
-    throw unsafe(`${path} is a link. Point SVC_STATE_DIR at the folder itself.`)
+    throw unsafe(`${path} is a link. Set SVC_STATE_DIR to the folder itself.`)
   }
   if (!stat.isDirectory()) {
     throw unsafe(`${path} is not a folder. Move it away, or set SVC_STATE_DIR to another place.`)
@@ -47,7 +47,7 @@ const unsafe = (message: string): StartError => new StartError('stateUnsafe', me
 const unreachable = (path: string, cause: unknown): StartError =>
   new StartError(
     'failed',
-    `The state folder ${path} cannot be opened or made (${(cause as NodeJS.ErrnoException).code}). ` +
+    `The state folder ${path} cannot be opened or created (${(cause as NodeJS.ErrnoException).code}). ` +
       'Check the path and its permissions, or set SVC_STATE_DIR to another place.',
     cause,
   )

@@ -45,14 +45,14 @@ export const OPERATION_KEPT_MS = 24 * 3_600_000
 export const inProgress = () =>
   new AppError(
     'in_progress',
-    'A request with this Idempotency-Key is still being answered: repeat this one in a moment.',
+    'A request with this Idempotency-Key is still being processed. Repeat this one in a moment.',
     { headers: { 'Retry-After': '1' } },
   )
 
 export const mismatch = () =>
   new AppError(
     'idempotency_mismatch',
-    'This Idempotency-Key was used for another request: take a new key for every new request.',
+    'This Idempotency-Key was used for another request. Use a new key for every new request.',
   )
 
 interface Row {

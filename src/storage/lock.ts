@@ -50,12 +50,12 @@ export function lockState(dir: string): Lock | null {
     if (isDiskFault(cause))
       throw new StartError(
         'failed',
-        `Nothing can be written to the state folder ${dir} (${(cause as Error).message}). Check its permissions, and whether its disk is full, failing or read-only.`,
+        `Cannot write to the state folder ${dir} (${(cause as Error).message}). Check its permissions, and whether its disk is full, failing or read-only.`,
         cause,
       )
     throw new StartError(
       'failed',
-      `The lock ${path} cannot be used (${(cause as Error).message}). It holds no data: stop any countersignd and delete it.`,
+      `The lock ${path} cannot be used (${(cause as Error).message}). It contains no data. Stop any countersignd and delete it.`,
       cause,
     )
   }

@@ -32,7 +32,7 @@ export const isTooOld = (version: number, { first }: SupportedVersions): boolean
 
 /** The remedy for a state from before the first supported version. */
 export const BEGIN_ANEW =
-  'Begin anew with another SVC_STATE_DIR, and another SVC_DATABASE_URL where one is set: keys and connections from before the first release cannot be brought over.'
+  'Start over with another SVC_STATE_DIR, and another SVC_DATABASE_URL if one is set. Keys and connections from before the first release cannot be migrated.'
 
 /**
  * Returns the error for a database from before the first supported version. No program converts
@@ -42,5 +42,5 @@ export const BEGIN_ANEW =
 export const tooOld = (what: string, version: number, { first }: SupportedVersions): StartError =>
   new StartError(
     'stateOlder',
-    `${what} was written before the first release of countersignd (version ${version}; this program reads ${first} and later), and was left as it is. ${BEGIN_ANEW}`,
+    `${what} was written before the first release of countersignd (version ${version}; this program reads ${first} and later). It was not changed. ${BEGIN_ANEW}`,
   )

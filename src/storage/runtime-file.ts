@@ -95,7 +95,7 @@ export function readRuntimeSecret(dir: string, check: FileCheck = fileFault): Ui
   if (/^[0-9a-f]{64}$/.test(text)) return Buffer.from(text, 'hex')
   throw new StartError(
     'failed',
-    `${path} is damaged. Stop the daemon and delete the file: the next start makes a new one.`,
+    `${path} is damaged. Stop the daemon and delete the file. The next start creates a new one.`,
   )
 }
 
@@ -141,7 +141,7 @@ export function readPublished(dir: string, owner: number): Published | null {
   const check = ({ uid, mode, size }: Stats, path: string) =>
     uid === owner && (mode & 0o022) === 0 && size <= MOST_BYTES
       ? null
-      : `${path} was not written by the service alone. Start the service again.`
+      : `${path} was not written by the service only. Restart the service.`
   const text = readChecked(fileIn(dir), check)?.toString('utf8')
   if (text === undefined) return null
   try {

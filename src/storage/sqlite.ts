@@ -44,7 +44,7 @@ export function guarded<T>(action: () => T): T {
     if (isResult(cause, 'full'))
       throw new AppError(
         'storage_full',
-        'The disk is full: nothing was stored. Make room, then try again.',
+        'The disk is full. Nothing was stored. Free some space, then try again.',
         { cause },
       )
     if (!isDiskFault(cause)) throw cause
@@ -57,7 +57,7 @@ export function guarded<T>(action: () => T): T {
 }
 
 /** A prepared statement; `Row` is the type of the selected rows. */
-export interface Statement<Row> {
+interface Statement<Row> {
   /** Runs the statement; returns how many rows changed. */
   run(...values: SQLInputValue[]): number
   get(...values: SQLInputValue[]): Row | null

@@ -11,7 +11,8 @@ import {
   mailedCode,
   newAddress,
 } from '../service/person.ts'
-import { fails, shutOut, type Accounts } from './subject.ts'
+import { shutOut, type Accounts } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 export function accountEndSuite(accounts: () => Accounts): void {
   let { server, newGuest } = {} as Accounts
@@ -33,7 +34,7 @@ export function accountEndSuite(accounts: () => Accounts): void {
         await shutOut(account.account.delete({}))
         const { refresh_token } = enrolment.session
         const door = server.door(keys.auth)
-        await fails('invalid_token', door.session.renew({ body: { refresh_token } }))
+        await rejects('invalid_token', door.session.renew({ body: { refresh_token } }))
       }
       const again = await enrolByMail(server, email)
       for (const list of [again.account.connections.list, again.account.guestCodes.list])

@@ -17,7 +17,8 @@ import {
   newAddress,
   type Newcomer,
 } from '../service/person.ts'
-import { MINUTE, fails, type Accounts } from './subject.ts'
+import { MINUTE, type Accounts } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 const filled = (of: string) => Buffer.alloc(32, of).toString('base64url')
 const answerTo = (id: string, of = 'o') => ({
@@ -57,23 +58,23 @@ export function approvalsSuite(accounts: () => Accounts): void {
         return [commitment, answered_by, shown?.nonce ?? null]
       }
       assert.deepEqual(await approval.read({}), { commitment: null, answer: null })
-      await fails('conflict', pendingDevices.answer(answerTo(id)))
-      await fails('conflict', reveal())
+      await rejects('conflict', pendingDevices.answer(answerTo(id)))
+      await rejects('conflict', reveal())
       await commit(other)
-      await fails('conflict', pendingDevices.answer(answerTo(id)))
+      await rejects('conflict', pendingDevices.answer(answerTo(id)))
       await commit(filled('c'))
       assert.deepEqual(await seen(), [filled('c'), null, null])
-      await fails('conflict', reveal())
-      await fails('not_found', eve.account.pendingDevices.read({ id }))
-      await fails('not_found', eve.account.pendingDevices.answer(answerTo(id)))
+      await rejects('conflict', reveal())
+      await rejects('not_found', eve.account.pendingDevices.read({ id }))
+      await rejects('not_found', eve.account.pendingDevices.answer(answerTo(id)))
       // A client that lost the response repeats the request.
       for (let times = 0; times < 2; times++) await pendingDevices.answer(answerTo(id))
-      await fails('conflict', pendingDevices.answer(answerTo(id, 'p')))
+      await rejects('conflict', pendingDevices.answer(answerTo(id, 'p')))
       await commit(filled('c'))
       const { answer } = answerTo(id).body
       assert.deepEqual(await approval.read({}), { commitment: filled('c'), answer })
       for (let times = 0; times < 2; times++) await reveal()
-      await fails('conflict', reveal('m'))
+      await rejects('conflict', reveal('m'))
       assert.deepEqual(await seen(), [filled('c'), ada.device, filled('n')])
       // Started again.
       await commit(other)
@@ -96,14 +97,18 @@ export function approvalsSuite(accounts: () => Accounts): void {
       later(1)
       assert.equal((await ada.account.pendingDevices.read({ id })).commitment, null)
       assert.deepEqual(await approval.read({}), { commitment: null, answer: null })
-      await fails('conflict', approval.reveal({ body: revealOf(laptop, ada.id) }))
+      await rejects('conflict', approval.reveal({ body: revealOf(laptop, ada.id) }))
     })
 
     test('an approved device cannot begin an attempt', async () => {
       const { ada, laptop } = await withNewcomer()
       await approve(ada, laptop)
       for (const { account } of [ada, laptop])
-        await fails('invalid_state', account.approval.begin({ body: { commitment: filled('c') } }))
+        await rejects(
+          'invalid_state',
+          account.approval.begin({ body: { commitment: filled('c') } }),
+          { state: 'active' },
+        )
     })
 
     test('a new device has to confirm a log entry that includes the device', async () => {
@@ -111,9 +116,9 @@ export function approvalsSuite(accounts: () => Accounts): void {
       const confirm = async (head: Uint8Array) =>
         laptop.account.approval.create({ body: { head: encodeBase64url(head) } })
       const before = (await logOf(ada)).head
-      await fails('invalid_state', confirm(before))
+      await rejects('invalid_state', confirm(before), { state: 'pending' })
       await ada.account.keyLogs.append({ body: { entry: await additionBy(ada, laptop) } })
-      await fails('conflict', confirm(new Uint8Array(32)))
+      await rejects('conflict', confirm(new Uint8Array(32)))
       await confirm((await logOf(ada)).head)
     })
   })

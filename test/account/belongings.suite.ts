@@ -15,7 +15,8 @@ import {
   opening,
   type Person,
 } from '../service/person.ts'
-import { type Accounts, fails } from './subject.ts'
+import { type Accounts } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 /** Returns the body of a `media` row as text, whether it arrives whole or as a stream. */
 async function textOf({ body }: Content): Promise<string> {
@@ -48,11 +49,11 @@ export function belongingsSuite(accounts: () => Accounts): void {
         null,
       )
       await tags.unassign({ id: tag.id, cid })
-      await fails('not_found', tags.unassign({ id: tag.id, cid }))
-      await fails('conflict', tags.create({ body: { name: 'office' } }))
+      await rejects('not_found', tags.unassign({ id: tag.id, cid }))
+      await rejects('conflict', tags.create({ body: { name: 'office' } }))
       await tags.delete({ id: tag.id })
-      await fails('not_found', tags.delete({ id: tag.id }))
-      await fails('not_found', tags.update({ id: 'x', body: {} }))
+      await rejects('not_found', tags.delete({ id: tag.id }))
+      await rejects('not_found', tags.update({ id: 'x', body: {} }))
     })
 
     test('presets: a new connection uses the default', async () => {
@@ -72,7 +73,7 @@ export function belongingsSuite(accounts: () => Accounts): void {
       assert.deepEqual([plain.preset_id, plain.tag_ids, plain.favorite], [null, [], false])
       await presets.delete({ id: preset.id })
       assert.equal((await ada.account.connections.read({ id: made.id })).preset_id, null)
-      await fails('not_found', presets.setDefault({ id: preset.id }))
+      await rejects('not_found', presets.setDefault({ id: preset.id }))
     })
 
     test('open links: created, paused, resumed, moved, deleted', async () => {
@@ -81,7 +82,7 @@ export function belongingsSuite(accounts: () => Accounts): void {
       const { slug } = await openLinks.suggest({})
       const link = await openLinks.create({ body: { slug, title: 'Hello' } })
       assert(link.url.endsWith(`/o/${slug}`))
-      await fails('conflict', openLinks.create({ body: { slug } }))
+      await rejects('conflict', openLinks.create({ body: { slug } }))
       const of = { id: link.id }
       for (const [move, state] of [
         ['pause', 'paused'],
@@ -93,9 +94,9 @@ export function belongingsSuite(accounts: () => Accounts): void {
       const moved = `${slug}-2`.slice(-40).replace(/^-/, '')
       assert.equal((await openLinks.slug({ ...of, body: { slug: moved } })).slug, moved)
       assert.deepEqual(await openLinkRequests.list({}), { items: [], next_cursor: null })
-      await fails('not_found', openLinkRequests.decline({ id: newId('req_', 1) }))
+      await rejects('not_found', openLinkRequests.decline({ id: newId('req_', 1) }))
       await openLinks.delete(of)
-      await fails('not_found', openLinks.pause(of))
+      await rejects('not_found', openLinks.pause(of))
     })
 
     test('external members and their guest codes', async () => {
@@ -119,7 +120,7 @@ export function belongingsSuite(accounts: () => Accounts): void {
       await externalMembers.delete({ id: member.id })
       const states = new Map((await guestCodes.list({})).items.map((one) => [one.id, one.state]))
       assert.deepEqual([states.get(theirs.id), states.get(guest.id)], ['revoked', 'active'])
-      await fails('not_found', externalMembers.delete({ id: member.id }))
+      await rejects('not_found', externalMembers.delete({ id: member.id }))
     })
 
     test('a further address, and the notification of an invitation to it', async () => {
@@ -156,7 +157,7 @@ export function belongingsSuite(accounts: () => Accounts): void {
       const none = await account.context.activeOrg({ body: { organisation_id: null } })
       assert.equal(none.active_organisation, undefined)
       const foreign = { organisation_id: newId('org_', 1) }
-      await fails('not_found', account.context.activeOrg({ body: foreign }))
+      await rejects('not_found', account.context.activeOrg({ body: foreign }))
     })
 
     test('the handbook answers, an answer can be rated, and feedback is accepted', async () => {
@@ -167,7 +168,7 @@ export function belongingsSuite(accounts: () => Accounts): void {
       assert.match(answer, /stamp verify/)
       const rated = await account.chat.rate({ body: { turn_id, rating: 'up' } })
       assert.deepEqual(rated, { turn_id, rating: 'up', comment: null })
-      await fails(
+      await rejects(
         'not_found',
         account.chat.rate({ body: { turn_id: newId('trn_', 1), rating: 'up' } }),
       )

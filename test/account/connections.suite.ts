@@ -13,9 +13,9 @@ import {
   make,
   takeIn,
 } from '../service/connections/connecting.ts'
-import type { Fault } from '../service/faults.ts'
 import { connect, enrol, opening, tampered } from '../service/person.ts'
-import { everything, fails, isInvalid, type Accounts } from './subject.ts'
+import { everything, isInvalid, type Accounts } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 export function connectionsSuite(accounts: () => Accounts): void {
   let { server, later, time } = {} as Accounts
@@ -68,10 +68,10 @@ export function connectionsSuite(accounts: () => Accounts): void {
       for (const one of all) assert.deepEqual(one, all[0])
       const { connection } = body
       const other = await opening(ada, 'Bob', { connection, entryOf: { at: 1 } })
-      await fails('conflict', ada.account.rosters.open({ body: other }))
+      await rejects('conflict', ada.account.rosters.open({ body: other }))
       const eve = await enrol(server)
       const theirs = await opening(eve, 'Bob', { connection })
-      await fails('conflict', eve.account.rosters.open({ body: theirs }))
+      await rejects('conflict', eve.account.rosters.open({ body: theirs }))
       const roster = await ada.account.rosters.read({ connection })
       assert.deepEqual(roster.entries, [body.entry])
     })
@@ -108,8 +108,8 @@ export function connectionsSuite(accounts: () => Accounts): void {
         await isInvalid('entry', reason, ada.account.rosters.open({ body }))
       }
       const other = await of({ envelopeOf: { seal: strange.seal } })
-      await fails('conflict', ada.account.rosters.open({ body: other }))
-      await fails('not_found', ada.account.connections.read({ id: connection }))
+      await rejects('conflict', ada.account.rosters.open({ body: other }))
+      await rejects('not_found', ada.account.connections.read({ id: connection }))
       await ada.account.rosters.open({ body: good })
     })
 
@@ -170,10 +170,10 @@ export function connectionsSuite(accounts: () => Accounts): void {
       const [gone, kept] = [await connect(ada), await connect(ada)]
       const { id } = gone
       assert.equal(await ada.account.connections.delete({ id }), undefined)
-      await fails('not_found', ada.account.connections.delete({ id }))
-      await fails('not_found', ada.account.connections.read({ id }))
-      await fails('not_found', ada.account.rosters.read({ connection: id }))
-      await fails('not_found', ada.account.envelopes.read({ connection: id }))
+      await rejects('not_found', ada.account.connections.delete({ id }))
+      await rejects('not_found', ada.account.connections.read({ id }))
+      await rejects('not_found', ada.account.rosters.read({ connection: id }))
+      await rejects('not_found', ada.account.envelopes.read({ connection: id }))
       const { items } = await ada.account.connections.list({})
       assert.deepEqual(items, [kept])
     })
@@ -200,7 +200,7 @@ export function connectionsSuite(accounts: () => Accounts): void {
         joins.map(({ connection, account, email }) => ({ connection, account, email })),
         [{ connection: id, account: bob.id, email: null }],
       )
-      await fails('not_found', bob.account.connections.read({ id }))
+      await rejects('not_found', bob.account.connections.read({ id }))
       const { seq } = await make(ada, id, { op: 'add', member: bob.id })
       assert.equal(seq, 1)
       assert.deepEqual(await ada.account.duties.read({}), { joins: [], unsealed: [] })
@@ -224,10 +224,7 @@ export function connectionsSuite(accounts: () => Accounts): void {
       const [ada, bob] = people
       const { body } = await changeBy(bob, id, { op: 'rotate' })
       const { head } = await make(ada, id, { op: 'rotate' })
-      await assert.rejects(bob.account.rosters.append({ connection: id, body }), (error: Fault) => {
-        assert.deepEqual([error.code, error.details?.head], ['conflict', head])
-        return true
-      })
+      await rejects('conflict', bob.account.rosters.append({ connection: id, body }), { head })
     })
 
     test('have their own name for it, and cannot end it for others', async () => {
@@ -238,14 +235,14 @@ export function connectionsSuite(accounts: () => Accounts): void {
       for (const { account } of people) {
         const { name, favorite } = await account.connections.read({ id })
         seen.push([name, favorite])
-        await fails('no_device', account.connections.delete({ id }))
+        await rejects('no_device', account.connections.delete({ id }))
       }
       assert.deepEqual(seen, [
         ['Club', false],
         ['Ada L.', true],
       ])
       await make(bob, id, { op: 'leave' })
-      await fails('not_found', bob.account.connections.read({ id }))
+      await rejects('not_found', bob.account.connections.read({ id }))
       await ada.account.connections.delete({ id })
     })
 
@@ -258,11 +255,7 @@ export function connectionsSuite(accounts: () => Accounts): void {
         ['member', () => ada.account.members.add({ id, body: { user_id: bob.id } })],
         ['not_approved', () => make(ada, id, { op: 'add', member: carl.id })],
       ]
-      for (const [state, call] of cases)
-        await assert.rejects(call(), (error: Fault) => {
-          assert.deepEqual([error.code, error.details?.state], ['invalid_state', state])
-          return true
-        })
+      for (const [state, call] of cases) await rejects('invalid_state', call(), { state })
       await approved(ada, id, carl)
       await ada.account.members.remove({ id, mid: carl.id })
       await takeIn(ada, id, carl)

@@ -24,8 +24,9 @@ import {
   revocationBy,
   stampOf,
 } from '../service/person.ts'
-import { everything, fails, isInvalid, shutOut, type Accounts, type Call } from './subject.ts'
+import { everything, isInvalid, shutOut, type Accounts, type Call } from './subject.ts'
 import { withNewcomer } from './newcomer.ts'
+import { rejects } from '../rejects.ts'
 
 const bytes = 'A'.repeat(43)
 const someAnswer = { commitment: bytes, answer: { nonce: bytes, seq: 0, head: bytes } }
@@ -51,11 +52,11 @@ export function devicesSuite(accounts: () => Accounts): void {
       assert.deepEqual((await logOf(ada)).entries, [ada.entry, entry])
       // The device is in the log and has yet to confirm it.
       assert.deepEqual(await waits(), shown)
-      await fails('forbidden', newGuest(laptop.account))
+      await rejects('forbidden', newGuest(laptop.account))
       const { head } = await logOf({ ...laptop, id: ada.id })
       await laptop.account.approval.create({ body: { head: encodeBase64url(head) } })
       await newGuest(laptop.account)
-      await fails('not_found', waits())
+      await rejects('not_found', waits())
       // A client that lost the response repeats the request.
       await laptop.account.approval.create({ body: { head: encodeBase64url(head) } })
       const again = await ada.account.keyLogs.append({ body: { entry } })
@@ -140,10 +141,11 @@ export function devicesSuite(accounts: () => Accounts): void {
         (of) => of.organisations.create({ body: { name: 'Acme' } }),
         (of) => of.machineTokens.list({}),
       ]
-      for (const call of writes) await fails('forbidden', call(account))
-      await fails(
+      for (const call of writes) await rejects('forbidden', call(account))
+      await rejects(
         'invalid_state',
         account.approval.create({ body: { head: encodeBase64url((await logOf(ada)).head) } }),
+        { state: 'pending' },
       )
       assert.deepEqual((await ada.account.connections.read({ id })).name, 'Bob')
     })
@@ -159,13 +161,13 @@ export function devicesSuite(accounts: () => Accounts): void {
     test('delete rejects a pending one; one in the log needs a signed revocation', async () => {
       const { ada, laptop } = await withNewcomer(server)
       const eve = await enrol(server)
-      await fails('not_found', eve.account.devices.delete({ id: laptop.device }))
+      await rejects('not_found', eve.account.devices.delete({ id: laptop.device }))
       await ada.account.devices.delete({ id: laptop.device })
       await shutOut(laptop.account.context.read({}))
-      await fails('not_found', ada.account.devices.delete({ id: laptop.device }))
-      await fails('no_device', ada.account.devices.delete({ id: ada.device }))
+      await rejects('not_found', ada.account.devices.delete({ id: laptop.device }))
+      await rejects('no_device', ada.account.devices.delete({ id: ada.device }))
       for (const id of ['x', newId('dev_', 1), ada.id])
-        await fails('not_found', ada.account.devices.delete({ id }))
+        await rejects('not_found', ada.account.devices.delete({ id }))
       await ada.account.context.read({})
     })
 
@@ -177,17 +179,19 @@ export function devicesSuite(accounts: () => Accounts): void {
       const entry = await revocationBy(ada, laptop.device)
       await ada.account.keyLogs.append({ body: { entry } })
       await shutOut(laptop.account.context.read({}))
-      await fails(
+      await rejects(
         'invalid_token',
         server.door(laptop.keys.auth).session.renew({ body: { refresh_token } }),
       )
-      await fails('invalid_state', join(server, await mailedCode(server, email), laptop))
+      await rejects('invalid_state', join(server, await mailedCode(server, email), laptop), {
+        state: 'revoked',
+      })
       const { items } = await ada.account.devices.list({})
       assert.deepEqual(
         items.map(({ id }) => id),
         [ada.device],
       )
-      await fails('not_found', ada.account.devices.delete({ id: laptop.device }))
+      await rejects('not_found', ada.account.devices.delete({ id: laptop.device }))
     })
 
     test('a device can revoke itself, also the last one; then only a reset follows', async () => {
@@ -197,8 +201,8 @@ export function devicesSuite(accounts: () => Accounts): void {
       await ada.account.keyLogs.append({ body: { entry } })
       await shutOut(ada.account.context.read({}))
       const code = await mailedCode(server, email)
-      await fails('conflict', join(server, code))
-      await fails('invalid_state', enrolled(server, ada, code))
+      await rejects('conflict', join(server, code))
+      await rejects('invalid_state', enrolled(server, ada, code), { state: 'revoked' })
       const { key_log } = await server.door().signIns.read({ body: { code } })
       assert.deepEqual(key_log, [ada.entry, entry])
       await resetOf(server, ada.id, code)

@@ -15,7 +15,8 @@ import {
   stampOf,
   tampered,
 } from '../service/person.ts'
-import { MINUTE, fails, isInvalid, type Accounts } from './subject.ts'
+import { MINUTE, isInvalid, type Accounts } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 export function enrolmentSuite(accounts: () => Accounts): void {
   let { server, later } = {} as Accounts
@@ -58,7 +59,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
     test('an existing account is opened by its own code, and not by another', async () => {
       const ada = await enrol(server)
       const free = await server.newEnrolmentCode()
-      await fails('conflict', server.door().enrolment.create(enrolmentOf(ada, free)))
+      await rejects('conflict', server.door().enrolment.create(enrolmentOf(ada, free)))
       const own = await server.newEnrolmentCode(ada.id)
       const again = await server.door().enrolment.create(enrolmentOf(ada, own))
       assert.equal(again.account_id, ada.id)
@@ -72,19 +73,19 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       const ada = await enrol(server)
       const other = { ...ada, entry: otherFirstOf(ada) }
       const own = await server.newEnrolmentCode(ada.id)
-      await fails('conflict', server.door().enrolment.create(enrolmentOf(other, own)))
+      await rejects('conflict', server.door().enrolment.create(enrolmentOf(other, own)))
       const thief = newMaker({ device: ada.device })
       const code = await server.newEnrolmentCode()
-      await fails('conflict', server.door().enrolment.create(enrolmentOf(thief, code)))
-      await fails('not_found', ada.account.keyLogs.read({ account: thief.id }))
+      await rejects('conflict', server.door().enrolment.create(enrolmentOf(thief, code)))
+      await rejects('not_found', ada.account.keyLogs.read({ account: thief.id }))
     })
 
     test('a code is for one account', async () => {
       const code = await server.newEnrolmentCode()
       await server.door().enrolment.create(enrolmentOf(newMaker(), code))
-      await fails('invalid_token', server.door().enrolment.create(enrolmentOf(newMaker(), code)))
+      await rejects('invalid_token', server.door().enrolment.create(enrolmentOf(newMaker(), code)))
       const own = await server.newEnrolmentCode(newId('acc_', Date.now()))
-      await fails('invalid_token', server.door().enrolment.create(enrolmentOf(newMaker(), own)))
+      await rejects('invalid_token', server.door().enrolment.create(enrolmentOf(newMaker(), own)))
     })
 
     test('a code is read in all spellings that people type', async () => {
@@ -100,7 +101,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       const expired = await server.newEnrolmentCode()
       later(15 * MINUTE)
       for (const code of ['', 'x', '\0', 'AAAA-AAAA-AAAA-AAAA', expired]) {
-        await fails('invalid_token', server.door().enrolment.create(enrolmentOf(maker, code)))
+        await rejects('invalid_token', server.door().enrolment.create(enrolmentOf(maker, code)))
       }
     })
 
@@ -113,13 +114,13 @@ export function enrolmentSuite(accounts: () => Accounts): void {
         const code = await server.newEnrolmentCode()
         const maker = newMaker()
         for (let i = 0; i < wrong; i++)
-          await fails(
+          await rejects(
             'invalid_token',
             server.door().enrolment.create(enrolmentOf(maker, guess(code))),
           )
         const right = server.door().enrolment.create(enrolmentOf(maker, code))
         if (alive) await right
-        else await fails('invalid_token', right)
+        else await rejects('invalid_token', right)
       }
     })
 
@@ -174,7 +175,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       const at = (text: string) => server.door().enrolment.create(enrolmentOf(maker, text))
       const all = await Promise.allSettled(Array.from({ length: 8 }, () => at(wrong)))
       assert.ok(all.every(({ status }) => status === 'rejected'))
-      await fails('invalid_token', at(code))
+      await rejects('invalid_token', at(code))
     })
 
     test('a repeated right code does not count as a guess', async () => {
@@ -220,7 +221,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
         door.signIns.read({ body: {} }),
         door.signIns.read({ body: { code, assertion: 'a.b.c' } }),
       ])
-        await fails('validation_failed', call)
+        await rejects('validation_failed', call)
     })
   })
 }

@@ -4,7 +4,8 @@ import { before, describe, test } from 'node:test'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { exported, newest } from '../service/exports/exports-subject.ts'
 import { enrol } from '../service/person.ts'
-import { type Accounts, fails } from './subject.ts'
+import { type Accounts } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 export function exportsSuite(accounts: () => Accounts): void {
   let { server } = {} as Accounts
@@ -24,14 +25,14 @@ export function exportsSuite(accounts: () => Accounts): void {
         new RegExp(`^https?://[^/]+/exports/${id}\\?expires=\\d+&signature=[\\w-]{43}$`),
       )
 
-      await fails('not_found', bob.account.exports.download({ id }))
-      await fails('not_found', ada.account.exports.download({ id: newId('exp_', 1) }))
-      await fails('not_found', ada.account.exports.download({ id: 'x' }))
+      await rejects('not_found', bob.account.exports.download({ id }))
+      await rejects('not_found', ada.account.exports.download({ id: newId('exp_', 1) }))
+      await rejects('not_found', ada.account.exports.download({ id: 'x' }))
       assert.deepEqual(await bob.account.exports.list({}), { items: [], next_cursor: null })
       assert.deepEqual(await bob.account.exports.clear({}), { deleted: 0 })
 
       assert.deepEqual(await ada.account.exports.clear({}), { deleted: 1 })
-      await fails('not_found', ada.account.exports.download({ id }))
+      await rejects('not_found', ada.account.exports.download({ id }))
     })
   })
 }

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { arrived, enrol, newAddress } from '../service/person.ts'
-import { HOUR, MINUTE, fails, type Accounts } from './subject.ts'
+import { HOUR, MINUTE, type Accounts } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 export function guestCodesSuite(accounts: () => Accounts): void {
   let { subject, server, later, time, newGuest } = {} as Accounts
@@ -37,9 +38,9 @@ export function guestCodesSuite(accounts: () => Accounts): void {
       const made = await newGuest(ada.account, { expires_at })
       later(1000)
       assert.deepEqual(await newGuest(ada.account, { expires_at }, made.id), made)
-      await fails('conflict', newGuest(ada.account, { label: 'Baker', expires_at }, made.id))
-      await fails('conflict', newGuest(ada.account, {}, made.id))
-      await fails('conflict', newGuest(eve.account, { expires_at }, made.id))
+      await rejects('conflict', newGuest(ada.account, { label: 'Baker', expires_at }, made.id))
+      await rejects('conflict', newGuest(ada.account, {}, made.id))
+      await rejects('conflict', newGuest(eve.account, { expires_at }, made.id))
       assert.deepEqual((await ada.account.guestCodes.list({})).items, [made])
     })
 
@@ -76,7 +77,8 @@ export function guestCodesSuite(accounts: () => Accounts): void {
       const [left] = (await account.guestCodes.list({})).items
       const ended = { state: 'revoked' as const, external_member_id: null, external_member: null }
       assert.deepEqual(left, { ...made, ...ended })
-      await fails('invalid_state', account.deviceGuestCodes.send({ id, body: { secret } }))
+      const sent = account.deviceGuestCodes.send({ id, body: { secret } })
+      await rejects('invalid_state', sent, { state: 'revoked' })
     })
 
     test('list: fifty a page by default', async () => {

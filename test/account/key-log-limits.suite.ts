@@ -7,7 +7,8 @@ import { before, describe, test } from 'node:test'
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { enrol, logOf, protect, renewSealing, revocationBy } from '../service/person.ts'
-import { fails, isInvalid, type Accounts } from './subject.ts'
+import { isInvalid, type Accounts } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 const MOST = 50
 
@@ -22,7 +23,7 @@ export function keyLogLimitsSuite(accounts: () => Accounts): void {
       const ada = await enrol(server)
       await protect(ada)
       for (let i = 1; i < MOST; i++) await renewSealing(ada)
-      await fails('rate_limited', renewSealing(ada))
+      await rejects('rate_limited', renewSealing(ada))
       assert.equal((await logOf(ada)).entries.length, 1 + MOST)
       const entry = await revocationBy(ada, ada.device)
       await ada.account.keyLogs.append({ body: { entry } })

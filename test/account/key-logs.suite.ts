@@ -28,7 +28,8 @@ import {
   tampered,
 } from '../service/person.ts'
 import { withNewcomer } from './newcomer.ts'
-import { MINUTE, everything, fails, isInvalid, shutOut, type Accounts } from './subject.ts'
+import { MINUTE, everything, isInvalid, shutOut, type Accounts } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 export function keyLogsSuite(accounts: () => Accounts): void {
   let { server, later, time } = {} as Accounts
@@ -139,7 +140,7 @@ export function keyLogsSuite(accounts: () => Accounts): void {
       const kept = (await logOf(ada)).entries
       assert.equal(kept.length, 2)
       const fork = entries.find((entry) => !kept.includes(entry))!
-      await fails('conflict', ada.account.keyLogs.append({ body: { entry: fork } }))
+      await rejects('conflict', ada.account.keyLogs.append({ body: { entry: fork } }))
     })
   })
 

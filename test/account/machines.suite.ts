@@ -12,7 +12,8 @@ import {
   otherFirstOf,
   resetMaker,
 } from '../service/person.ts'
-import { fails, shutOut, type Accounts } from './subject.ts'
+import { shutOut, type Accounts } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 export function machinesSuite(accounts: () => Accounts): void {
   let { subject, server } = {} as Accounts
@@ -42,12 +43,12 @@ export function machinesSuite(accounts: () => Accounts): void {
         key_log_seq: null,
         email: null,
       })
-      await fails('conflict', enrolment.further(await present(furtherOf(newcomerOf(), ''))))
+      await rejects('conflict', enrolment.further(await present(furtherOf(newcomerOf(), ''))))
       const maker = newMaker()
       const { id } = maker
       const request = await present(enrolmentOf(maker, ''))
       const made = await enrolment.create(request)
-      await fails('invalid_client', enrolment.create(request))
+      await rejects('invalid_client', enrolment.create(request))
       const account = server.account({ ...made.session, keys: maker.keys })
       const { user, organisations } = await account.context.read({})
       assert.deepEqual(user, { id, display_name: 'billing', email: null, kind: 'machine' })
@@ -55,8 +56,8 @@ export function machinesSuite(accounts: () => Accounts): void {
       const read = await signIns.read({ body: { assertion: await assert_() } })
       assert.deepEqual(read.key_log, [maker.entry])
       const other = { ...maker, entry: otherFirstOf(maker) }
-      await fails('conflict', enrolment.create(await present(enrolmentOf(other, ''))))
-      await fails('invalid_token', enrolment.create(await present(enrolmentOf(newMaker(), ''))))
+      await rejects('conflict', enrolment.create(await present(enrolmentOf(other, ''))))
+      await rejects('invalid_token', enrolment.create(await present(enrolmentOf(newMaker(), ''))))
       const second = newcomerOf()
       const further = await enrolment.further(await present(furtherOf(second, '')))
       assert.equal(further.approved, false)

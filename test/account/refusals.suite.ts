@@ -7,7 +7,8 @@ import { before, test } from 'node:test'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { changeBy } from '../service/connections/connecting.ts'
 import { connect, enrol, newAddress } from '../service/person.ts'
-import { fails, isInvalid, type Accounts, type Call } from './subject.ts'
+import { isInvalid, type Accounts, type Call } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 export function refusalsSuite(accounts: () => Accounts): void {
   let { server, newGuest } = {} as Accounts
@@ -26,9 +27,10 @@ export function refusalsSuite(accounts: () => Accounts): void {
     const lists = [guestCodes.list, verificationLog.list, keys]
     for (const list of [connections.list, ...lists])
       for (const cursor of ['', '*', 'a', 'Y29uX1x4', `${next_cursor}A`])
-        await fails('bad_request', list({ cursor }))
-    for (const list of lists) await fails('bad_request', list({ cursor: next_cursor! }))
-    for (const limit of [0, 201, 1.5]) await fails('validation_failed', connections.list({ limit }))
+        await rejects('bad_request', list({ cursor }))
+    for (const list of lists) await rejects('bad_request', list({ cursor: next_cursor! }))
+    for (const limit of [0, 201, 1.5])
+      await rejects('validation_failed', connections.list({ limit }))
   })
 
   test('a malformed id is not found', async () => {
@@ -55,7 +57,7 @@ export function refusalsSuite(accounts: () => Accounts): void {
         (of) => of.profiles.read({ id }),
         (of) => of.devices.delete({ id }),
       ]
-      for (const call of calls) await fails('not_found', call(account))
+      for (const call of calls) await rejects('not_found', call(account))
     }
   })
 
@@ -97,7 +99,7 @@ export function refusalsSuite(accounts: () => Accounts): void {
       (of) => of.envelopes.add({ connection: id, body: { envelopes: rotation.envelopes } }),
       (of) => of.guestCodes.delete({ id: guest.id }),
     ]
-    for (const call of calls) await fails('not_found', call(eve.account))
+    for (const call of calls) await rejects('not_found', call(eve.account))
     const { connections, guestCodes, verificationLog } = eve.account
     for (const list of [connections.list, guestCodes.list, verificationLog.list])
       assert.deepEqual(await list({}), { items: [], next_cursor: null })

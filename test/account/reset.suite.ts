@@ -7,7 +7,7 @@ import { newId } from '../../src/crypto/encoding/id.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
 import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { signJws } from '../../src/crypto/jose/jws-signature.ts'
-import { isLinked } from '../../src/crypto/logs/key-log.ts'
+import { isLinked } from '../../src/crypto/logs/generations.ts'
 import { vouchFor } from '../../src/crypto/logs/key-log-entries.ts'
 import { newRecoverySeed, recoveryKeyOf } from '../../src/crypto/recovery-paper.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
@@ -27,7 +27,8 @@ import {
   resetMaker,
   resetOf,
 } from '../service/person.ts'
-import { fails, isInvalid, shutOut, type Accounts } from './subject.ts'
+import { isInvalid, shutOut, type Accounts } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 const MOST = 10
 
@@ -54,7 +55,7 @@ export function resetSuite(accounts: () => Accounts): void {
         await shutOut(account.context.read({}))
         const { refresh_token } = enrolment.session
         const door = server.door(keys.auth)
-        await fails('invalid_token', door.session.renew({ body: { refresh_token } }))
+        await rejects('invalid_token', door.session.renew({ body: { refresh_token } }))
       }
       const { items } = await renewed.account.devices.list({})
       assert.deepEqual(
@@ -77,7 +78,7 @@ export function resetSuite(accounts: () => Accounts): void {
       const log = await logOf(renewed)
       assert.deepEqual([log.generation, isLinked(log, 1, 2)], [2, true])
       await arrived(server, email, /a sign-in code and the words of a recovery key of yours/)
-      await fails('invalid_token', resetOf(server, ada.id, 'no code', log.entries, paper))
+      await rejects('invalid_token', resetOf(server, ada.id, 'no code', log.entries, paper))
     })
 
     test('with another recovery key: rejected, and nothing is reset', async () => {
@@ -127,10 +128,10 @@ export function resetSuite(accounts: () => Accounts): void {
       const again = async (key?: KeyPair) =>
         resetOf(server, ada.id, await server.newEnrolmentCode(ada.id), undefined, key)
       for (let i = 0; i < MOST; i++) await again()
-      await fails('rate_limited', again())
+      await rejects('rate_limited', again())
       const renewed = await again(paper)
       assert.equal((await logOf(renewed)).generation, 2 + MOST)
-      await fails('rate_limited', again())
+      await rejects('rate_limited', again())
     })
 
     test('resets by a thief’s key do not use up those of the owner', async () => {
@@ -140,7 +141,7 @@ export function resetSuite(accounts: () => Accounts): void {
         resetOf(server, ada.id, await server.newEnrolmentCode(ada.id), undefined, key)
       const stolen = await protect(await again())
       for (let i = 0; i < MOST; i++) await again(stolen)
-      await fails('rate_limited', again(stolen))
+      await rejects('rate_limited', again(stolen))
       const renewed = await again(paper)
       assert.equal(isLinked(await logOf(renewed), 1, 3 + MOST), true)
     })
@@ -149,13 +150,13 @@ export function resetSuite(accounts: () => Accounts): void {
       const email = newAddress()
       const [ada, eve] = [await enrolByMail(server, email), await enrolByMail(server, newAddress())]
       const other = await mailedCode(server, await addressOf(eve))
-      await fails('invalid_token', resetOf(server, ada.id, other, [ada.entry]))
+      await rejects('invalid_token', resetOf(server, ada.id, other, [ada.entry]))
       const free = await server.newEnrolmentCode()
-      await fails('conflict', resetOf(server, ada.id, free, [ada.entry]))
+      await rejects('conflict', resetOf(server, ada.id, free, [ada.entry]))
       const laptop = await join(server, await mailedCode(server, email))
       await approve(ada, laptop)
       const code = await mailedCode(server, email)
-      await fails('conflict', resetOf(server, ada.id, code, [ada.entry]))
+      await rejects('conflict', resetOf(server, ada.id, code, [ada.entry]))
       const maker = newMaker()
       const nobody = resetMaker(maker.id, [maker.entry])
       await isInvalid('entry', 'bad_op|gap', enrolled(server, nobody, free))

@@ -14,7 +14,8 @@ import {
   type Newcomer,
   type Person,
 } from '../service/person.ts'
-import { MINUTE, everything, fails, shutOut, type Accounts } from './subject.ts'
+import { MINUTE, everything, shutOut, type Accounts } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 const sessionOf = ({ enrolment }: Pick<Person, 'enrolment'>) => enrolment.session.session_id
 
@@ -84,7 +85,7 @@ export function sessionListSuite(accounts: () => Accounts): void {
       assert.equal(await seen(), before, 'what it was seen in is gone, and not when')
       await shutOut(ada.account.context.read({}))
       await shutOut(server.account({ access_token, keys: ada.keys }).context.read({}))
-      await fails('invalid_token', renewed(ada))
+      await rejects('invalid_token', renewed(ada))
       assert.deepEqual(await ids(laptop), [sessionOf(laptop)])
       const again = await enrolled(server, ada, await mailedCode(server, email))
       assert.deepEqual(await ids(again), [sessionOf(again), sessionOf(laptop)])
@@ -95,7 +96,7 @@ export function sessionListSuite(accounts: () => Accounts): void {
       const { email, ada } = await twoDevices()
       const { enrolment } = await enrolled(server, ada, await mailedCode(server, email))
       assert(!(await ids(ada)).includes(sessionOf({ enrolment })))
-      await fails('not_found', end(ada, sessionOf({ enrolment })))
+      await rejects('not_found', end(ada, sessionOf({ enrolment })))
       await renewed({ ...ada, enrolment })
       assert((await ids(ada)).includes(sessionOf({ enrolment })))
     })
@@ -106,7 +107,7 @@ export function sessionListSuite(accounts: () => Accounts): void {
       const laptop = await join(server, await mailedCode(server, email))
       assert.deepEqual(await ids(laptop), [sessionOf(laptop)])
       await ada.account.context.read({})
-      await fails('forbidden', end(laptop, sessionOf(ada)))
+      await rejects('forbidden', end(laptop, sessionOf(ada)))
       await end(ada, sessionOf(laptop))
       await shutOut(laptop.account.context.read({}))
     })
@@ -132,7 +133,7 @@ export function sessionListSuite(accounts: () => Accounts): void {
         '%00',
         'x'.repeat(5000),
       ])
-        await fails('not_found', end(ada, id))
+        await rejects('not_found', end(ada, id))
       await ada.account.context.read({})
       await eve.account.context.read({})
     })
@@ -159,9 +160,9 @@ export function sessionListSuite(accounts: () => Accounts): void {
       )
       const foreign = encodeBase64url(new TextEncoder().encode(ada.device))
       for (const bad of [foreign, 'x', ''])
-        await fails('bad_request', ada.account.sessions.list({ cursor: bad }))
+        await rejects('bad_request', ada.account.sessions.list({ cursor: bad }))
       for (const limit of [-1, 0, 201, 1.5])
-        await fails('validation_failed', ada.account.sessions.list({ limit }))
+        await rejects('validation_failed', ada.account.sessions.list({ limit }))
     })
   })
 }

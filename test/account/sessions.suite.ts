@@ -12,7 +12,8 @@ import {
   newMaker,
   type Person,
 } from '../service/person.ts'
-import { HOUR, MINUTE, fails, shutOut, type Accounts } from './subject.ts'
+import { HOUR, MINUTE, shutOut, type Accounts } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 export function sessionsSuite(accounts: () => Accounts): void {
   let { subject, server, later, time, rejected } = {} as Accounts
@@ -60,7 +61,7 @@ export function sessionsSuite(accounts: () => Accounts): void {
       const [ada, eve] = [await enrol(server), await enrol(server)]
       const { refresh_token } = ada.enrolment.session
       for (const key of [undefined, eve.keys.auth, ada.keys.sign, newDeviceKeys().auth])
-        await fails('invalid_token', server.door(key).session.renew({ body: { refresh_token } }))
+        await rejects('invalid_token', server.door(key).session.renew({ body: { refresh_token } }))
       await renew(ada)
     })
 
@@ -80,7 +81,7 @@ export function sessionsSuite(accounts: () => Accounts): void {
       await one.account.currentSession.delete({})
       await shutOut(one.account.context.read({}))
       await rejected(other.access_token, one)
-      await fails('invalid_token', renew(one))
+      await rejects('invalid_token', renew(one))
       await two.account.context.read({})
     })
 
@@ -89,7 +90,7 @@ export function sessionsSuite(accounts: () => Accounts): void {
       const ada = await enrolByMail(server, email)
       const laptop = await join(server, await mailedCode(server, email))
       await laptop.account.currentSession.delete({})
-      await fails('not_found', ada.account.pendingDevices.read({ id: laptop.device }))
+      await rejects('not_found', ada.account.pendingDevices.read({ id: laptop.device }))
     })
 
     test('an access token is valid for an hour', async () => {
@@ -105,7 +106,7 @@ export function sessionsSuite(accounts: () => Accounts): void {
       const { session } = ada.enrolment
       for (const text of [session.refresh_token, 'x', ada.entry]) await rejected(text, ada)
       for (const refresh_token of [session.access_token, '', 'x'])
-        await fails(
+        await rejects(
           'invalid_token',
           server.door(ada.keys.auth).session.renew({ body: { refresh_token } }),
         )

@@ -16,7 +16,8 @@ import {
   newcomerOf,
   newMaker,
 } from '../service/person.ts'
-import { MINUTE, fails, isInvalid, type Accounts } from './subject.ts'
+import { MINUTE, isInvalid, type Accounts } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 export function signInSuite(accounts: () => Accounts): void {
   let { server, later } = {} as Accounts
@@ -84,7 +85,7 @@ export function signInSuite(accounts: () => Accounts): void {
         '@',
         '',
       ])
-        await fails('validation_failed', server.door().signIns.create({ body: { email: other } }))
+        await rejects('validation_failed', server.door().signIns.create({ body: { email: other } }))
     })
 
     test('two people with one name are two accounts', async () => {
@@ -101,7 +102,7 @@ export function signInSuite(accounts: () => Accounts): void {
       const email = newAddress()
       const ask = () => server.door().signIns.create({ body: { email } })
       for (let i = 0; i < 5; i++) await ask()
-      await fails('rate_limited', ask())
+      await rejects('rate_limited', ask(), { state: 'code_sent' })
       assert.equal((await server.letters(email)).length, 5)
       await server.door().signIns.create({ body: { email: newAddress() } })
       later(15 * MINUTE)
@@ -122,15 +123,15 @@ export function signInSuite(accounts: () => Accounts): void {
       const maker = newMaker()
       await enrolled(server, maker, code)
       await enrolled(server, maker, code)
-      await fails('invalid_token', join(server, code))
-      await fails('invalid_token', enrolled(server, newMaker(), code))
+      await rejects('invalid_token', join(server, code))
+      await rejects('invalid_token', enrolled(server, newMaker(), code))
       const second = await mailedCode(server, email)
       const laptop = newcomerOf()
       const [one, two] = [await join(server, second, laptop), await join(server, second, laptop)]
       assert.notEqual(one.enrolment.session.session_id, two.enrolment.session.session_id)
-      await fails('invalid_token', join(server, second))
+      await rejects('invalid_token', join(server, second))
       const swapped = newcomerOf(newDeviceKeys(), laptop.device)
-      await fails('conflict', join(server, second, swapped))
+      await rejects('conflict', join(server, second, swapped))
     })
 
     test('a code of an address opens no other account', async () => {
@@ -139,8 +140,8 @@ export function signInSuite(accounts: () => Accounts): void {
       const [adas, bobs] = [await enrolByMail(server, ada), await enrolByMail(server, bob)]
       // Sent before or after the address had an account.
       for (const code of [early, await mailedCode(server, ada)]) {
-        await fails('invalid_token', enrolled(server, newMaker(), code))
-        await fails('invalid_token', enrolled(server, bobs, code))
+        await rejects('invalid_token', enrolled(server, newMaker(), code))
+        await rejects('invalid_token', enrolled(server, bobs, code))
         await enrolled(server, adas, code)
       }
     })
@@ -153,9 +154,9 @@ export function signInSuite(accounts: () => Accounts): void {
     })
 
     test('a further device needs a first one', async () => {
-      await fails('conflict', join(server, await mailedCode(server, newAddress())))
-      await fails('conflict', join(server, await server.newEnrolmentCode()))
-      await fails('invalid_token', join(server, 'AAAA-AAAA-AAAA-AAAA'))
+      await rejects('conflict', join(server, await mailedCode(server, newAddress())))
+      await rejects('conflict', join(server, await server.newEnrolmentCode()))
+      await rejects('invalid_token', join(server, 'AAAA-AAAA-AAAA-AAAA'))
     })
 
     test('a further device needs valid keys that no other device has', async () => {

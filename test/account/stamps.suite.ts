@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { verifyStamp } from '../../src/crypto/stamp.ts'
 import { enrol, stampOf, tampered } from '../service/person.ts'
-import { MINUTE, fails, isInvalid, type Accounts } from './subject.ts'
+import { MINUTE, isInvalid, type Accounts } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 export function stampsSuite(accounts: () => Accounts): void {
   let { subject, server, later } = {} as Accounts
@@ -38,7 +39,7 @@ export function stampsSuite(accounts: () => Accounts): void {
       const { jti, stamp } = stampOf(ada)
       await ada.account.stamps.create({ body: { stamp } })
       const other = stampOf(ada, { jti, ctx: 'another' })
-      await fails('conflict', ada.account.stamps.create({ body: { stamp: other.stamp } }))
+      await rejects('conflict', ada.account.stamps.create({ body: { stamp: other.stamp } }))
     })
 
     test('stamps that would not verify are rejected', async () => {

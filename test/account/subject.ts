@@ -1,8 +1,8 @@
-/** The account server under test, for each implementation, and checks of its errors. */
+/** The account server under test, for each implementation, and checks of its answers. */
 import assert from 'node:assert/strict'
 import type { Account } from '../../src/api/port.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
-import type { Fault } from '../service/faults.ts'
+import { rejects } from '../rejects.ts'
 import type { Maker, Server } from '../service/person.ts'
 
 export interface Subject {
@@ -17,22 +17,13 @@ export const HOUR = 60 * MINUTE
 
 export type Call = (account: Account) => Promise<unknown>
 
-/** Asserts that a promise rejects with this code. */
-export const fails = (code: string, promise: Promise<unknown>) =>
-  assert.rejects(promise, (error: Fault) => {
-    assert.equal(error.code, code, error.message)
-    return true
-  })
-
-/** Asserts that a promise rejects because of this member of the body. */
-export const isInvalid = (path: string, reason: string, promise: Promise<unknown>) =>
-  assert.rejects(promise, (error: Fault) => {
-    assert.equal(error.code, 'validation_failed', error.message)
-    const [issue] = error.details?.issues ?? []
-    assert.equal(issue?.path, path)
-    assert.match(issue.message, new RegExp(reason))
-    return true
-  })
+/** Asserts that a call is rejected because of this member of its body. */
+export async function isInvalid(path: string, reason: string, call: Promise<unknown>) {
+  const { details } = await rejects('validation_failed', call)
+  const [issue] = details.issues ?? []
+  assert.equal(issue?.path, path)
+  assert.match(issue.message, new RegExp(reason))
+}
 
 /** Returns every item of a list, page by page. */
 export async function everything<T>(

@@ -8,7 +8,6 @@ import { writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { describe, it, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import pg from 'pg'
 import { SMTPServer } from 'smtp-server'
 import type { AddressInfo } from 'node:net'
@@ -20,6 +19,7 @@ import { type Seen, json, scripted } from '../remote/scripted.ts'
 import { startEndpoint } from '../service/endpoint.ts'
 import { newDatabase } from '../service/shared-postgres.ts'
 import { type Canary, hitsIn, needlesOf, newCanaries } from './canaries.ts'
+import { until } from '../until.ts'
 
 /** Canaries with the form of a secret. The daemon cannot recognise the others in an answer. */
 const shaped = () =>
@@ -190,7 +190,7 @@ test('a mail relay that echoes the mail and the password', async (t) => {
     heard = ''
     answers.push((await send()).text)
     // Some are sent later, in the background.
-    while (reasons() <= n) await setImmediate()
+    await until('the log of a rejected mail', () => reasons() > n)
     const text = heard.replaceAll('=\r\n', '').replaceAll('=3D', '=')
     const found = secret.exec(text)?.[0] ?? assert.fail(`no ${what} in ${text}; ${answers.at(-1)}`)
     secrets.push({ name: what, text: found, secrets: [found] })

@@ -11,6 +11,7 @@ import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { build } from 'esbuild'
 import { ROOT } from '../e2e/program.ts'
+import { TEST_LIMIT_MS } from '../limit.ts'
 
 /** Why these tests are skipped, or false. */
 export const skip =
@@ -70,7 +71,7 @@ export interface Machine {
   close(): Promise<void>
 }
 
-const LONGEST = { timeout: 30_000, killSignal: 'SIGKILL' } as const
+const LONGEST = { timeout: TEST_LIMIT_MS, killSignal: 'SIGKILL' } as const
 
 /**
  * Bundles a program of the project into one file, for a place where its sources are not readable.
@@ -136,8 +137,7 @@ export async function openMachine(): Promise<Machine> {
       ...who(uid),
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: 120_000,
-      killSignal: 'SIGKILL',
+      ...LONGEST,
     })
     running.add(child)
     let [stdout, log] = ['', '']

@@ -217,7 +217,7 @@ describe('another user of the machine', { skip }, () => {
       const { code, stdout, stderr } = await machine.countersignd(EVE, state, args)
       assert.equal(code, EXIT.stateUnsafe, stderr)
       assert.equal(stdout, '')
-      assert.match(stderr, new RegExp(`belongs to user ${ANN}, this is user ${EVE}`))
+      assert.match(stderr, new RegExp(`belongs to user ${ANN}, but this is user ${EVE}`))
       assert.equal((await ann(['status'])).code, EXIT.ok)
     })
 

@@ -10,6 +10,7 @@ import { type Answer, type Question, ask } from '../daemon.ts'
 import { activeOrganisation, newMachine } from '../handlers/people.ts'
 import { HTML, POSTS, type Place, daemonAt, devices, prover } from './furnished.ts'
 import { type Listener, type Tables, type Target, TABLES, targetsOf } from './routes.ts'
+import { until } from '../until.ts'
 
 /** A caller of a listener. */
 export interface Caller {
@@ -131,7 +132,10 @@ export async function newScene(
     const name = path.slice(path.lastIndexOf('/') + 1)
     if (items?.[0]?.id !== undefined && !ids.has(name)) ids.set(name, items[0].id)
   }
-  while ((await request('GET', '/api/v1/status', { token: brief.token })).status === 200);
+  await until(
+    'the end of a token',
+    async () => (await request('GET', '/api/v1/status', { token: brief.token })).status !== 200,
+  )
 
   const prove = prover(accountAddress)
   const device = (name: string, standing: AccessLevel, held: typeof approved): Caller => ({

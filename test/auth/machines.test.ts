@@ -8,6 +8,7 @@ import type { MachineAccount } from '../../src/auth/tokens.ts'
 import { type AskServer, isMachineToken, machineCaller } from '../../src/auth/machines.ts'
 import { newToken } from '../../src/crypto/token.ts'
 import { AppError, type ErrorCode } from '../../src/errors.ts'
+import { rejects } from '../rejects.ts'
 
 const account = {} as MachineAccount
 const TOKEN = newToken('csm_')
@@ -38,7 +39,7 @@ describe('a machine token', () => {
     }
     for (const scope of scopes)
       assert.deepEqual(await machineCaller(TOKEN, ask), { token: 'tok_1', scope, machine: account })
-    await assert.rejects(machineCaller(TOKEN, ask), { code: 'invalid_token' })
+    await rejects('invalid_token', machineCaller(TOKEN, ask))
     assert.deepEqual(asked, [TOKEN, TOKEN, TOKEN])
   })
 
@@ -52,12 +53,12 @@ describe('a machine token', () => {
     ['rate_limited', 'rate_limited'],
   ] as const)
     it(`that the server answers with ${said}: ${told}`, async () => {
-      await assert.rejects(machineCaller(TOKEN, failing(said)), { code: told })
+      await rejects(told, machineCaller(TOKEN, failing(said)))
     })
 
   for (const text of ['csm_', `${TOKEN}x`, TOKEN.slice(0, -1), TOKEN.replace(/_./, '_!')])
     it(`${JSON.stringify(text)} is malformed, and is not sent to the server`, async () => {
       const ask: AskServer = () => assert.fail('asked')
-      await assert.rejects(machineCaller(text, ask), { code: 'invalid_token' })
+      await rejects('invalid_token', machineCaller(text, ask))
     })
 })

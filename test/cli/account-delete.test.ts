@@ -20,14 +20,17 @@ describe('account delete with an account server, without a daemon', () => {
     for (const typed of ['yes', '', 'bob@example.org', null]) {
       const no = await ada.on(['account', 'delete'], { person: () => typed })
       assert.deepEqual([no.code, no.out], [EXIT.failed, ''])
-      assert.match(no.err, /Nothing can restore it/)
+      assert.match(no.err, /No one can restore it/)
       assert.match(no.err, /Nothing was done\.\n$/)
     }
     assert.equal((await ada.json('whoami')).user.id, ada.id)
 
     const yes = await ada.good(['account', 'delete'], { person: () => 'ADA@example.org' })
     assert.equal(yes.out, '')
-    assert.match(yes.err, /Deleted the account ada@example\.org\. Nothing of it is left here\.\n$/)
+    assert.match(
+      yes.err,
+      /Deleted the account ada@example\.org and all its data on this device\.\n$/,
+    )
     assert.match(await ada.refused('account', 'delete', '--yes'), /This device is not signed in/)
     await bob.good(['sync'])
     const { members } = await bob.json('connection', 'show', id)
@@ -93,11 +96,11 @@ describe('account delete of the embedded account, by its id', () => {
     const calls = [['connection', 'list'], ['sync'], ['login', '--email', 'a@example.org']]
     for (const words of calls) {
       const said = await run(words)
-      assert.match(said.err, /Start the daemon again/, words.join(' '))
+      assert.match(said.err, /Restart the daemon/, words.join(' '))
       assert.doesNotMatch(said.err, /countersignd login/)
     }
     const { out } = await run(['status'])
-    assert.match(out, /Start the daemon again/)
+    assert.match(out, /Restart the daemon/)
   })
 
   it('deletes all letters in its own folder, and keeps those of others in the operator’s', async (t) => {

@@ -155,7 +155,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       assert.deepEqual(refused, {
         code: EXIT.failed,
         out: '',
-        err: 'countersignd: No API token may do this, only the command line itself: unset SVC_TOKEN and SVC_TOKEN_FILE.\n',
+        err: 'countersignd: An API token cannot be used for this command. Unset SVC_TOKEN and SVC_TOKEN_FILE.\n',
       })
       const { user, sign_in } = await json('bob', ['whoami'], { env })
       assert.deepEqual([user.email, sign_in], ['bob@example.org', null])
@@ -178,7 +178,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       )
       const again = await on('carol', args)
       assert.deepEqual([again.code, again.out], [EXIT.failed, ''])
-      assert.match(again.err, /bot\.json is there already: name another file/)
+      assert.match(again.err, /bot\.json already exists\. Name another file/)
       assert.equal(readFileSync(file, 'utf8'), text)
 
       const token = ['machine', 'token', '--key-file', file, '--scope', 'read']
@@ -192,7 +192,10 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       const unknown = `csm_${'0'.repeat(36)}`
       const ended = await on('carol', ['whoami'], { env: { SVC_TOKEN: unknown } })
       assert.equal(ended.code, EXIT.failed)
-      assert.match(ended.err, /ended or was revoked: get another with "countersignd machine token/)
+      assert.match(
+        ended.err,
+        /expired or revoked\. Get another one with "countersignd machine token/,
+      )
       assert(!ended.err.includes(unknown))
 
       const credentials = join(dir.path, 'credentials')
@@ -218,9 +221,9 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       const create = (org: string, name = 'bot') =>
         on('carol', ['machine', 'create', '--org', org, '--name', name, '--key-file', file])
       const cases: [org: string, name: string, says: RegExp][] = [
-        ['Nowhere', 'bot', /You are in no organisation "Nowhere"/],
+        ['Nowhere', 'bot', /You are not a member of an organisation "Nowhere"/],
         [`org_${'0'.repeat(26)}`, 'bot', /./],
-        ['Acme', '\u001b[2J', /control and direction-changing characters/],
+        ['Acme', '\u001b[2J', /change the text direction/],
       ]
       for (const [org, name, says] of cases) {
         const { code, out, err } = await create(org, name)
@@ -231,7 +234,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       symlinkSync(join(dir.path, 'elsewhere'), file)
       const { code, err } = await create('Acme')
       assert.equal(code, EXIT.failed)
-      assert.match(err, /is there already/)
+      assert.match(err, /already exists/)
       assert(!existsSync(join(dir.path, 'elsewhere')), 'no link is followed')
     })
   })
@@ -250,7 +253,13 @@ describe('a machine account’s key file', () => {
   }
   const { machine: _, ...half } = key
   const unfit: [what: string, text: string, mode: number, exit: number, says: RegExp][] = [
-    ['open to others', JSON.stringify(key), 0o644, EXIT.stateUnsafe, /open to other users.*chmod/],
+    [
+      'open to others',
+      JSON.stringify(key),
+      0o644,
+      EXIT.stateUnsafe,
+      /accessible to other users.*chmod/,
+    ],
     ['invalid JSON', `{"d":"${key.d}"`, 0o600, EXIT.configuration, /is not JSON/],
     ['a key without its machine', JSON.stringify(half), 0o600, EXIT.configuration, /machine/],
     [
@@ -265,7 +274,7 @@ describe('a machine account’s key file', () => {
       JSON.stringify({ ...key, token_endpoint: 'x' }),
       0o600,
       EXIT.configuration,
-      /no URL/,
+      /is not a URL/,
     ],
     ['a key for an unreachable server', JSON.stringify(key), 0o600, EXIT.failed, /127\.0\.0\.1:9/],
   ]
@@ -283,7 +292,7 @@ describe('a machine account’s key file', () => {
   it('a missing key file', async () => {
     const { code, err } = await cli(['login', '--machine', '--key-file', join(dir.path, 'none')])
     assert.equal(code, EXIT.configuration)
-    assert.match(err, /is not there/)
+    assert.match(err, /There is no file/)
   })
 
   const answers: [what: string, status: number, body: string, says: RegExp][] = [
@@ -291,7 +300,7 @@ describe('a machine account’s key file', () => {
       'an error (RFC 6749 section 5.2)',
       401,
       '{"error":"invalid_client","error_description":"unknown \\u001b[2Jkey"}',
-      /No token \(invalid_client\): unknown �\[2Jkey Check that http:\S+ is the server's SVC_PUBLIC_URL, the clock here/,
+      /No token \(invalid_client\): unknown �\[2Jkey Check that http:\S+ is the SVC_PUBLIC_URL of the server, that the clock of this machine is right/,
     ],
     ['a page', 200, '<html>', /not as a token endpoint/],
     ['a redirect', 302, '', /answers 302 and not as a token endpoint/],

@@ -28,7 +28,7 @@ test('audit verify: with and without a running daemon, with a noted head, with a
   assert.equal(after.code, EXIT.ok, after.stdout)
   assert.match(
     after.stdout,
-    /^2 lines, each follows from the one before\nfrom   20.*\nto     20.*\nhead   [0-9a-f]{64}\n$/,
+    /^2 lines, each matches the line before it\nfrom   20.*\nto     20.*\nhead   [0-9a-f]{64}\n$/,
   )
 
   const path = join(dir, 'audit.jsonl')
@@ -36,7 +36,7 @@ test('audit verify: with and without a running daemon, with a noted head, with a
   writeFileSync(path, text.replace('started', 'stopped'))
   const changed = await verify(dir)
   assert.equal(changed.code, EXIT.failed)
-  assert.match(changed.stdout, /audit\.jsonl, row 2: it does not follow from the line before/)
+  assert.match(changed.stdout, /audit\.jsonl, line 2: it does not follow from the line before/)
 
   // A log that an attacker rewrites completely is a valid chain, but another one.
   writeFileSync(
@@ -53,8 +53,8 @@ test('audit verify: with and without a running daemon, with a noted head, with a
 })
 
 const wrong: [name: string, args: string[], code: number, told: RegExp][] = [
-  ['no log', [], EXIT.failed, /There is no audit log in .*: no daemon has run there yet, or/],
-  ['an invalid head', ['--head', 'x'], EXIT.usage, /--head wants the 64 hex digits/],
+  ['no log', [], EXIT.failed, /There is no audit log in .*\. Either no daemon has run/],
+  ['an invalid head', ['--head', 'x'], EXIT.usage, /--head must be the 64 hexadecimal digits/],
 ]
 for (const [name, args, code, told] of wrong)
   test(`${name}: exit code ${code}`, async (t) => {

@@ -269,42 +269,82 @@ describe('the format of a backup', () => {
     ['half a header', 'failed', /not a backup/, (b) => b.subarray(0, 40)],
     ['a header alone', 'failed', /does not open/, (b) => b.subarray(0, 56)],
     ['a changed salt', 'failed', /does not open with this passphrase/, turned(30)],
-    ['another key derivation', 'failed', /does not make/, (b) => b.fill(40, 21, 22)],
+    ['another key derivation', 'failed', /does not support/, (b) => b.fill(40, 21, 22)],
     ['another p', 'failed', /does not open/, (b) => b.fill(2, 23, 24)],
     ['a later format', 'stateNewer', /newer countersignd/, (b) => b.fill('2', 19, 20)],
     ['a first piece that was changed', 'failed', /does not open/, turned(60)],
-    ['a later piece that was changed', 'failed', /changed or cut short/, turned(200_000)],
+    ['a later piece that was changed', 'failed', /changed or is incomplete/, turned(200_000)],
     [
       'all but the first line missing, with its end',
       'failed',
       /is not a backup/,
       (b) => b.subarray(0, 20),
     ],
-    ['the last byte missing', 'failed', /changed or cut short/, (b) => b.subarray(0, -1)],
-    ['the second half missing', 'failed', /cut short/, (b) => b.subarray(0, b.length / 2)],
-    ['whole pieces missing', 'failed', /cut short/, (b) => b.subarray(0, 56 + 3 * 65_552)],
+    ['the last byte missing', 'failed', /changed or is incomplete/, (b) => b.subarray(0, -1)],
+    ['the second half missing', 'failed', /incomplete/, (b) => b.subarray(0, b.length / 2)],
+    ['whole pieces missing', 'failed', /incomplete/, (b) => b.subarray(0, 56 + 3 * 65_552)],
     ['a newer state version', 'stateNewer', /newer/, line((of) => (of.state_version = 99))],
     ['a newer account version', 'stateNewer', /newer/, line((of) => (of.account_version = 99))],
-    ['a file name outside the folder', 'failed', /else/, line((of) => (of.files[0].name = '../x'))],
+    [
+      'a file name outside the folder',
+      'failed',
+      /does not contain a backup/,
+      line((of) => (of.files[0].name = '../x')),
+    ],
     [
       'a file name of another kind',
       'failed',
-      /else/,
+      /does not contain a backup/,
       line((of) => (of.files[2].name = 'keychain.key')),
     ],
-    ['a name twice', 'failed', /else/, line((of) => (of.files[2].name = 'state.db'))],
-    ['a size that is too large', 'failed', /else/, line((of) => (of.files[0].size += 1e9))],
-    ['a byte too many', 'failed', /else/, more],
-    ['a byte too few', 'failed', /else/, less],
-    ['a text with terminal controls', 'failed', /else/, line((of) => (of.account = HOSTILE))],
-    ['another one in it', 'failed', /else/, line((of) => (of.created_at += HOSTILE))],
-    ['a third one in it', 'failed', /else/, line((of) => (of.written_by += HOSTILE))],
-    ['an invalid server', 'failed', /else/, line((of) => (of.server = 'https://a/b'))],
-    ['no account database', 'failed', /else/, line((of) => (of.account_database = null))],
+    [
+      'a name twice',
+      'failed',
+      /does not contain a backup/,
+      line((of) => (of.files[2].name = 'state.db')),
+    ],
+    [
+      'a size that is too large',
+      'failed',
+      /does not contain a backup/,
+      line((of) => (of.files[0].size += 1e9)),
+    ],
+    ['a byte too many', 'failed', /does not contain a backup/, more],
+    ['a byte too few', 'failed', /does not contain a backup/, less],
+    [
+      'a text with terminal controls',
+      'failed',
+      /does not contain a backup/,
+      line((of) => (of.account = HOSTILE)),
+    ],
+    [
+      'another one in it',
+      'failed',
+      /does not contain a backup/,
+      line((of) => (of.created_at += HOSTILE)),
+    ],
+    [
+      'a third one in it',
+      'failed',
+      /does not contain a backup/,
+      line((of) => (of.written_by += HOSTILE)),
+    ],
+    [
+      'an invalid server',
+      'failed',
+      /does not contain a backup/,
+      line((of) => (of.server = 'https://a/b')),
+    ],
+    [
+      'no account database',
+      'failed',
+      /does not contain a backup/,
+      line((of) => (of.account_database = null)),
+    ],
     [
       'a database of three bytes',
       'failed',
-      /state.db is cut short/,
+      /state.db is incomplete/,
       withFile('state.db', () => Buffer.from('abc')),
     ],
     [
@@ -336,7 +376,7 @@ describe('the format of a backup', () => {
     [
       'another version',
       'failed',
-      new RegExp(`not of version ${STATE_VERSIONS.newest}`),
+      new RegExp(`does not have version ${STATE_VERSIONS.newest}`),
       sql('state.db', 'pragma user_version = 2'),
     ],
     [
@@ -355,7 +395,7 @@ describe('the format of a backup', () => {
     [
       'the account database cut',
       'failed',
-      /account.db is cut short/,
+      /account.db is incomplete/,
       withFile('account.db', () => Buffer.from('abc')),
     ],
     [
@@ -392,13 +432,13 @@ describe('the format of a backup', () => {
     [
       'another key of the vault',
       'failed',
-      /not a whole backup: its vault key opens none of its \d+ sealed secrets/,
+      /not a complete backup: its vault key opens none of its \d+ sealed secrets/,
       line((of) => (of.secrets.vault = 'ab'.repeat(32))),
     ],
     [
       'a secret of something else',
       'failed',
-      /belong to nothing/,
+      /nothing in it uses/,
       line((of) => (of.secrets.other = 'x')),
     ],
     [
@@ -465,7 +505,7 @@ describe('the format of a backup', () => {
     const run = terminal(target)
     const status = await run(['status'])
     assert.equal(status.code, EXIT.failed)
-    assert.match(status.err, /restore into .* was cut off.*"countersignd restore FILE" again/)
+    assert.match(status.err, /restore into .* was interrupted.*"countersignd restore FILE" again/)
     const options = ['--passphrase-file', passphraseFile(t)]
     const { code, err } = await run(['restore', file, ...options])
     assert.equal(code, EXIT.ok, err)
@@ -480,7 +520,7 @@ describe('the format of a backup', () => {
     const run = terminal(disk.stateDir)
     const { code, err } = await run(['restore', file, ...options])
     assert.equal(code, EXIT.failed)
-    assert.match(err, /full: nothing was restored. Make room/)
+    assert.match(err, /full. Nothing was restored. Free some space/)
     assert.deepEqual(readdirSync(disk.stateDir), [])
     disk.free()
     assert.equal((await run(['restore', file, ...options])).code, EXIT.ok)
@@ -496,9 +536,15 @@ describe('obstacles to a backup', () => {
   const long = 'x'.repeat(1025)
 
   const files: [string, keyof typeof EXIT, RegExp, string, number][] = [
-    ['too short', 'failed', /has 11 characters: give it at least 12/, 'elf Zeichen', 0o600],
+    [
+      'too short',
+      'failed',
+      /has 11 characters\. Choose one with at least 12/,
+      'elf Zeichen',
+      0o600,
+    ],
     ['too long', 'failed', /longer than 1024/, long, 0o600],
-    ['empty', 'configuration', /must hold the passphrase/, '\n', 0o600],
+    ['empty', 'configuration', /must contain only the passphrase/, '\n', 0o600],
     ['of two lines', 'configuration', /on one line/, `${PASSPHRASE}\nand more`, 0o600],
     ['open to others', 'stateUnsafe', /chmod 600/, PASSPHRASE, 0o644],
   ]
@@ -523,9 +569,14 @@ describe('obstacles to a backup', () => {
       'the same passphrase twice',
       [PASSPHRASE, PASSPHRASE],
       EXIT.ok,
-      /Keep the passphrase elsewhere/,
+      /Keep the passphrase in another place/,
     ],
-    ['two different passphrases', [PASSPHRASE, `${PASSPHRASE}.`], EXIT.failed, /not the same/],
+    [
+      'two different passphrases',
+      [PASSPHRASE, `${PASSPHRASE}.`],
+      EXIT.failed,
+      /two passphrases were different/,
+    ],
     ['one that is too short, once', ['short'], EXIT.failed, /at least 12/],
     ['nothing', [null], EXIT.failed, /No passphrase was given/],
   ]
@@ -545,7 +596,7 @@ describe('obstacles to a backup', () => {
     writeFileSync(path, 'older')
     const { code, err } = await run(['backup', path, '--passphrase-file', passphraseFile(t)])
     assert.equal(code, EXIT.failed)
-    assert.match(err, /is there already/)
+    assert.match(err, /already exists/)
     assert.equal(readFileSync(path, 'utf8'), 'older')
   })
 

@@ -16,6 +16,7 @@ import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
 import { across } from './across.ts'
 import { call } from './calling.ts'
 import { daemonHere, type Terminal, terminal } from './terminal.ts'
+import { until } from '../until.ts'
 
 /** Wraps a terminal so that each command must succeed. */
 const wellDone = (run: Terminal) => {
@@ -41,14 +42,14 @@ test('an embedded account gets an address, and by it a second device with its ow
   assert.deepEqual((await json('email', 'list')).items, [])
   const added = await good(['email', 'add', 'Ada@Example.org'])
   assert.deepEqual(
-    [added.out, added.err.startsWith('A link goes to ada@example.org: ')],
+    [added.out, added.err.startsWith('A link was sent to ada@example.org. ')],
     ['', true],
   )
-  assert.match((await good(['email', 'list'])).out, /^ada@example\.org +waits for its link +2/m)
+  assert.match((await good(['email', 'list'])).out, /^ada@example\.org +not confirmed yet +2/m)
   assert.equal((await json('whoami')).user.email, null)
 
   const letters = async () => lettersIn(mailDir, email)
-  while ((await letters()).length === 0) await new Promise(setImmediate)
+  await until('a letter', async () => (await letters()).length > 0)
   const [link = ''] = /http:\S+\/confirm\/\S+/.exec((await letters())[0]!.text) ?? []
   const { origin, pathname } = new URL(link)
   assert.equal(origin, daemon.accountAddress)
@@ -62,11 +63,11 @@ test('an embedded account gets an address, and by it a second device with its ow
   assert.equal((await json('whoami')).user.email, email)
   assert.match(
     (await good(['email', 'list'])).out,
-    /^ada@example\.org +confirmed; mail goes there/m,
+    /^ada@example\.org +confirmed; receives the mail/m,
   )
   const twice = await terminal(stateDir)(['email', 'add', email])
   assert.deepEqual([twice.code, twice.out], [EXIT.failed, ''])
-  assert.match(twice.err, /one of your account already/)
+  assert.match(twice.err, /already has this address/)
 
   const laptop = terminal(freshFolder(t))
   const far = { env: { SVC_BACKEND_URL: origin } }
@@ -80,7 +81,7 @@ test('an embedded account gets an address, and by it a second device with its ow
   const acme = await json('org', 'create', 'Acme')
   assert.equal(
     (await good(['org', 'use', 'Acme'])).err,
-    'This device acts in "Acme" now, as owner.\n',
+    'The current organisation of this device is now "Acme". Your role: owner.\n',
   )
   assert.match((await good(['whoami'])).out, /^in +Acme \(owner, active\)$/m)
   const { items } = await json('session', 'list')
@@ -96,22 +97,22 @@ test('an embedded account gets an address, and by it a second device with its ow
   const [other, own] = items as [Json, Json]
   const current = await terminal(stateDir)(['session', 'end', own.id])
   assert.deepEqual([current.code, current.out], [EXIT.failed, ''])
-  assert.match(current.err, /the embedded account needs no sign-in/)
+  assert.match(current.err, /The embedded account needs no sign-in/)
   assert.match((await laptop(['whoami'], far)).out, /^in +Acme \(owner\)$/m)
   assert.match(
     (await good(['session', 'end', other.id])).err,
-    /^Ended ses_\w+\. Its device signs in/,
+    /^Ended ses_\w+\. The device can sign in/,
   )
   const over = await laptop(['profile'], far)
   assert.deepEqual([over.code, over.out], [EXIT.failed, ''])
-  assert.match(over.err, /run "countersignd login"/)
+  assert.match(over.err, /Run "countersignd login"/)
   const again = await terminal(stateDir)(['session', 'end', other.id])
   assert.match(again.err, /There is no session with this id\. "countersignd session list"/)
   await laptop(['login', '--email', email], { ...far, person })
   assert.equal((await laptop(['profile'], far)).code, EXIT.ok)
   assert.equal((await json('session', 'list')).items.length, 2)
   const none = await good(['org', 'use', '--none'])
-  assert.equal(none.err, 'This device acts for yourself now, in no organisation.\n')
+  assert.equal(none.err, 'This device has no current organisation now.\n')
   assert.equal((await json('whoami')).active_organisation, undefined)
 })
 
@@ -202,11 +203,17 @@ describe('invalid commands', () => {
   const organisation = (name: string, n: number) =>
     ({ id: `org_${String(n).repeat(26)}`, name, role: 'member' }) as const
   const cases: [names: string[], says: RegExp][] = [
-    [[], /You are in no organisation "Acme"\. "countersignd org create" makes one/],
-    [['Club\u202e'], /You are in no organisation "Acme"\. Yours: org_0+ \("Club�"\)/],
+    [
+      [],
+      /You are not a member of an organisation "Acme"\. To create one, use "countersignd org create"/,
+    ],
+    [
+      ['Club\u202e'],
+      /You are not a member of an organisation "Acme"\. Your organisations: org_0+ \("Club�"\)/,
+    ],
     [
       ['Acme', 'Acme'],
-      /Several of your organisations are called "Acme": give the id of one, org_0/,
+      /Several of your organisations are called "Acme"\. Give the id of one of them: org_0/,
     ],
   ]
   for (const [names, says] of cases)

@@ -9,9 +9,8 @@ import { COMMANDS } from '../../src/cli/commands.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
 import type { Laptop } from '../device/session/signing-in.ts'
-import type { TestServer } from '../device/session/sign-in-server.ts'
-import { ORIGIN } from '../device/session/sign-in-server.ts'
 import { type Said, type Typed, streams } from './terminal.ts'
+import { PUBLIC_URL } from '../service/subject.ts'
 
 /** Runs a command; an error that it throws becomes its last line, as the program prints it. */
 export async function call(
@@ -53,22 +52,9 @@ export async function call(
 }
 
 /** Returns the API of a device’s daemon. */
-export function apiOf(laptop: Laptop, server: TestServer): Partial<Api> {
+export function apiOf(laptop: Laptop): Partial<Api> {
   const { flow } = laptop
   const own = () => laptop.seat.identity()
-  const items = () =>
-    [...server.devices]
-      .filter(([, { session }]) => session !== null)
-      .map(([id, { name, approved }]) => ({
-        id,
-        name,
-        platform: 'linux' as const,
-        state: approved ? ('active' as const) : ('pending' as const),
-        current: id === own()?.device,
-        last_seen_at: null,
-        key_ids: [],
-        created_at: '',
-      }))
   const user = () => ({
     id: own()?.account as string,
     display_name: 'Ada',
@@ -93,7 +79,7 @@ export function apiOf(laptop: Laptop, server: TestServer): Partial<Api> {
       create: ({ id, body }) => laptop.approver.approve(laptop.seat.account(), id, body.words),
     },
     devices: {
-      list: async () => ({ items: items(), next_cursor: null }),
+      list: (page) => laptop.seat.account().devices.list(page),
       delete: async () => {
         throw new AppError('not_found', 'no')
       },
@@ -107,7 +93,7 @@ export function apiOf(laptop: Laptop, server: TestServer): Partial<Api> {
         return { user: user(), organisations: [] }
       },
     },
-    status: { read: async () => ({ backend: ORIGIN, notices: [] }) as never },
+    status: { read: async () => ({ backend: PUBLIC_URL, notices: [] }) as never },
     recovery: {
       read: async () => ({ key: null, since: null, next: { account: '', seq: 1, prev: '' } }),
       create: async () => {

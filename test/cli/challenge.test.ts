@@ -33,7 +33,10 @@ describe('verify --challenge and code --challenge', () => {
       good.out,
       /^Verified: the words of an account that calls itself "\S+" \("Bank"\), for you alone, for "pay12000to1234"\.\n$/,
     )
-    assert.match(good.err, /^Say this word: [a-z]+\nThey answer for the purpose "pay12000to1234"/)
+    assert.match(
+      good.err,
+      /^Say this word: [a-z]+\nThe other side must enter it with the purpose "pay12000to1234"/,
+    )
 
     const other = await check(typing(says('pay 99000 to 1234')))
     assert.equal(other.code, EXIT.notVerified, other.err)
@@ -49,7 +52,10 @@ describe('verify --challenge and code --challenge', () => {
       ),
     )
     assert.equal(slip.code, EXIT.ok, slip.err)
-    assert.match(slip.err, /Three words are wanted; 1 were given[^]*"car" is not on the word list/)
+    assert.match(
+      slip.err,
+      /Three words are needed, but there are 1[^]*"car" is not on the word list/,
+    )
 
     const json = await check(
       typing(() => WRONG),
@@ -64,7 +70,7 @@ describe('verify --challenge and code --challenge', () => {
     assert.match(shown.out, /^[a-z]+ [a-z]+ [a-z]+\n$/)
     assert.match(
       shown.err,
-      /^For the purpose "pay1200", and for an account that calls itself "[^"\s]+" alone\. Read them out only/,
+      /^These words are for the purpose "pay1200" and only for an account that calls itself "[^"\s]+"\. Say them only/,
     )
     assert.doesNotMatch(shown.err, /acc_/)
     assert.notEqual(shown.out.trim(), (await bob.json('code', bank)).words)
@@ -73,7 +79,7 @@ describe('verify --challenge and code --challenge', () => {
     assert.equal(fifth.code, EXIT.notVerified)
     const sixth = await check(typing(() => WRONG))
     assert.equal(sixth.code, EXIT.failed)
-    assert.match(sixth.err, /Too many challenges: 5 in 15 minutes is the most/)
+    assert.match(sixth.err, /Too many challenges: the limit is 5 in 15 minutes/)
   })
 
   it('in a group: the speaker names the listener, and words for another listener fail', async (t) => {
@@ -88,7 +94,7 @@ describe('verify --challenge and code --challenge', () => {
     await bob.good(['sync'])
     assert.match(
       await bob.refused('code', club, '--challenge', 'matador'),
-      /--listener: Name the member who gave the challenge.*"countersignd connection members con_/,
+      /--listener: .*Name the one who gave the challenge.*"countersignd connection members con_/,
     )
     const says = (listener: string) => async (word: string) =>
       (await bob.json('code', club, '--challenge', word, '--listener', listener)).words as string
@@ -107,11 +113,17 @@ describe('verify --challenge and code --challenge', () => {
     const ada = await town.person('ada')
     const guest = (await ada.json('guest', 'create', '--label', 'Mum')).id as string
     for (const [args, said] of [
-      [['verify', '--challenge', ...WRONG.split(' ')], /--challenge gives you a word to say first/],
+      [
+        ['verify', '--challenge', ...WRONG.split(' ')],
+        /together with --challenge: it first gives you a word to say/,
+      ],
       [['verify', '--challenge', '--expect', ada.id], /is not the id of a connection/],
-      [['verify', '--challenge', '--public'], /Give --public alone/],
-      [['verify', '--purpose', 'Pay 12', WRONG], /Give --challenge too/],
-      [['code', guest, '--challenge', 'matador'], /A guest gives no challenge/],
+      [
+        ['verify', '--challenge', '--public'],
+        /--public cannot be used with --expect or --challenge/,
+      ],
+      [['verify', '--purpose', 'Pay 12', WRONG], /--purpose can only be used with --challenge/],
+      [['code', guest, '--challenge', 'matador'], /a guest cannot give a challenge/],
       [['code', guest, '--purpose', 'Pay 12'], /Give --challenge too/],
     ] as const) {
       const { code, err } = await ada.on(args)
@@ -119,9 +131,9 @@ describe('verify --challenge and code --challenge', () => {
       assert.match(err, said)
     }
     const long = await ada.refused('verify', '--challenge', '--purpose', 'a'.repeat(65))
-    assert.match(long, /The purpose is too long: 65 letters and digits/)
+    assert.match(long, /The purpose is too long: it has 65 letters and digits/)
     const none = await ada.on(['verify', '--challenge'], { input: '' })
     assert.equal(none.code, EXIT.usage)
-    assert.match(none.err, /No words were given: the challenge stays open/)
+    assert.match(none.err, /No words were given, so nothing was checked/)
   })
 })

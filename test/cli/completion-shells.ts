@@ -40,7 +40,7 @@ async function told(
       file('program', `cd ${JSON.stringify(cwd)} || exit\n${program}`),
       ...paths,
     ]
-    const ended: Ended = await exec(command, run, { env, timeout: 30_000 })
+    const ended: Ended = await exec(command, run, { env })
     if (ended.code !== 0 || ended.stderr !== '') throw new Error(JSON.stringify(ended))
     return parts(readFileSync(join(dir, 'offered'), 'utf8'))
   } finally {

@@ -43,7 +43,7 @@ test('two people: shown, renamed, verified in both directions; a removed member 
   assert.notEqual((await bob.json('connection', 'show', id)).name, 'My bank')
 
   const own = await bob.good(['code', id])
-  assert.match(own.err, /only after "countersignd verify" answered "Verified"/)
+  assert.match(own.err, /only after "countersignd verify" has answered "Verified"/)
   assert.equal(await hears(ada, own.out), EXIT.ok)
   assert.equal(await hears(bob, await says(ada, id)), EXIT.ok)
   assert.equal(await hears(ada, await says(ada, id)), EXIT.notVerified)
@@ -71,16 +71,16 @@ test('permissions of owners and members, and of the last owner', async (t) => {
     assert.match(await bob.refused(...args), /owner/i, args.join(' '))
   assert.match(
     await ada.refused('connection', 'leave', id, '--yes'),
-    /only owner: make another member an owner \("countersignd connection role"\)/,
+    /only owner. Make another member an owner \("countersignd connection role"\)/,
   )
   assert.match(await ada.refused('connection', 'role', id, ada.id, 'member'), /only owner/)
   assert.match(
     await bob.refused('connection', 'delete', id, '--yes'),
-    /Others are in it, and you are not its only owner: "countersignd connection leave/,
+    /it has other members and you are not its only owner\. To leave it, run "countersignd connection leave/,
   )
   assert.match(
     await ada.refused('connection', 'remove-member', id, ada.id),
-    /That is you: "countersignd connection leave con_/,
+    /This is your own id\. To leave the connection, run "countersignd connection leave con_/,
   )
 
   const mailbox = await ada.json('invite', id, 'dan@example.org')
@@ -106,10 +106,10 @@ test('leave and delete ask at a terminal, and need --yes without one', async (t)
     id,
     others: [bob],
   } = await connected(t, 'bob')
-  assert.match(await bob.refused('connection', 'leave', id), /confirm with --yes/)
+  assert.match(await bob.refused('connection', 'leave', id), /without a terminal, add --yes/)
   const no = await bob.on(['connection', 'leave', id], { person: () => 'no' })
   assert.deepEqual([no.code, no.out], [EXIT.failed, ''])
-  assert.match(no.err, /You leave ".*Nothing was done\.\n$/s)
+  assert.match(no.err, /You are about to leave ".*Nothing was done\.\n$/s)
   assert.equal((await bob.json('connection', 'list')).items.length, 1)
   const left = await bob.good(['connection', 'leave', id], { person: () => 'leave' })
   assert.match(left.err, /Left "/)
@@ -117,7 +117,7 @@ test('leave and delete ask at a terminal, and need --yes without one', async (t)
 
   await ada.good(['sync'])
   assert.match(await ada.refused('connection', 'leave', id, '--yes'), /connection delete con_/)
-  assert.match(await ada.refused('connection', 'delete', id), /confirm with --yes/)
+  assert.match(await ada.refused('connection', 'delete', id), /without a terminal, add --yes/)
   assert.deepEqual(await ada.json('connection', 'delete', id, '--yes'), { id, state: 'deleted' })
   assert.match(await ada.refused('connection', 'show', id), /There is no connection with this id/)
 })
@@ -150,7 +150,7 @@ test('the only owner deletes a connection for all members, who can then delete i
   } = await connected(t, 'bob')
   const words = await says(bob, id)
   const asked = await ada.good(['connection', 'delete', id], { person: () => 'delete' })
-  assert.match(asked.err, /only owner: it ends for good, also for the other member/)
+  assert.match(asked.err, /only owner, so it ends permanently for you and for the other member/)
   assert.deepEqual((await ada.json('connection', 'list')).items, [])
   await bob.good(['sync'])
   assert.equal((await bob.json('connection', 'show', id)).state, 'ended')
@@ -269,10 +269,10 @@ describe('wrong usage', () => {
   const api = {} as Api
   const id = `con_${'0'.repeat(26)}`
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
-    [['connection create', '--name', 'x', '--invite', 'bob'], /"bob" is neither a mail address/],
-    [['connection create', '--invite', 'bob@example.org'], /--name is missing/],
-    [['connection role', id, 'acc_x', 'boss'], /A role is owner or member/],
-    [['invite', id, 'acc_x'], /"acc_x" is neither a mail address nor the id of an account/],
+    [['connection create', '--name', 'x', '--invite', 'bob'], /"bob" is neither an e-mail address/],
+    [['connection create', '--invite', 'bob@example.org'], /Give --name with a name/],
+    [['connection role', id, 'acc_x', 'boss'], /The role must be owner or member/],
+    [['invite', id, 'acc_x'], /"acc_x" is neither an e-mail address nor the id of an account/],
     [['connection show', 'Bank'], /There is no connection with this id/],
     [['connection leave', 'Bank', '--yes'], /There is no connection with this id/],
     [['rotate', 'Bank'], /There is no connection with this id/],

@@ -23,7 +23,7 @@ test('device renew prints the end of the old key, and connections keep working',
   assert(kept >= before && kept <= Date.now(), renewed.old_key_until)
   const { out, err } = await ada.good(['device', 'renew'])
   assert.equal(out, '')
-  assert.match(err, /^This device has a new sealing key\. The old one is kept until \d{4}-/)
+  assert.match(err, /^This device has a new sealing key\. The old key is kept until \d{4}-/)
   await bob.good(['rotate', id])
   await ada.good(['sync'])
   const { words } = await bob.json('code', id)
@@ -60,10 +60,10 @@ test('a backup from before a renewal: the restored device renews again, and gets
   assert.equal((await restored(['verify'], { env, input: words })).code, EXIT.ok)
 
   // The original device still runs: it detects the renewal by its copy.
-  const atWork = /Another copy of this device's keys is at work/
+  const atWork = /Another copy of this device's keys is in use/
   assert.match((await ada.on(['sync'])).err, atWork)
   assert.match((await ada.json('status')).summary, atWork)
   const { out } = await ada.on(['doctor'])
-  assert.match(out, /fail +account +Another copy of this device's keys is at work/)
+  assert.match(out, /fail +account +Another copy of this device's keys is in use/)
   assert.match((await ada.on(['device', 'renew'])).err, atWork)
 })

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { run } from '../../src/cli/run.ts'
 import { EXIT } from '../../src/errors.ts'
-import { added, approved, shownBy } from '../device/approving.ts'
-import { testServer } from '../device/session/sign-in-server.ts'
+import { added, approved, shownBy } from '../world/approving.ts'
+import { newWorld } from '../world/world.ts'
 import { EMAIL, type Laptop, newLaptop } from '../device/session/signing-in.ts'
 import { apiOf, call } from './calling.ts'
 import { streams } from './terminal.ts'
@@ -13,7 +13,7 @@ const LOGIN = ['login', '--email', EMAIL] as const
 
 /** Creates a signed-in device and others that await its approval. */
 async function waiting(t: TestContext, ...names: string[]) {
-  const server = testServer()
+  const server = await newWorld(t)
   const old = newLaptop(t, server, 'desk')
   await old.signIn()
   const others = []
@@ -22,36 +22,35 @@ async function waiting(t: TestContext, ...names: string[]) {
     await fresh.signIn()
     others.push(fresh)
   }
-  return { server, old, others: others as [Laptop, ...Laptop[]] }
+  return { old, others: others as [Laptop, ...Laptop[]] }
 }
 
 describe('device approve', () => {
   it('on the waiting device: the error names the place to run it', async (t) => {
     const {
-      server,
       others: [fresh],
     } = await waiting(t, 'laptop 2')
-    const { code, out, err } = await call(apiOf(fresh, server), ['device approve'])
+    const { code, out, err } = await call(apiOf(fresh), ['device approve'])
     assert.deepEqual([code, out], [EXIT.failed, ''])
-    assert.match(err, /This device awaits approval itself.*on one that is signed in/)
+    assert.match(err, /This device itself awaits approval.*on a device that is signed in/)
   })
 
   it('after another device changed the key log: both are approved', async (t) => {
-    const { server, old, others } = await waiting(t, 'laptop 2', 'phone')
+    const { old, others } = await waiting(t, 'laptop 2', 'phone')
     const [fresh, phone] = others as [Laptop, Laptop]
     const early = await added(old, fresh.flow)
     await approved(old, phone.flow)
     assert.equal((await fresh.flow.approve(early)).state, 'signed_in')
-    const listed = await call(apiOf(old, server), ['device list'])
+    const listed = await call(apiOf(old), ['device list'])
     assert.equal(listed.out.match(/ active /g)?.length, 3)
   })
 
   it('the sixth attempt in a day: the error names the time to wait', async (t) => {
-    const { server, old, others } = await waiting(t, 'laptop 2')
+    const { old, others } = await waiting(t, 'laptop 2')
     for (let made = 0; made < 5; made++) await shownBy(old, others[0].flow)
     for (const [api, args] of [
-      [apiOf(old, server), ['device approve']],
-      [apiOf(others[0], server), LOGIN],
+      [apiOf(old), ['device approve']],
+      [apiOf(others[0]), LOGIN],
     ] as const) {
       const { code, err } = await call(api, args, { person: () => assert.fail('asked') })
       assert.equal(code, EXIT.failed)
@@ -62,16 +61,26 @@ describe('device approve', () => {
 
 describe('help', () => {
   const promises: [command: string, says: RegExp[]][] = [
-    ['device revoke', [/thief may have the secrets/, /every connection gets a new secret/]],
+    [
+      'device revoke',
+      [/thief may have the secrets/, /every connection immediately gets a new secret/],
+    ],
     [
       'device approve',
-      [/everything of yours/, /no secret before those four were typed on it/, /five in 24 hours/],
+      [
+        /full access to your account/,
+        /no secrets until the second four words have been typed on it/,
+        /five attempts in 24 hours/,
+      ],
     ],
     [
       'machine token',
-      [/read \(the default\)/, /for an hour/, /token alone goes to standard output/],
+      [/\(default: read\)/, /for one hour/, /Only the token goes to standard output/],
     ],
-    ['machine create', [/run the same command again/, /the id if several have the same name/]],
+    [
+      'machine create',
+      [/run the same command again/, /If several have the same name, +give +the id/],
+    ],
   ]
   for (const [command, says] of promises)
     it(command, async () => {

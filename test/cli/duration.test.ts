@@ -25,6 +25,6 @@ for (const text of [...refused, '1000000000', '123456789012d'])
   test(`"${text}" is not a duration`, () => {
     assert.throws(() => parseSeconds('expires-in', text), {
       name: UsageError.name,
-      message: `--expires-in takes a duration such as 90s, 15m, 12h, 30d or 2w, not "${text}".`,
+      message: `--expires-in must be a duration such as 90s, 15m, 12h, 30d or 2w, not "${text}".`,
     })
   })

@@ -138,7 +138,7 @@ describe('export', () => {
 
   it('an unknown subcommand', async () => {
     const said = await call({}, ['export', 'lsit'])
-    assert.match(said.err, /wants one of: list, download, delete/)
+    assert.match(said.err, /can only be followed by list, download, delete/)
   })
 
   describe('an existing output file', () => {
@@ -156,7 +156,7 @@ describe('export', () => {
         for (const words of [['export'], ['export download', ID]] as const) {
           const said = await call(api, [...words, '--output', output])
           assert.equal(said.code, EXIT.failed)
-          assert.match(said.err, /is there already: name another file with --output/)
+          assert.match(said.err, /already exists\. Name another file with --output/)
         }
         assert.ok(!asked.includes('create'))
         assert.deepEqual(readdirSync(folder), ['mine.zip'])
@@ -171,7 +171,7 @@ describe('export', () => {
         whole(req, res)
       })
       const said = await call(apiOf(origin).api, ['export', '--output', output])
-      assert.match(said.err, /is there already/)
+      assert.match(said.err, /already exists/)
       assert.equal(readFileSync(output, 'utf8'), 'precious')
       assert.deepEqual(readdirSync(folder), ['mine.zip'])
     })
@@ -179,30 +179,33 @@ describe('export', () => {
     it('in a missing folder: rejected', async (t) => {
       const { api } = apiOf('http://127.0.0.1:1')
       const said = await call(api, ['export', '--output', join(freshFolder(t), 'no', 'mine.zip')])
-      assert.match(said.err, /There is no folder/)
+      assert.match(said.err, /The folder .* does not exist/)
     })
   })
 
   describe('a failed download leaves no file, and the error names the next step', () => {
     const zip = { 'Content-Type': 'application/zip' }
     const answers: Record<string, [RequestListener, RegExp]> = {
-      'too short': [(_, res) => void res.writeHead(200, zip).end('the bytes'), /not as long/],
+      'too short': [
+        (_, res) => void res.writeHead(200, zip).end('the bytes'),
+        /not the size of the export/,
+      ],
       'too long': [
         (_, res) => void res.writeHead(200, zip).end(`${BYTES.toString()}!`),
-        /not as long/,
+        /not the size of the export/,
       ],
       'cut off': [
         (_, res) => {
           res.writeHead(200, { ...zip, 'Content-Length': BYTES.length }).write('the')
           setImmediate(() => res.destroy())
         },
-        /cut the connection/,
+        /closed the connection/,
       ],
       'of another type': [
         (_, res) => void res.writeHead(200, { 'Content-Type': 'text/html' }).end('<html>'),
-        /something else/,
+        /did not answer with a file/,
       ],
-      'with an ended link': [(_, res) => void res.writeHead(404).end(), /not good any more/],
+      'with an ended link': [(_, res) => void res.writeHead(404).end(), /has expired/],
       'a redirect': [
         (_, res) => void res.writeHead(302, { Location: 'http://127.0.0.1:1/' }).end(),
         /failed with 302/,
@@ -224,8 +227,8 @@ describe('export', () => {
       })
 
     for (const [what, url, expected] of [
-      ['elsewhere', 'http://127.0.0.1:1/latest/meta-data', /something else/],
-      ['an invalid URL', 'nonsense', /something else/],
+      ['elsewhere', 'http://127.0.0.1:1/latest/meta-data', /does not lead to the export/],
+      ['an invalid URL', 'nonsense', /does not lead to the export/],
       ['another machine by http', `http://203.0.113.1/exports/${ID}`, /must be reached by https/],
       ['another scheme', `ftp://127.0.0.1/exports/${ID}`, /must be reached by https|origin alone/],
     ] as const)
@@ -246,7 +249,7 @@ describe('export list, download, delete', () => {
     const { api } = apiOf('')
     api.exports.list = async () => ({ items, next_cursor: null })
     const { out } = await call(api, ['export list'])
-    assert.match(out, /^ID +STATE +ASKED FOR +BYTES +KEPT UNTIL\n/)
+    assert.match(out, /^ID +STATE +REQUESTED +BYTES +KEPT UNTIL\n/)
     assert.match(out, /ready .* 19 +2026-01-09/)
     assert.match(out, /building, 40 %/)
     assert.deepEqual(JSON.parse((await call(api, ['export list', '--json'])).out), { items })
@@ -324,7 +327,7 @@ describe('with a daemon and the account server in it', () => {
     const env = { SVC_ACCOUNT_PORT: '1' }
     const said = await terminal(stateDir)(['export', '--output', output], { env })
     assert.equal(said.code, EXIT.failed)
-    assert.match(said.err, /while "countersignd serve" runs, "countersignd export download exp_/)
+    assert.match(said.err, /start "countersignd serve" .* run "countersignd export download exp_/)
     const { out } = await terminal(stateDir)(['export', 'list', '--json'])
     const [{ id, state }] = JSON.parse(out).items as [Export]
     assert.equal(state, 'ready')

@@ -55,12 +55,15 @@ test('four words are made at one terminal, typed at the other, and confirm both'
     person: () => typed.shift() ?? null,
   })
   assert.equal(approving.code, EXIT.ok, approving.err)
-  assert.match(approving.err, /Four words that the inviter says: Four words are wanted; 3 were/)
+  assert.match(
+    approving.err,
+    /Four words that the inviter says: Four words are needed, but there are 3/,
+  )
   assert.match(approving.err, /Both devices have the same words/)
   assert.match(approving.err, /Approved "Bank"/)
   const made = await making.ended
   assert.equal(made.code, EXIT.ok, made.err)
-  assert.match(made.err, /Both devices have the same words: the other side is confirmed/)
+  assert.match(made.err, /Both devices have the same words. The other side is confirmed/)
   for (const one of [ada, bob]) {
     const { items } = JSON.parse((await one.on(['trust', 'list', '--json'])).out)
     assert.equal(items[0].key_status, 'confirmed')
@@ -74,13 +77,13 @@ test('four words need an invitation, and cannot be an argument', async (t) => {
   const [ada] = await two(t)
   const nobody = await ada.on(['connection', 'create', '--name', 'Bank', '--words'])
   assert.equal(nobody.code, EXIT.usage)
-  assert.match(nobody.err, /--words needs --invite/)
+  assert.match(nobody.err, /--words can only be used with --invite/)
   const id = `inv_${'0'.repeat(26)}`
   const argued = await ada.on(['invite', 'approve', id, '--words', 'able acid'])
   assert.equal(argued.code, EXIT.usage)
   const silent = await ada.on(['invite', 'approve', id, '--words'], { input: '' })
   assert.equal(silent.code, EXIT.failed)
-  assert.match(silent.err, /Nothing was approved: the four words/)
+  assert.match(silent.err, /Nothing was approved, because the four words/)
 })
 
 test('verify rejects four words because of their number', async (t) => {

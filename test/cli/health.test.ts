@@ -30,7 +30,7 @@ describe('health', () => {
     assert.equal(after.code, EXIT.daemonSilent)
     assert.match(
       after.err,
-      /^countersignd: No daemon of .* answers\. Start it, or look at its log\.\n$/,
+      /^countersignd: No daemon for the state folder .* answers\. Start it with .*, or check its log\.\n$/,
     )
   })
 
@@ -104,6 +104,6 @@ describe('health', () => {
     it(`refuses ${option} ${JSON.stringify(value)}`, async (t) => {
       const { code, err } = await terminal(freshFolder(t))(['health', `${option}=${value}`])
       assert.equal(code, EXIT.usage)
-      assert.match(err, /takes a whole number from/)
+      assert.match(err, /must be a whole number from/)
     })
 })

@@ -13,10 +13,13 @@ test('an address, an account, and an address without an account: listed, approve
 
   const first = await ada.good(['invite', id, bob.email])
   assert.match(first.out, /^inv_\w{26} {2}bob@example\.org\n$/)
-  assert.match(first.err, /^Good until 2\S+Z\. Once it is approved, this device takes them in/)
+  assert.match(
+    first.err,
+    /^Valid until 2\S+Z\. When the invitation is approved, this device adds the person/,
+  )
   const repeated = await ada.good(['invite', id, bob.email.toUpperCase()])
   assert.equal(repeated.out, first.out)
-  assert.match(repeated.err, /^Invited already, so no mail goes out\. Good until 2\S+Z\./)
+  assert.match(repeated.err, /^Already invited, so no new mail is sent\. Valid until 2\S+Z\./)
   const { received } = await bob.json('invite', 'list')
   const listed = await bob.good(['invite', 'list'])
   assert.match(
@@ -25,40 +28,40 @@ test('an address, an account, and an address without an account: listed, approve
   )
   const declined = await bob.good(['invite', 'decline', received[0].id])
   assert.equal(declined.err, 'Declined "Bank".\n')
-  assert.match(await bob.refused('invite', 'approve', received[0].id), /have an owner .* again/)
+  assert.match(await bob.refused('invite', 'approve', received[0].id), /Ask an owner .* again/)
   assert.match(await ada.refused('invite', 'withdraw', received[0].id), /was declined/)
 
   const second = await ada.json('invite', id, bob.id)
   const approved = await bob.good(['invite', 'approve', second.id])
   assert.match(
     approved.err,
-    /^Approved "Bank", to which .+ invited you\. The inviter’s device takes you in at its/,
+    /^Approved "Bank", to which .+ invited you\. The inviter’s device adds you at its/,
   )
   await bob.good(['invite', 'approve', second.id])
   const again = await ada.good(['invite', id, bob.id])
-  assert.match(again.err, /^Approved already: .*"countersignd sync"/)
+  assert.match(again.err, /^This invitation is already approved\. .*"countersignd sync"/)
   for (const one of [ada, bob]) await one.good(['sync'])
   const member = await bob.good(['invite', 'approve', second.id])
-  assert.equal(member.err, 'Approved "Bank": you are in it already.\n')
+  assert.equal(member.err, 'Approved "Bank". You are already a member.\n')
   assert.match(await bob.refused('invite', 'decline', second.id), /"countersignd connection leave"/)
   assert.match(await ada.refused('invite', id, bob.id), /member/)
   assert.match(await ada.refused('invite', id, ada.id), /you/i)
   const nobody = `acc_${'0'.repeat(26)}`
-  assert.match(await ada.refused('invite', id, nobody), /There is no account with this id: /)
+  assert.match(await ada.refused('invite', id, nobody), /There is no account with this id\. /)
   const nothing = `con_${'0'.repeat(26)}`
   assert.match(await ada.refused('invite', nothing, bob.id), /There is no connection with this id/)
 
   const third = await ada.json('invite', id, 'carol@example.org')
   assert.match((await ada.good(['connection', 'members', id])).out, /^inv_\w{26} +carol@/m)
   const withdrawn = await ada.good(['invite', 'withdraw', third.id])
-  assert.equal(withdrawn.err, 'Withdrew the invitation of carol@example.org.\n')
+  assert.equal(withdrawn.err, 'Withdrew the invitation for carol@example.org.\n')
   const carol = await town.person('carol')
   assert.match(await carol.refused('invite', 'approve', third.id), /no invitation|withdrawn/)
 
   await bob.good(['connection', 'leave', id, '--yes'])
   assert.match(
     await bob.refused('invite', 'approve', second.id),
-    /has served: you were in the connection, and are no more\. Have an owner of it invite you again/,
+    /was already used\. You joined the connection with it, but are no longer a member\. Ask an owner/,
   )
 
   const both = await ada.json(
@@ -79,12 +82,12 @@ test('an address, an account, and an address without an account: listed, approve
 describe('an invitation that can no longer be answered', () => {
   const id = `inv_${'0'.repeat(26)}`
   const cases: [command: string, state: string, says: RegExp][] = [
-    ['approve', 'expired', /expired: have an owner of the connection invite you again/],
-    ['approve', 'withdrawn', /withdrawn: have an owner of the connection invite you again/],
-    ['approve', 'approved', /has served/],
+    ['approve', 'expired', /expired\. Ask an owner of the connection to invite you again/],
+    ['approve', 'withdrawn', /withdrawn\. Ask an owner of the connection to invite you again/],
+    ['approve', 'approved', /was already used/],
     ['approve', 'declined', /You declined this invitation/],
-    ['decline', 'approved', /"countersignd connection leave" takes you out again/],
-    ['withdraw', 'expired', /there is nothing to withdraw/],
+    ['decline', 'approved', /To leave the connection, use "countersignd connection leave"/],
+    ['withdraw', 'expired', /so it cannot be withdrawn/],
     ['withdraw', 'approved', /"countersignd connection remove-member"/],
     ['approve', 'unheard of', /^as the server says$/m],
   ]

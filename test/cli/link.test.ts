@@ -1,11 +1,10 @@
 /** The commands of open links. */
 import assert from 'node:assert/strict'
-import { setImmediate } from 'node:timers/promises'
 import { describe, it, test } from 'node:test'
 import type { Api } from '../../src/cli/command.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
 import { ask } from '../daemon.ts'
-import { lettersIn } from '../service/letters.ts'
+import { confirmationIn } from '../service/letters.ts'
 import { call } from './calling.ts'
 import { type Town, newTown } from './town.ts'
 
@@ -15,15 +14,8 @@ async function asks({ mailDir }: Town, url: string, email: string, message = '')
   const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
   const body = String(new URLSearchParams({ display_name: 'Gus', email, message }))
   assert.equal((await ask(origin, 'POST', pathname, { headers, body })).status, 200)
-  for (;;) {
-    const texts = (await lettersIn(mailDir, email)).map(({ text }) => text)
-    const [path] = /\/confirm\/[\w-]{43}/.exec(texts.join()) ?? []
-    if (path !== undefined) {
-      assert.equal((await ask(origin, 'POST', path, { headers, body: '' })).status, 200)
-      return
-    }
-    await setImmediate()
-  }
+  const { pathname: path } = new URL(await confirmationIn(mailDir, email))
+  assert.equal((await ask(origin, 'POST', path, { headers, body: '' })).status, 200)
 }
 
 test('a link is made, used and deleted', async (t) => {
@@ -36,7 +28,7 @@ test('a link is made, used and deleted', async (t) => {
   assert.match(made.out, /^http:\/\/127\.0\.0\.1:\d+\/o\/the-desk\n$/)
   const [id = ''] = /lnk_\w{26}/.exec(made.err) ?? []
   assert.match(await bob.refused('link', 'create', '--slug', 'the-desk'), /"the-desk" is taken/)
-  assert.match(await bob.refused('link', 'create', '--slug', 'X'), /3 to 40 of a-z/)
+  assert.match(await bob.refused('link', 'create', '--slug', 'X'), /3 to 40 characters of a-z/)
   assert.match(await bob.refused('link', 'pause', id), /no open link with this id/)
 
   const url = made.out.trim()
@@ -64,7 +56,7 @@ test('a link is made, used and deleted', async (t) => {
   for (let i = 0; i < 2; i++) {
     const approved = await ada.good(['link', 'approve', bobs.id])
     assert.match(approved.out, /^con_\w{26}\n$/)
-    assert.equal(approved.err, 'Approved Gus <bob@example.org>: they are invited by mail.\n')
+    assert.equal(approved.err, 'Approved Gus <bob@example.org>. They get an invitation by mail.\n')
   }
   assert.match(await ada.refused('link', 'decline', bobs.id), /"countersignd connection leave"/)
   assert.match(await bob.refused('link', 'approve', bobs.id), /no request with this id/)
@@ -75,7 +67,7 @@ test('a link is made, used and deleted', async (t) => {
 
   assert.equal((await ada.good(['link', 'pause', id])).err, `Paused ${url}.\n`)
   assert.equal((await ada.json('link', 'pause', id)).state, 'paused')
-  assert.equal((await ada.good(['link', 'resume', id])).err, `${url} takes requests again.\n`)
+  assert.equal((await ada.good(['link', 'resume', id])).err, `${url} accepts requests again.\n`)
   const moved = await ada.good(['link', 'slug', id, 'new-desk'])
   assert.equal(moved.out, `${url.replace('the-desk', 'new-desk')}\n`)
   assert.equal((await ada.good(['link', 'delete', id])).err, `Deleted ${id}.\n`)
@@ -86,9 +78,9 @@ test('a link is made, used and deleted', async (t) => {
 describe('errors name commands of the command line', () => {
   const id = `req_${'0'.repeat(26)}`
   const cases: [command: string, state: string, says: RegExp][] = [
-    ['approve', 'self', /your own mailbox: decline it/],
+    ['approve', 'self', /your own e-mail address\. Decline it/],
     ['approve', 'declined', /^as the server says$/m],
-    ['decline', 'approved', /"countersignd connection delete" ends the connection/],
+    ['decline', 'approved', /To end the connection, use .*"countersignd connection delete"/],
   ]
   for (const [command, state, says] of cases)
     it(`${command}: ${state}`, async () => {

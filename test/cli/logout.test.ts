@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
-import { testServer } from '../device/session/sign-in-server.ts'
+import { newWorld } from '../world/world.ts'
 import { newLaptop } from '../device/session/signing-in.ts'
 import { apiOf, call } from './calling.ts'
 
 it('logout of a device that the server does not know: an error, and --forget signs it out', async (t) => {
-  const server = testServer()
+  const server = await newWorld(t)
   const laptop = newLaptop(t, server, 'desk')
   await laptop.signIn()
-  const api = apiOf(laptop, server)
-  server.devices.clear()
+  const api = apiOf(laptop)
+  await laptop.account.currentSession.delete({})
   const kept = await call(api, ['logout', '--last-device'])
   assert.deepEqual([kept.code, kept.out], [EXIT.failed, ''])
   assert.match(kept.err, /countersignd logout --forget/)

@@ -63,14 +63,14 @@ describe('machine create with a lost answer', () => {
         throw error
       })
       assert.deepEqual([lost.code, lost.out], [EXIT.failed, ''])
-      assert.match(lost.err, /not known\. Its key stays in .*bot\.jwk: run the same command again/)
+      assert.match(lost.err, /It is not known whether [^]*bot\.jwk\. Run the same command again/)
       assert(lost.err.endsWith(`${error.message}\n`))
       const half = key()
       assert.equal(statSync(path).mode & 0o777, 0o600)
       assert.equal(half['machine'], undefined)
       assert(!lost.err.includes(half['d'] as string))
       const early = await call({}, ['machine token', '--key-file', path])
-      assert.match(early.err, /a key without its machine.*machine create.*repeat that command/)
+      assert.match(early.err, /a key without a machine id.*machine create.*Run that command again/)
 
       const done = await run()
       assert.deepEqual([done.code, done.out], [EXIT.ok, `${made}  bot\n`])
@@ -78,7 +78,7 @@ describe('machine create with a lost answer', () => {
       const { token_endpoint } = whole
       assert.deepEqual({ ...half, machine: made, token_endpoint, name: 'bot' }, whole)
       const third = await run()
-      assert.match(third.err, /is there already: name another file/)
+      assert.match(third.err, /already exists\. Name another file/)
       assert.deepEqual(key(), whole)
     })
 
@@ -113,7 +113,7 @@ describe('machine create with a lost answer', () => {
       assert.equal((await run(() => Promise.reject(failing(code)))).code, EXIT.failed)
     const other = await account.organisations.create({ body: { name: 'Other' } })
     const { err } = await run(undefined, other.id)
-    assert.match(err, /give the same --org and --name[^]*in use by another machine/)
+    assert.match(err, /Give the same --org and --name[^]*in use by another machine/)
     assert.deepEqual(key(), half)
     assert.equal((await run()).code, EXIT.ok)
   })
@@ -147,7 +147,10 @@ describe('machine create is rejected', () => {
     const { org, path, run } = await desk(t)
     for (const named of ['Nowhere', `org_${'0'.repeat(26)}`]) {
       const { err } = await run(undefined, named)
-      assert(err.includes(`in no organisation "${named}"`) && err.includes(org.id), err)
+      assert(
+        err.includes(`not a member of an organisation "${named}"`) && err.includes(org.id),
+        err,
+      )
       assert(!existsSync(path))
     }
   })
@@ -157,11 +160,11 @@ describe('machine create is rejected', () => {
     mkdirSync(join(dir, 'folder'))
     writeFileSync(join(dir, 'text'), 'my notes', { mode: 0o600 })
     const cases: [path: string, says: RegExp][] = [
-      [join(dir, 'none', 'bot.jwk'), /There is no folder .*none for .*: make it first/],
-      [join(dir, 'text', 'bot.jwk'), /There is no folder .*text for/],
-      [join(dir, 'text', 'none', 'bot.jwk'), /There is no folder/],
-      [join(dir, 'folder'), /is there already/],
-      [join(dir, 'text'), /is there already/],
+      [join(dir, 'none', 'bot.jwk'), /The folder .*none for .* does not exist\. Create it first/],
+      [join(dir, 'text', 'bot.jwk'), /The folder .*text for .* does not exist/],
+      [join(dir, 'text', 'none', 'bot.jwk'), /The folder .* does not exist/],
+      [join(dir, 'folder'), /already exists/],
+      [join(dir, 'text'), /already exists/],
     ]
     for (const [path, says] of cases) {
       const args = ['--org', 'Acme', '--name', 'bot', '--key-file', path]

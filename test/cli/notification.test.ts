@@ -74,7 +74,7 @@ test('an external member: created, sent a guest code by mail, deleted with the c
   assert.equal(made.out, `${id}  The plumber\n`)
   assert.match(
     made.err,
-    new RegExp(`^A guest code for them: countersignd guest create --for ${id}`),
+    new RegExp(`^To create a guest code for them: countersignd guest create --for ${id}`),
   )
   const list = new RegExp(
     `^${id}  The plumber  plumber@example.org  044 668 18 00  Ring twice$`,
@@ -95,7 +95,7 @@ test('an external member: created, sent a guest code by mail, deleted with the c
   const sent = await ada.good(['guest', 'send', guest.id])
   assert.deepEqual(
     [sent.out, sent.err],
-    ['', `The link of ${guest.id} is on its way, good until ${guest.expires_at}.\n`],
+    ['', `The link of ${guest.id} was sent. It is valid until ${guest.expires_at}.\n`],
   )
   assert.equal(
     (await ada.json('guest', 'send', guest.id, '--to', 'other@example.org')).id,
@@ -104,7 +104,7 @@ test('an external member: created, sent a guest code by mail, deleted with the c
   const forNobody = await ada.json('guest', 'create', '--label', 'Garden')
   assert.match(
     await ada.refused('guest', 'send', forNobody.id),
-    /Give --to: this guest code is for no/,
+    /Give --to with an e-mail address, because this guest code is not for/,
   )
   assert.match(await ada.refused('guest', 'send', 'gst_1'), /There is no guest code with this id/)
   for (const wrong of ['ext_1', `ext_${'0'.repeat(26)}`])
@@ -113,7 +113,7 @@ test('an external member: created, sent a guest code by mail, deleted with the c
       /There is no external member with this id\. "countersignd external list" shows them/,
     )
 
-  assert.match((await ada.good(['external', 'delete', id])).err, /^Deleted ext_.*, and revoked/)
+  assert.match((await ada.good(['external', 'delete', id])).err, /^Deleted ext_.* and revoked/)
   assert.match(await ada.refused('external', 'delete', id), /There is no external member/)
   assert.match(await ada.refused('guest', 'send', guest.id, '--to', 'a@example.org'), /revoked/)
   const { items } = await ada.json('guest', 'list')

@@ -28,8 +28,11 @@ test('activity, summary, dashboard and trends show a person’s actions', async 
   assert.match(summary, /\nBY +COUNT\n.+ \(acc_\w{26}\) +\d\n$/)
   const dashboard = (await ada.good(['org', 'dashboard'])).out
   assert.match(dashboard, /^ +1 {2}members, active$/m)
-  assert.match(dashboard, /^ +0 {2}members, suspended\n +0 {2}of them machine accounts$/m)
-  assert.match(dashboard, /^ +3 {2}connections opened$/m)
+  assert.match(
+    dashboard,
+    /^ +0 {2}members, suspended\n +0 {2}of these members are machine accounts$/m,
+  )
+  assert.match(dashboard, /^ +3 {2}connections created$/m)
 
   const today = new Date().toISOString().slice(0, 10)
   const trend = ['org', 'trends', '--metric', 'connection_created'] as const
@@ -42,16 +45,16 @@ test('activity, summary, dashboard and trends show a person’s actions', async 
     [['trends', '--metric', 'stamp', '--bucket', 'hour'], /bucket/],
     [['trends', '--metric', 'stamp', '--from', '2010-01-01'], /bucket=week/],
     [['summary', '--from', '2010-01-01'], /366 days/],
-    [['summary', '--to', '2026-02-30'], /a day that exists/],
+    [['summary', '--to', '2026-02-30'], /an existing day/],
   ] as const)
     assert.match(await ada.refused('org', ...args), says)
 })
 
 describe('wrong usage sends no request', () => {
   for (const [words, says] of [
-    [['org activity', '--limit', '0'], /--limit takes/],
-    [['org activity', '--limit', '-1'], /--limit takes|ambiguous/],
-    [['org activity', '--limit', 'many\u001b[2J'], /--limit takes\P{Cc}*\n?$/u],
+    [['org activity', '--limit', '0'], /--limit must be/],
+    [['org activity', '--limit', '-1'], /--limit must be|ambiguous/],
+    [['org activity', '--limit', 'many\u001b[2J'], /--limit must be\P{Cc}*\n?$/u],
   ] as [words: [name: string, ...args: string[]], says: RegExp][])
     it(words.join(' ').replace(/[^ -~]/g, '?'), async () => {
       const { code, err } = await call({}, words).catch((error: unknown) => ({

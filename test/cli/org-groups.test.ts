@@ -117,7 +117,7 @@ test('alerts are made, fired, changed and deleted', async (t) => {
 describe('wrong usage sends no request', () => {
   const whole = ['--name', 'x', '--event', 'stamp', '--threshold', '1', '--window', '10m']
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
-    [['org group create'], /--name is missing/],
+    [['org group create'], /Give --name with the name of the group/],
     [['org group update', GROUP], /Nothing to change was given/],
     [
       ['org group update', GROUP, '--description', 'x', '--no-description'],
@@ -127,14 +127,17 @@ describe('wrong usage sends no request', () => {
     [['org group delete', ALERT], /There is no group with this id/],
     [['org group add', 'Sales', ACCOUNT], /There is no group with this id/],
     [['org group remove', '..', ACCOUNT], /There is no group with this id/],
-    [['org alert create', ...whole.slice(2)], /takes --name, --event, --threshold and --window/],
-    [['org alert create', ...whole.slice(0, 6)], /takes --name, --event, --threshold and --window/],
-    [['org alert create', ...whole, '--event', 'alert_fired'], /--event takes one of: member_inv/],
-    [['org alert create', ...whole, '--event', 'rain'], /--event takes one of: member_invited/],
-    [['org alert create', ...whole, '--threshold', 'many'], /--threshold takes a whole number/],
-    [['org alert create', ...whole, '--threshold', '1.5'], /--threshold takes a whole number/],
-    [['org alert create', ...whole, '--window', '90s'], /--window takes whole minutes/],
-    [['org alert create', ...whole, '--window', 'soon'], /--window takes a duration/],
+    [['org alert create', ...whole.slice(2)], /Give --name, --event, --threshold and --window/],
+    [['org alert create', ...whole.slice(0, 6)], /Give --name, --event, --threshold and --window/],
+    [
+      ['org alert create', ...whole, '--event', 'alert_fired'],
+      /--event must be one of: member_inv/,
+    ],
+    [['org alert create', ...whole, '--event', 'rain'], /--event must be one of: member_invited/],
+    [['org alert create', ...whole, '--threshold', 'many'], /--threshold must be a whole number/],
+    [['org alert create', ...whole, '--threshold', '1.5'], /--threshold must be a whole number/],
+    [['org alert create', ...whole, '--window', '90s'], /--window must be whole minutes/],
+    [['org alert create', ...whole, '--window', 'soon'], /--window must be a duration/],
     [['org alert update', ALERT], /Nothing to change was given/],
     [['org alert update', ALERT, '--on', '--off'], /either --on or --off/],
     [['org alert update', ALERT, '--notify', ACCOUNT, '--no-notify'], /either --notify or --no-n/],

@@ -20,14 +20,17 @@ test('members are invited, listed, activated and suspended', async (t) => {
   assert.match(await ada.refused('org', 'members'), /No organisation is active/)
   const { out: made, err: next } = await ada.good(['org', 'create', 'Acme'])
   const [organisation = ''] = made.split(' ')
-  assert.equal(next, `Act in it on this device: countersignd org use ${organisation}\n`)
+  assert.equal(
+    next,
+    `To make it the current organisation of this device: countersignd org use ${organisation}\n`,
+  )
   await ada.good(['org', 'use', organisation])
 
   const invite = await ada.on(['org', 'invite', bob.email, 'Carl@example.org', 'nobody'])
   assert.equal(invite.code, EXIT.failed)
   assert.match(
     invite.out,
-    /^mem_\w{26} {2}bob@example\.org\nmem_\w{26} {2}carl@example\.org\nnot invited {2}nobody is no e-mail address\n$/,
+    /^mem_\w{26} {2}bob@example\.org\nmem_\w{26} {2}carl@example\.org\nnot invited {2}nobody is not an e-mail address\n$/,
   )
   assert.equal(invite.err, 'Invited 2 of 3.\n')
   assert.deepEqual(await ada.json('org', 'invite', bob.email), {
@@ -52,7 +55,10 @@ test('members are invited, listed, activated and suspended', async (t) => {
 
   assert.match((await ada.good(['org', 'suspend', bob.id])).err, / is suspended\.\n$/)
   assert.match(await bob.refused('org', 'members'), /No organisation is active/)
-  assert.match(await bob.refused('org', 'use', 'Acme'), /suspended.* an owner or admin/)
+  assert.match(
+    await bob.refused('org', 'use', 'Acme'),
+    /suspended in the organisation, ask one of its owners or admins/,
+  )
   assert.equal((await ada.on(['org', 'invite', bob.email])).code, EXIT.failed)
   assert.equal((await ada.json('org', 'activate', bob.id)).state, 'active')
   assert.match(await ada.refused('org', 'suspend', ada.id), /last active owner/)
@@ -66,9 +72,9 @@ test('an invitation is suspended, and an organisation handed over and left', asy
   await ada.good(['org', 'use', 'Acme'])
   const [carl] = (await ada.json('org', 'invite', 'carl@example.org')).invited
   const held = await ada.good(['org', 'suspend', carl.id])
-  assert.equal(held.err, 'The invitation of carl@example.org is held back.\n')
+  assert.equal(held.err, 'The invitation of carl@example.org is suspended.\n')
   const refusing = await ada.on(['org', 'invite', 'carl@example.org'])
-  assert.match(refusing.out, /^not invited {2}carl@example\.org is suspended: .*org activate/)
+  assert.match(refusing.out, /^not invited {2}carl@example\.org is suspended; .*org activate/)
   assert.equal(refusing.code, EXIT.failed)
   const again = await ada.good(['org', 'activate', carl.id])
   assert.equal(again.err, 'carl@example.org is invited again.\n')
@@ -76,9 +82,9 @@ test('an invitation is suspended, and an organisation handed over and left', asy
   const [invited] = (await ada.json('org', 'invite', bob.email)).invited
   await ada.good(['org', 'activate', invited.id])
   const owner = await ada.good(['org', 'invite', bob.email, '--role', 'owner'])
-  assert.equal(owner.out, `${bob.id}  bob@example.org  is owner now\n`)
+  assert.equal(owner.out, `${bob.id}  bob@example.org  is now owner\n`)
   const narrower = await ada.good(['org', 'invite', bob.email])
-  assert.equal(narrower.out, 'not invited  bob@example.org is a member already\n')
+  assert.equal(narrower.out, 'not invited  bob@example.org is already a member\n')
   assert.match((await ada.good(['org', 'suspend', ada.id])).err, / is suspended\.\n$/)
   await bob.good(['org', 'use', 'Acme'])
   assert.match((await bob.good(['org', 'members'])).out, / owner +suspended /)
@@ -223,10 +229,13 @@ describe('the exit code of an invitation shows whether an address was rejected',
 
 describe('wrong usage sends no request', () => {
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
-    [['org invite'], /Give an address, or a --file/],
-    [['org invite', '--file', '-'], /Give an address, or a --file/],
+    [['org invite'], /Give at least one e-mail address, or --file/],
+    [['org invite', '--file', '-'], /Give at least one e-mail address, or --file/],
     [['org invite', '--file', '/nowhere/at/all'], /\/nowhere\/at\/all cannot be read/],
-    [['org invite', 'ada@example.org', '--role', 'king'], /--role is one of owner, admin, member/],
+    [
+      ['org invite', 'ada@example.org', '--role', 'king'],
+      /--role must be one of: owner, admin, member/,
+    ],
     [['org activate', 'Bob'], /There is no member with this id/],
     [['org suspend', `dev_${'0'.repeat(26)}`], /There is no member with this id/],
   ]

@@ -58,7 +58,7 @@ describe('the alternate screen for a secret', { skip }, () => {
     const [code] = (await once(bridge, 'close')) as [number | null]
     assert.equal(code, 1)
     const written = readFileSync(file, 'utf8')
-    assert.match(written, /Standard error goes to a file/)
+    assert.match(written, /Standard error is redirected to a file/)
     assert.doesNotMatch(written, /The words\./)
   })
 })

@@ -15,6 +15,7 @@ import { EXIT } from '../../src/errors.ts'
 import { VERSION } from '../../src/runtime/version.ts'
 import { ROOT, countersignd, environment, folder } from '../e2e/program.ts'
 import { type Terminal, streams, terminal } from './terminal.ts'
+import { TEST_LIMIT_MS } from '../limit.ts'
 
 const ID = '00000000000000000000000000'
 
@@ -127,7 +128,7 @@ describe('a pipe', () => {
   const script = (line: string) => {
     const main = `"${process.execPath}" "${join(ROOT, 'src/main.ts')}"`
     const text = `set -o pipefail; countersignd() { ${main} "$@"; }; ${line}`
-    return spawn('bash', ['-c', text], { env: environment('/nowhere'), timeout: 30_000 })
+    return spawn('bash', ['-c', text], { env: environment('/nowhere'), timeout: TEST_LIMIT_MS })
   }
   const said = async (line: string) => {
     const child = script(line)

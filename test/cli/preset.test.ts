@@ -34,7 +34,7 @@ test('presets are made, set as default, used by new connections, changed and del
   assert.deepEqual(of(await create()), plain)
   assert.deepEqual(of(await create('--preset', id)), full)
   const said = await ada.good(['preset', 'default', id])
-  assert.equal(said.err, '"Office" is the default.\n')
+  assert.equal(said.err, '"Office" is the default preset now.\n')
   assert.match(await list(), /^pre_\w+ +Office +yes +yes +1 /m)
   assert.deepEqual(of(await create()), full)
   assert.deepEqual(of(await create('--no-preset')), plain)
@@ -46,7 +46,7 @@ test('presets are made, set as default, used by new connections, changed and del
 
   for (const _ of [1, 2]) {
     const cleared = await ada.good(['preset', 'default', '--none'])
-    assert.equal(cleared.err, 'No preset is the default.\n')
+    assert.equal(cleared.err, 'There is no default preset now.\n')
   }
   assert.deepEqual(of(await create()), plain)
 
@@ -78,8 +78,8 @@ test('presets are made, set as default, used by new connections, changed and del
 
 describe('wrong usage sends no request', () => {
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
-    [['preset create', '--favorite'], /--name is missing/],
-    [['preset create', '--name', 'x', '--expires-in', 'soon'], /--expires-in takes a duration/],
+    [['preset create', '--favorite'], /Give --name with the name of the preset/],
+    [['preset create', '--name', 'x', '--expires-in', 'soon'], /--expires-in must be a duration/],
     [['preset update', PRESET], /Nothing to change was given/],
     [['preset update', PRESET, '--favorite', '--no-favorite'], /--favorite or --no-favorite/],
     [['preset update', PRESET, '--tag', 'x', '--no-tags'], /--tag or --no-tags/],

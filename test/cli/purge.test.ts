@@ -96,7 +96,7 @@ describe('a purge', () => {
     const said = await purged(stateDir)
     assert.deepEqual(
       said.toSorted(),
-      left.map((path) => `${path} is not of this program, and stays.`).toSorted(),
+      left.map((path) => `${path} was not created by this program, so it is kept.`).toSorted(),
     )
     for (const path of left) assert(existsSync(path), path)
     assert.deepEqual(readdirSync(elsewhere), ['state.db-wal'])
@@ -159,7 +159,7 @@ describe('a purge', () => {
       const record = { backend: 'os', store: '00'.repeat(16) }
       writeFileSync(join(stateDir, 'keychain.json'), JSON.stringify(record))
       const [said = '', ...more] = await purged(stateDir)
-      assert.match(said, /keychain of user 65534, out of reach for root/)
+      assert.match(said, /keychain of user 65534\. Root cannot delete them there/)
       assert.deepEqual(more, [])
       assert(!existsSync(stateDir))
     })
@@ -169,7 +169,7 @@ describe('a purge', () => {
       writeFileSync(join(stateDir, 'notes\u001b[2J'), 'mine')
       const said = await purged(stateDir)
       const path = join(stateDir, 'notes\ufffd[2J')
-      assert.deepEqual(said, [`${path} is not of this program, and stays.`])
+      assert.deepEqual(said, [`${path} was not created by this program, so it is kept.`])
       assert.deepEqual(readdirSync(stateDir), ['notes\u001b[2J'])
     })
 

@@ -52,7 +52,7 @@ async function back({ server, mailDir }: Town, t: TestContext, person: Person) {
   async function withCode(more: readonly string[], words = '') {
     // Without a code on standard input, one is mailed.
     const first = await reset(more, words)
-    assert.match(first.err, /A code was mailed/)
+    assert.match(first.err, /A code was sent/)
     const letter = (await lettersIn(mailDir, person.email)).findLast(hasCode)
     return reset(more, `${words}${codeIn(letter ?? assert.fail('no mail'))}\n`)
   }
@@ -75,15 +75,15 @@ describe('recovery create', () => {
   it('at a terminal: shows the words, asks for them in rows, then puts the key in force', async (t) => {
     const town = await newTown(t)
     const ada = await town.person('ada')
-    assert.match((await ada.good(['whoami'])).out, /^recovery +no key on paper/m)
+    assert.match((await ada.good(['whoami'])).out, /^recovery +no recovery key/m)
     assert.match((await ada.on(['doctor'])).out, /recovery +no recovery key/)
     const rows = (words: readonly string[]) =>
       Array.from({ length: 6 }, (_, row) => words.slice(4 * row, 4 * row + 4).join(' '))
     const { err } = await ada.good(['recovery', 'create'], { person: writer(rows) })
     assert.match(err, /Words 5 to 24: /)
-    assert.match(err, /The recovery key is in force/)
-    assert.match((await ada.good(['whoami'])).out, /^recovery +key on paper since \d{4}-/m)
-    assert.match((await ada.on(['doctor'])).out, /recovery +a recovery key is in force/)
+    assert.match(err, /The recovery key is valid\./)
+    assert.match((await ada.good(['whoami'])).out, /^recovery +recovery key since \d{4}-/m)
+    assert.match((await ada.on(['doctor'])).out, /recovery +the account has a recovery key/)
   })
 
   it('asks again for a word that is typed wrongly, by its number', async (t) => {
@@ -95,7 +95,7 @@ describe('recovery create', () => {
       words.slice(6).join(' '),
     ]
     const { err } = await ada.good(['recovery', 'create'], { person: writer(slip) })
-    assert.match(err, /Word 7 is another one\. Go on from there\.\nWords 7 to 24: /)
+    assert.match(err, /Word 7 is wrong\. Continue with that word\.\nWords 7 to 24: /)
     assert.match(err, /Word 7 is not on the word list/)
   })
 
@@ -154,7 +154,7 @@ describe('recovery create', () => {
     assert.doesNotMatch(out + err, new RegExp(`\\b${words[0]} ${words[1]}\\b`))
     assert.match(err, new RegExp(`Delete ${page} now`))
     // An existing file is never overwritten.
-    assert.match((await ada.on(create, { input: '' })).err, /is there already/)
+    assert.match((await ada.on(create, { input: '' })).err, /already exists/)
   })
 
   it('replaces a key only with its words, which then no longer work', async (t) => {
@@ -163,8 +163,8 @@ describe('recovery create', () => {
     const first = await paperOf(ada)
     const other = paperWords(newRecoverySeed()).join(' ')
     const wrong = await ada.on(['recovery', 'create'], { person: () => other })
-    assert.match(wrong.err, /If that paper is lost, only "countersignd reset"/)
-    assert.match(wrong.err, /These words are of another paper/)
+    assert.match(wrong.err, /If you have lost that paper, only "countersignd reset"/)
+    assert.match(wrong.err, /These are not the words of the current recovery key/)
     const none = await ada.on(['recovery', 'create'], { input: '' })
     assert.match(none.err, /its 24 words are needed to replace it/)
 
@@ -200,26 +200,26 @@ describe('reset --recovery-key', () => {
     const thief = await back(town, t, bob)
     const taken = await thief.withCode([])
     assert.equal(taken.code, EXIT.ok, taken.err)
-    assert.match(taken.err, /warned that the recovery key was not used/)
+    assert.match(taken.err, /all your contacts are warned/)
     await ada.good(['sync'])
     const { out: doubtful } = await ada.good(['trust', 'list'])
     assert.match(doubtful, /CHANGED, not verified/)
-    assert.match(doubtful, /WARNING: all devices were replaced, and the recovery key was not used/)
+    assert.match(doubtful, /WARNING: all devices were replaced without using the recovery key/)
 
     const owner = await back(town, t, bob)
     const undone = await owner.withCode(['--recovery-key'], `${words}\n`)
     assert.equal(undone.code, EXIT.ok, undone.err)
-    assert.doesNotMatch(undone.err, /warned that the recovery key/)
+    assert.doesNotMatch(undone.err, /all your contacts are warned/)
     await ada.good(['sync'])
     const { out: trusted } = await ada.good(['trust', 'list'])
     assert.match(trusted, /confirmed/)
-    assert.match(trusted, /All devices replaced with the recovery key on \d{4}-\d\d-\d\d/)
+    assert.match(trusted, /All devices were replaced with the recovery key on \d{4}-\d\d-\d\d/)
     await ada.good(['trust', 'dismiss', bob.id])
     assert.doesNotMatch((await ada.good(['trust', 'list'])).out, /replaced/)
     const { out: history } = await ada.good(['trust', 'history', bob.id])
     assert.match(history, /all devices were replaced with the recovery key/)
     assert.match(history, /ALL DEVICES WERE REPLACED/)
-    assert.match(history, /a recovery key was made/)
+    assert.match(history, /a recovery key was created/)
 
     await owner.anew.good(['sync'])
     await ada.good(['sync'])
@@ -239,7 +239,7 @@ describe('reset --recovery-key', () => {
     const before = await codes()
     const { code, err } = await reset(['--recovery-key'], `${swapped}\n`)
     assert.equal(code, EXIT.failed)
-    assert.match(err, /word 3 is wrong, or changed places with the next\. Nothing was reset\./)
+    assert.match(err, /word 3 is wrong, or is swapped with the next word\. Nothing was reset\./)
     assert.equal(await codes(), before, 'no code was mailed')
 
     const lines = [swapped, words.slice(2).join(' '), null]
@@ -248,15 +248,15 @@ describe('reset --recovery-key', () => {
       env: { SVC_BACKEND_URL: town.server },
       person: () => lines.shift() ?? null,
     })
-    assert.match(asked.err, /Type them again from word 3 on\.\nWords 3 to 24: /)
-    assert.match(asked.err, /A code was mailed/)
+    assert.match(asked.err, /Type the words again, starting with word 3\.\nWords 3 to 24: /)
+    assert.match(asked.err, /A code was sent/)
   })
 
   describe('in a script with a word too few or a wrong one', () => {
     const lost = 'ABCD-7EFG-H8JK-9MNP'
     const wrong = 'qqqqqq'
     const missing =
-      /^countersignd: 23 words were read, and the next line does not begin with a word of the list: word 24 is missing or wrong\. Nothing was reset\.$/m
+      /^countersignd: 23 words were read, but the next line does not begin with a word of the word list\. Word 24 is missing or wrong\. Nothing was reset\.$/m
     const cases: [name: string, input: (words: string[]) => string, error: RegExp][] = [
       ['23 words, then the code', (words) => `${words.slice(0, 23).join(' ')}\n${lost}\n`, missing],
       [
@@ -308,8 +308,8 @@ describe('reset --recovery-key', () => {
       person,
     })
     assert.equal(code, EXIT.failed)
-    assert.match(err, /Type "without" to go on without the paper: /)
-    assert.match(err, /Nothing was reset\. The code is good for 15 minutes/)
+    assert.match(err, /Type "without" to continue without the recovery key: /)
+    assert.match(err, /Nothing was reset\. Run the same command with --recovery-key\./)
     // The earlier device is unchanged.
     assert.equal((await ada.json('whoami')).user.id, ada.id)
   })
@@ -345,7 +345,7 @@ it(
       ['recovery', 'create'],
       environment(freshFolder(t)),
       [
-        ['on paper. ', '\r'],
+        ['written them down. ', '\r'],
         ['Words 1 to 24: ', (seen) => `${(words = wordsOn(seen)).join(' ')}\r`],
       ],
     )

@@ -195,7 +195,7 @@ describe('the sealed secrets of a backup', () => {
     assert.match(
       err,
       new RegExp(
-        `Warning: 1 of ${sealed} sealed secrets does not open and was not restored: 1 guest code\\..*` +
+        `Warning: 1 of ${sealed} encrypted secrets is damaged and was not restored: 1 guest code\\..*` +
           `"countersignd guest revoke ID" \\(${guest}\\)`,
       ),
     )
@@ -221,7 +221,7 @@ describe('the sealed secrets of a backup', () => {
     assert.equal(code, EXIT.ok, err)
     assert.match(
       err,
-      new RegExp(`Warning: 1 of ${sealed} sealed secrets does not open .*: 1 connection\\..*sync"`),
+      new RegExp(`Warning: 1 of ${sealed} encrypted secrets is damaged .*: 1 connection\\..*sync"`),
     )
     const synced = await terminal(target)(['sync'])
     assert.equal(synced.code, EXIT.ok, synced.err)
@@ -236,7 +236,10 @@ describe('the sealed secrets of a backup', () => {
   it('are counted by kind if several are damaged', async (t) => {
     const { code, err } = await restored(t, damage(connection, guest))
     assert.equal(code, EXIT.ok, err)
-    assert.match(err, /Warning: 2 of 3 sealed secrets do not open .*: 1 connection, 1 guest code\./)
+    assert.match(
+      err,
+      /Warning: 2 of 3 encrypted secrets are damaged .*: 1 connection, 1 guest code\./,
+    )
   })
 
   it('are printed without terminal controls if their names contain some', async (t) => {
@@ -245,7 +248,7 @@ describe('the sealed secrets of a backup', () => {
     )
     const { code, out, err } = await restored(t, backup, '--json')
     assert.equal(code, EXIT.ok, err)
-    assert.match(err, /1 of 4 sealed secrets .*: 1 unknown record\./)
+    assert.match(err, /1 of 4 encrypted secrets .*: 1 unknown record\./)
     assert.doesNotMatch(out + err, /[^\n\P{Cc}]|\u202e/u)
     assert.equal((JSON.parse(out) as Json).lost_secrets[0].kind, 'unknown')
   })

@@ -14,7 +14,10 @@ test('rotate: words of the old secret no longer verify, and those of the new one
   // Any member may rotate.
   const { code, out, err } = await bob.on(['rotate', id])
   assert.deepEqual([code, out], [EXIT.ok, ''])
-  assert.match(err, /^".+" has a new secret \(epoch 2\)\. The others get it at their next sync/)
+  assert.match(
+    err,
+    /^".+" has a new secret \(epoch 2\)\. The other members get it at their next sync/,
+  )
   assert.equal((await bob.on(['verify'], { input: before })).code, EXIT.notVerified)
   await ada.good(['sync'])
   const { words: after } = await ada.json('code', id)

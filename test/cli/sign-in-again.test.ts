@@ -8,13 +8,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import type { Api } from '../../src/cli/command.ts'
-import { newDeviceKeys } from '../crypto/keys.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
-import { ORIGIN, type TestServer, testServer } from '../device/session/sign-in-server.ts'
+import { newWorld } from '../world/world.ts'
 import { EMAIL, type Laptop, newLaptop } from '../device/session/signing-in.ts'
 import type { Json } from '../e2e/caller.ts'
 import { apiOf, call } from './calling.ts'
 import type { Person } from './terminal.ts'
+import { insteadAtDoor, refusing } from '../world/interceptor.ts'
+import { PUBLIC_URL } from '../service/subject.ts'
 
 /** No device approves this one while it waits. */
 const timeIsOver = async () => {
@@ -24,7 +25,7 @@ const timeIsOver = async () => {
 const LOGIN = ['login', '--email', EMAIL] as const
 
 /** Types these lines in turn, then ends the input. */
-const types = (...lines: (string | (() => string))[]): Person => {
+const types = (...lines: (string | (() => Promise<string>))[]): Person => {
   const left = [...lines]
   return () => {
     const line = left.shift()
@@ -33,26 +34,22 @@ const types = (...lines: (string | (() => string))[]): Person => {
 }
 
 async function signedIn(t: TestContext) {
-  const server = testServer()
+  const server = await newWorld(t)
   const laptop = newLaptop(t, server, 'desk')
   await laptop.signIn()
-  return { server, laptop, api: apiOf(laptop, server) }
+  return { server, laptop, api: apiOf(laptop) }
 }
 
-function endSession(server: TestServer, { identity }: Laptop) {
-  const row = server.devices.get(identity().device)
-  assert(row)
-  row.session = null
-}
+const endSession = ({ account }: Laptop) => account.currentSession.delete({})
 
 describe('login of a device with an ended session', () => {
   it('at a terminal: reports it, and the code signs the same device in', async (t) => {
     const { server, laptop, api } = await signedIn(t)
     const { device } = laptop.identity()
-    endSession(server, laptop)
-    const { code, out, err } = await call(api, LOGIN, { person: types(() => server.code()) })
+    await endSession(laptop)
+    const { code, out, err } = await call(api, LOGIN, { person: types(() => server.code(EMAIL)) })
     assert.equal(code, EXIT.ok, err)
-    assert.match(err, /does not take the session of this device any more[^]*A code is on its way/)
+    assert.match(err, /no longer accepts the session of this device[^]*A code was sent/)
     assert.match(out, /^Signed in to acc_\w+ as ada@example\.org\.\n$/)
     assert.equal(laptop.identity().device, device)
     const again = await call(api, LOGIN)
@@ -61,59 +58,58 @@ describe('login of a device with an ended session', () => {
 
   it('in a script: one mail, and the code in the next call', async (t) => {
     const { server, laptop, api } = await signedIn(t)
-    endSession(server, laptop)
+    await endSession(laptop)
     const first = await call(api, LOGIN)
     assert.deepEqual([first.code, first.out], [EXIT.failed, ''])
-    const sent = server.code()
+    const sent = await server.code(EMAIL)
     const { code, err } = await call(api, LOGIN, { input: sent })
     assert.equal(code, EXIT.ok, err)
-    assert.equal(server.code(), sent)
+    assert.equal(await server.code(EMAIL), sent)
   })
 
   it('after a revocation: asks for logout --forget', async (t) => {
     const { server, api } = await signedIn(t)
     await newLaptop(t, server, 'other').signIn({ reset: true })
     await call(api, LOGIN)
-    const { code, err } = await call(api, LOGIN, { input: server.code() })
+    const { code, err } = await call(api, LOGIN, { input: await server.code(EMAIL) })
     assert.equal(code, EXIT.failed)
     assert.match(err, /was revoked.*countersignd logout --forget/)
   })
 
   it('after a rejection: reports it, and the code lets the device ask again', async (t) => {
-    const { server } = await signedIn(t)
+    const { server, laptop } = await signedIn(t)
     const fresh = newLaptop(t, server, 'laptop 2')
     await fresh.signIn()
     const { device } = fresh.identity()
-    server.devices.delete(device)
-    const api = apiOf(fresh, server)
+    await laptop.account.devices.delete({ id: device })
+    const api = apiOf(fresh)
     const waits = { ...api, signIn: { ...api.signIn!, advanceApproval: timeIsOver } }
-    const { code, err } = await call(waits, LOGIN, { person: types(() => server.code()) })
+    const { code, err } = await call(waits, LOGIN, { person: types(() => server.code(EMAIL)) })
     assert.equal(code, EXIT.failed, 'it waits')
-    assert.match(err, /turned away[^]*countersignd logout --forget[^]*awaits its approval/)
-    assert(server.devices.has(device))
+    assert.match(err, /approval was declined[^]*countersignd logout --forget[^]*awaits approval/)
+    assert(server.devices().some(({ id }) => id === device))
   })
 
   it('with reset: rejected before a mail is sent', async (t) => {
     const { server, laptop, api } = await signedIn(t)
-    endSession(server, laptop)
-    const sent = server.code()
+    await endSession(laptop)
+    const sent = await server.code(EMAIL)
     const { code, err } = await call(api, ['reset', '--email', EMAIL, '--yes'], { input: sent })
     assert.equal(code, EXIT.failed)
-    assert.match(err, /"countersignd logout" first; with --forget/)
-    assert.equal(server.code(), sent)
+    assert.match(err, /"countersignd logout" first\. .* add --forget/)
+    assert.equal(await server.code(EMAIL), sent)
   })
 })
 
 describe('codes', () => {
   /** An address for which another client requested all codes; its owner reads the mail. */
   async function limited(t: TestContext) {
-    const server = testServer()
+    const server = await newWorld(t)
     await server.door.signIns.create({ body: { email: EMAIL } })
     const details = { state: 'code_sent' }
-    const create = async () =>
-      Promise.reject(new AppError('rate_limited', 'Too many codes.', { details }))
-    const door = { ...server.door, signIns: { ...server.door.signIns, create } }
-    return { server, api: apiOf(newLaptop(t, server, 'desk', { door }), server) }
+    const limit = refusing('rate_limited', 'Too many codes.', { details })
+    const door = insteadAtDoor('signIns', 'create', () => limit)
+    return { server, api: apiOf(newLaptop(t, server, 'desk', { door })) }
   }
 
   for (const command of ['login', 'reset'] as const)
@@ -125,19 +121,18 @@ describe('codes', () => {
       }
       const args = command === 'reset' ? (['--yes'] as const) : ([] as const)
       const { code, err } = await call(api, [command, '--email', EMAIL, ...args], {
-        input: server.code(),
+        input: await server.code(EMAIL),
       })
       assert.deepEqual([code, err.split('\n')[0]], [EXIT.ok, 'Too many codes.'])
     })
 
   for (const earlier of [null, 'bob@example.org'])
     it(`no mail can be sent, ${earlier ?? 'no address'} waits for a code: reported, and no code is requested`, async (t) => {
-      const server = testServer()
+      const server = await newWorld(t)
       const laptop = newLaptop(t, server, 'desk')
       if (earlier !== null) await laptop.flow.begin(earlier)
-      const create = async () => Promise.reject(new AppError('rate_limited', 'Later.'))
-      const door = { ...server.door, signIns: { ...server.door.signIns, create } }
-      const braked = apiOf(laptop.restart({ door }), server)
+      const door = insteadAtDoor('signIns', 'create', () => refusing('rate_limited', 'Later.'))
+      const braked = apiOf(laptop.restart({ door }))
       const { code, err } = await call(braked, LOGIN, { person: types('x') })
       assert.notEqual(code, EXIT.ok)
       assert.deepEqual([err.split('Later.').length - 1, err.includes('Code from')], [1, false])
@@ -145,7 +140,7 @@ describe('codes', () => {
 
   it('at a terminal, over the mail limit: asks for the code all the same, also after Enter', async (t) => {
     const { server, api } = await limited(t)
-    const { code, err } = await call(api, LOGIN, { person: types('', () => server.code()) })
+    const { code, err } = await call(api, LOGIN, { person: types('', () => server.code(EMAIL)) })
     assert.equal(code, EXIT.ok, err)
     assert.equal(err.split('Too many codes.').length - 1, 2)
     assert.equal(err.split('Code from the mail').length - 1, 2)
@@ -154,32 +149,32 @@ describe('codes', () => {
 
   for (const command of ['login', 'reset'] as const)
     it(`${command} --new-code: sends another one`, async (t) => {
-      const server = testServer()
+      const server = await newWorld(t)
       if (command === 'reset') await newLaptop(t, server, 'lost').signIn()
-      const api = apiOf(newLaptop(t, server), server)
+      const api = apiOf(newLaptop(t, server))
       const yes = command === 'reset' ? ['--yes'] : []
       await call(api, [command, '--email', EMAIL, ...yes])
-      const sent = server.code()
+      const sent = await server.code(EMAIL)
       const next = await call(api, [command, '--email', EMAIL, '--new-code', ...yes])
-      assert.notEqual(server.code(), sent)
-      assert.match(next.err, /A code is on its way/)
+      assert.notEqual(await server.code(EMAIL), sent)
+      assert.match(next.err, /A code was sent/)
       const { code, err } = await call(api, [command, '--email', EMAIL, ...yes], {
-        input: server.code(),
+        input: await server.code(EMAIL),
       })
       assert.equal(code, EXIT.ok, err)
     })
 
   it('--new-code needs --email', async () => {
     const { err } = await call({}, ['login', '--machine', '--new-code'])
-    assert.match(err, /leave --new-code out/)
+    assert.match(err, /Omit --new-code/)
   })
 
   for (const minutes of [-20, 20])
     it(`with a clock that is ${minutes} minutes off: asks for the code, and signs in`, async (t) => {
-      const server = testServer()
+      const server = await newWorld(t)
       const now = () => server.clock.ms + minutes * 60_000
-      const api = apiOf(newLaptop(t, server, 'desk', { now }), server)
-      const { code, out, err } = await call(api, LOGIN, { person: types(() => server.code()) })
+      const api = apiOf(newLaptop(t, server, 'desk', { now }))
+      const { code, out, err } = await call(api, LOGIN, { person: types(() => server.code(EMAIL)) })
       assert.equal(code, EXIT.ok, err)
       assert.match(out, /^Signed in to/)
     })
@@ -198,26 +193,21 @@ describe('codes', () => {
 })
 
 it('login --machine of a second device explains the consequences', async (t) => {
-  const server = testServer()
-  const { sign } = newDeviceKeys()
-  const machine = server.machine(sign.jwk)
-  const d = Buffer.from(sign.secret).toString('base64url')
-  const { x } = sign.jwk
-  const token_endpoint = `${ORIGIN}/oauth/token`
-  const key = { kty: 'OKP', crv: 'Ed25519', x, d, machine, token_endpoint } as const
+  const server = await newWorld(t)
+  const key = await server.machine()
   const dir = mkdtempSync(join(tmpdir(), 'countersign-key-'))
   t.after(() => rmSync(dir, { recursive: true }))
   const file = join(dir, 'key')
   writeFileSync(file, JSON.stringify(key), { mode: 0o600 })
   const login = (api: Partial<Api>) => call(api, ['login', '--machine', '--key-file', file])
-  const first = await login(apiOf(newLaptop(t, server, 'first'), server))
+  const first = await login(apiOf(newLaptop(t, server, 'first')))
   assert.deepEqual([first.code, first.err], [EXIT.ok, ''])
-  const api = apiOf(newLaptop(t, server, 'second'), server)
+  const api = apiOf(newLaptop(t, server, 'second'))
   const waits = { ...api, signIn: { ...api.signIn!, advanceApproval: timeIsOver } }
   const { code, err, out } = await login(waits)
   assert.deepEqual([code, out], [EXIT.failed, ''])
-  assert.match(err, /has a device already[^]*countersignd reset --machine --key-file FILE/)
-  assert.match(err, /awaits its approval[^]*The time is over/)
+  assert.match(err, /already has a device[^]*countersignd reset --machine --key-file FILE/)
+  assert.match(err, /awaits approval[^]*The time is over/)
 })
 
 describe('whoami without the account server', () => {
@@ -234,7 +224,7 @@ describe('whoami without the account server', () => {
       assert.equal(seen.code, EXIT.failed)
       assert.equal(
         seen.out,
-        `state     signed in\nserver    ${ORIGIN}\naccount   ${account}\nemail     ${EMAIL}\ndevice    ${device}\n`,
+        `state     signed in\nserver    ${PUBLIC_URL}\naccount   ${account}\nemail     ${EMAIL}\ndevice    ${device}\n`,
       )
       assert(seen.err.includes(error.message))
       const json = await call({ ...api, context }, ['whoami', '--json'])

@@ -8,12 +8,13 @@ import { APPROVAL_WARNING } from '../../src/api/local/index.ts'
 import type { Api } from '../../src/cli/command.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
 import type { Json } from '../e2e/caller.ts'
-import { shownBy } from '../device/approving.ts'
-import { testServer } from '../device/session/sign-in-server.ts'
+import { shownBy } from '../world/approving.ts'
+import { newWorld } from '../world/world.ts'
 import { EMAIL, newLaptop } from '../device/session/signing-in.ts'
 import { across, fourWordsIn } from './across.ts'
 import { apiOf, call } from './calling.ts'
 import type { Person } from './terminal.ts'
+import { instead } from '../world/interceptor.ts'
 
 const LOGIN = ['login', '--email', EMAIL] as const
 
@@ -26,42 +27,45 @@ const types = (...lines: (string | ((seen: string) => string | Promise<string>))
   }
 }
 
-function desk(t: TestContext, server = testServer()) {
+async function desk(t: TestContext) {
+  const server = await newWorld(t)
   const laptop = newLaptop(t, server, 'desk')
-  return { server, laptop, api: apiOf(laptop, server) }
+  return { server, laptop, api: apiOf(laptop) }
 }
 
 async function signedIn(t: TestContext) {
-  const all = desk(t)
+  const all = await desk(t)
   await all.laptop.signIn()
   return all
 }
 
 describe('login of a first device', () => {
   it('at a terminal: asks again after a wrong code, and Enter requests a new one', async (t) => {
-    const { server, laptop, api } = desk(t)
-    const person = types('WRONG', '', () => server.code())
+    const { server, laptop, api } = await desk(t)
+    const person = types('WRONG', '', () => server.code(EMAIL))
     const { code, out, err } = await call(api, LOGIN, { person })
     assert.equal(code, EXIT.ok, err)
     assert.equal(out, `Signed in to ${laptop.identity().account} as ${EMAIL}.\n`)
     assert.equal(err.split('Code from the mail').length - 1, 3)
-    assert.match(err, /wrong, used or expired[^]*A new code is on its way/)
-    assert.equal(server.code(), 'CODE-1')
+    assert.match(err, /wrong, used or expired[^]*A new code was sent/)
+    assert.equal((await server.codes(EMAIL)).length, 2)
   })
 
   it('in a script: reads the code from standard input, and asks nothing', async (t) => {
-    const { server, api } = desk(t)
+    const { server, api } = await desk(t)
     const unfinished = await call(api, LOGIN)
     assert.deepEqual([unfinished.code, unfinished.out], [EXIT.failed, ''])
     assert.match(unfinished.err, /Run "countersignd login --email ada@example.org" again/)
-    const { code, out, err } = await call(api, [...LOGIN, '--json'], { input: server.code() })
+    const { code, out, err } = await call(api, [...LOGIN, '--json'], {
+      input: await server.code(EMAIL),
+    })
     assert.deepEqual([code, err], [EXIT.ok, ''])
     assert.equal((JSON.parse(out) as { state: string }).state, 'signed_in')
-    assert.equal(server.code(), 'CODE-0', 'one mail')
+    assert.equal((await server.codes(EMAIL)).length, 1)
   })
 
   it('in a script: a wrong code fails at once', async (t) => {
-    const { api } = desk(t)
+    const { api } = await desk(t)
     const { code, out, err } = await call(api, LOGIN, { input: 'WRONG\nCODE-0\n' })
     assert.deepEqual([code, out], [EXIT.failed, ''])
     assert.match(err, /wrong, used or expired/)
@@ -80,18 +84,26 @@ describe('login of a first device', () => {
   })
 
   for (const [args, says] of [
-    [['login'], /--email is missing/],
-    [['login', '--email', EMAIL, '--machine'], /leave --email out/],
-    [['login', '--email', EMAIL, '--key-file', 'x'], /--key-file goes with --machine/],
-    [['login', '--machine'], /--key-file names the machine account's key/],
-    [['reset'], /--email is missing/],
+    [['login'], /Give --email/],
+    [['login', '--email', EMAIL, '--machine'], /Omit --email/],
+    [['login', '--email', EMAIL, '--key-file', 'x'], /--key-file can only be used with --machine/],
+    [['login', '--machine'], /Give --key-file with the key file of the machine account/],
+    [['reset'], /Give --email/],
   ] as const)
     it(`${args.join(' ')}: wrong usage, without a question`, async (t) => {
-      const { api } = desk(t)
+      const { api } = await desk(t)
       const { err } = await call(api, args, { person: () => assert.fail('asked') })
       assert.match(err, says)
     })
 })
+
+/** A server that lists a device under a name that an honest one rejects. */
+const named = (honest: string, name: string) =>
+  instead('devices', 'list', (list) => async (page) => {
+    const { items, next_cursor } = await list(page)
+    const shown = items.map((one) => (one.name === honest ? { ...one, name } : one))
+    return { items: shown, next_cursor }
+  })
 
 describe('a further device', () => {
   /** Creates a signed-in device, and a second one that awaits approval. */
@@ -99,7 +111,7 @@ describe('a further device', () => {
     const all = await signedIn(t)
     const fresh = newLaptop(t, all.server, 'laptop 2')
     await fresh.signIn()
-    return { ...all, fresh, freshApi: apiOf(fresh, all.server) }
+    return { ...all, fresh, freshApi: apiOf(fresh) }
   }
 
   it('at two terminals: each types the other’s words, and may mistype', async (t) => {
@@ -127,11 +139,11 @@ describe('a further device', () => {
     assert.equal(approve.code, EXIT.ok, approve.err)
     assert.match(approve.out, /^([a-z]+ ){3}[a-z]+\n$/)
     assert(approve.err.includes(`${APPROVAL_WARNING}\nFour words that "laptop 2" shows: `))
-    assert.match(approve.err, /is not on the word list[^]*nothing was signed/)
+    assert.match(approve.err, /is not on the word list[^]*Nothing was signed/)
     assert.match(approve.err, /Almost done\. Now type these four words on "laptop 2":\n$/)
     const { code, out, err } = await login
     assert.equal(code, EXIT.ok, err)
-    assert.match(err, /countersignd device approve[^]*Four words are wanted[^]*nothing was changed/)
+    assert.match(err, /countersignd device approve[^]*Four words are needed[^]*Nothing was changed/)
     assert.equal(out, `Signed in to ${old.identity().account} as ${EMAIL}.\n`)
   })
 
@@ -181,16 +193,14 @@ describe('a further device', () => {
         },
       ),
     })
-    const [{ id }] = [...server.devices]
-      .filter(([, one]) => !one.approved)
-      .map(([one]) => ({ id: one })) as [{ id: string }]
+    const { id } = server.devices().find(({ approved_at }) => approved_at === null)!
     await laptop.approver.begin(laptop.account, id).then(async (begun) => {
       let { state } = begun
       while (state === 'waiting') ({ state } = await laptop.approver.advance(laptop.account, id))
     })
     await first.promise
     // The approving device was restarted in between.
-    const restarted = apiOf(laptop.restart(), server)
+    const restarted = apiOf(laptop.restart())
     const advance: Api['approvals']['advance'] = async (input) => {
       const seen = await restarted.approvals!.advance(input)
       if (seen.state === 'answered') stuck.resolve()
@@ -202,7 +212,7 @@ describe('a further device', () => {
       { person: () => shown.promise },
     )
     assert.equal(approve.code, EXIT.ok, approve.err)
-    assert.match(approve.err, /answered before: press Enter there/)
+    assert.match(approve.err, /the words of an earlier attempt\. Press Enter there/)
     others.resolve(approve.out)
     assert.equal((await login).code, EXIT.ok)
   })
@@ -216,24 +226,26 @@ describe('a further device', () => {
       call(api, ['device approve'], { input }),
     ])
     assert.deepEqual([approve.code, approve.out], [EXIT.failed, ''])
-    assert.match(approve.err, /nothing was signed[^]*may be dishonest/)
+    assert.match(approve.err, /Nothing was signed[^]*may be dishonest/)
     assert.deepEqual([login.code, login.out], [EXIT.failed, ''])
-    assert.match(login.err, /nothing was changed[^]*may be dishonest/)
+    assert.match(login.err, /Nothing was changed[^]*may be dishonest/)
     assert.equal(server.logOf(laptop.identity().account).seq, 0)
     assert.equal(fresh.identity().approved, false)
   })
 
   it('at a terminal, one of several waiting devices is chosen from a list', async (t) => {
-    const { server, laptop, api, fresh, freshApi } = await waiting(t)
-    await newLaptop(t, server, '\u001b[2Jphone').signIn()
+    const { server, laptop, fresh, freshApi } = await waiting(t)
+    server.later()
+    await newLaptop(t, server, 'phone').signIn()
+    const api = apiOf(laptop.restart({ account: named('phone', '\u001b[2Jphone') }))
     const odd = await call(api, ['device approve'], { person: types('3') })
     assert.deepEqual([odd.code, odd.out], [EXIT.failed, ''])
-    assert.match(odd.err, /^1 +laptop 2 +linux[^]*^2 +�\[2Jphone[^]*Several devices await/m)
+    assert.match(odd.err, /^1 +�\[2Jphone +linux[^]*^2 +laptop 2[^]*Several devices await/m)
     const shown = await across(
       (person) => call(freshApi, LOGIN, { person }),
       (words) =>
         call(api, ['device approve'], {
-          person: types('1', async (seen) => (await words(seen)) ?? ''),
+          person: types('2', async (seen) => (await words(seen)) ?? ''),
         }),
     )
     assert.deepEqual([shown.approve.code, shown.login.code], [EXIT.ok, EXIT.ok])
@@ -260,11 +272,15 @@ describe('a further device', () => {
   })
 
   it('device list marks this device and the waiting one', async (t) => {
-    const { server, api } = await signedIn(t)
-    await newLaptop(t, server, '\u001b[2Jlaptop').signIn()
+    const { server, laptop } = await signedIn(t)
+    await newLaptop(t, server, 'laptop').signIn()
+    const api = apiOf(laptop.restart({ account: named('laptop', '\u001b[2Jlaptop') }))
     const { out } = await call(api, ['device list'])
-    assert.match(out, /^dev_\w{26} +desk \(this one\) +linux +active +never$/m)
-    assert.match(out, /^dev_\w{26} +�\[2Jlaptop +linux +awaits approval +never$/m)
+    assert.match(out, /^dev_\w{26} +desk \(this one\) +linux +active +2026-01-01T00:00:12\.000Z$/m)
+    assert.match(
+      out,
+      /^dev_\w{26} +�\[2Jlaptop +linux +awaits approval +2026-01-01T00:00:12\.000Z$/m,
+    )
   })
 })
 
@@ -274,14 +290,14 @@ describe('reset', () => {
     const { account } = lost.identity()
     const fresh = newLaptop(t, server, 'new')
     const args = ['reset', '--email', EMAIL] as const
-    const refused = await call(apiOf(fresh, server), args, { person: types('yes') })
+    const refused = await call(apiOf(fresh), args, { person: types('yes') })
     assert.deepEqual([refused.code, refused.out], [EXIT.failed, ''])
     assert.match(refused.err, /Every earlier device is revoked[^]*Nothing was reset/)
-    assert.equal(server.code(), 'CODE-0', 'not even a mail')
-    const unattended = await call(apiOf(fresh, server), args, { input: 'reset\nCODE-1\n' })
-    assert.match(unattended.err, /confirm it with --yes/)
-    const person = types('reset', () => server.code())
-    const { code, out, err } = await call(apiOf(fresh, server), args, { person })
+    assert.equal((await server.codes(EMAIL)).length, 1, 'not even a mail')
+    const unattended = await call(apiOf(fresh), args, { input: 'reset\nCODE-1\n' })
+    assert.match(unattended.err, /add --yes/)
+    const person = types('reset', () => server.code(EMAIL))
+    const { code, out, err } = await call(apiOf(fresh), args, { person })
     assert.equal(code, EXIT.ok, err)
     assert.equal(out, `Signed in to ${account} as ${EMAIL}.\n`)
     assert.deepEqual(
@@ -293,14 +309,16 @@ describe('reset', () => {
   it('after login reported that all devices are lost: the same code works, with --yes in a script', async (t) => {
     const { server, laptop: lost } = await signedIn(t)
     await lost.flow.end({ last_device: true, forget: false })
-    const api = apiOf(newLaptop(t, server, 'new'), server)
+    const api = apiOf(newLaptop(t, server, 'new'))
     await call(api, LOGIN)
-    const refused = await call(api, LOGIN, { input: server.code() })
+    const refused = await call(api, LOGIN, { input: await server.code(EMAIL) })
     assert.deepEqual([refused.code, refused.out], [EXIT.failed, ''])
     assert.match(refused.err, /"countersignd reset"/)
-    const done = await call(api, ['reset', '--email', EMAIL, '--yes'], { input: server.code() })
+    const done = await call(api, ['reset', '--email', EMAIL, '--yes'], {
+      input: await server.code(EMAIL),
+    })
     assert.equal(done.code, EXIT.ok, done.err)
-    assert.equal(server.code(), 'CODE-1')
+    assert.equal((await server.codes(EMAIL)).length, 2)
   })
 
   it('on a signed-in device: rejected', async (t) => {
@@ -348,20 +366,20 @@ describe('whoami', () => {
     assert.equal(seen.code, EXIT.ok)
     assert.equal(
       seen.out,
-      `state     signed in\nserver    https://countersign.test\naccount   ${account}\nname      Ada\nemail     ${EMAIL}\ndevice    desk  ${device}\nrecovery  no key on paper: make one ("countersignd recovery create")\n`,
+      `state     signed in\nserver    https://countersign.test\naccount   ${account}\nname      Ada\nemail     ${EMAIL}\ndevice    desk  ${device}\nrecovery  no recovery key; to create one: countersignd recovery create\n`,
     )
     const fresh = newLaptop(t, server, 'laptop 2')
-    const out = await call(apiOf(fresh, server), ['whoami'])
+    const out = await call(apiOf(fresh), ['whoami'])
     assert.deepEqual([out.code, out.out.split('\n')[0]], [EXIT.failed, 'state     signed out'])
     await fresh.signIn()
-    const early = await call(apiOf(fresh, server), ['whoami'])
+    const early = await call(apiOf(fresh), ['whoami'])
     assert.equal(early.code, EXIT.ok)
     assert.match(early.out, /^state +awaits approval/)
     assert.doesNotMatch(early.out, /^words/m)
     const { words } = await shownBy(laptop, fresh.flow)
-    const waiting = await call(apiOf(fresh, server), ['whoami'])
+    const waiting = await call(apiOf(fresh), ['whoami'])
     assert.match(waiting.out, new RegExp(`^words     ${words}$`, 'm'))
-    const json = await call(apiOf(fresh, server), ['whoami', '--json'])
+    const json = await call(apiOf(fresh), ['whoami', '--json'])
     const { sign_in, server: url, user, device: own } = JSON.parse(json.out) as Json
     assert.deepEqual(
       [sign_in.state, url, user.id, own.current],

@@ -7,7 +7,7 @@ import type { Api } from '../../src/cli/command.ts'
 import { stamp } from '../../src/handlers/stamp.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
 import { enrolled } from '../device/enrolled.ts'
-import { contextOf } from '../handlers/context.ts'
+import { contextOf } from '../world/requests.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { call } from './calling.ts'
 
@@ -22,7 +22,7 @@ describe('stamp', () => {
       writeFileSync(file, 'Dear Ann')
       const { code, err } = await call({ stamp: { create } }, ['stamp', file])
       assert.equal(code, EXIT.ok, err)
-      assert.equal(/was away: the stamp is good without its receipt/.test(err), isAway)
+      assert.equal(/could not be reached\. The stamp is valid without a receipt/.test(err), isAway)
       const kept = JSON.parse(readFileSync(`${file}.stamp`, 'utf8')) as object
       assert.equal('receipt' in kept, !isAway)
     })

@@ -28,7 +28,7 @@ const printed = async (more: object) => {
 
 it('status: shows that the account server answers, or that this is unknown', async () => {
   assert.match(await printed({}), /^reachable +yes$/m)
-  assert.match(await printed({ backend_reachable: null }), /^reachable +not known: /m)
+  assert.match(await printed({ backend_reachable: null }), /^reachable +not known, because /m)
   assert.doesNotMatch(await printed({}), /not working/)
 })
 

@@ -19,7 +19,7 @@ test('tags are made, listed, changed, assigned, unassigned and deleted', async (
   assert.match(await ada.refused('tag', 'create', '--name', 'work'), /a tag of this name already/)
   assert.match((await ada.good(['tag', 'list'])).out, /^tag_\w+ +Work +#00ff7f +0$/m)
 
-  assert.equal((await ada.good(['tag', 'assign', id, bank])).err, `"Bank" has ${id}.\n`)
+  assert.equal((await ada.good(['tag', 'assign', id, bank])).err, `"Bank" has the tag ${id}.\n`)
   assert.deepEqual((await ada.json('tag', 'assign', id, bank)).tag_ids, [id])
   assert.deepEqual((await ada.json('connection', 'show', bank)).tag_ids, [id])
   assert.equal((await ada.good(['connection', 'favorite', bank])).out, `${bank}  Bank\n`)
@@ -42,7 +42,10 @@ test('tags are made, listed, changed, assigned, unassigned and deleted', async (
     assert.match(await bob.refused('tag', ...args), /There is no tag with this id\. .*tag list/)
   assert.match(await bob.refused('tag', 'assign', id, bank), /There is no such tag/)
 
-  assert.equal((await ada.good(['tag', 'unassign', id, bank])).err, `${bank} has ${id} no more.\n`)
+  assert.equal(
+    (await ada.good(['tag', 'unassign', id, bank])).err,
+    `${bank} no longer has the tag ${id}.\n`,
+  )
   assert.match(await ada.refused('tag', 'unassign', id, bank), /no such tag on this connection/)
   assert.deepEqual(await ada.json('tag', 'delete', id), { id, state: 'deleted' })
   assert.match(await ada.refused('tag', 'delete', id), /There is no tag with this id/)
@@ -51,8 +54,8 @@ test('tags are made, listed, changed, assigned, unassigned and deleted', async (
 
 describe('wrong usage sends no request', () => {
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
-    [['tag create'], /--name is missing/],
-    [['tag create', '--color', '#000000'], /--name is missing/],
+    [['tag create'], /Give --name with the name of the tag/],
+    [['tag create', '--color', '#000000'], /Give --name with the name of the tag/],
     [['tag update', TAG], /Nothing to change was given/],
     [['tag update', TAG, '--color', '#000000', '--no-color'], /either --color or --no-color/],
     [['tag update', 'Work', '--name', 'x'], /There is no tag with this id/],

@@ -10,10 +10,11 @@ import { EXIT } from '../../src/errors.ts'
 import { preferences, profile } from '../../src/handlers/account.ts'
 import { trust, trustCards } from '../../src/handlers/trust-cards.ts'
 import { verify } from '../../src/handlers/verify.ts'
-import { newWorld, type Desk } from '../device/people.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
+import { newWorld, type Desk } from '../world/world.ts'
+import { at } from '../world/requests.ts'
 import { call } from './calling.ts'
 import type { Typed } from './terminal.ts'
+import { instead } from '../world/interceptor.ts'
 
 /** A safety number as users compare it: on two lines of six groups. */
 const NUMBER = /^ {2}\d{5}( \d{5}){5}\n {2}\d{5}( \d{5}){5}$/m
@@ -88,7 +89,7 @@ describe('trust', () => {
   it('errors for unknown accounts and cards name the remedy', async (t) => {
     const { said, bob } = await people(t)
     for (const [words, expected] of [
-      [['trust follow', 'bob'], /neither a mail address nor the id of an account/],
+      [['trust follow', 'bob'], /neither an e-mail address nor the id of an account/],
       [['trust follow', 'eve@example.org'], /No account here has confirmed this mailbox/],
       [['trust confirm', bob.id, '--safety-number', '0'.repeat(60)], /countersignd trust list/],
       [['trust unfollow', bob.id], /countersignd trust list/],
@@ -142,7 +143,7 @@ describe('trust confirm', () => {
     }
     const { code, err } = await said(['trust confirm', bob.id], { person })
     assert.equal(code, EXIT.failed)
-    assert.match(err, /not the safety number/)
+    assert.match(err, /not the current safety number/)
     assert.match((await said(['trust list'])).out, /CHANGED/)
   })
 
@@ -179,10 +180,10 @@ describe('trust confirm', () => {
     assert.match(refused.err, /--safety-number/)
     assert.equal((await confirm(compared)).code, EXIT.ok)
     assert.equal((await confirm(compared.replace(/\s/g, ''))).code, EXIT.ok)
-    assert.match((await confirm('12345')).err, /not the safety number/)
+    assert.match((await confirm('12345')).err, /not the current safety number/)
     world.later()
     await world.reset('bob')
-    assert.match((await confirm(compared)).err, /not the safety number/)
+    assert.match((await confirm(compared)).err, /not the current safety number/)
     const now = numberIn(await said(['trust list']))
     assert.equal((await confirm(now)).code, EXIT.ok)
   })
@@ -198,7 +199,7 @@ describe('verify --public', () => {
     assert.equal(found.code, EXIT.ok, found.err)
     assert.equal(
       found.out,
-      `The public code of bob, account ${bob.id}: only the account server vouches for that.\n`,
+      `The public code of bob, account ${bob.id}. Only the account server vouches for this.\n`,
     )
     assert.equal((await said(['verify', ...words])).code, EXIT.inconclusive)
     const piped = await said(['verify', '--public'], { input: code?.words ?? '' })
@@ -233,13 +234,17 @@ describe('verify --public', () => {
       'two accounts',
       { accounts: [profileOf('acc_x'), profileOf('acc_y')], stamps: [] },
       EXIT.inconclusive,
-      [/^Several people have these words: ask/, /of Bob\ufffd\[2J \(bob\), account acc_x/, /acc_y/],
+      [
+        /^Several people have these words\. Ask/,
+        /of Bob\ufffd\[2J \(bob\), account acc_x/,
+        /acc_y/,
+      ],
     ],
     [
       'a stamp',
       { accounts: [], stamps: [{ id: 'stm_x', stamp }] },
       EXIT.inconclusive,
-      [/^A stamp by acc_x .* check it at https:\/\/countersign\.test\/s\/stm_x$/],
+      [/^A stamp by acc_x .* Check the stamp at https:\/\/countersign\.test\/s\/stm_x$/],
     ],
   ] as const)
     it(`with ${what}`, async (t) => {

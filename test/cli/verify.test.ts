@@ -57,7 +57,7 @@ describe('verify --expect', () => {
     )
     for (const [args, said] of [
       [['--expect', 'Mum'], /--expect: "Mum" is neither the id of a connection/],
-      [['--expect', bob.id, '--public'], /Give --public alone/],
+      [['--expect', bob.id, '--public'], /--public cannot be used with --expect or --challenge/],
     ] as const) {
       const { code, err } = await ada.on(['verify', ...args, ...WRONG])
       assert.equal(code, EXIT.usage)

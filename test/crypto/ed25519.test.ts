@@ -15,7 +15,7 @@ const littleEndian = (number: bigint) =>
   new Uint8Array(Buffer.from(number.toString(16).padStart(64, '0'), 'hex').reverse())
 const numberOf = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
 
-/** Returns a signature with any R by the key of a seed; `nonce` is its logarithm without torsion. */
+/** Returns a signature with any R; `nonce` is the logarithm of its component of prime order. */
 function signatureWith(R: Uint8Array, nonce: bigint, message: Uint8Array, seed: Uint8Array) {
   const { scalar, pointBytes } = utils.getExtendedPublicKey(seed)
   const k = numberOf(sha512(Buffer.concat([R, pointBytes, message]))) % ORDER

@@ -10,7 +10,7 @@ import { readEnvelope } from '../../src/crypto/envelope-form.ts'
 import { keyCommitment } from '../../src/crypto/logs/roster-form.ts'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import { envelopeInfo, openEnvelope, sealEnvelope } from '../../src/crypto/envelope.ts'
-import { checkSealKey, hpkeSuite1, newSealKey } from '../../src/crypto/seal-key.ts'
+import { hpkeSuite1, newSealKey, sealTo } from '../../src/crypto/seal-key.ts'
 import { newConnection, newDevice } from './builders.ts'
 import { bytes, hex, ofKind, readKit, run } from './kit2.ts'
 import { publicOf } from './keys.ts'
@@ -63,7 +63,12 @@ run<KemCase>('envelope.json', ofKind('kem'), async (of) => {
 })
 
 run<{ public_hex: string; seal_sha256_hex: string }>('envelope.json', ofKind('seal-key'), (of) =>
-  checkSealKey(bytes(of.public_hex), Buffer.from(of.seal_sha256_hex, 'hex').toString('base64url')),
+  sealTo(
+    bytes(of.public_hex),
+    Buffer.from(of.seal_sha256_hex, 'hex').toString('base64url'),
+    new Uint8Array(0),
+    new Uint8Array(0),
+  ),
 )
 
 const seal = await newSealKey()

@@ -6,7 +6,7 @@ import { ed25519 } from '@noble/curves/ed25519.js'
 import fc from 'fast-check'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { parseJson, type Json } from '../../src/crypto/encoding/json.ts'
-import { jwkBytes, publicJwk, type PublicJwk } from '../../src/crypto/jose/jwk.ts'
+import { jwkBytes, type PublicJwk } from '../../src/crypto/jose/jwk.ts'
 import { parseJws } from '../../src/crypto/jose/jws.ts'
 import { signJws, verifyJws } from '../../src/crypto/jose/jws-signature.ts'
 import type { RefusalReason } from '../../src/crypto/refusal.ts'
@@ -192,7 +192,7 @@ describe('jwk', () => {
     test(`${name} is ${reason}`, () => refused(() => jwkBytes(jwk), reason))
   }
   test('is read back', () => {
-    assert.deepEqual(publicJwk(jwkBytes(sign.jwk)), sign.jwk)
+    assert.equal(encodeBase64url(jwkBytes(sign.jwk)), sign.jwk.x)
   })
 })
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, it } from 'node:test'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 import { approveDevice, asOwner, signIn } from '../handlers/people.ts'
+import { until } from '../until.ts'
 
 interface Words {
   readonly words: string
@@ -29,14 +30,13 @@ async function place(t: TestContext) {
 }
 
 /** Returns the words of a daemon’s user, once they exist. */
-async function wordsOf(daemon: TestDaemon, connection: string): Promise<string> {
-  for (;;) {
+const wordsOf = (daemon: TestDaemon, connection: string): Promise<string> =>
+  until(`words of ${connection}`, async () => {
     const { status, json } = await daemon.request('GET', `/api/v1/connections/${connection}/code`, {
       token: daemon.owner(),
     })
-    if (status === 200) return (json as Words).words
-  }
-}
+    return status === 200 ? (json as Words).words : undefined
+  })
 
 /** Asserts that each daemon verifies the words of the other as those of a member. */
 async function assertConnected(a: TestDaemon, b: TestDaemon, connection: string): Promise<void> {

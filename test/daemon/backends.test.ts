@@ -150,7 +150,7 @@ describe('the key of a machine account from the service manager', () => {
     writeFileSync(join(credentials, NAME), JSON.stringify(other), { mode: 0o400 })
     const daemon = await remote({ CREDENTIALS_DIRECTORY: credentials })
     t.after(() => daemon.close())
-    await daemon.logged('not signed in with the key of the machine account')
+    await daemon.logged('could not sign in with the key of the machine account')
     assert.equal((await daemon.request('GET', '/health')).status, 200)
     assert(!daemon.log.join('').includes((file as { d: string }).d))
   })
@@ -164,7 +164,7 @@ describe('the key of a machine account from the service manager', () => {
         () => machineKeyIn(credentials),
         (error: unknown) => {
           assert(error instanceof StartError)
-          assert.match(error.message, /not the key file of a machine account/)
+          assert.match(error.message, /not a key file of a machine account/)
           return !error.message.includes('SECRET')
         },
       )

@@ -65,7 +65,7 @@ describe('a daemon with the key of a machine account', () => {
     assert.equal(seen.wakes, 2, 'first contacts go on after a restart')
     assert.deepEqual(
       new Set(seen.logged),
-      new Set(['error: not signed in with the key of the machine account']),
+      new Set(['error: could not sign in with the key of the machine account']),
     )
   })
 

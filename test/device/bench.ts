@@ -2,7 +2,6 @@
  * A device fixture: its state on disk and a keychain in memory.
  * The test controls its clock and its freshness.
  */
-import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import type { ClockState } from '../../src/device/codes/clock.ts'
@@ -234,13 +233,6 @@ export const numbered = (kind: 'connection' | 'guest', n: number): string =>
 
 /** Words of no speaker here. */
 export const WRONG = 'matador carload recede'
-
-/** Whether an error is a refusal with this code; for `assert.rejects` and `assert.throws`. */
-export const refusal = (code: string) => (error: unknown) => {
-  assert(error instanceof AppError, String(error))
-  assert.equal(error.code, code)
-  return true
-}
 
 /** Returns the indices that `find` accepts. */
 export const indicesOf = (words: string): number[] => parseWords(words, 3).indices

@@ -7,9 +7,10 @@ import { describe, it } from 'node:test'
 import { leaveOrEnd, remove, rotateNow, setRole } from '../../src/device/connections/members.ts'
 import { AppError } from '../../src/errors.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
-import { connected, newWorld, takenIn, verifies, type Desk, three } from './people.ts'
-import { refusedWith } from './session/signing-in.ts'
+import { at, confirmAt } from '../world/requests.ts'
+import { connected, newWorld, takenIn, verifies, type Desk, three } from '../world/world.ts'
+import { type Call, rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const saysOf = ({ verified, conclusive, replayed, echo }: Awaited<ReturnType<Desk['hears']>>) => ({
   verified,
@@ -121,7 +122,7 @@ describe('three people', () => {
     await cy.sync()
     assert.equal(cy.words(id), null)
     assert.equal(cy.device().vault.has(id), false)
-    await assert.rejects(cy.account().rosters.read({ connection: id }), refusedWith('not_found'))
+    await rejects('not_found', cy.account().rosters.read({ connection: id }))
     await ada.sync()
     assert.equal((await ada.account().rosters.read({ connection: id })).entries.length, 4)
   })
@@ -132,7 +133,7 @@ describe('three people', () => {
     const shown = cy.restart(
       instead('rosters', 'read', () => (of) => ada.account().rosters.read(of)),
     )
-    await assert.rejects(rotateNow(shown.device(), shown.account(), id), refusedWith('not_found'))
+    await rejects('not_found', rotateNow(shown.device(), shown.account(), id))
   })
 
   it('after one leaves, no words verify until a remaining member rotated', async (t) => {
@@ -165,19 +166,20 @@ describe('three people', () => {
 
   it('only owners invite, remove and change roles; the last owner stays', async (t) => {
     const { ada, bob, cy, id } = await three(t)
-    await assert.rejects(remove(bob.device(), bob.account(), id, cy.id), refusedWith('forbidden'))
-    await assert.rejects(bob.invite(id, { user_id: ada.id }), refusedWith('forbidden'))
-    const lastOwner = refusedWith('invalid_state', /only owner/, 'last_owner')
-    await assert.rejects(leaveOrEnd(ada.device(), ada.account(), id), lastOwner)
+    await rejects('forbidden', remove(bob.device(), bob.account(), id, cy.id))
+    await rejects('forbidden', bob.invite(id, { user_id: ada.id }))
+    const lastOwner = (call: Call) =>
+      rejects('invalid_state', call, { state: 'last_owner', says: /only owner/ })
+    await lastOwner(leaveOrEnd(ada.device(), ada.account(), id))
     const toMember = { member: ada.id, role: 'member' } as const
-    await assert.rejects(setRole(ada.device(), ada.account(), id, toMember), lastOwner)
+    await lastOwner(setRole(ada.device(), ada.account(), id, toMember))
     const { members } = await setRole(ada.device(), ada.account(), id, {
       member: bob.id,
       role: 'owner',
     })
     assert.equal(members.find(({ user_id }) => user_id === bob.id)?.role, 'owner')
     await setRole(ada.device(), ada.account(), id, toMember)
-    await assert.rejects(remove(ada.device(), ada.account(), id, cy.id), refusedWith('forbidden'))
+    await rejects('forbidden', remove(ada.device(), ada.account(), id, cy.id))
     await remove(bob.device(), bob.account(), id, cy.id)
     assert.equal(await leaveOrEnd(ada.device(), ada.account(), id), 'left')
     await bob.sync()

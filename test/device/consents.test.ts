@@ -7,8 +7,10 @@ import { describe, it, type TestContext } from 'node:test'
 import { approveInvitation } from '../../src/device/connections/consents.ts'
 import { dismiss, dismissed } from '../../src/device/connections/ignored-connections.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
-import { type Desk, connected, isIn, newWorld, verifies, worldOf } from './people.ts'
+import { at } from '../world/requests.ts'
+import { type Desk, connected, isIn, newWorld, verifies, worldOf } from '../world/world.ts'
+import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const DAY_MINUTES = 24 * 60
 
@@ -89,7 +91,7 @@ describe('a consent', () => {
     const { error } = await told.device().sync.run('request')
     assert.match(
       error ?? '',
-      /declined on another device, .* leave it: "countersignd connection leave/,
+      /another device declined the invitation.* leave the connection: "countersignd connection leave/,
     )
     await lied.sync()
     assert.deepEqual([isIn(lied, id, bob), remembered(bob)], [true, []])
@@ -109,7 +111,7 @@ describe('a consent', () => {
     )
     assert.match(
       (await lying.device().sync.run('request')).error ?? '',
-      /according to the account server/,
+      /According to the account server/,
     )
     await ada.sync()
     assert(isIn(ada, id, bob))
@@ -131,7 +133,7 @@ describe('a consent', () => {
     )
     const [invitation] = (await lying.account().invitations.pending({})).received
     const lied = approveInvitation(lying.device(), lying.account(), invitation!.id)
-    await assert.rejects(lied, { code: 'backend_error' })
+    await rejects('backend_error', lied, { state: 'other_invitation' })
     assert.deepEqual(new Set(dismissed(lying.state)), new Set([given, other]))
     await approveInvitation(bob.device(), bob.account(), invitation!.id)
     assert.deepEqual([...dismissed(bob.state)], [given])

@@ -1,13 +1,11 @@
 /** Runs two devices through a first contact by four words, step by step. */
-import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
 import { contactOf } from '../../src/device/first-contacts/outcomes.ts'
 import { approveByWords, makeWords } from '../../src/device/first-contacts/four-words.ts'
+import { worldOf, type Desk } from '../world/world.ts'
 import { keyStatusOf } from '../../src/device/names.ts'
-import { AppError } from '../../src/errors.ts'
-import { worldOf, type Desk } from './people.ts'
 
 /** Returns an invitation of Bob by Ada, with words. */
 export async function invited(t: TestContext) {
@@ -50,12 +48,6 @@ export const outcomes = (desk: Desk) =>
     const { state, reason } = contactOf({ state: desk.state, own: desk.id }, row)
     return [state, reason]
   })
-
-export const refusedAs = (state: string) => (error: unknown) => {
-  assert(error instanceof AppError, String(error))
-  assert.deepEqual([error.code, error.details.state], ['invalid_state', state])
-  return true
-}
 
 /** Returns four other words of the list. */
 export const otherThan = (words: string) => {

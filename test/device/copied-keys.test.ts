@@ -10,16 +10,16 @@ import { copyWarning, markRestored } from '../../src/device/identity/own-keys.ts
 import { renewNow } from '../../src/device/sync/seal-renewal.ts'
 import { AppError } from '../../src/errors.ts'
 import { openState } from '../../src/state/state.ts'
-import { instead } from '../handlers/trust-desk.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { memoryKeychain } from '../keychain/memory.ts'
-import { type Desk, connected, verifies, worldOf } from './people.ts'
+import { type Desk, connected, verifies, worldOf } from '../world/world.ts'
 import { loggedOf } from './sealing.ts'
-import { refusedWith } from './session/signing-in.ts'
+import { type Call, rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const DAY = 24 * 60
 const AT_WORK =
-  /Another copy of this device's keys is at work: entry \d+ .*"countersignd device revoke dev_/
+  /Another copy of this device's keys is in use. Entry \d+ .*"countersignd device revoke dev_/
 const RESTORED = /restored from a backup .*renewed it again/
 
 /** Returns a device with the same state and keychain, as a disk image or a backup has them. */
@@ -69,10 +69,11 @@ describe('a renewal by another copy of the keys', () => {
     const { ada } = await worldOf(t, 'ada')
     const thief = copyOf(t, ada)
     await renew(thief)
-    const refused = refusedWith('invalid_state', AT_WORK)
-    await assert.rejects(renew(ada), refused)
+    const refused = (call: Call) =>
+      rejects('invalid_state', call, { state: 'keys_copied', says: AT_WORK })
+    await refused(renew(ada))
     const before = await renewals(ada)
-    await assert.rejects(renew(ada), refused)
+    await refused(renew(ada))
     assert.equal(await renewals(ada), before)
   })
 
@@ -124,7 +125,7 @@ describe('a device that was restored from a backup', () => {
     world.later()
     assert(await verifies(bob, restored, id))
     // The original continued to work: from now on a renewal by the other one is not excused.
-    await assert.rejects(renew(ada), refusedWith('invalid_state', AT_WORK))
+    await rejects('invalid_state', renew(ada), { state: 'keys_copied', says: AT_WORK })
     assert.match(await errorOf(restored), AT_WORK)
   })
 

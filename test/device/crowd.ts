@@ -20,7 +20,7 @@ import { AT, consentTo, place, rosterEntry } from '../crypto/builders.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { enrolmentOf, newMaker } from '../service/person.ts'
 import { gate } from './enrolled.ts'
-import { type Desk, type World, newWorld } from './people.ts'
+import { type Desk, type World, newWorld } from '../world/world.ts'
 
 export const MEMBERS = 200
 

@@ -26,12 +26,13 @@ import { AppError } from '../../src/errors.ts'
 import { openState } from '../../src/state/state.ts'
 import { newSealKey } from '../crypto/keys.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
-import { instead } from '../handlers/trust-desk.ts'
 import { T0 } from './bench.ts'
 import { actAt } from './enrolled.ts'
-import { connected, verifies, worldOf } from './people.ts'
+import { connected, verifies, worldOf } from '../world/world.ts'
 import { loggedOf, sealedFor } from './sealing.ts'
 import { deviceOf, people } from './session/sessions.ts'
+import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 /** Makes different sealing keys cheaply: ML-KEM derives its matrix from any 32 bytes. */
 function sealKeys(count: number): Uint8Array[] {
@@ -211,7 +212,7 @@ describe('a device that renewed its sealing key', () => {
       }),
     )
     const seal = () => sealMissing(racing.device(), racing.account(), id, [laptop.deviceId])
-    await assert.rejects(seal(), { code: 'conflict' })
+    await rejects('conflict', seal())
     // Runs what the next sync does.
     assert.equal(await seal(), 1)
     assert.deepEqual(await sealedFor(laptop, id), [(await loggedOf(laptop)).seal])

@@ -5,9 +5,10 @@ import { rotateNow, setRole } from '../../src/device/connections/members.ts'
 import { rememberedRoster } from '../../src/device/logs/roster-cache.ts'
 import { AppError } from '../../src/errors.ts'
 import { connections, members } from '../../src/handlers/connections.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
-import { type Desk, connected, newWorld, takenIn, three, verifies } from './people.ts'
-import { refusedWith } from './session/signing-in.ts'
+import { at } from '../world/requests.ts'
+import { type Desk, connected, newWorld, takenIn, three, verifies } from '../world/world.ts'
+import { type Call, rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const remove = (desk: Desk, id: string) => connections.delete({ id }, at(desk))
 const listed = async (desk: Desk) =>
@@ -22,10 +23,10 @@ describe('the only owner deletes a connection with other members', () => {
     for (const desk of [bob, cy]) {
       await desk.sync()
       assert.deepEqual(await listed(desk), [[id, 'ended']])
-      await assert.rejects(
-        connections.code({ id }, at(desk)),
-        refusedWith('invalid_state', /ended/, 'ended'),
-      )
+      await rejects('invalid_state', connections.code({ id }, at(desk)), {
+        state: 'ended',
+        says: /ended/,
+      })
       await remove(desk, id)
       assert.deepEqual(await listed(desk), [])
       assert.equal(desk.device().vault.has(id), false)
@@ -33,7 +34,7 @@ describe('the only owner deletes a connection with other members', () => {
       assert.deepEqual(await listed(desk), [])
     }
     await ada.sync()
-    await assert.rejects(remove(bob, id), refusedWith('not_found'))
+    await rejects('not_found', remove(bob, id))
   })
 
   it('right words of a member who did not sync the end do not verify, with that reason', async (t) => {
@@ -82,12 +83,9 @@ describe('the only owner deletes a connection with other members', () => {
   it('no member can add an entry after the end', async (t) => {
     const { ada, bob, cy, id } = await three(t)
     await remove(ada, id)
-    const ended = refusedWith('invalid_state', /ended/, 'ended')
-    await assert.rejects(rotateNow(bob.device(), bob.account(), id), ended)
-    await assert.rejects(
-      setRole(cy.device(), cy.account(), id, { member: cy.id, role: 'owner' }),
-      ended,
-    )
+    const ended = (call: Call) => rejects('invalid_state', call, { state: 'ended', says: /ended/ })
+    await ended(rotateNow(bob.device(), bob.account(), id))
+    await ended(setRole(cy.device(), cy.account(), id, { member: cy.id, role: 'owner' }))
     await bob.sync()
     assert.equal((await bob.account().rosters.read({ connection: id })).entries.length, 4)
   })
@@ -129,10 +127,10 @@ describe('a deletion or departure that does not end the connection', () => {
 
   it('the only owner cannot leave by removing themselves', async (t) => {
     const { ada, id } = await three(t)
-    await assert.rejects(
-      members.remove({ id, mid: ada.id }, at(ada)),
-      refusedWith('invalid_state', /only owner/, 'last_owner'),
-    )
+    await rejects('invalid_state', members.remove({ id, mid: ada.id }, at(ada)), {
+      state: 'last_owner',
+      says: /only owner/,
+    })
   })
 })
 
@@ -151,10 +149,10 @@ describe('a server that fails or lies', () => {
     await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
     for (const desk of [bob, cy]) await desk.sync()
     const lied = ada.restart(callingDeleted(bob))
-    await assert.rejects(
-      members.remove({ id, mid: ada.id }, at(lied)),
-      refusedWith('invalid_state', /only owner/, 'last_owner'),
-    )
+    await rejects('invalid_state', members.remove({ id, mid: ada.id }, at(lied)), {
+      state: 'last_owner',
+      says: /only owner/,
+    })
     await remove(lied, id)
     await bob.sync()
     await cy.sync()
@@ -192,7 +190,7 @@ describe('a server that fails or lies', () => {
         throw new AppError('backend_unavailable', 'Nothing was heard.')
       }),
     )
-    await assert.rejects(remove(deaf, id), refusedWith('backend_unavailable'))
+    await rejects('backend_unavailable', remove(deaf, id))
     const again = deaf.restart((account) => account)
     assert.equal(again.device().vault.has(id), true)
     await remove(again, id)
@@ -206,7 +204,7 @@ describe('a server that fails or lies', () => {
     const { ada, bob, id } = await three(t)
     const away = () => () => Promise.reject(new AppError('backend_unavailable', 'Away.'))
     const far = ada.restart(instead('rosters', 'append', away))
-    await assert.rejects(remove(far, id), refusedWith('backend_unavailable'))
+    await rejects('backend_unavailable', remove(far, id))
     await bob.sync()
     assert(await verifies(bob, far, id))
     await remove(

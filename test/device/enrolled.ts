@@ -1,26 +1,28 @@
 /**
- * An enrolled device over an account server in this process; the test controls the clock of both.
+ * One enrolled device of a world, with the embedded account server. The test controls the clock of
+ * both, and that of the machine.
  */
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Account, UnauthenticatedClient } from '../../src/api/port.ts'
 import { openConnection } from '../../src/device/connections/connections.ts'
 import type { ClockSource } from '../../src/device/codes/clock.ts'
-import { openDevice, type LocalDevice } from '../../src/device/device.ts'
+import { type LocalDevice } from '../../src/device/device.ts'
 import { createGuestCode } from '../../src/device/connections/guests.ts'
 import { enrol } from '../../src/device/session/enrolment.ts'
-import { openSeat, type DeviceSession } from '../../src/device/session/session.ts'
+import { type DeviceSession } from '../../src/device/session/session.ts'
 import type { Keychain } from '../../src/keychain/backend.ts'
-import { openService, type AccountServer } from '../../src/service/service.ts'
+import { type AccountServer } from '../../src/service/service.ts'
 import type { Act } from '../../src/storage/idempotency.ts'
 import { openState, type State } from '../../src/state/state.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { memoryKeychain } from '../keychain/memory.ts'
-import { T0 } from './bench.ts'
+import { PUBLIC_URL } from '../service/subject.ts'
+import { startDevice } from '../world/start.ts'
+import { newWorld } from '../world/world.ts'
 
 export const NAMES = { display_name: 'Ann', device_name: 'desk', platform: 'linux' } as const
-export const BACKEND = 'https://countersign.test'
+export const BACKEND = PUBLIC_URL
 
 export interface Ground {
   readonly state: State
@@ -32,6 +34,8 @@ export interface Ground {
   readonly codeFor: (account: string) => Promise<string>
   /** The time, how far the wall clock was set since the machine started, and its boot id. */
   readonly clock: { ms: number; set: number; boot: string | null }
+  /** The folder of sent mails. */
+  readonly mail: string
   /** The folder of the state. */
   readonly dir: string
 }
@@ -41,26 +45,14 @@ export const actAt = (at: number): Act => ({ id: randomBytes(16), at })
 
 /** Returns a device before enrolment, and a server. */
 export async function newGround(t: TestContext): Promise<Ground> {
+  const world = await newWorld(t)
+  const { server, door, mail } = world
+  const clock: Ground['clock'] = Object.assign(world.clock, { set: 0, boot: 'boot-1' })
   const dir = freshFolder(t)
-  const clock: Ground['clock'] = { ms: T0, set: 0, boot: 'boot-1' }
   const state = openState(dir)
-  const server = await openService({
-    url: null,
-    file: join(dir, 'account.db'),
-    publicUrl: () => BACKEND,
-    version: '0',
-    now: () => clock.ms,
-    mail: { dir: join(dir, 'mail') },
-    from: 'accounts@countersign.test',
-    log: () => undefined,
-  })
-  t.after(async () => {
-    await server.close()
-    state.close()
-  })
+  t.after(() => state.close())
   const codeFor = (account: string) => server.newEnrolmentCode(account)
-  const door = server.door({ key: null })
-  return { state, keychain: memoryKeychain(), server, door, codeFor, clock, dir }
+  return { state, keychain: memoryKeychain(), server, door, mail, codeFor, clock, dir }
 }
 
 export interface Enrolled extends LocalDevice {
@@ -68,6 +60,7 @@ export interface Enrolled extends LocalDevice {
   readonly store: Keychain
   readonly clock: Ground['clock']
   readonly server: AccountServer
+  readonly mail: string
   readonly dir: string
   /** The events that the device logged since it was opened, with their causes. */
   readonly logged: readonly { readonly event: string; readonly cause: unknown }[]
@@ -88,38 +81,22 @@ export interface Enrolled extends LocalDevice {
 let made = 0
 
 export async function enrolled(t: TestContext): Promise<Enrolled> {
-  const { state, keychain, server, door, codeFor, clock, dir } = await newGround(t)
+  const { state, keychain, server, door, mail, codeFor, clock, dir } = await newGround(t)
   await enrol(state, keychain, door, codeFor, NAMES, clock.ms)
 
-  const ran = () => clock.ms - clock.set
   function open(parts: Partial<Account> = {}, serverClock: ClockSource = 'own'): Enrolled {
-    const logged: { event: string; cause: unknown }[] = []
-    const soon: string[] = []
-    const seat = openSeat({
+    const { seat, logged, soon } = startDevice({
       state,
       keychain,
       accountOf: ({ account, device, session }) => ({
         ...server.as({ account, device, session, token: null }),
         ...parts,
       }),
-      deviceOf: (identity, account) =>
-        openDevice({
-          syncSoon: (trigger) => void soon.push(trigger),
-          state,
-          keychain,
-          identity,
-          account,
-          clock: serverClock,
-          now: () => clock.ms,
-          uptime: { exact: ran, recent: ran },
-          boot: clock.boot,
-          log: (_, event, fields = {}) => {
-            const { cause } = typeof fields === 'function' ? fields() : fields
-            logged.push({ event, cause })
-          },
-          run: { startedAt: T0, environment: 'embedded', backend: () => BACKEND, keychain: 'file' },
-        }),
-      taken: () => undefined,
+      clock: serverClock,
+      now: () => clock.ms,
+      uptime: () => clock.ms - clock.set,
+      boot: clock.boot,
+      environment: 'embedded',
     })
     const device = seat.device()
     if (device === null) throw new Error('not enrolled')
@@ -132,6 +109,7 @@ export async function enrolled(t: TestContext): Promise<Enrolled> {
       store: keychain,
       clock,
       server,
+      mail,
       dir,
       logged,
       soon,

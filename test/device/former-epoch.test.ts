@@ -7,8 +7,9 @@ import { remove, rotateNow } from '../../src/device/connections/members.ts'
 import { dropOldKeys } from '../../src/device/codes/former-keys.ts'
 import { leaveConnection } from '../../src/handlers/connections.ts'
 import { verify } from '../../src/handlers/verify.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
-import { type Desk, connected, takenIn, three, worldOf } from './people.ts'
+import { at } from '../world/requests.ts'
+import { type Desk, connected, takenIn, three, worldOf } from '../world/world.ts'
+import { instead } from '../world/interceptor.ts'
 
 const DAY_MINUTES = 24 * 60
 const HINT = /^Not proven: words from before a change on \d{4}-\d\d-\d\d\. Ask them to open the app/

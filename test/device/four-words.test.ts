@@ -2,18 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { approveByWords, makeWords } from '../../src/device/first-contacts/four-words.ts'
-import {
-  began,
-  invited,
-  otherThan,
-  outcomes,
-  refusedAs,
-  trusts,
-  turn,
-  typed,
-  withSend,
-} from './contacting.ts'
-import { isIn, newWorld, verifies } from './people.ts'
+import { began, invited, otherThan, outcomes, trusts, turn, typed, withSend } from './contacting.ts'
+import { isIn, newWorld, verifies } from '../world/world.ts'
+import { rejects } from '../rejects.ts'
 
 describe('two devices', () => {
   it('confirm each other, and the invitation is approved by that', async (t) => {
@@ -48,7 +39,7 @@ describe('two devices', () => {
     const { ada, bob, invitation, words } = await invited(t)
     await typed(bob, invitation.id, words, ada)
     const read = bob.account().deviceFirstContacts.read({ invitation: invitation.id })
-    await assert.rejects(read, { code: 'not_found' })
+    await rejects('not_found', read)
   })
 
   it('can be used by a mailbox without an account, which signs up while the words are valid', async (t) => {
@@ -70,12 +61,12 @@ describe('wrong words', () => {
   it('end the run on both sides, approve nothing, and are used up', async (t) => {
     const { ada, bob, invitation, words } = await invited(t)
     const wrong = typed(bob, invitation.id, otherThan(words), ada)
-    await assert.rejects(wrong, refusedAs('wrong_words'))
+    await rejects('invalid_state', wrong, { state: 'wrong_words' })
     assert.deepEqual([trusts(ada, bob), trusts(bob, ada)], ['none', 'none'])
     assert.deepEqual(outcomes(ada), [['failed', 'wrong_words']])
     const { received } = await bob.account().invitations.list({})
     assert.equal(received[0]?.state, 'pending')
-    await assert.rejects(typed(bob, invitation.id, words, ada), refusedAs('words_used'))
+    await rejects('invalid_state', typed(bob, invitation.id, words, ada), { state: 'words_used' })
   })
 
   it('are limited to three in 15 minutes, across restarts and new words', async (t) => {
@@ -83,14 +74,15 @@ describe('wrong words', () => {
     let words = first
     let desk = bob
     for (let tried = 0; tried < 3; tried++) {
-      await assert.rejects(
-        typed(desk, invitation.id, otherThan(words), ada),
-        refusedAs('wrong_words'),
-      )
+      await rejects('invalid_state', typed(desk, invitation.id, otherThan(words), ada), {
+        state: 'wrong_words',
+      })
       words = (await makeWords(ada.device(), ada.account(), invitation)).words
       desk = desk.restart()
     }
-    await assert.rejects(typed(desk, invitation.id, words, ada), refusedAs('too_many_tries'))
+    await rejects('invalid_state', typed(desk, invitation.id, words, ada), {
+      state: 'too_many_tries',
+    })
     world.later(15)
     words = (await makeWords(ada.device(), ada.account(), invitation)).words
     await typed(desk, invitation.id, words, ada)
@@ -101,10 +93,8 @@ describe('wrong words', () => {
     const { bob, ada, invitation, words } = await invited(t)
     const tried = (text: string) =>
       approveByWords(bob.device(), bob.account(), { id: invitation.id, words: text })
-    await assert.rejects(tried(words.split(' ').slice(1).join(' ')), { code: 'word_count' })
-    await assert.rejects(tried(`${words.split(' ').slice(1).join(' ')} xyzzy`), {
-      code: 'unknown_word',
-    })
+    await rejects('word_count', tried(words.split(' ').slice(1).join(' ')))
+    await rejects('unknown_word', tried(`${words.split(' ').slice(1).join(' ')} xyzzy`))
     assert.equal(bob.state.firstContacts.tries(invitation.id, 0), 0)
     assert.equal((await typed(bob, invitation.id, words, ada)).state, 'approved')
   })
@@ -134,13 +124,13 @@ describe('15 minutes', () => {
     await turn(delivering)
     assert.deepEqual(outcomes(ada), [['failed', 'words_expired']])
     await turn(bob)
-    await assert.rejects(approving, refusedAs('words_expired'))
+    await rejects('invalid_state', approving, { state: 'words_expired' })
   })
 
   it('are rejected at once if the inviter’s words have expired', async (t) => {
     const { world, bob, invitation, words } = await invited(t)
     world.later(15)
-    await assert.rejects(typed(bob, invitation.id, words), refusedAs('no_words'))
+    await rejects('invalid_state', typed(bob, invitation.id, words), { state: 'no_words' })
   })
 })
 

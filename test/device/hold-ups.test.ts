@@ -3,11 +3,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { dropHoldUps, frequentHolders, noteHoldUps } from '../../src/device/logs/hold-ups.ts'
 import { noWords } from '../../src/device/connections/no-words.ts'
-import { revoke } from '../../src/device/session/revocation.ts'
-import { instead } from '../handlers/trust-desk.ts'
+import { revoke } from '../../src/device/session/sign-out.ts'
 import { newMeta } from './meta.ts'
-import { connected, newWorld } from './people.ts'
-import { away } from './session/signing-in.ts'
+import { connected, newWorld } from '../world/world.ts'
+import { away, instead } from '../world/interceptor.ts'
 
 const HOUR_MS = 3_600_000
 

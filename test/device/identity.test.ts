@@ -7,7 +7,6 @@ import { openDaemon } from '../../src/daemon/daemon.ts'
 import { enrol } from '../../src/device/session/enrolment.ts'
 import { keepWay, newDraft } from '../../src/device/session/sign-in-draft.ts'
 import { openIdentity } from '../../src/device/identity/identity.ts'
-import { AppError } from '../../src/errors.ts'
 import { openKeychain } from '../../src/keychain/keychain.ts'
 import { newLog } from '../../src/log.ts'
 import { openState } from '../../src/state/state.ts'
@@ -15,6 +14,7 @@ import { openService } from '../../src/service/service.ts'
 import { environment } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { NAMES, enrolled, newGround } from './enrolled.ts'
+import { rejects } from '../rejects.ts'
 
 const crash = () => {
   throw new Error('crash')
@@ -39,10 +39,7 @@ describe('enrolment', () => {
     const { store: keychain, state } = await enrolled(t)
     keychain.delete('device')
     const identity = openIdentity(state, keychain)
-    await assert.rejects(
-      async () => identity?.keys(),
-      (error: AppError) => error.code === 'keychain_locked',
-    )
+    await rejects('keychain_locked', () => identity?.keys())
     assert.equal(keychain.get('device'), null)
   })
 
@@ -52,7 +49,7 @@ describe('enrolment', () => {
     device.store.delete('vault')
     const { vault } = device.reopen()
     for (const use of [() => vault.get(id), () => vault.put('con_x', new Uint8Array(32))])
-      assert.throws(use, (error: AppError) => error.code === 'keychain_locked')
+      assert.throws(use, { code: 'keychain_locked' })
     assert.equal(device.store.get('vault'), null)
   })
 

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { AppError } from '../../src/errors.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
-import { type Desk, newWorld } from './people.ts'
+import { at } from '../world/requests.ts'
+import { type Desk, newWorld } from '../world/world.ts'
+import { instead } from '../world/interceptor.ts'
 
 const list = (desk: Desk) => invitations.list({}, at(desk))
 

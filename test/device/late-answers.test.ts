@@ -17,9 +17,10 @@ import { fetchRoster } from '../../src/device/logs/rosters.ts'
 import { examine } from '../../src/device/trust/trust-keys.ts'
 import { profiles } from '../../src/handlers/profiles.ts'
 import { firstOf, newDeviceKeys } from '../crypto/keys.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
-import { paged } from './paged.ts'
-import { type Desk, connected, worldOf } from './people.ts'
+import { at } from '../world/requests.ts'
+import { paged } from '../world/paged.ts'
+import { type Desk, connected, worldOf } from '../world/world.ts'
+import { instead } from '../world/interceptor.ts'
 
 /** Returns an account and a function that renews its key log; each call makes another history. */
 function newLog() {

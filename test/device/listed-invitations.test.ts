@@ -9,8 +9,9 @@ import type { Invitation } from '../../src/api/rest/invitations.ts'
 import { AppError } from '../../src/errors.ts'
 import { type HandlerContext, contextOf } from '../../src/handlers/context.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
-import { type Desk, isIn, worldOf } from './people.ts'
+import { at } from '../world/requests.ts'
+import { type Desk, isIn, worldOf } from '../world/world.ts'
+import { instead } from '../world/interceptor.ts'
 
 const DAY_MINUTES = 24 * 60
 

@@ -16,8 +16,9 @@ import { rememberedRoster } from '../../src/device/logs/roster-cache.ts'
 import { rememberedLog } from '../../src/device/identity/key-log-cache.ts'
 import { firstOf, newDeviceKeys } from '../crypto/keys.ts'
 import { forked, shown, synced } from './histories/forking.ts'
-import { paged } from './paged.ts'
-import { type Desk, restless, worldOf } from './people.ts'
+import { paged } from '../world/paged.ts'
+import { type Desk, worldOf } from '../world/world.ts'
+import { restless } from '../world/interceptor.ts'
 
 /** Returns two key logs with the same first entry, renewed 30 and 60 times. */
 function twoLogs() {

@@ -7,9 +7,9 @@ import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import { rotateNow } from '../../src/device/connections/members.ts'
 import { renewNow } from '../../src/device/sync/seal-renewal.ts'
-import { instead } from '../handlers/trust-desk.ts'
-import { paged } from './paged.ts'
-import { connected, newPaper, newWorld, restless, verifies, type Desk } from './people.ts'
+import { paged } from '../world/paged.ts'
+import { connected, newPaper, newWorld, verifies, type Desk } from '../world/world.ts'
+import { instead, restless } from '../world/interceptor.ts'
 
 const PAGES = { entries: 2, characters: 1_000_000 }
 

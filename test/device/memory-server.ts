@@ -1,7 +1,8 @@
 /**
- * An account server in memory, as devices see it.
- * It stores what they sign, compares and swaps, and checks nothing else. A test can let calls
- * fail before or after they took effect.
+ * An account server in memory, as devices see it: the server of generated histories, beside the
+ * real one of `test/world`. It stores what devices sign, compares and swaps, and checks nothing
+ * else. It shows two histories of one connection to different devices and continues both, which
+ * the real one cannot store.
  */
 import type { Account, UnauthenticatedClient } from '../../src/api/port.ts'
 import { serverName } from '../../src/api/rest/names.ts'
@@ -10,7 +11,7 @@ import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { hashed, payloadOf } from './memory-branches.ts'
 import { cameFirst, memoryRosters } from './memory-rosters.ts'
-import { paged } from './paged.ts'
+import { paged } from '../world/paged.ts'
 
 /** Signs the consent of a device’s account to be added. */
 type Consenting = (to: {

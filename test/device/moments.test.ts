@@ -48,73 +48,69 @@ async function act(
   if (what === 'add' || what === 'sync') await on.sync.run('request')
 }
 
-it(
-  'any two operations of two owners, in any order of their requests',
-  { timeout: 120_000 },
-  async (t: TestContext) => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.scheduler(),
-        fc.constantFrom(...ACTS),
-        fc.constantFrom(...ACTS),
-        async (scheduler, one, two) => {
-          const folders = [0, 1, 2, 3].map(() => openState(freshFolder(t)))
-          try {
-            const { server, seats } = await people(folders, [1, 1, 1, 1])
-            const [ada, bob, cy, dee] = seats as [Seat, Seat, Seat, Seat]
-            const [a, b, c, d] = [ada, bob, cy, dee].map((seat) => seat.identity.account) as [
-              string,
-              string,
-              string,
-              string,
-            ]
-            const act0 = { id: randomBytes(16), at: T0 }
-            const { id: connection } = await openConnection(
-              ada.device,
-              ada.account,
-              { name: 'Bank', invite: [] },
-              act0,
-            )
-            for (const user_id of [b, c])
-              await inviteMembers(ada.device, ada.account, connection, { user_id })
-            await ada.device.sync.run('request')
-            await setRole(ada.device, ada.account, connection, { member: b, role: 'owner' })
-            for (const seat of [bob, cy]) await seat.device.sync.run('request')
+it('any two operations of two owners, in any order of their requests', async (t: TestContext) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.scheduler(),
+      fc.constantFrom(...ACTS),
+      fc.constantFrom(...ACTS),
+      async (scheduler, one, two) => {
+        const folders = [0, 1, 2, 3].map(() => openState(freshFolder(t)))
+        try {
+          const { server, seats } = await people(folders, [1, 1, 1, 1])
+          const [ada, bob, cy, dee] = seats as [Seat, Seat, Seat, Seat]
+          const [a, b, c, d] = [ada, bob, cy, dee].map((seat) => seat.identity.account) as [
+            string,
+            string,
+            string,
+            string,
+          ]
+          const act0 = { id: randomBytes(16), at: T0 }
+          const { id: connection } = await openConnection(
+            ada.device,
+            ada.account,
+            { name: 'Bank', invite: [] },
+            act0,
+          )
+          for (const user_id of [b, c])
+            await inviteMembers(ada.device, ada.account, connection, { user_id })
+          await ada.device.sync.run('request')
+          await setRole(ada.device, ada.account, connection, { member: b, role: 'owner' })
+          for (const seat of [bob, cy]) await seat.device.sync.run('request')
 
-            const at = (seat: typeof ada, what: Act, other: string) => {
-              const account = scheduled(seat.account, scheduler)
-              const on = deviceOf(seat, account)
-              return act(what, on, account, { connection, other, third: c, fourth: d })
-            }
-            const both = Promise.allSettled([at(ada, one, b), at(bob, two, a)])
-            await scheduler.waitFor(both)
-            for (const result of await both)
-              if (result.status === 'rejected')
-                assert(result.reason instanceof AppError, String(result.reason))
-
-            const after = seats.map((seat) => ({ ...seat, device: deviceOf(seat, seat.account) }))
-            for (let round = 0; round < 3; round++)
-              for (const { device } of after)
-                assert.equal((await device.sync.run('request')).error, null)
-            const roster = server.rosters.get(connection)
-            if (roster === undefined) return
-            assert([...roster.roles.values()].includes('owner'), 'somebody is still an owner')
-            const members = after.filter(({ identity }) => roster.roles.has(identity.account))
-            const words = members.map(({ device }) => device.vault.get(connection)?.toString())
-            assert.equal(new Set(words).size, 1)
-            for (const { device, state } of members) {
-              assert.notEqual(device.codes.toSay(connection, T0), null)
-              assert.deepEqual(state.logs.read('roster', connection), roster.entries)
-            }
-            for (const { device, identity } of after)
-              if (!roster.roles.has(identity.account))
-                assert.equal(device.vault.has(connection), false)
-          } finally {
-            for (const state of folders) state.close()
+          const at = (seat: typeof ada, what: Act, other: string) => {
+            const account = scheduled(seat.account, scheduler)
+            const on = deviceOf(seat, account)
+            return act(what, on, account, { connection, other, third: c, fourth: d })
           }
-        },
-      ),
-      { numRuns: 100 },
-    )
-  },
-)
+          const both = Promise.allSettled([at(ada, one, b), at(bob, two, a)])
+          await scheduler.waitFor(both)
+          for (const result of await both)
+            if (result.status === 'rejected')
+              assert(result.reason instanceof AppError, String(result.reason))
+
+          const after = seats.map((seat) => ({ ...seat, device: deviceOf(seat, seat.account) }))
+          for (let round = 0; round < 3; round++)
+            for (const { device } of after)
+              assert.equal((await device.sync.run('request')).error, null)
+          const roster = server.rosters.get(connection)
+          if (roster === undefined) return
+          assert([...roster.roles.values()].includes('owner'), 'somebody is still an owner')
+          const members = after.filter(({ identity }) => roster.roles.has(identity.account))
+          const words = members.map(({ device }) => device.vault.get(connection)?.toString())
+          assert.equal(new Set(words).size, 1)
+          for (const { device, state } of members) {
+            assert.notEqual(device.codes.toSay(connection, T0), null)
+            assert.deepEqual(state.logs.read('roster', connection), roster.entries)
+          }
+          for (const { device, identity } of after)
+            if (!roster.roles.has(identity.account))
+              assert.equal(device.vault.has(connection), false)
+        } finally {
+          for (const state of folders) state.close()
+        }
+      },
+    ),
+    { numRuns: 100 },
+  )
+})

@@ -7,8 +7,8 @@ import { signProfile } from '../../src/crypto/logs/profile.ts'
 import { giveOwnName } from '../../src/device/trust/own-name.ts'
 import { nameOf } from '../../src/device/names.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { at, confirmAt } from '../handlers/trust-desk.ts'
-import { type Desk, connected as connectedLate } from './people.ts'
+import { at, confirmAt } from '../world/requests.ts'
+import { type Desk, connected as connectedLate } from '../world/world.ts'
 
 /** Connects two people, each with the signed name of the other. */
 export async function connected(a: Desk, b: Desk, name?: string): Promise<string> {

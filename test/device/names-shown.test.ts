@@ -4,10 +4,11 @@ import { describe, it } from 'node:test'
 import { createGuestCode } from '../../src/device/connections/guests.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { AppError } from '../../src/errors.ts'
-import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
+import { at, confirmAt } from '../world/requests.ts'
 import { called, confirm, connected, give, rename } from './named.ts'
-import { type Desk, worldOf } from './people.ts'
+import { type Desk, worldOf } from '../world/world.ts'
+import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 describe('the main name of a contact', () => {
   it('is the name at the confirmation of the keys, until they are confirmed again', async (t) => {
@@ -78,10 +79,7 @@ describe('the main name of a contact', () => {
 
   it('cannot be given without following, and is never sent to the account server', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
-    await assert.rejects(give(ada, bob, 'Mum'), (error: unknown) => {
-      assert(error instanceof AppError)
-      return error.code === 'not_found'
-    })
+    await rejects('not_found', give(ada, bob, 'Mum'))
     await trustCards.create({ body: { user_id: bob.id } }, at(ada))
     const heard: unknown[] = []
     const listening = ada.restart(
@@ -93,10 +91,7 @@ describe('the main name of a contact', () => {
     await give(listening, bob, 'Mum')
     assert.deepEqual(heard, [{}])
     const update = ada.account().trustCards.update({ id: bob.id, body: { name: 'Mum' } })
-    await assert.rejects(update, (error: unknown) => {
-      assert(error instanceof AppError)
-      return error.code === 'no_device'
-    })
+    await rejects('no_device', update)
   })
 })
 

@@ -8,9 +8,10 @@ import { invitations } from '../../src/handlers/invitations.ts'
 import { noticeTexts } from '../../src/device/sync/notices.ts'
 import { profile } from '../../src/handlers/account.ts'
 import { AppError } from '../../src/errors.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
+import { at } from '../world/requests.ts'
 import { called, connected, profileBy, rename, saying } from './named.ts'
-import { newWorld, restless, worldOf } from './people.ts'
+import { newWorld, worldOf } from '../world/world.ts'
+import { instead, restless } from '../world/interceptor.ts'
 
 describe('the own name', () => {
   it('is signed at the first sync, reaches contacts, and is signed again at each change', async (t) => {

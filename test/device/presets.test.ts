@@ -8,11 +8,11 @@ import { randomBytes } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import { openConnection } from '../../src/device/connections/connections.ts'
-import { AppError } from '../../src/errors.ts'
 import { connections, tags } from '../../src/handlers/connections.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
-import { type Desk, isIn, verifies, worldOf } from './people.ts'
-import { away } from './session/signing-in.ts'
+import { at } from '../world/requests.ts'
+import { type Desk, isIn, verifies, worldOf } from '../world/world.ts'
+import { rejects } from '../rejects.ts'
+import { away, instead } from '../world/interceptor.ts'
 
 const DAY = 24 * 60
 
@@ -80,7 +80,7 @@ describe('a connection that is opened again after its answer was lost', () => {
       const act = { id: randomBytes(16), at: world.clock.ms }
       const wanted = { name: 'Bank', invite: [], preset_id: chosen.id }
       const open = (account: Account) => openConnection(lossy.device(), account, wanted, act)
-      await assert.rejects(open(lossy.account()), { code: 'backend_unavailable' })
+      await rejects('backend_unavailable', open(lossy.account()))
       await presets.setDefault({ id: (await presets.create({ body: { name: 'Other' } })).id })
       const made = await open(lossy.account())
       assert.deepEqual(asked[1], asked[0])
@@ -92,7 +92,7 @@ it('an unknown preset opens no connection, and this device stores nothing', asyn
   const { ada, bob } = await worldOf(t, 'ada', 'bob')
   const { id: preset_id } = await bob.account().presets.create({ body: { name: 'Mine' } })
   const body = { name: 'Bank', invite: [{ user_id: bob.id }], preset_id }
-  await assert.rejects(connections.create({ body }, at(ada)), { code: 'not_found' })
+  await rejects('not_found', connections.create({ body }, at(ada)))
   assert.deepEqual([ada.state.connections.ids(), ada.state.invites.all()], [[], []])
   assert.deepEqual((await bob.account().invitations.list({})).received, [])
 })
@@ -110,8 +110,5 @@ it('every answer contains the tags, also after a sync, and that the device has t
   const starred = await connections.favorite({ id: cid, body: { favorite: true } }, at(ada))
   for (const one of [items[0]!, read, named, starred])
     assert.deepEqual([one.tag_ids, one.secret_here], [[tag], true])
-  await assert.rejects(tags.assign({ id: tag, cid: tag }, at(ada)), (error) => {
-    assert(error instanceof AppError)
-    return error.code === 'not_found'
-  })
+  await rejects('not_found', tags.assign({ id: tag, cid: tag }, at(ada)))
 })

@@ -12,10 +12,10 @@ import { stampFragment } from '../../src/crypto/stamp.ts'
 import { changeFacts } from '../../src/device/identity/identity.ts'
 import { stamp } from '../../src/handlers/stamp.ts'
 import { AppError, type ErrorCode } from '../../src/errors.ts'
-import { contextOf } from '../handlers/context.ts'
+import { contextOf } from '../world/requests.ts'
 import { T0 } from './bench.ts'
 import { enrolled } from './enrolled.ts'
-import { paged } from './paged.ts'
+import { paged } from '../world/paged.ts'
 
 const MANY = 1200
 
@@ -185,7 +185,7 @@ describe('an invalid receipt', () => {
       assert.equal(made.receipt, null)
       const { ok, error } = await lying.sync.run('timer')
       assert.equal(ok, false)
-      assert.match(error ?? '', new RegExp(`receipt for ${made.id} that cannot be right`))
+      assert.match(error ?? '', new RegExp(`invalid receipt for ${made.id}`))
       assert.equal(state.stamps.get(made.id)?.receipt, null)
       assert((await open(receiptFor).sync.run('timer')).ok)
       assert.equal(state.stamps.get(made.id)?.receipt, receiptFor(made.id, made.stamp))

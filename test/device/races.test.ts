@@ -10,9 +10,17 @@ import { remove, rotateNow, setRole } from '../../src/device/connections/members
 import { AppError } from '../../src/errors.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { at, confirmAt } from '../handlers/trust-desk.ts'
+import { at, confirmAt } from '../world/requests.ts'
 import { gate } from './enrolled.ts'
-import { type Desk, connected, consentFor, newWorld, takenIn, verifies, three } from './people.ts'
+import {
+  type Desk,
+  connected,
+  consentFor,
+  newWorld,
+  takenIn,
+  verifies,
+  three,
+} from '../world/world.ts'
 
 /** Returns the account; work runs after an entry was accepted. */
 const afterAppend =

@@ -9,9 +9,9 @@ import { devices } from '../../src/handlers/account.ts'
 import { localAnswers } from '../../src/handlers/local.ts'
 import { status } from '../../src/handlers/status.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { at, confirmAt } from '../handlers/trust-desk.ts'
+import { at, confirmAt } from '../world/requests.ts'
 import { confirm } from './named.ts'
-import { type Desk, newPaper, newWorld, worldOf } from './people.ts'
+import { type Desk, newPaper, newWorld, worldOf } from '../world/world.ts'
 
 /** Returns Bob with a phone; both devices have synced. */
 async function twoDevices(t: TestContext) {
@@ -99,7 +99,10 @@ describe('revoking the device that set the recovery key in force', () => {
     assert.doesNotMatch((await noticed(bob)).join(), /is revoked by now/)
     for (let times = 0; times < 2; times++) {
       await revoke(phone.deviceId)
-      assert.match((await noticed(bob))[0] ?? '', /is revoked by now: the key is still in force/)
+      assert.match(
+        (await noticed(bob))[0] ?? '',
+        /has since been revoked. The key is still in force/,
+      )
     }
   })
 

@@ -11,11 +11,12 @@ import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import { resetLog, vouchFor } from '../../src/crypto/logs/key-log-entries.ts'
 import { newRecoverySeed, recoveryKeyOf } from '../../src/crypto/recovery-paper.ts'
 import { putRecoveryKey, readRecoveryKey } from '../../src/device/trust/recovery-key.ts'
-import { AppError } from '../../src/errors.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
-import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
-import { type Desk, connected, isIn, newPaper, takenIn, verifies, worldOf } from './people.ts'
+import { at, confirmAt } from '../world/requests.ts'
+import { type Desk, connected, isIn, newPaper, takenIn, verifies, worldOf } from '../world/world.ts'
+import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const otherPaper = (): KeyPair => recoveryKeyOf(newRecoverySeed())
 
@@ -25,12 +26,6 @@ const follow = (desk: Desk, { id }: Desk) => trustCards.create({ body: { user_id
 const confirm = (desk: Desk, id: string) => confirmAt(desk, id)
 const dismiss = (desk: Desk, id: string) =>
   trustCards.update({ id, body: { recovery_seen: true } }, at(desk))
-
-const refusal = (state: string) => (error: unknown) => {
-  assert(error instanceof AppError, String(error))
-  assert.deepEqual([error.code, error.details.state], ['invalid_state', state])
-  return true
-}
 
 /** Ada follows and has confirmed Bob; both are in a connection of Ada’s. Bob has a paper. */
 async function two(t: TestContext) {
@@ -174,7 +169,9 @@ describe('a thief who resets the account without the recovery key', () => {
   it('cannot delete it, and does not leave connections in the attempt', async (t) => {
     const { world, ada, id, paper, bobId } = await two(t)
     const thief = await world.reset('bob')
-    await assert.rejects(thief.flow.deleteAccount(), refusal('reset_without_recovery_key'))
+    await rejects('invalid_state', thief.flow.deleteAccount(), {
+      state: 'reset_without_recovery_key',
+    })
     assert(isIn(ada, id, thief))
     world.later()
     const owner = await world.reset('bob', paper)
@@ -236,7 +233,7 @@ describe('a recovery key on paper', () => {
     const { world, ada, bob, bobId, paper } = await two(t)
     const newer = await newPaper(bob, paper)
     const before = (await ada.account().keyLogs.read({ account: bobId })).entries
-    await assert.rejects(world.reset('bob', paper), refusal('other_recovery_key'))
+    await rejects('invalid_state', world.reset('bob', paper), { state: 'other_recovery_key' })
     assert.deepEqual((await ada.account().keyLogs.read({ account: bobId })).entries, before)
     await world.reset('bob', newer)
     await ada.sync()
@@ -248,18 +245,20 @@ describe('a recovery key on paper', () => {
     const newer = await newPaper(bob, paper)
     const anew = await world.reset('bob', newer)
     const third = await newPaper(anew, newer)
-    await assert.rejects(world.reset('bob', newer), refusal('other_recovery_key'))
+    await rejects('invalid_state', world.reset('bob', newer), { state: 'other_recovery_key' })
     await world.reset('bob', third)
   })
 
   it('of another account is rejected', async (t) => {
     const { world } = await two(t)
-    await assert.rejects(world.reset('bob', otherPaper()), refusal('other_recovery_key'))
+    await rejects('invalid_state', world.reset('bob', otherPaper()), {
+      state: 'other_recovery_key',
+    })
   })
 
   it('for an account without a recovery key is rejected', async (t) => {
     const { world } = await worldOf(t, 'bob')
-    await assert.rejects(world.reset('bob', otherPaper()), refusal('no_recovery_key'))
+    await rejects('invalid_state', world.reset('bob', otherPaper()), { state: 'no_recovery_key' })
   })
 
   it('stays in force after its reset, and can be used again', async (t) => {

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test'
 import { remove, rotateNow } from '../../src/device/connections/members.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
 import { connections } from '../../src/handlers/connections.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
+import { at } from '../world/requests.ts'
 import {
   forked,
   inPlaceOf,
@@ -19,7 +19,8 @@ import {
   shown,
   synced,
 } from './histories/forking.ts'
-import { type Desk, isIn, newWorld, restless, takenIn, verifies } from './people.ts'
+import { type Desk, isIn, newWorld, takenIn, verifies } from '../world/world.ts'
+import { instead, restless } from '../world/interceptor.ts'
 
 describe('a connection that forked', () => {
   it('is replaced by an owner that saw both histories, and the others join by the evidence', async (t) => {

@@ -9,7 +9,7 @@ import { leaveOrEnd, remove, setRole } from '../../src/device/connections/member
 import { noWords } from '../../src/device/connections/no-words.ts'
 import { rememberedRoster } from '../../src/device/logs/roster-cache.ts'
 import { connections } from '../../src/handlers/connections.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
+import { at } from '../world/requests.ts'
 import {
   inPlaceOf,
   lost,
@@ -19,8 +19,9 @@ import {
   showingBranch,
   synced,
 } from './histories/forking.ts'
-import { type Desk, isIn, restless, takenIn, verifies } from './people.ts'
-import { refusedWith } from './session/signing-in.ts'
+import { type Desk, isIn, takenIn, verifies } from '../world/world.ts'
+import { rejects } from '../rejects.ts'
+import { instead, restless } from '../world/interceptor.ts'
 
 /**
  * Ada and Bob own a connection with Cy and Dee in it; Cy is an owner too on request.
@@ -117,7 +118,7 @@ describe('the owner who replaces a forked connection', () => {
     const anew = await replaced(of)
     await cy.approve()
     await removes(of)
-    assert.match(await synced(bob), /"cy" left the connection .* was not taken in. Invite them/)
+    assert.match(await synced(bob), /"cy" left the connection .* they were not added. Invite them/)
     assert(!isIn(bob, anew, cy))
     assert.doesNotMatch(await synced(bob), /"cy"/)
     // Cy has approved: the user of Bob’s device has to decide.
@@ -138,7 +139,7 @@ describe('the owner who replaces a forked connection', () => {
     assert.equal(bob.state.replacements.inPlaceOf(id), null)
     const { message, details } = await noWords(bob.device(), bob.account(), id)
     assert.equal(details.state, 'roster_forked')
-    assert.match(message, /no member to invite\. .* make a new connection .* delete this one/)
+    assert.match(message, /no member to invite\. .* create one .* delete this one/)
   })
 
   it('returns as a member after another owner removed it there', async (t) => {
@@ -177,13 +178,13 @@ describe('a device that follows to a replacement', () => {
     await settle(ada, dee, bob)
     world.later()
     for (const desk of [ada, dee, bob]) {
-      assert.match(await synced(desk), /"Bank".*"cy" left .* came back by the fork/)
+      assert.match(await synced(desk), /"Bank".*"cy" left .* came back through the fork/)
       assert.equal(await verifies(desk, cy, anew), false)
       assert.equal(desk.words(anew), null)
-      await assert.rejects(
-        connections.code({ id: anew }, at(desk)),
-        refusedWith('invalid_state', /came back by the fork.*remove-member/, 'member_returned'),
-      )
+      await rejects('invalid_state', connections.code({ id: anew }, at(desk)), {
+        state: 'member_returned',
+        says: /came back through the fork.*remove-member/,
+      })
     }
     await remove(ada.device(), ada.account(), anew, cy.id)
     await settle(bob, dee)
@@ -207,7 +208,7 @@ describe('a device that follows to a replacement', () => {
     await settle(dee, bob)
     world.later()
     assert.equal(await verifies(dee, bob, anew), false)
-    assert.match(await synced(dee), /"eve" .* was seated by such a member/)
+    assert.match(await synced(dee), /"eve" .* was added by such a member/)
     await remove(bob.device(), bob.account(), anew, eve.id)
     await settle(dee)
     world.later()

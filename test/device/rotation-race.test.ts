@@ -30,7 +30,7 @@ import {
   secretOf,
 } from './crowd.ts'
 import { gate } from './enrolled.ts'
-import { type Desk, verifies } from './people.ts'
+import { type Desk, verifies } from '../world/world.ts'
 
 const SECOND = 1000
 

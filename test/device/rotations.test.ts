@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { newRotationWaits } from '../../src/device/logs/hold-ups.ts'
-import { revoke } from '../../src/device/session/revocation.ts'
+import { revoke } from '../../src/device/session/sign-out.ts'
 import { AppError } from '../../src/errors.ts'
-import { connected, newWorld, verifies } from './people.ts'
+import { connected, newWorld, verifies } from '../world/world.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MINUTES = 24 * 60

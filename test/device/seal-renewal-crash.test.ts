@@ -7,8 +7,8 @@ import { describe, it, type TestContext } from 'node:test'
 import { copyWarning } from '../../src/device/identity/own-keys.ts'
 import { rotateNow } from '../../src/device/connections/members.ts'
 import { renewNow } from '../../src/device/sync/seal-renewal.ts'
-import type { Desk } from './people.ts'
-import { connected, verifies, worldOf } from './people.ts'
+import type { Desk } from '../world/world.ts'
+import { connected, verifies, worldOf } from '../world/world.ts'
 import { halvesOf, loggedOf } from './sealing.ts'
 
 const DAY = 24 * 60

@@ -10,10 +10,11 @@ import { renewNow } from '../../src/device/sync/seal-renewal.ts'
 import { AppError } from '../../src/errors.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { newSealKey } from '../crypto/keys.ts'
-import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
-import { type Desk, connected, takenIn, verifies, worldOf } from './people.ts'
+import { at, confirmAt } from '../world/requests.ts'
+import { type Desk, connected, takenIn, verifies, worldOf } from '../world/world.ts'
 import { halvesOf, loggedOf, renewTo, sealedFor } from './sealing.ts'
-import { refusedWith } from './session/signing-in.ts'
+import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const DAY = 24 * 60
 const MINUTE_MS = 60_000
@@ -72,7 +73,7 @@ describe('the sealing key of a device', () => {
   it('is renewed at most six times in 7 days', async (t) => {
     const { world, ada } = await pair(t)
     for (let times = 0; times < 6; times++) await renew(ada)
-    await assert.rejects(renew(ada), refusedWith('rate_limited', /6 times in 7 days.*in 168 hours/))
+    await rejects('rate_limited', renew(ada), { says: /6 times in 7 days.*in 168 hours/ })
     assert.equal(await renewals(ada), 6)
     // The limit of Windows for one name of its credential store, in UTF-16.
     assert(ada.keychain.get('device')!.length * 2 <= 2560)
@@ -140,7 +141,7 @@ describe('a lost answer of the account server', () => {
     it(`if it ${isTaken ? 'accepted' : 'did not accept'} the entry: the next sync continues with the same key`, async (t) => {
       const { world, ada, bob, id } = await pair(t)
       const cut = losing(ada, isTaken)
-      await assert.rejects(renew(cut), refusedWith('backend_timeout'))
+      await rejects('backend_timeout', renew(cut))
       const [first, made] = halvesOf(ada)
       assert.equal((await loggedOf(ada)).seal, isTaken ? made : first)
       await rotate(bob, id)

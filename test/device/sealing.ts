@@ -6,7 +6,7 @@ import { type KeyLog, verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import { renewSealKey } from '../../src/crypto/logs/key-log-entries.ts'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
-import type { Desk } from './people.ts'
+import type { Desk } from '../world/world.ts'
 
 /** Returns the ids of the private halves in the keychain of a device, in order of creation. */
 export function halvesOf({ keychain }: Pick<Desk, 'keychain'>): string[] {

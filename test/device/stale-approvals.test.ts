@@ -6,8 +6,8 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { openConnection } from '../../src/device/connections/connections.ts'
-import { instead } from '../handlers/trust-desk.ts'
-import { type Desk, connected, consentFor, isIn, worldOf } from './people.ts'
+import { type Desk, connected, consentFor, isIn, worldOf } from '../world/world.ts'
+import { instead } from '../world/interceptor.ts'
 
 /** Runs a sync that may report something, and counts as successful. */
 async function goodSync(desk: Desk): Promise<string> {

@@ -14,10 +14,10 @@ import { verifyStamp } from '../../src/crypto/stamp.ts'
 import { AppError, type ErrorCode } from '../../src/errors.ts'
 import { stamp } from '../../src/handlers/stamp.ts'
 import { status } from '../../src/handlers/status.ts'
-import { contextOf } from '../handlers/context.ts'
+import { contextOf } from '../world/requests.ts'
 import { MINUTE } from './bench.ts'
 import { type Enrolled, enrolled } from './enrolled.ts'
-import { paged } from './paged.ts'
+import { paged } from '../world/paged.ts'
 
 const away = (code: ErrorCode) => () => Promise.reject(new AppError(code, 'The account is away.'))
 

@@ -14,7 +14,7 @@ import { status as statusHandler } from '../../src/handlers/status.ts'
 import { keyCommitment } from '../../src/crypto/logs/roster-form.ts'
 import { AppError } from '../../src/errors.ts'
 import type { HandlerContext } from '../../src/handlers/context.ts'
-import { contextOf } from '../handlers/context.ts'
+import { contextOf } from '../world/requests.ts'
 import { DAY, MINUTE } from './bench.ts'
 import { type Enrolled, enrolled, gate } from './enrolled.ts'
 
@@ -407,7 +407,7 @@ describe('what a server cannot do', () => {
     })
     const { ok, error, pulled } = await lying.sync.run('timer')
     assert.deepEqual([ok, pulled.connections], [false, 2])
-    assert.match(error ?? '', new RegExp(`^What .* ${bad} was refused \\(\\w+\\): it stays`))
+    assert.match(error ?? '', new RegExp(`^Data .* ${bad} was refused \\(\\w+\\). It stays`))
     assert.deepEqual(lying.state.connections.get(bad), before)
     assert(lying.codes.has(bad) && lying.vault.has(bad))
     assert.deepEqual(
@@ -472,7 +472,7 @@ describe('a sync that fails', () => {
       throw full
     })
     assert.equal((await device.sync.run('timer')).ok, true)
-    assert.deepEqual(device.logged, [{ event: 'sync report not kept', cause: full }])
+    assert.deepEqual(device.logged, [{ event: 'sync report not stored', cause: full }])
   })
 
   it('keeps the time of the last good one', async (t) => {

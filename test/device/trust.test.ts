@@ -9,10 +9,12 @@ import { refreshTrust } from '../../src/device/trust/trust.ts'
 import { keyStatusOf } from '../../src/device/names.ts'
 import { AppError } from '../../src/errors.ts'
 import type { TrustRow } from '../../src/state/trust.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
+import { at } from '../world/requests.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { newWorld, type Desk } from './people.ts'
-import { paged } from './paged.ts'
+import { newWorld, type Desk } from '../world/world.ts'
+import { paged } from '../world/paged.ts'
+import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const HOUR = 60
 
@@ -149,7 +151,7 @@ describe('a sync', () => {
         () => () => Promise.reject(new AppError('backend_unavailable', 'Away.')),
       ),
     )
-    await assert.rejects(refresh(away), { code: 'backend_unavailable' })
+    await rejects('backend_unavailable', refresh(away))
     assert.equal(statusHere(away, bob.id), 'unchanged')
   })
 })

@@ -6,8 +6,9 @@ import { Refusal } from '../../src/crypto/refusal.ts'
 import { rotateNow } from '../../src/device/connections/members.ts'
 import { AppError } from '../../src/errors.ts'
 import { connections } from '../../src/handlers/connections.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
-import { connected, verifies, worldOf } from './people.ts'
+import { at } from '../world/requests.ts'
+import { connected, verifies, worldOf } from '../world/world.ts'
+import { instead } from '../world/interceptor.ts'
 
 function unread(): never {
   const cause = new Refusal('too_large', 'an answer of more than 16777216 bytes')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
-import { CONNECTION, GUEST, bench, keyOf, refusal } from './bench.ts'
+import { CONNECTION, GUEST, bench, keyOf } from './bench.ts'
 
 describe('the vault', () => {
   const cases: [name: string, spoil: (b: ReturnType<typeof bench>) => void][] = [
@@ -49,7 +49,7 @@ describe('the vault', () => {
       all.guest()
       spoil(all)
       const again = all.reopen()
-      assert.throws(() => again.vault.get(CONNECTION), refusal('secret_unavailable'))
+      assert.throws(() => again.vault.get(CONNECTION), { code: 'secret_unavailable' })
       assert.equal(again.codes.own(CONNECTION, again.clock.ms), null)
       const { verified, conclusive, reasons, checked, unchecked } = await again.verifier.verify(
         all.say(GUEST, GUEST),

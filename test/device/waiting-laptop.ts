@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
-import { testServer } from './session/sign-in-server.ts'
+import { newWorld } from '../world/world.ts'
 import { newLaptop, type Laptop } from './session/signing-in.ts'
 
 type Signer = { by: string; kid: string; seed: Uint8Array; at: number }
@@ -14,7 +14,7 @@ async function signerOf({ identity }: Laptop): Promise<Signer> {
 
 /** Returns both over one server; `newcomer` is the waiting one, and `by` signs as the other. */
 export async function twoLaptops(t: TestContext) {
-  const server = testServer()
+  const server = await newWorld(t)
   const old = newLaptop(t, server, 'desk')
   await old.signIn()
   const { account } = old.identity()

@@ -74,7 +74,12 @@ function assertRecorded(server: keyof ErrorExamples, bodies: Bodies): void {
   const examples = readExamples()
   if (process.env['UPDATE_EXAMPLES'] === '1')
     writeFileSync(EXAMPLES, `${JSON.stringify({ ...examples, [server]: bodies }, null, 2)}\n`)
-  else assert.deepEqual(bodies, examples[server])
+  else
+    assert.deepEqual(
+      bodies,
+      examples[server],
+      `the ${server} answers other errors than ${EXAMPLES}: cause each code above, or run "npm run golden"`,
+    )
 }
 
 type Shown = Readonly<Record<string, { readonly value: { error: string; message?: string } }>>

@@ -90,7 +90,7 @@ describe('every route is answered as the document describes', () => {
         document.operations.length,
         rowsOf(rest).flatMap(({ route }) => everyPath(route)).length,
       )
-      assert.deepEqual(document.unvisited(), [])
+      assert.deepEqual(document.unvisited(), [], 'add a call of each to test/e2e/walk.ts')
       assert.doesNotMatch(document.text, /not_implemented|"501"/)
       assertShown(examplesOf(document.recorded(), { address: home.address, since }))
     })

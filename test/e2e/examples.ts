@@ -79,6 +79,12 @@ function timesSince(since: number) {
   }
 }
 
+/** Returns a list in an order that no random id decides: members are listed by the id. */
+const ordered = (list: readonly Json[], key: string): readonly Json[] =>
+  key === 'members'
+    ? list.toSorted((a, b) => String(a.display_name).localeCompare(String(b.display_name)))
+    : list
+
 function normaliser({ address, since }: Where) {
   const names = newNames()
   const timeOf = timesSince(since)
@@ -93,6 +99,7 @@ function normaliser({ address, since }: Where) {
   function text(value: string, key: string): string {
     if (value === hostname()) return 'laptop'
     if (key === 'words') return names.words(value)
+    if (key === 'word') return wordsAt([THEN % 4096]).join()
     if (key === 'safety_number') return names.safetyNumber(value)
     // A QR image contains the secret link.
     if (value.startsWith('<')) return `${value.slice(0, value.search(/ viewBox|\n|…/))}…`
@@ -113,7 +120,10 @@ function normaliser({ address, since }: Where) {
   return function normal(value: unknown, key = ''): unknown {
     if (typeof value === 'string') return text(value, key)
     if (typeof value === 'number') return NUMBERS[key] ?? value
-    if (Array.isArray(value)) return value.slice(0, ITEMS).map((one) => normal(one, key))
+    if (Array.isArray(value))
+      return ordered(value, key)
+        .slice(0, ITEMS)
+        .map((one) => normal(one, key))
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(
       Object.entries(value).map(([name, inner]) => [name, normal(inner, name)]),

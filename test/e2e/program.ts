@@ -7,9 +7,12 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { TEST_LIMIT_MS } from '../limit.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 const MAIN = join(ROOT, 'src/main.ts')
+/** Ends a daemon that answers an error which its row does not declare. */
+const CHECK = join(ROOT, 'test/declared-errors.ts')
 
 /** Creates a folder of mode 0700 for the run of a test file. */
 export function folder(): { path: string; remove(): void } {
@@ -48,14 +51,10 @@ export interface Ended {
 export async function exec(
   command: string,
   args: readonly string[],
-  {
-    env = process.env,
-    input = '',
-    timeout = 10_000,
-  }: { env?: NodeJS.ProcessEnv; input?: string; timeout?: number } = {},
+  { env = process.env, input = '' }: { env?: NodeJS.ProcessEnv; input?: string } = {},
 ): Promise<Ended> {
   // A program that does not end is a failure, not an endless wait.
-  const limit = { timeout, killSignal: 'SIGKILL' } as const
+  const limit = { timeout: TEST_LIMIT_MS, killSignal: 'SIGKILL' } as const
   const child = spawn(command, args, { env, stdio: 'pipe', ...limit })
   let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
@@ -99,11 +98,11 @@ export async function start(
   env: NodeJS.ProcessEnv,
   ready: string,
 ): Promise<Child> {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, ['--import', CHECK, MAIN, ...args], {
     env: environment(stateDir, env),
     stdio: ['ignore', 'pipe', 'pipe'],
     // A limit for a process that a failed test leaves behind.
-    timeout: 60_000,
+    timeout: TEST_LIMIT_MS,
     killSignal: 'SIGKILL',
   })
   let [stdout, log] = ['', '']

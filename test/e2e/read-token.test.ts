@@ -24,7 +24,7 @@ import { encodings, found } from './leaks.ts'
 /** Base64 in JSON in base64. */
 const DEPTH = 3
 
-const PICTURE = "This picture holds the guest's secret. Use a token with scope write."
+const PICTURE = "This picture contains the guest's secret. Use a token with scope write."
 const EXPORT = '/api/v1/exports/{id}/download'
 const QR = '/api/v1/guest-codes/{id}/qr'
 

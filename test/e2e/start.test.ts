@@ -36,6 +36,7 @@ import {
   startDaemon,
   type Running,
 } from './program.ts'
+import { TEST_LIMIT_MS } from '../limit.ts'
 
 const dir = folder()
 const stored = join(dir.path, 'state')
@@ -123,7 +124,7 @@ const refusals: Case[] = [
   {
     name: 'the state folder is open to its group',
     exit: 'stateUnsafe',
-    says: ['open to other users', 'mode 0750', 'chmod 700'],
+    says: ['accessible to other users', 'mode 0750', 'chmod 700'],
     fault: (stage) => chmodSync(stage.dir, 0o750),
   },
   {
@@ -169,7 +170,7 @@ const refusals: Case[] = [
   {
     name: 'the keychain is recorded as os, and there is no bus',
     exit: 'keychain',
-    says: ['The keychain is out of reach', 'no session bus'],
+    says: ['The keychain is not available', 'no session bus'],
     env: () => ({ SVC_KEYCHAIN: 'auto' }),
     fault: (stage) => {
       const record = JSON.stringify({ backend: 'os', store: '0'.repeat(32) })
@@ -179,7 +180,7 @@ const refusals: Case[] = [
   {
     name: 'the key of the keychain is gone',
     exit: 'keychain',
-    says: ['The key of the file keychain is gone', 'Put it back'],
+    says: ['The key of the file keychain is missing', 'Put it back'],
     fault: (stage) => rmSync(join(stage.dir, 'keychain.key')),
   },
   {
@@ -352,7 +353,7 @@ describe('stopping the daemon', () => {
 
 describe('the message at the start', () => {
   it('has three commands that work when copied', async (t) => {
-    const daemon = await start(['serve'], freshFolder(t), {}, 'into the third.\n')
+    const daemon = await start(['serve'], freshFolder(t), {}, 'the words on that page.\n')
     t.after(() => daemon.end('SIGTERM'))
     const lines = daemon.stdout.match(/(?<=^ {2}).*$/gm) ?? []
     assert.equal(lines.length, 3, daemon.stdout)
@@ -369,7 +370,7 @@ describe('a reader of the output', () => {
   it('may close the pipe early', async () => {
     const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), '--help'], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: 30_000,
+      timeout: TEST_LIMIT_MS,
     })
     child.stdout.destroy()
     let stderr = ''

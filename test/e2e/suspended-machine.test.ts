@@ -55,7 +55,7 @@ test('every call of a suspended machine account gets that error, and its session
     const { status, json } = await ask(method, path, body)
     const { error, message } = json as { error: string; message: string }
     assert.deepEqual([status, error], [403, 'forbidden'], `${method} ${path}`)
-    assert.match(message, /suspended in its organisation: have an owner or admin activate it/)
+    assert.match(message, /suspended in its organisation. Ask an owner or admin to activate it/)
   }
   assert.equal((await ask('GET', '/health')).status, 200)
   await move('activate')

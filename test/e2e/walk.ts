@@ -7,6 +7,7 @@ import { approveDevice, signIn } from '../handlers/people.ts'
 import { askedBy } from './asking.ts'
 import type { Json } from './caller.ts'
 import type { Asker, Call, Documented } from './documented.ts'
+import { until } from '../until.ts'
 
 /** A daemon with a signed-in user, and a token of full scope. */
 export interface Seat extends Asker {
@@ -258,7 +259,9 @@ async function organise(place: Place): Promise<void> {
 
 /** Calls the routes of the assistant. */
 async function assistant({ document: { call }, home }: Place): Promise<void> {
-  const turn = await call(home, 'chat_turn', { body: { message: 'What is a stamp?' } })
+  const turn = await call(home, 'chat_turn', {
+    body: { message: 'How do I check a stamp offline?' },
+  })
   await call(home, 'chat_rate', { body: { turn_id: turn.turn_id, rating: 'up' } })
   await call(home, 'feedback_send', { body: { message: 'Well done.' } })
 }
@@ -283,9 +286,10 @@ async function leave({ document: { call }, home }: Place, connection: Json): Pro
   await call(home, 'notifications_read')
   await call(home, 'notifications_delete')
   await call(home, 'exports_create')
-  let exported: Json
-  do [exported] = (await call(home, 'exports_list')).items
-  while (exported.state !== 'ready')
+  const exported = await until('an export', async (): Promise<Json> => {
+    const [newest] = (await call(home, 'exports_list')).items
+    return newest.state === 'ready' ? newest : undefined
+  })
   await call(home, 'exports_list', { shown: true })
   await call(home, 'exports_download', id(exported))
   await call(home, 'exports_clear')

@@ -162,7 +162,7 @@ describe('the clients among the examples', () => {
           {},
           /scope is read; POST \/api\/v1\/stamp requires write or full/,
         ],
-        ['two words', async () => ({}), { input: 'matador carload' }, /Three words are wanted/],
+        ['two words', async () => ({}), { input: 'matador carload' }, /Three words are needed/],
         ['no file', async () => ({}), { file: '' }, /Give a file to stamp/],
         ['a missing file', async () => ({}), { file: '/nowhere' }, /\/nowhere/],
       ]

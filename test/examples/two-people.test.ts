@@ -10,15 +10,10 @@ import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
+import { until } from '../until.ts'
+import { TEST_LIMIT_MS } from '../limit.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../examples')
-
-/**
- * The longest run of an example in milliseconds. A longer one waits for something that never
- * comes.
- */
-const LONGEST_MS = 600_000
 
 /**
  * Creates a folder that PostgreSQL, which never runs as root, can traverse; `tmp` in it is the
@@ -38,7 +33,7 @@ const run = (temporary: string, more: NodeJS.ProcessEnv = {}) =>
   new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
     const options = {
       env: { ...process.env, TMPDIR: temporary, ...more },
-      timeout: LONGEST_MS,
+      timeout: TEST_LIMIT_MS,
     }
     const child = execFile(join(EXAMPLES, 'two-people.sh'), options, (_, stdout, stderr) =>
       resolve({ code: child.exitCode, stdout, stderr }),
@@ -138,11 +133,6 @@ for (const [name, file, text] of BROKEN)
     await assertGone(temporary)
   })
 
-/** Resolves when a condition holds. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await setTimeout(10)
-}
-
 for (const [signal, expected] of [
   ['SIGTERM', 143],
   ['SIGINT', 130],
@@ -156,11 +146,12 @@ for (const [signal, expected] of [
       const child = spawn(process.execPath, [join(EXAMPLES, 'postgres.ts')], {
         env: { ...process.env, TMPDIR: temporary },
         stdio: 'ignore',
-        timeout: LONGEST_MS,
+        timeout: TEST_LIMIT_MS,
         killSignal: 'SIGKILL',
       })
       const ended = once(child, 'exit')
       await until(
+        `${entry} of PostgreSQL`,
         () =>
           child.exitCode !== null ||
           readdirSync(temporary).some((name) => existsSync(join(temporary, name, entry))),

@@ -86,7 +86,7 @@ describe('the executable', { skip }, () => {
   const build = async (...flags: string[]) => {
     const script = `cd '${place}' && exec '${process.execPath}' build.mjs ${flags.join(' ')}`
     const env = { ...process.env, NODE_V8_COVERAGE: undefined }
-    return exec('/bin/sh', ['-c', script], { env, timeout: 110_000 })
+    return exec('/bin/sh', ['-c', script], { env })
   }
   let said = ''
   /**

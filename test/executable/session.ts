@@ -11,7 +11,6 @@ export async function inSession(t: TestContext, executable: string): Promise<voi
   const [program, ...words] = unlocked(process.execPath, '--test-reporter=tap', script)
   const { code, stdout, stderr } = await exec(program, words, {
     env: { ...bareEnvironment(freshFolder(t)), EXECUTABLE: executable },
-    timeout: 100_000,
   })
   assert.equal(code, 0, `${stdout}\n${stderr}`)
 }

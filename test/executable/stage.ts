@@ -9,6 +9,7 @@ import { chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { TEST_LIMIT_MS } from '../limit.ts'
 
 const NOBODY = 65_534
 /** Only root can start processes of another user. */
@@ -81,7 +82,7 @@ export function newStage(t: TestContext, executable: string, given: Surroundings
       // The coverage folder is not writable for the other user.
       env: { ...env, NODE_V8_COVERAGE: undefined },
       ...user,
-      timeout: 100_000,
+      timeout: TEST_LIMIT_MS,
       killSignal: 'SIGKILL',
     })
     t.after(() => child.kill('SIGKILL'))

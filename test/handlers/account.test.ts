@@ -7,7 +7,7 @@ import { it } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import { account } from '../../src/handlers/account.ts'
 import { enrolled } from '../device/enrolled.ts'
-import { contextOf } from './context.ts'
+import { contextOf } from '../world/requests.ts'
 
 it('account delete with a machine token deletes the machine account alone', async (t) => {
   const device = await enrolled(t)

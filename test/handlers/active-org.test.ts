@@ -9,7 +9,7 @@ import type { Account } from '../../src/api/port.ts'
 import { AppError } from '../../src/errors.ts'
 import { context } from '../../src/handlers/account.ts'
 import { type Enrolled, enrolled } from '../device/enrolled.ts'
-import { contextOf } from './context.ts'
+import { contextOf } from '../world/requests.ts'
 
 const WRONG = 'matador carload recede'
 

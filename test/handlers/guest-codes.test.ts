@@ -4,27 +4,19 @@
  * member.
  */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import { type TestContext, describe, it } from 'node:test'
 import { LABEL, ZERO_HEAD, codeKey, codeReader, windowOf } from '../../src/crypto/code.ts'
 import { newId, parseId } from '../../src/crypto/encoding/id.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
-import { AppError, type ErrorCode } from '../../src/errors.ts'
+import { AppError } from '../../src/errors.ts'
 import { externalMembers, guestCodes } from '../../src/handlers/guest-codes.ts'
 import { type Enrolled, enrolled } from '../device/enrolled.ts'
 import { type Letter, lettersIn } from '../service/letters.ts'
-import { contextOf } from './context.ts'
+import { contextOf } from '../world/requests.ts'
+import { rejects } from '../rejects.ts'
+import { until } from '../until.ts'
 
 const TO = 'plumber@example.org'
-
-const fails = (code: ErrorCode, promise: Promise<unknown>, state?: string) =>
-  assert.rejects(promise, (error: unknown) => {
-    assert(error instanceof AppError, String(error))
-    assert.equal(error.code, code, error.message)
-    assert.equal(error.details.state, state)
-    return true
-  })
 
 async function desk(t: TestContext) {
   const device = await enrolled(t)
@@ -49,13 +41,11 @@ const isVerified = async (device: Enrolled, words: string) =>
   (await device.verifier.verify(words, null)).verified
 
 /** Returns the mails to an address, once there is one. The mail is written in the background. */
-async function lettersTo(device: Enrolled, address: string): Promise<Letter[]> {
-  for (;;) {
-    const letters = await lettersIn(join(device.dir, 'mail'), address)
-    if (letters.length > 0) return letters
-    await setImmediate()
-  }
-}
+const lettersTo = (device: Enrolled, address: string): Promise<Letter[]> =>
+  until(`a letter to ${address}`, async () => {
+    const letters = await lettersIn(device.mail, address)
+    return letters.length > 0 ? letters : undefined
+  })
 
 describe('sending a guest code', () => {
   it('mails the displayed link, to the external member or to another address', async (t) => {
@@ -89,13 +79,14 @@ describe('sending a guest code', () => {
     device.vault.delete(away.id)
     const send = (id: string, to: { to?: string } = { to: TO }) =>
       guestCodes.send({ id, body: { channel: 'email', ...to } }, context)
-    for (const { id } of [revoked, ended]) await fails('invalid_state', send(id), 'revoked')
-    await fails('secret_unavailable', send(away.id))
-    for (const none of ['gst_none', newId('gst_', 1)]) await fails('not_found', send(none))
-    await fails('validation_failed', send(expired.id, {}))
+    for (const { id } of [revoked, ended])
+      await rejects('invalid_state', send(id), { state: 'revoked' })
+    await rejects('secret_unavailable', send(away.id))
+    for (const none of ['gst_none', newId('gst_', 1)]) await rejects('not_found', send(none))
+    await rejects('validation_failed', send(expired.id, {}))
     device.clock.ms += 3600_000
-    await fails('invalid_state', send(expired.id), 'expired')
-    assert.deepEqual(await lettersIn(join(device.dir, 'mail'), TO), [])
+    await rejects('invalid_state', send(expired.id), { state: 'expired' })
+    assert.deepEqual(await lettersIn(device.mail, TO), [])
   })
 })
 
@@ -149,7 +140,7 @@ describe('deleting an external member', () => {
     ])
     await device.sync.run('request')
     for (const guest of theirs) assert.equal(device.vault.has(guest.id), false)
-    await fails('not_found', externalMembers.delete({ id: gone.id }, context))
+    await rejects('not_found', externalMembers.delete({ id: gone.id }, context))
   })
 
   it('deletes nothing for an unknown member, or after an error of the account server', async (t) => {
@@ -157,14 +148,14 @@ describe('deleting an external member', () => {
     const { id } = await newExternal()
     const guest = await newGuest(id)
     for (const none of ['x', 'ext_', `${id}0`, newId('ext_', 1), guest.id])
-      await fails('not_found', externalMembers.delete({ id: none }, context))
+      await rejects('not_found', externalMembers.delete({ id: none }, context))
     const away = () => Promise.reject(new AppError('backend_unavailable', 'away'))
     const { guestCodes: codes, externalMembers: members } = device.account
     for (const parts of [
       { externalMembers: { ...members, delete: away } },
       { guestCodes: { ...codes, list: away } },
     ])
-      await fails('backend_unavailable', externalMembers.delete({ id }, contextOf(device, parts)))
+      await rejects('backend_unavailable', externalMembers.delete({ id }, contextOf(device, parts)))
     assert.ok(await isVerified(device, saidBy(guest, device)))
     assert.deepEqual((await device.account.externalMembers.list({})).items.length, 1)
   })
@@ -179,15 +170,15 @@ describe('deleting an external member', () => {
       throw new AppError('backend_unavailable', 'The answer was lost.')
     }
     const lossy = contextOf(device, { externalMembers: { ...members, delete: lost } })
-    await fails('backend_unavailable', externalMembers.delete({ id }, lossy))
-    await fails('not_found', externalMembers.delete({ id }, contextOf(device)))
+    await rejects('backend_unavailable', externalMembers.delete({ id }, lossy))
+    await rejects('not_found', externalMembers.delete({ id }, contextOf(device)))
     assert.equal(await isVerified(device, saidBy(guest, device)), false)
     assert.ok(await isVerified(device, saidBy(spared, device)))
   })
 
   it('a guest code for an unknown external member is rejected, and nothing is stored', async (t) => {
     const { device, newGuest } = await desk(t)
-    await fails('not_found', newGuest(newId('ext_', 1)))
+    await rejects('not_found', newGuest(newId('ext_', 1)))
     assert.deepEqual([device.state.guests.all(), device.state.secrets.ids()], [[], []])
   })
 })

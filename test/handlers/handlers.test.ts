@@ -7,28 +7,21 @@ import type { Content } from '../../src/api/route.ts'
 import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { verifyStamp } from '../../src/crypto/stamp.ts'
 import { renewNow } from '../../src/device/sync/seal-renewal.ts'
-import { AppError, type ErrorCode } from '../../src/errors.ts'
+import { AppError } from '../../src/errors.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { guestCodes } from '../../src/handlers/guest-codes.ts'
-import { pageIn } from '../../src/handlers/api-tokens.ts'
+import { pageIn } from '../../src/handlers/account.ts'
 import { profiles } from '../../src/handlers/profiles.ts'
 import { stamp } from '../../src/handlers/stamp.ts'
 import { status } from '../../src/handlers/status.ts'
 import { verificationLog } from '../../src/handlers/verify.ts'
 import { MINUTE } from '../device/bench.ts'
 import { BACKEND, enrolled } from '../device/enrolled.ts'
-import { contextOf } from './context.ts'
+import { contextOf } from '../world/requests.ts'
+import { rejects } from '../rejects.ts'
 
 const WRONG = 'matador carload recede'
 const MIB = 1024 * 1024
-
-const fails = (code: ErrorCode, promise: Promise<unknown>, details?: object) =>
-  assert.rejects(promise, (error: unknown) => {
-    assert(error instanceof AppError, String(error))
-    assert.equal(error.code, code)
-    if (details !== undefined) assert.deepEqual(error.details, details)
-    return true
-  })
 
 async function desk(t: TestContext) {
   const device = await enrolled(t)
@@ -59,9 +52,9 @@ describe('connections', () => {
     const [id, guest] = [await device.connect(), await device.invite()]
     device.vault.delete(id)
     const again = contextOf(device.reopen())
-    await fails('secret_unavailable', connections.code({ id }, again))
+    await rejects('secret_unavailable', connections.code({ id }, again))
     for (const none of ['con_none', guest, id.replace(/.$/, (last) => (last === '0' ? '1' : '0'))])
-      await fails('not_found', connections.code({ id: none }, context))
+      await rejects('not_found', connections.code({ id: none }, context))
   })
 
   it('verify uses a new name at once', async (t) => {
@@ -82,7 +75,7 @@ describe('connections', () => {
       connections: { ...device.account.connections, delete: none },
       rosters: { ...device.account.rosters, read: none, append: none },
     })
-    await fails('not_found', connections.delete({ id }, contextOf(lost)))
+    await rejects('not_found', connections.delete({ id }, contextOf(lost)))
     assert.notEqual(device.state.connections.get(id), null, 'it is still here')
     await device.account.connections.delete({ id })
     await connections.delete({ id }, context)
@@ -98,7 +91,7 @@ describe('connections', () => {
       assert.deepEqual((await verifier.verify(words, null)).matches, [])
       assert.deepEqual([vault.has(id), state.connections.get(id)], [false, null])
     }
-    await fails('not_found', connections.delete({ id }, context))
+    await rejects('not_found', connections.delete({ id }, context))
   })
 })
 
@@ -155,11 +148,11 @@ describe('guest codes', () => {
     await guestCodes.delete({ id: revoked }, context)
     device.vault.delete(away)
     const qr = (id: string) => guestCodes.qr({ id, format: undefined }, context)
-    await fails('invalid_state', qr(revoked), { state: 'revoked' })
-    await fails('secret_unavailable', qr(away))
-    await fails('not_found', qr('gst_none'))
+    await rejects('invalid_state', qr(revoked), { state: 'revoked' })
+    await rejects('secret_unavailable', qr(away))
+    await rejects('not_found', qr('gst_none'))
     device.clock.ms += 3600_000
-    await fails('invalid_state', qr(expired), { state: 'expired' })
+    await rejects('invalid_state', qr(expired), { state: 'expired' })
   })
 })
 
@@ -196,7 +189,7 @@ describe('the verification log', () => {
 
   it('a foreign cursor: bad_request', async (t) => {
     const { context } = await desk(t)
-    await fails('bad_request', verificationLog.list({ limit: 5, cursor: '***' }, context))
+    await rejects('bad_request', verificationLog.list({ limit: 5, cursor: '***' }, context))
   })
 })
 
@@ -248,7 +241,7 @@ describe('stamps', () => {
     const { context } = await desk(t)
     const of = (size: number) => stamp.create({ body: { content: 'x'.repeat(size) } }, context)
     assert.equal((await of(8 * MIB)).sha256.length, 64)
-    await fails('payload_too_large', of(8 * MIB + 1))
+    await rejects('payload_too_large', of(8 * MIB + 1))
   })
 
   it('a stamp with words in use: signed again with another id, a limited number of times', async (t) => {
@@ -267,7 +260,10 @@ describe('stamps', () => {
     assert.equal(new Set(seen).size, 3)
     assert.equal(Buffer.from(entryHash(made.stamp)).toString('hex'), seen[2])
     seen.length = 0
-    await fails('conflict', stamp.create({ body: { content: 'x' } }, contextOf(device, stamps(99))))
+    await rejects(
+      'conflict',
+      stamp.create({ body: { content: 'x' } }, contextOf(device, stamps(99))),
+    )
     assert.equal(seen.length, 5)
   })
 })
@@ -305,8 +301,8 @@ describe('keys of a profile', () => {
         read: () => other.account.keyLogs.read({ account: other.identity.account }),
       },
     })
-    await fails('conflict', profiles.keys(page, wrongLog))
-    await fails('not_found', profiles.keys({ ...page, id: 'acc_none' }, context))
+    await rejects('conflict', profiles.keys(page, wrongLog))
+    await rejects('not_found', profiles.keys({ ...page, id: 'acc_none' }, context))
   })
 
   it('do not come from a key log older than the cached one', async (t) => {
@@ -322,7 +318,7 @@ describe('keys of a profile', () => {
         },
       },
     })
-    await fails('conflict', profiles.keys({ id, limit: 50 }, older))
+    await rejects('conflict', profiles.keys({ id, limit: 50 }, older))
   })
 })
 

@@ -5,9 +5,9 @@ import { rotateNow } from '../../src/device/connections/members.ts'
 import { AppError } from '../../src/errors.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { type Desk, connected, newPaper, three, verifies, worldOf } from '../device/people.ts'
-import { away } from '../device/session/signing-in.ts'
-import { at, confirmAt, instead } from './trust-desk.ts'
+import { type Desk, connected, newPaper, three, verifies, worldOf } from '../world/world.ts'
+import { at, confirmAt } from '../world/requests.ts'
+import { away, instead } from '../world/interceptor.ts'
 
 const signedOut = { last_device: true, forget: false }
 
@@ -35,22 +35,22 @@ function confirmHere(bob: string, id: string, trust: 'followed' | 'not followed'
 }
 
 const rotates = (id: string) =>
-  new RegExp(`^rotation_pending: .*within ten minutes; "countersignd rotate ${id}" makes it now`)
+  new RegExp(`^rotation_pending: .*within ten minutes. "countersignd rotate ${id}" creates it now`)
 
 describe('after a member was reset', () => {
   it('the error names the confirming member on each side, and after the confirmation there are words', async (t) => {
     const { world, ada, cy, id } = await three(t)
     const anew = await world.reset('bob')
     for (const desk of [anew, ada, cy]) await desk.sync()
-    const there = `"countersignd trust confirm ${anew.id}" there, once the safety numbers were compared.`
-    const without = ` Without that, the others get a new secret within ten minutes ("countersignd rotate ${id}" makes it now), and "bob" gets none.`
+    const there = `"countersignd trust confirm ${anew.id}" there.`
+    const without = ` Without that, the others get a new secret within ten minutes ("countersignd rotate ${id}" creates it now), and "bob" gets none.`
     assert.equal(
       await refused(anew, id),
-      `changed_unverified: "ada" has to confirm your new keys first: ${there}`,
+      `changed_unverified: "ada" has to confirm your new keys first. After comparing the safety numbers, run ${there}`,
     )
     assert.equal(
       await refused(cy, id),
-      `changed_unverified: "ada" has to confirm the new keys of "bob" first: ${there}${without}`,
+      `changed_unverified: "ada" has to confirm the new keys of "bob" first. After comparing the safety numbers, run ${there}${without}`,
     )
     assert.equal(await refused(ada, id), `${confirmHere(anew.id, id, 'not followed')}${without}`)
     await confirm(ada, anew.id)
@@ -80,10 +80,10 @@ describe('after a member was reset', () => {
     const id = await connected(ada, bob)
     const anew = await world.reset('ada')
     for (const desk of [anew, bob]) await desk.sync()
-    assert.match(await refused(anew, id), /your new keys first, and no owner is left.*make a new/)
+    assert.match(await refused(anew, id), /your new keys first, but no owner is left.*create a new/)
     assert.match(
       await refused(bob, id),
-      /^changed_unverified: .* the new keys of "ada" first, and no owner is left .* make a new one\.$/,
+      /^changed_unverified: .* the new keys of "ada" first, but no owner is left.* create a new one\.$/,
     )
   })
 
@@ -153,7 +153,7 @@ describe('a missing secret', () => {
     assert.match(
       await refused(laptop, id),
       new RegExp(
-        `^secret_unavailable: Waiting for your device "ada's" to hand over the words for "Bank": .*"countersignd sync".*"countersignd rotate ${id}"`,
+        `^secret_unavailable: Waiting for your device "ada's" to hand over the words for "Bank". .*"countersignd sync".*"countersignd rotate ${id}"`,
       ),
     )
     await ada.sync()

@@ -11,10 +11,11 @@ import type { OpenLinkRequest } from '../../src/api/rest/open-links.ts'
 import { approveRequest } from '../../src/device/connections/connections.ts'
 import { AppError } from '../../src/errors.ts'
 import { openLinkRequests } from '../../src/handlers/invitations.ts'
-import { type Desk, type World, worldOf } from '../device/people.ts'
+import { type Desk, type World, worldOf } from '../world/world.ts'
 import { lettersIn } from '../service/letters.ts'
-import { fails } from '../service/faults.ts'
-import { at, instead } from './trust-desk.ts'
+import { at } from '../world/requests.ts'
+import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 /** Returns the token of the link that was mailed last. The mail is sent in the background. */
 async function mailedToken({ mail }: World, email: string): Promise<string> {
@@ -128,11 +129,11 @@ test('approving after a lost request: the retry makes one connection', async (t)
 
 test('declined, foreign and unknown requests: nothing is made', async (t) => {
   const { ada, bob, request } = await waiting(t)
-  await fails('not_found', approve(bob, request.id))
-  await fails('not_found', approve(ada, 'req_01k9zq3v5w8x2y4z6a8b0c2d4e'))
-  await fails('not_found', approve(ada, '..'))
+  await rejects('not_found', approve(bob, request.id))
+  await rejects('not_found', approve(ada, 'req_01k9zq3v5w8x2y4z6a8b0c2d4e'))
+  await rejects('not_found', approve(ada, '..'))
   await ada.account().openLinkRequests.decline({ id: request.id })
-  await fails('invalid_state', approve(ada, request.id), 'declined')
+  await rejects('invalid_state', approve(ada, request.id), { state: 'declined' })
   for (const desk of [ada, bob]) {
     assert.deepEqual(await connectionsOf(desk), [])
     assert.deepEqual(secretsAt(desk), [])
@@ -142,7 +143,7 @@ test('declined, foreign and unknown requests: nothing is made', async (t) => {
 test('a request from the own mailbox: rejected, and it stays pending', async (t) => {
   const { world, ada } = await worldOf(t, 'ada')
   const request = await asked(world, ada, { email: 'ada@example.org' })
-  await fails('invalid_state', approve(ada, request.id), 'self')
+  await rejects('invalid_state', approve(ada, request.id), { state: 'self' })
   assert.deepEqual(await connectionsOf(ada), [])
   assert.equal((await ada.account().openLinkApprovals.read(request)).state, 'pending')
 })
@@ -167,7 +168,7 @@ test('an approval uses the preset of the link, or else the default one', async (
 test('an approval with a machine token, which has no keys: rejected', async (t) => {
   const { world, ada, request } = await waiting(t)
   const machine = world.server.as({ account: ada.id, device: null, session: null, token: 'mtk_1' })
-  await fails('no_device', approve(ada, request.id, machine))
+  await rejects('no_device', approve(ada, request.id, machine))
   assert.equal((await ada.account().openLinkApprovals.read(request)).state, 'pending')
   assert.deepEqual(await connectionsOf(ada), [])
 })

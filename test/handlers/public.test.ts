@@ -9,24 +9,19 @@ import type { PublicProfile } from '../../src/api/rest/profiles.ts'
 import { LABEL, ZERO_HEAD, codeKey, codeReader, windowOf } from '../../src/crypto/code.ts'
 import { newId, parseId } from '../../src/crypto/encoding/id.ts'
 import { parseWords, wordsAt } from '../../src/crypto/words.ts'
-import { AppError, type ErrorCode } from '../../src/errors.ts'
+import { AppError } from '../../src/errors.ts'
 import { guestCodes } from '../../src/handlers/guest-codes.ts'
 import { preferences, profile } from '../../src/handlers/account.ts'
 import { trust } from '../../src/handlers/trust-cards.ts'
 import { status } from '../../src/handlers/status.ts'
 import { verificationLog, verify } from '../../src/handlers/verify.ts'
 import { MINUTE, keyOf } from '../device/bench.ts'
-import { newWorld, type Desk, type World } from '../device/people.ts'
-import { at, instead } from './trust-desk.ts'
+import { newWorld, type Desk, type World } from '../world/world.ts'
+import { at } from '../world/requests.ts'
+import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const NOBODYS = 'matador carload recede'
-
-const fails = (code: ErrorCode, promise: Promise<unknown>) =>
-  assert.rejects(promise, (error: unknown) => {
-    assert(error instanceof AppError, String(error))
-    assert.equal(error.code, code, error.message)
-    return true
-  })
 
 async function people(t: TestContext) {
   const world = await newWorld(t)
@@ -111,7 +106,7 @@ describe('the public code', () => {
       instead('preferences', 'update', away),
     ]) {
       const far = ada.restart(between)
-      await fails('backend_unavailable', switchTo(far, true))
+      await rejects('backend_unavailable', switchTo(far, true))
       assert.deepEqual([await codeOf(far), await isActive(far)], [null, false])
     }
     await switchTo(ada, true)
@@ -122,7 +117,7 @@ describe('the public code', () => {
     const { ada } = await people(t)
     for (const k of ['', 'x', 'A'.repeat(44), '='.repeat(43)]) {
       const far = ada.restart(instead('publicCode', 'read', () => async () => ({ k })))
-      await fails('backend_error', codeOf(far))
+      await rejects('backend_error', codeOf(far))
       assert.equal(await isActive(far), false)
     }
   })
@@ -130,7 +125,10 @@ describe('the public code', () => {
   it('a machine account can read the preference, and cannot switch the code on', async (t) => {
     const { world, ada } = await people(t)
     const machine = world.server.as({ account: ada.id, device: null, session: null, token: 'x' })
-    await fails('no_device', preferences.update({ body: { public_code: true } }, at(ada, machine)))
+    await rejects(
+      'no_device',
+      preferences.update({ body: { public_code: true } }, at(ada, machine)),
+    )
     assert.equal((await profile.read({}, at(ada, machine))).public_code, null)
     assert.equal(ada.device().vault.has(ada.id), false)
   })
@@ -320,8 +318,8 @@ describe('a public look-up of words', () => {
   it('that are not on the list, or not three: rejected like in verify, and nothing is sent', async (t) => {
     const { ada } = await people(t)
     const { desk, sent } = counted(ada)
-    await fails('word_count', lookUp(desk, 'matador carload'))
-    await fails('unknown_word', lookUp(desk, 'matador carload recdee'))
+    await rejects('word_count', lookUp(desk, 'matador carload'))
+    await rejects('unknown_word', lookUp(desk, 'matador carload recdee'))
     assert.deepEqual([sent, logged(desk)], [[], []])
   })
 
@@ -329,7 +327,7 @@ describe('a public look-up of words', () => {
     const { ada } = await people(t)
     const { desk, sent } = counted(ada)
     for (let i = 0; i < 20; i++) await lookUp(desk, NOBODYS)
-    await fails('rate_limited', lookUp(desk, NOBODYS))
+    await rejects('rate_limited', lookUp(desk, NOBODYS))
     assert.equal(sent.length, 20)
   })
 
@@ -418,7 +416,7 @@ describe('a public look-up of words', () => {
     assert.equal((await lookUp(ada, words, machine)).matches[0]?.profile?.id, other.id)
     const unknown = await lookUp(ada, says(), machine)
     assert.partialDeepStrictEqual(unknown, { ...nothing, conclusive: false })
-    await fails('word_count', lookUp(ada, 'matador', machine))
+    await rejects('word_count', lookUp(ada, 'matador', machine))
     assert.deepEqual(logged(ada), [])
   })
 })

@@ -6,9 +6,10 @@ import { openSeat } from '../../src/device/session/session.ts'
 import { AppError } from '../../src/errors.ts'
 import { status } from '../../src/handlers/status.ts'
 import { enrolled } from '../device/enrolled.ts'
-import { newWorld } from '../device/people.ts'
-import { contextOf } from './context.ts'
-import { at, instead } from './trust-desk.ts'
+import { newWorld } from '../world/world.ts'
+import { at, contextOf } from '../world/requests.ts'
+import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const ended = () => Promise.reject(new AppError('not_signed_in', 'The session is no good.'))
 
@@ -24,7 +25,7 @@ it('an ended session found by any request shows in the status, until a request s
     return { authenticated, summary }
   }
   assert.equal((await seen()).authenticated, true, 'nobody asked yet')
-  await assert.rejects(far.account.connections.list({}), { code: 'not_signed_in' })
+  await rejects('not_signed_in', far.account.connections.list({}))
   assert.deepEqual(await seen(), { authenticated: false, summary: 'The session is no good.' })
   good = true
   await far.account.connections.list({})
@@ -45,7 +46,7 @@ it('the status of a device that awaits approval shows an ended session, too', as
   const context = contextOf({ ...device, seat })
   const before = await status.read({}, context)
   assert.deepEqual([before.authenticated, /waits for approval/.test(before.summary)], [true, true])
-  await assert.rejects(seat.account().context.read({}), { code: 'not_signed_in' })
+  await rejects('not_signed_in', seat.account().context.read({}))
   const after = await status.read({}, context)
   assert.deepEqual([after.authenticated, after.summary], [false, 'The session is no good.'])
 })

@@ -10,7 +10,8 @@ import { invitations } from '../../src/handlers/invitations.ts'
 import { sync as syncHandlers } from '../../src/handlers/status.ts'
 import { type Enrolled, enrolled } from '../device/enrolled.ts'
 import { AppError } from '../../src/errors.ts'
-import { contextOf } from './context.ts'
+import { contextOf } from '../world/requests.ts'
+import { rejects } from '../rejects.ts'
 
 const bob = { email: 'bob@example.org' }
 const invited = newId('inv_', 0)
@@ -48,11 +49,8 @@ const ACTS: [name: string, act: (device: Enrolled) => Promise<unknown>, syncs: n
   [
     'an approval that the account server rejects',
     (device) =>
-      assert.rejects(
-        async () => invitations.approve({ body: {}, id: invited }, contextOf(device)),
-        {
-          code: 'not_found',
-        },
+      rejects('not_found', async () =>
+        invitations.approve({ body: {}, id: invited }, contextOf(device)),
       ),
     0,
   ],

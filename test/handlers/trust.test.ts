@@ -13,24 +13,17 @@ import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import { addDevice, resetLog } from '../../src/crypto/logs/key-log-entries.ts'
-import { AppError, type ErrorCode } from '../../src/errors.ts'
+import { AppError } from '../../src/errors.ts'
 import { profile } from '../../src/handlers/account.ts'
 import { trust, trustCards } from '../../src/handlers/trust-cards.ts'
 import { keyOf } from '../device/bench.ts'
-import { newWorld, type Desk, type World } from '../device/people.ts'
-import { at, confirmAt, instead } from './trust-desk.ts'
-import { paged } from '../device/paged.ts'
+import { newWorld, type Desk, type World } from '../world/world.ts'
+import { at, confirmAt } from '../world/requests.ts'
+import { paged } from '../world/paged.ts'
+import { rejects } from '../rejects.ts'
+import { instead } from '../world/interceptor.ts'
 
 const NUMBER = /^\d{5}( \d{5}){11}$/
-
-async function fails(code: ErrorCode, promise: Promise<unknown>, message = /./) {
-  await assert.rejects(promise, (error: unknown) => {
-    assert(error instanceof AppError, String(error))
-    assert.equal(error.code, code, error.message)
-    assert.match(error.message, message)
-    return true
-  })
-}
 
 const follow = (desk: Desk, user_id: string) => trustCards.create({ body: { user_id } }, at(desk))
 const update = (desk: Desk, id: string, body: { note?: string } = {}) =>
@@ -140,7 +133,7 @@ describe('a trust card', () => {
     none.state.logs.delete('keylog', bob.id)
     const card = await first(none)
     assert.deepEqual([card.safety_number, card.key_status], [null, 'unchanged'])
-    await fails('invalid_state', confirmAt(none, bob.id), /no keys/)
+    await rejects('invalid_state', confirmAt(none, bob.id), { state: 'no_keys', says: /no keys/ })
     const seen = await update(ada.restart(), bob.id)
     assert.match(seen.safety_number ?? '', NUMBER)
     assert.equal(seen.key_status, 'unchanged')
@@ -215,7 +208,7 @@ describe('all devices of an account were replaced', () => {
       }
       if (reader === 'another reader of the card') await listed(ada)
       const late = trustCards.update({ id: bob.id, body: confirmed }, at(ada))
-      await fails('conflict', late, /not the safety number/)
+      await rejects('conflict', late, { says: /not the current safety number/ })
       const { key_status, safety_number } = await first(ada)
       assert.equal(key_status, 'changed_unverified')
       assert.notEqual(safety_number, compared)
@@ -226,7 +219,7 @@ describe('all devices of an account were replaced', () => {
     const { ada, bob, card } = await two(t)
     const number = card.safety_number ?? assert.fail('no number')
     for (const body of [{ confirmed: true } as const, { safety_number: number }])
-      await fails('validation_failed', trustCards.update({ id: bob.id, body }, at(ada)))
+      await rejects('validation_failed', trustCards.update({ id: bob.id, body }, at(ada)))
     assert.equal((await first(ada)).key_status, 'unchanged')
   })
 
@@ -297,7 +290,9 @@ describe('a dishonest server', () => {
       const card = await update(far, bob.id)
       assert.deepEqual([card.key_status, card.safety_number], ['changed_unverified', safety_number])
       assert.equal(far.state.trust.get(bob.id)?.refused, reason)
-      await fails('conflict', confirmAt(far, bob.id), new RegExp(`\\(${reason}\\).*dishonest`))
+      await rejects('conflict', confirmAt(far, bob.id), {
+        says: new RegExp(`\\(${reason}\\).*dishonest`),
+      })
       // The server answers honestly again.
       assert.equal(
         (await first(far.restart((account) => account))).key_status,
@@ -394,12 +389,12 @@ describe('the history of a card', () => {
 
   it('needs a followed account, and its own cursors', async (t) => {
     const { ada, bob } = await two(t)
-    await fails('not_found', history(bob, ada.id))
-    await fails('not_found', confirmAt(bob, ada.id))
-    await fails('not_found', update(bob, ada.id))
+    await rejects('not_found', history(bob, ada.id))
+    await rejects('not_found', confirmAt(bob, ada.id))
+    await rejects('not_found', update(bob, ada.id))
     assert.equal(bob.state.trust.get(ada.id), null)
     for (const cursor of ['x', 'MQ', Buffer.from('1 x y').toString('base64url')])
-      await fails('bad_request', trustCards.history({ id: bob.id, limit: 5, cursor }, at(ada)))
+      await rejects('bad_request', trustCards.history({ id: bob.id, limit: 5, cursor }, at(ada)))
   })
 
   it('accepts an invented time in an entry', async (t) => {
@@ -460,7 +455,7 @@ describe('other callers', () => {
         return made
       }),
     )
-    await fails('not_signed_in', follow(leaving, eve.id))
+    await rejects('not_signed_in', follow(leaving, eve.id))
     assert.equal(leaving.state.trust.get(eve.id), null)
     assert.equal(leaving.state.names.get(eve.id), null)
   })

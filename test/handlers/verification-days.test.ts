@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { every } from '../../src/api/cursor.ts'
-import { AppError } from '../../src/errors.ts'
 import { verificationLog, verify } from '../../src/handlers/verify.ts'
-import { newWorld } from '../device/people.ts'
-import { at } from './trust-desk.ts'
+import { newWorld } from '../world/world.ts'
+import { at } from '../world/requests.ts'
+import { rejects } from '../rejects.ts'
 
 const NOBODYS = 'matador carload recede'
 
@@ -39,9 +39,6 @@ describe('the verification log of several days', () => {
       assert.deepEqual(await listed({ from: fourth }, limit), [fourth])
       assert.deepEqual(await listed({ to: first }, limit), [first])
     }
-    await assert.rejects(
-      listed({ from: second, to: first }),
-      (error) => error instanceof AppError && error.code === 'validation_failed',
-    )
+    await rejects('validation_failed', listed({ from: second, to: first }))
   })
 })

@@ -17,6 +17,7 @@ import {
   signIn,
   startAccountServer,
 } from '../account-server.ts'
+import { rejects } from '../rejects.ts'
 
 const requestOf = (method: string, path = '/api/v1/tags') =>
   ({ method, segments: path.slice(1).split('/') }) as unknown as Request
@@ -37,20 +38,22 @@ function loaded() {
   return { ask, fill, gates, end: () => gates.forEach(({ resolve }) => resolve()) }
 }
 
-const refused = (error: unknown) =>
-  error instanceof AppError && error.code === 'rate_limited' && error.headers['Retry-After'] === '1'
+async function refused(call: Promise<unknown>) {
+  const { headers } = await rejects('rate_limited', call)
+  assert.equal(headers['Retry-After'], '1')
+}
 
 describe('requests in flight', () => {
   it('of a device are limited, with Retry-After; those of other devices are not', async () => {
     const { ask, fill, gates, end } = loaded()
     const running = fill('acc_a', 'dev_a')
-    await assert.rejects(ask('acc_a', 'dev_a'), refused)
+    await refused(ask('acc_a', 'dev_a'))
     const others = [ask('acc_a', 'dev_b'), ask('acc_b', 'dev_c')]
     gates[0]!.resolve()
     await running[0]
     // One request ended, so there is room for one.
     const next = ask('acc_a', 'dev_a')
-    await assert.rejects(ask('acc_a', 'dev_a'), refused)
+    await refused(ask('acc_a', 'dev_a'))
     end()
     await Promise.all([...running, ...others, next])
   })
@@ -59,7 +62,7 @@ describe('requests in flight', () => {
     const { ask, fill, end } = loaded()
     const running = ['1', '2', '3', '4'].flatMap((n) => fill('acc_a', `dev_${n}`))
     assert.equal(running.length, ACCOUNT_SHARE.inFlight)
-    await assert.rejects(ask('acc_a', 'dev_own'), refused)
+    await refused(ask('acc_a', 'dev_own'))
     const ending = [
       ['GET', '/api/v1/devices'],
       ['GET', '/device/v1/key-logs/acc_a'],
@@ -67,11 +70,8 @@ describe('requests in flight', () => {
       ['DELETE', '/api/v1/devices/dev_1'],
       ['DELETE', '/api/v1/sessions/ses_1'],
     ].map(([method, path]) => ask('acc_a', 'dev_own', requestOf(method!, path)))
-    await assert.rejects(
-      ask('acc_a', 'dev_1', requestOf('POST', '/device/v1/key-logs')),
-      refused,
-      'no more than its own share',
-    )
+    // A device gets no more than its own share.
+    await refused(ask('acc_a', 'dev_1', requestOf('POST', '/device/v1/key-logs')))
     end()
     await Promise.all([...running, ...ending])
   })
@@ -86,7 +86,7 @@ describe('requests in flight', () => {
       await load.enter(request, { account: 'acc_a', caller: 'dev_a' })
     }) as unknown as Dispatch)
     for (let i = 0; i < 2 * CALLER_SHARE.inFlight; i++)
-      await assert.rejects(dispatch(requestOf('POST')), { code: 'rate_limited' })
+      await rejects('rate_limited', dispatch(requestOf('POST')))
     assert.equal(taken.length, 2 * CALLER_SHARE.inFlight)
     await dispatch(requestOf('GET'))
     assert.equal(taken.length, 2 * CALLER_SHARE.inFlight)

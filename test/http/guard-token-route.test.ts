@@ -17,6 +17,7 @@ import {
   withDaemon,
 } from './guarding.ts'
 import { answersIn, hostOf } from './raw.ts'
+import { TEST_LIMIT_MS } from '../limit.ts'
 
 withDaemon()
 
@@ -116,7 +117,7 @@ describe(
           },
         })
         const answer = once(worker, 'message')
-        assert.equal(Atomics.wait(flag, 0, 0, 10_000), 'ok')
+        assert.equal(Atomics.wait(flag, 0, 0, TEST_LIMIT_MS), 'ok')
         const [text] = (await answer) as [string]
         if (how === 'half-closed') refused(answersIn(text), 403, 'peer_not_allowed')
         assert.equal(await count(), before)

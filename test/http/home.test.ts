@@ -45,7 +45,7 @@ for (const path of ['/api/v1/docs', '/health', '/api/v1/org/members'])
     const { status, json } = await get('address', `${path}/?x=1`)
     const { error, message } = json as { error: string; message: string }
     assert.deepEqual([status, error], [404, 'no_such_route'])
-    assert.equal(message, `No path here ends with a slash. Ask for ${path}.`)
+    assert.equal(message, `The path must not end with a slash. Use ${path}.`)
   })
 
 it('an error for a path with a trailing slash does not repeat a token in it', async () => {

@@ -37,7 +37,8 @@ export function answersIn(text: string, bodiless = false): RawAnswer[] {
   return answers
 }
 
-const LONGEST_MS = 10_000
+/** Below the 65 seconds after which a server closes an idle connection. */
+const LONGEST_MS = 60_000
 
 /**
  * Sends bytes and returns all that arrived until the server closed the connection.

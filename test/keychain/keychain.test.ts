@@ -60,7 +60,7 @@ for (const content of [
     await assert.rejects(openAt(dir, credentials(dir, content)), (error) => {
       assert(error instanceof StartError)
       assert.equal(error.exit, EXIT.keychain)
-      assert.match(error.message, /countersign-key does not hold a key/)
+      assert.match(error.message, /countersign-key is not a key file/)
       return content === '' || !error.message.includes(content)
     })
     assert(!readdirSync(dir).includes('keychain.json'))
@@ -104,18 +104,18 @@ const starts: [string, keyof typeof EXIT, RegExp, string | false, (dir: string) 
     modes,
     (d) => chmodSync(join(d, RECORD), 0o666),
   ],
-  ['no key file', 'keychain', /is gone/, false, (d) => rmSync(join(d, KEY_FILE))],
+  ['no key file', 'keychain', /is missing/, false, (d) => rmSync(join(d, KEY_FILE))],
   [
     'another key',
     'keychain',
-    /not the one/,
+    /does not open/,
     false,
     (d) => writeFileSync(join(d, KEY_FILE), 'ab'.repeat(32)),
   ],
   [
     'half a key',
     'keychain',
-    /does not hold a key/,
+    /is not a key file/,
     false,
     (d) => writeFileSync(join(d, KEY_FILE), 'ab'),
   ],

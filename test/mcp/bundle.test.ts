@@ -15,6 +15,7 @@ import { ROOT, environment, exec } from '../e2e/program.ts'
 import { restTextOf } from '../../src/api/rest/texts/index.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { connected, overHttp } from './connected.ts'
+import { TEST_LIMIT_MS } from '../limit.ts'
 
 /** A text that only the SDK contains. */
 const OF_THE_SDK = 'io.modelcontextprotocol/clientCapabilities'
@@ -28,7 +29,7 @@ before(async () => {
   for (const name of readdirSync(ROOT))
     if (!name.startsWith('.') && name !== 'dist') symlinkSync(join(ROOT, name), join(place, name))
   const script = `cd '${place}' && exec '${process.execPath}' build.mjs`
-  const { code, stderr } = await exec('/bin/sh', ['-c', script], { timeout: 60_000 })
+  const { code, stderr } = await exec('/bin/sh', ['-c', script])
   assert.equal(code, 0, stderr)
 })
 after(() => rmSync(place, { recursive: true, force: true }))
@@ -61,7 +62,7 @@ it('a daemon loads each at the first request that needs it, and countersignd mcp
   const daemon = spawn(process.execPath, ['--require', listener, program, 'serve', '--json'], {
     env: environment(stateDir),
     stdio: ['ignore', 'pipe', 'ignore'],
-    timeout: 60_000,
+    timeout: TEST_LIMIT_MS,
     killSignal: 'SIGKILL',
   })
   const ended = once(daemon, 'close')

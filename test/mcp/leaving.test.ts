@@ -37,7 +37,7 @@ async function started(t: TestContext, ask: Ask) {
     faults: () => listener.log.filter((line) => /"level":"(warn|error)"/.test(line)),
     /** Waits until no request has a server. */
     idle: async () => {
-      while (open > 0) await once(servers, 'closed', { signal: AbortSignal.timeout(20_000) })
+      while (open > 0) await once(servers, 'closed')
     },
   }
 }

@@ -68,11 +68,10 @@ export async function standIn(
   return {
     asked,
     async next() {
-      await once(server, 'asked', { signal: AbortSignal.timeout(20_000) })
+      await once(server, 'asked')
     },
     async left() {
-      const signal = AbortSignal.timeout(20_000)
-      while (open > 0) await once(server, 'closed', { signal })
+      while (open > 0) await once(server, 'closed')
     },
   }
 }

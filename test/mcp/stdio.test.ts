@@ -80,7 +80,7 @@ describe('countersignd mcp', () => {
     for (let times = 0; times < 2; times++) {
       const { isError, told } = await call(client, 'tags_list')
       assert.deepEqual([isError, told['error']], [true, 'backend_unavailable'])
-      assert.match(told.message, /start it with "countersignd serve"/)
+      assert.match(told.message, /Start it with "countersignd serve"/)
     }
     assert.equal((await client.listTools()).tools.length, toolsOf(rest).length)
     const second = await daemonAt(t, dir)
@@ -113,7 +113,7 @@ describe('countersignd mcp', () => {
   it('an unknown scope is wrong usage', async (t) => {
     const { code, stdout, stderr } = await countersignd(['mcp', '--scope', 'all'], freshFolder(t))
     assert.deepEqual([code, stdout], [EXIT.usage, ''])
-    assert.match(stderr, /"all"; it takes read, write or full/)
+    assert.match(stderr, /--scope must be read, write or full, not "all"/)
   })
 
   const scopes: [args: string[], tool: string, refused: boolean][] = [

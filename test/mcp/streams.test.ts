@@ -14,6 +14,7 @@ import { ROOT, countersignd, environment } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { daemonAt } from './daemon-at.ts'
 import { standIn } from './stand-in.ts'
+import { TEST_LIMIT_MS } from '../limit.ts'
 
 const MAIN = join(ROOT, 'src/main.ts')
 
@@ -21,7 +22,7 @@ const MAIN = join(ROOT, 'src/main.ts')
 function raw(t: TestContext, stateDir: string) {
   const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [MAIN, 'mcp'], {
     env: environment(stateDir),
-    timeout: 60_000,
+    timeout: TEST_LIMIT_MS,
     killSignal: 'SIGKILL',
   })
   t.after(() => child.kill('SIGKILL'))

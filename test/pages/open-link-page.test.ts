@@ -5,13 +5,12 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import { after, before, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { startAccountServer } from '../account-server.ts'
 import { openServiceDatabase } from '../service/database.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
-import { lettersIn } from '../service/letters.ts'
+import { confirmationIn } from '../service/letters.ts'
 import { ask } from '../daemon.ts'
 import { assertFits, HOSTILE, skip, visitor, type Visitor } from './browser.ts'
 
@@ -75,14 +74,7 @@ describe('the pages of an open link', { skip }, () => {
     return page
   }
 
-  async function mailedTo(email: string): Promise<string> {
-    for (;;) {
-      const [letter] = await lettersIn(mailDir, email)
-      const [, path] = /(\/confirm\/[\w-]{43})\n/.exec(letter?.text ?? '') ?? []
-      if (path !== undefined) return path
-      await setImmediate()
-    }
-  }
+  const mailedTo = async (email: string) => new URL(await confirmationIn(mailDir, email)).pathname
 
   const focused = (page: Page) => page.evaluate('document.activeElement?.id')
   const heading = (page: Page) => page.locator('h1').textContent()
@@ -139,7 +131,7 @@ describe('the pages of an open link', { skip }, () => {
     await page.locator('#display_name:focus').waitFor()
     assert.equal(await page.getAttribute('#display_name', 'aria-invalid'), 'true')
     const described = await page.getAttribute('#display_name', 'aria-describedby')
-    assert.match((await page.locator(`#${described}`).textContent()) ?? '', /visible characters/)
+    assert.match((await page.locator(`#${described}`).textContent()) ?? '', /Control characters/)
     assert.equal(await page.inputValue('#email'), 'gus@localhost')
     assert.equal(await page.inputValue('#message'), `${HOSTILE}\n\nbye`)
     assert.equal(await page.getAttribute('#email', 'aria-invalid'), null)

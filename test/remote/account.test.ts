@@ -11,6 +11,7 @@ import { enrol } from '../service/person.ts'
 import type { Place } from '../service/subject.ts'
 import { openFar } from './far.ts'
 import { clientAt } from './scripted.ts'
+import { rejects } from '../rejects.ts'
 
 const HOUR = 3_600_000
 
@@ -38,7 +39,7 @@ function wireSuite(newPlace: () => Promise<Place>): void {
       assert.deepEqual(await Promise.all(Array.from({ length: 10 }, read)), Array(10).fill(id))
     }
     await account.currentSession.delete({})
-    await assert.rejects(read(), { code: 'not_signed_in' })
+    await rejects('not_signed_in', read())
   })
 
   for (const minutes of [-10, 10])
@@ -57,7 +58,7 @@ function wireSuite(newPlace: () => Promise<Place>): void {
     const first = await create('Ada & Co.')
     for (let i = 0; i < 2; i++) assert.deepEqual(await create('Ada & Co.'), first)
     assert.equal((await account.context.read({})).organisations.length, 1)
-    await assert.rejects(create('Bob & Co.'), { code: 'idempotency_mismatch' })
+    await rejects('idempotency_mismatch', create('Bob & Co.'))
   })
 }
 

@@ -5,9 +5,10 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
-import { AppError, type ErrorCode } from '../../src/errors.ts'
+import { type ErrorCode } from '../../src/errors.ts'
 import { valueOf } from '../../src/remote/answer.ts'
 import { CLOCK, clientAt, json, refusal, scripted } from './scripted.ts'
+import { rejects } from '../rejects.ts'
 
 /** A text that no error message may repeat. */
 const CANARY = 'canary-7f3a'
@@ -19,15 +20,6 @@ const raw =
     res.writeHead(status, headers).end(body)
 const JSON_TYPE = { 'Content-Type': 'application/json' }
 const MIB = 1024 * 1024
-
-async function caught(promise: Promise<unknown>): Promise<AppError> {
-  const error: unknown = await promise.then(
-    () => assert.fail('it went well'),
-    (reason: unknown) => reason,
-  )
-  assert(error instanceof AppError, String(error))
-  return error
-}
 
 test('an answer is read by its row, without unknown members', async (t) => {
   const { base, seen } = await scripted(t, (res) => json(res, 200, { ...CLOCK, extra: 1 }))
@@ -53,8 +45,7 @@ test('requests share one kept connection, and none is kept after close', async (
   for (let i = 0; i < 5; i++) await remote.door().clock.read({})
   assert.equal(server.connections(), 1)
   remote.close()
-  const { code } = await caught(remote.door().clock.read({}))
-  assert.equal(code, 'backend_unavailable')
+  await rejects('backend_unavailable', remote.door().clock.read({}))
   assert.equal(server.seen.length, 5)
 })
 
@@ -137,11 +128,9 @@ describe('an invalid answer', () => {
   for (const [name, answer, code, says] of cases)
     test(name, async (t) => {
       const { base, seen } = await scripted(t, answer)
-      const error = await caught(clientAt(t, base).door().clock.read({}))
-      assert.equal(error.code, code, error.message)
-      assert.match(error.message, says)
-      assert.match(error.message, SECRETIVE)
-      assert(error.message.includes(base), 'it names the server')
+      const { message } = await rejects(code, clientAt(t, base).door().clock.read({}), { says })
+      assert.match(message, SECRETIVE)
+      assert(message.includes(base), 'it names the server')
       assert.equal(seen.length, 1, 'it is asked once')
     })
 })
@@ -163,7 +152,9 @@ describe('an error in the common format is returned to the caller', () => {
       const { base, seen } = await scripted(t, (res) =>
         json(res, status, { ...body, secret: CANARY }, { 'Retry-After': '9', Allow: 'X' }),
       )
-      const error = await caught(clientAt(t, base).door().clock.read({}))
+      const { error: code, message: _, ...details } = body
+      const asked = clientAt(t, base).door().clock.read({})
+      const error = await rejects(code as ErrorCode, asked, details)
       assert.deepEqual(error.toJSON(), body)
       assert.deepEqual(error.headers, {})
       assert.equal(seen.length, 1)
@@ -179,8 +170,8 @@ describe('an error in the common format is returned to the caller', () => {
       const { base, seen } = await scripted(t, (res) =>
         json(res, 429, refusal('rate_limited'), { 'Retry-After': given }),
       )
-      const error = await caught(clientAt(t, base).door().clock.read({}))
-      assert.deepEqual([error.code, error.headers, seen.length], ['rate_limited', kept, 1])
+      const { headers } = await rejects('rate_limited', clientAt(t, base).door().clock.read({}))
+      assert.deepEqual([headers, seen.length], [kept, 1])
     }
   })
 
@@ -193,7 +184,8 @@ describe('an error in the common format is returned to the caller', () => {
         refusal('unknown_word', evil, { word: evil, suggestions: Array(50).fill(evil) }),
       ),
     )
-    const { message, details } = await caught(clientAt(t, base).door().clock.read({}))
+    const asked = clientAt(t, base).door().clock.read({})
+    const { message, details } = await rejects('unknown_word', asked)
     const { word = '', suggestions = [] } = details
     assert.equal(suggestions.length, 20)
     for (const text of [message, word, ...suggestions]) {
@@ -216,7 +208,8 @@ describe('an error in the common format is returned to the caller', () => {
         }),
       ),
     )
-    const { details } = await caught(clientAt(t, base).door().clock.read({}))
+    const asked = clientAt(t, base).door().clock.read({})
+    const { details } = await rejects('validation_failed', asked)
     assert.deepEqual(details, {})
   })
 })
@@ -237,8 +230,7 @@ describe('an error in another format', () => {
   for (const [name, status, body] of cases)
     test(name, async (t) => {
       const { base, seen } = await scripted(t, (res) => json(res, status, body))
-      const error = await caught(clientAt(t, base).door().clock.read({}))
-      assert.equal(error.code, 'backend_error')
+      const error = await rejects('backend_error', clientAt(t, base).door().clock.read({}))
       assert.match(error.message, SECRETIVE)
       assert.match(error.message, new RegExp(`${status}`))
       assert.equal(seen.length, 1)
@@ -248,14 +240,13 @@ describe('an error in another format', () => {
     const said = 'The assistant has no time now. Try again later.'
     const refused = refusal('backend_unavailable', said)
     const { base } = await scripted(t, (res) => json(res, 503, refused))
-    const error = await caught(clientAt(t, base).door().clock.read({}))
+    const error = await rejects('backend_unavailable', clientAt(t, base).door().clock.read({}))
     assert.equal(error.message, `The account server ${base} reports: ${said}`)
   })
 
   test('504 of a proxy is a time-out', async (t) => {
     const { base } = await scripted(t, raw(504, { 'Content-Type': 'text/html' }, CANARY))
-    const error = await caught(clientAt(t, base).door().clock.read({}))
-    assert.equal(error.code, 'backend_timeout')
+    const error = await rejects('backend_timeout', clientAt(t, base).door().clock.read({}))
     assert.match(error.message, SECRETIVE)
   })
 })
@@ -276,8 +267,10 @@ describe('the bearer of a machine token', () => {
 
   test('gets a rejection as the caller’s error', async (t) => {
     const { base, seen } = await scripted(t, (res) => json(res, 401, refusal('invalid_token')))
-    const error = await caught(clientAt(t, base).bearer('csm_secret').context.read({}))
-    assert.equal(error.code, 'invalid_token')
+    const error = await rejects(
+      'invalid_token',
+      clientAt(t, base).bearer('csm_secret').context.read({}),
+    )
     assert.deepEqual(error.headers, { 'WWW-Authenticate': 'Bearer error="invalid_token"' })
     assert.equal(seen.length, 1)
   })
@@ -301,10 +294,8 @@ test('a form is sent as a form', async (t) => {
 test('an id that no server accepts in a path is not sent', async (t) => {
   const server = await scripted(t, (res) => json(res, 200, {}))
   const { connections } = clientAt(t, server.base).bearer('csm_x')
-  for (const id of ['con_\0', 'a/b', '%2e', 'ä', '..', '', '\ud800', 'a?b', 'a#b']) {
-    const { code } = await caught(connections.read({ id }))
-    assert.equal(code, 'not_found', id)
-  }
+  for (const id of ['con_\0', 'a/b', '%2e', 'ä', '..', '', '\ud800', 'a?b', 'a#b'])
+    await rejects('not_found', connections.read({ id }))
   assert.equal(server.seen.length, 0)
 })
 
@@ -352,16 +343,14 @@ for (const [status, code] of [
   test(`an outage behind the server is returned to the caller: ${code}`, async (t) => {
     const message = 'The mail could not be sent.'
     const server = await scripted(t, (res) => json(res, status, { error: code, message }))
-    const error = await caught(clientAt(t, server.base).door().clock.read({}))
-    assert.equal(error.code, code)
+    const error = await rejects(code, clientAt(t, server.base).door().clock.read({}))
     assert(error.message.includes(message))
   })
 
 test('429 of a proxy is returned with its Retry-After', async (t) => {
   const headers = { 'Content-Type': 'text/html', 'Retry-After': '7' }
   const server = await scripted(t, raw(429, headers, CANARY))
-  const error = await caught(clientAt(t, server.base).door().clock.read({}))
-  assert.equal(error.code, 'rate_limited')
+  const error = await rejects('rate_limited', clientAt(t, server.base).door().clock.read({}))
   assert.deepEqual(error.headers, { 'Retry-After': '7' })
   assert.match(error.message, SECRETIVE)
 })

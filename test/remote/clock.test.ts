@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { CONTEXT, newIssuer, started } from './issuer.ts'
-import { clientAt, failsWith, json, refusal, scripted } from './scripted.ts'
+import { clientAt, json, refusal, scripted } from './scripted.ts'
+import { rejects } from '../rejects.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -68,6 +69,6 @@ describe('a wrong clock', () => {
       })
     })
     const { session } = newIssuer(() => base)
-    await failsWith(clientAt(t, base).account(session).context.read({}), 'backend_error')
+    await rejects('backend_error', clientAt(t, base).account(session).context.read({}))
   })
 })

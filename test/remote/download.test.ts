@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
 import { download } from '../../src/remote/download.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
+import { rejects } from '../rejects.ts'
 
 const type = 'application/zip'
 const whole: RequestListener = (_, res) =>
@@ -57,15 +58,14 @@ describe('over TLS', () => {
 
   test('no other is', async (t) => {
     const { url } = await secure(t)
-    await assert.rejects(textOf({ url, ca: null, type }), {
-      code: 'backend_error',
-      message: /not signed by an authority that is trusted here.*SVC_CA_FILE/,
+    await rejects('backend_error', textOf({ url, ca: null, type }), {
+      says: /not signed by an authority that is trusted here.*SVC_CA_FILE/,
     })
   })
 
   test('an authority file without a certificate is reported', async (t) => {
     const { url } = await secure(t)
-    await assert.rejects(textOf({ url, ca: 'no PEM', type }), /SVC_CA_FILE holds no certificate/)
+    await assert.rejects(textOf({ url, ca: 'no PEM', type }), /SVC_CA_FILE contains no certificate/)
   })
 })
 
@@ -75,7 +75,7 @@ test('no server at the address', async (t) => {
   server.close()
   await once(server, 'close')
   const url = `http://127.0.0.1:${port}/exports/x`
-  await assert.rejects(textOf({ url, ca: null, type }), { code: 'backend_unavailable' })
+  await rejects('backend_unavailable', textOf({ url, ca: null, type }))
 })
 
 for (const [what, respond] of [
@@ -88,7 +88,5 @@ for (const [what, respond] of [
   test(`silence ${what} ends the download`, async (t) => {
     const port = await listening(t, createServer(respond))
     const url = `http://127.0.0.1:${port}/exports/x`
-    await assert.rejects(textOf({ url, ca: null, type, silenceMs: 100 }), {
-      code: 'backend_timeout',
-    })
+    await rejects('backend_timeout', textOf({ url, ca: null, type, silenceMs: 100 }))
   })

@@ -8,7 +8,8 @@ import type { TestContext } from 'node:test'
 import { EmbeddedJWK, calculateJwkThumbprint, jwtVerify } from 'jose'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
-import type { SessionCredentials, Where } from '../../src/remote/remote.ts'
+import type { SessionCredentials } from '../../src/remote/credentials.ts'
+import type { Where } from '../../src/remote/remote.ts'
 import { type Answerer, type Seen, clientAt, json, refusal, scripted } from './scripted.ts'
 
 export const CONTEXT = {

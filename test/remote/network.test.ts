@@ -7,17 +7,10 @@ import { type AddressInfo, type Socket, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, after, before, describe, test } from 'node:test'
-import { AppError, type ErrorCode, StartError } from '../../src/errors.ts'
+import { StartError } from '../../src/errors.ts'
 import { openRemote } from '../../src/remote/remote.ts'
 import { CLOCK, clientAt, json, scripted } from './scripted.ts'
-
-const fails = (promise: Promise<unknown>, code: ErrorCode, says: RegExp) =>
-  assert.rejects(promise, (error: unknown) => {
-    assert(error instanceof AppError, String(error))
-    assert.equal(error.code, code, error.message)
-    assert.match(error.message, says)
-    return true
-  })
+import { rejects } from '../rejects.ts'
 
 /** Starts a TCP server; `serve` handles each connection. */
 async function bytes(t: TestContext, serve: (socket: Socket, n: number) => void) {
@@ -54,17 +47,17 @@ const HALF =
 describe('an unreachable server', () => {
   test('no listener', async (t) => {
     const remote = clientAt(t, `http://127.0.0.1:${await nobodysPort()}`)
-    await fails(remote.door().clock.read({}), 'backend_unavailable', /cannot be reached/)
+    await rejects('backend_unavailable', remote.door().clock.read({}), {
+      says: /cannot be reached/,
+    })
     assert.equal(remote.waits.length, 3)
   })
 
   test('an unknown host name', async (t) => {
     const remote = clientAt(t, 'https://countersign.invalid')
-    await fails(
-      remote.door().clock.read({}),
-      'backend_unavailable',
-      /not known here.*SVC_BACKEND_URL/,
-    )
+    await rejects('backend_unavailable', remote.door().clock.read({}), {
+      says: /cannot be resolved.*SVC_BACKEND_URL/,
+    })
   })
 
   const cut: [name: string, serve: (socket: Socket) => void][] = [
@@ -93,7 +86,7 @@ describe('an unreachable server', () => {
     test(`broken connection: ${name}`, async (t) => {
       const server = await bytes(t, serve)
       const { clock } = clientAt(t, `http://${server.host}`).door()
-      await fails(clock.read({}), 'backend_unavailable', /cut the connection|HTTP/)
+      await rejects('backend_unavailable', clock.read({}), { says: /closed the connection|HTTP/ })
       assert.equal(server.connections(), 4)
     })
 
@@ -128,14 +121,18 @@ describe('silence', () => {
       const remote = clientAt(t, `http://${server.host}`, {
         timeouts: { ...LONG, answerMs: 100 },
       })
-      await fails(remote.door().clock.read({}), 'backend_timeout', /did not answer in time/)
+      await rejects('backend_timeout', remote.door().clock.read({}), {
+        says: /did not answer in time/,
+      })
       assert.equal(server.connections(), 1, 'it is asked once')
     })
 
   test('no TLS handshake', async (t) => {
     const server = await bytes(t, (socket) => socket.resume())
     const remote = clientAt(t, `https://${server.host}`, { timeouts: { ...LONG, connectMs: 100 } })
-    await fails(remote.door().clock.read({}), 'backend_timeout', /could not be reached in time/)
+    await rejects('backend_timeout', remote.door().clock.read({}), {
+      says: /could not be reached in time/,
+    })
   })
 
   test('an answer leaves no timer behind', async (t) => {
@@ -152,7 +149,7 @@ describe('silence', () => {
     const asked = Promise.withResolvers<void>()
     const { host } = await bytes(t, (socket) => socket.once('data', () => asked.resolve()))
     const remote = clientAt(t, `http://${host}`, { timeouts: LONG })
-    const failed = fails(remote.door().clock.read({}), 'backend_unavailable', /ending/)
+    const failed = rejects('backend_unavailable', remote.door().clock.read({}), { says: /ending/ })
     await asked.promise
     remote.close()
     await failed
@@ -169,7 +166,7 @@ describe('silence', () => {
           setImmediate(() => remote.close())
         }),
     })
-    await fails(remote.door().clock.read({}), 'backend_unavailable', /ending/)
+    await rejects('backend_unavailable', remote.door().clock.read({}), { says: /ending/ })
   })
 })
 
@@ -265,24 +262,24 @@ describe('certificates', () => {
       const { base, seen } = await serverWith(t, cert)
       const remote = clientAt(t, base, { ca: ca === null ? null : pem(ca) })
       const failed = remote.door().clock.read({})
-      await fails(failed, 'backend_error', says)
+      await rejects('backend_error', failed, { says })
       assert.deepEqual([seen.length, remote.waits.length], [0, 0], 'nothing was sent')
     })
 
   test('https to an http server', async (t) => {
     const { base } = await scripted(t, (res) => json(res, 200, CLOCK))
     const remote = clientAt(t, base.replace('http:', 'https:'))
-    await fails(
-      remote.door().clock.read({}),
-      'backend_error',
-      /does not speak TLS.*SVC_BACKEND_URL/,
-    )
+    await rejects('backend_error', remote.door().clock.read({}), {
+      says: /does not speak TLS.*SVC_BACKEND_URL/,
+    })
   })
 
   test('http to an https server', async (t) => {
     const { base } = await serverWith(t, 'good')
     const remote = clientAt(t, base.replace('https:', 'http:'))
-    await fails(remote.door().clock.read({}), 'backend_unavailable', /cut the connection/)
+    await rejects('backend_unavailable', remote.door().clock.read({}), {
+      says: /closed the connection/,
+    })
   })
 
   test('a file that holds no certificate', () => {

@@ -11,6 +11,7 @@ import { newDeviceKeys } from '../crypto/keys.ts'
 import { AppError, type ErrorCode } from '../../src/errors.ts'
 import type { Remote, RemoteAccount } from '../../src/remote/remote.ts'
 import { type Answerer, type Scripted, clientAt, json, refusal, scripted } from './scripted.ts'
+import { rejects } from '../rejects.ts'
 
 const AT = '2026-01-01T00:00:00.000Z'
 const ID = 'con_00000000000000000000000000'
@@ -194,8 +195,8 @@ for (const [what, answer, times] of [
     const server = await scripted(t, (res, seen, n) => (n === 0 ? answer : cut)(res, seen, n))
     const remote = clientAt(t, server.base)
     const account = remote.bearer('csm_x')
-    await assert.rejects(post(account, remote), { code: 'backend_timeout' })
-    await assert.rejects(post(account, remote), { code: 'backend_unavailable' })
+    await rejects('backend_timeout', post(account, remote))
+    await rejects('backend_unavailable', post(account, remote))
     assert.equal(server.seen.length, 1 + times)
   })
 
@@ -257,7 +258,7 @@ test('minting is sent once, also on a connection that others used before', async
   const account = remote.bearer('csm_x')
   const reads = Array.from({ length: 64 }, () => get(account, remote))
   await full.promise
-  const minted = assert.rejects(mint(account, remote), { code: 'backend_unavailable' })
+  const minted = rejects('backend_unavailable', mint(account, remote))
   for (const go of held) go()
   await Promise.all([minted, ...reads])
   assert.equal(server.seen.filter(({ method }) => method === 'POST').length, 1)

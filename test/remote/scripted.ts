@@ -2,7 +2,6 @@
  * A scripted account server on loopback: it records the requests and gives the answers of the
  * test.
  */
-import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import {
   type IncomingHttpHeaders,
@@ -14,7 +13,6 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { text } from 'node:stream/consumers'
-import { AppError, type ErrorCode } from '../../src/errors.ts'
 import { type Remote, type Where, openRemote } from '../../src/remote/remote.ts'
 
 export interface Seen {
@@ -102,11 +100,3 @@ export const refusal = (error: string, message = 'No.', details: object = {}) =>
   message,
   ...details,
 })
-
-/** Asserts that a promise rejects with an AppError of this code. */
-export const failsWith = (promise: Promise<unknown>, code: ErrorCode) =>
-  assert.rejects(promise, (error: unknown) => {
-    assert(error instanceof AppError, String(error))
-    assert.equal(error.code, code, error.message)
-    return true
-  })

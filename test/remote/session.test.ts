@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { CONTEXT, newIssuer, started } from './issuer.ts'
-import { type Seen, clientAt, failsWith, json, refusal, scripted } from './scripted.ts'
+import { type Seen, clientAt, json, refusal, scripted } from './scripted.ts'
+import { rejects } from '../rejects.ts'
 
 const HOUR = 3_600_000
 
@@ -73,10 +74,7 @@ test('a server that never accepts its own nonce is asked a limited number of tim
     }),
   )
   const issuer = newIssuer(() => server.base)
-  await failsWith(
-    clientAt(t, server.base).account(issuer.session).context.read({}),
-    'backend_error',
-  )
+  await rejects('backend_error', clientAt(t, server.base).account(issuer.session).context.read({}))
   assert.equal(server.seen.length, 2)
 })
 
@@ -94,9 +92,9 @@ test('a challenge without a new nonce is not answered', async (t) => {
       }),
     )
     const issuer = newIssuer(() => server.base)
-    await failsWith(
-      clientAt(t, server.base).account(issuer.session).context.read({}),
+    await rejects(
       'backend_error',
+      clientAt(t, server.base).account(issuer.session).context.read({}),
     )
     assert.equal(server.seen.length, 1)
   }
@@ -194,9 +192,9 @@ describe('renewal', () => {
     issuer.live.clear()
     issuer.open = false
     const before = server.seen.length
-    await failsWith(read(), 'not_signed_in')
+    await rejects('not_signed_in', read())
     assert.equal(server.seen.length, before + 2)
-    await Promise.all(Array.from({ length: 5 }, () => failsWith(read(), 'not_signed_in')))
+    await Promise.all(Array.from({ length: 5 }, () => rejects('not_signed_in', read())))
     issuer.open = true
     assert.deepEqual(await read(), CONTEXT, 'the client itself is not spoilt by it')
   })
@@ -206,14 +204,14 @@ describe('renewal', () => {
     issuer.before = async ({ url }) => {
       if (url !== '/device/v1/session') issuer.live.clear()
     }
-    await failsWith(read(), 'not_signed_in')
+    await rejects('not_signed_in', read())
     assert.deepEqual([issuer.counts.renewals, issuer.counts.stale], [2, 2])
   })
 
   test('a server that is unreachable at renewal ends no session, and is asked four times', async (t) => {
     const { issuer, server, read } = await started(t)
     issuer.away = true
-    await failsWith(read(), 'backend_unavailable')
+    await rejects('backend_unavailable', read())
     assert.equal(server.seen.length, 4)
     issuer.away = false
     assert.deepEqual(await read(), CONTEXT)
@@ -231,7 +229,7 @@ describe('renewal', () => {
     const { issuer, remote } = await started(t)
     const other = newIssuer(() => '')
     const stolen = { ...issuer.session, key: other.session.key }
-    await failsWith(remote.account(stolen).context.read({}), 'backend_error')
+    await rejects('backend_error', remote.account(stolen).context.read({}))
     assert.equal(issuer.counts.renewals, 0)
   })
 })
@@ -243,13 +241,13 @@ describe('a client with a key, and without a session', () => {
     const { access_token } = await session.renew({ body: { refresh_token: 'refresh' } })
     assert.equal(access_token, 'access-1')
     issuer.open = false
-    await failsWith(session.renew({ body: { refresh_token: 'refresh' } }), 'invalid_token')
+    await rejects('invalid_token', session.renew({ body: { refresh_token: 'refresh' } }))
   })
 
   test('without a key sends no proof', async (t) => {
     const { remote, server } = await started(t)
     const { session } = remote.door()
-    await failsWith(session.renew({ body: { refresh_token: 'refresh' } }), 'invalid_token')
+    await rejects('invalid_token', session.renew({ body: { refresh_token: 'refresh' } }))
     assert.equal(server.seen[0]!.headers['dpop'], undefined)
     assert.equal(server.seen.length, 1)
   })

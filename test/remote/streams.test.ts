@@ -6,7 +6,8 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { type TestContext, describe, test } from 'node:test'
 import type { Content } from '../../src/api/route.ts'
-import { clientAt, failsWith, json, refusal, scripted } from './scripted.ts'
+import { clientAt, json, refusal, scripted } from './scripted.ts'
+import { rejects } from '../rejects.ts'
 
 const ERROR = /\n\nevent: error\ndata: \{"error":"(\w+)","message":"[^"]+"\}\n\n$/
 
@@ -54,7 +55,7 @@ describe('the client of an account server', () => {
 
   test('silence before the answer', async (t) => {
     const { base, seen } = await scripted(t, () => undefined)
-    await failsWith(ask(t, base, { silenceMs: 50 }), 'backend_timeout')
+    await rejects('backend_timeout', ask(t, base, { silenceMs: 50 }))
     assert.equal(seen.length, 1)
   })
 
@@ -92,7 +93,7 @@ describe('the client of an account server', () => {
       const { base, seen } = await scripted(t, (res) =>
         res.writeHead(status, headers).end('data: x\n\n'),
       )
-      await failsWith(ask(t, base), 'backend_error')
+      await rejects('backend_error', ask(t, base))
       assert.equal(seen.length, 1)
     })
 
@@ -100,7 +101,7 @@ describe('the client of an account server', () => {
     const { base, seen } = await scripted(t, (res) =>
       json(res, 503, refusal('backend_unavailable')),
     )
-    await failsWith(ask(t, base), 'backend_unavailable')
+    await rejects('backend_unavailable', ask(t, base))
     assert.equal(seen.length, 1)
     assert.equal(seen[0]?.headers['idempotency-key'], undefined)
   })
@@ -114,7 +115,7 @@ describe('the client of an account server', () => {
 
   test('other rows are read whole, and reject streams', async (t) => {
     const { base } = await scripted(t, (res) => res.writeHead(200, STREAM).end('{}'))
-    await failsWith(clientAt(t, base).bearer('csm_x').context.read({}), 'backend_error')
+    await rejects('backend_error', clientAt(t, base).bearer('csm_x').context.read({}))
   })
 
   test('close ends streams', async (t) => {

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isLinked } from '../../src/crypto/logs/generations.ts'
 import * as first from '../../src/crypto/logs/key-log.ts'
 import * as firstRoster from '../../src/crypto/logs/roster.ts'
 import { fromBase64url, hex, unhex } from './bytes.ts'
@@ -44,7 +45,7 @@ function firstSummary(log: first.KeyLog): ReturnType<typeof summary> {
     head_hex: hex(head),
     seq,
     generation,
-    linked_to: generations.filter((one) => first.isLinked(log, one, generation)),
+    linked_to: generations.filter((one) => isLinked(log, one, generation)),
     recovery,
     active: active.map(({ id }) => id),
     seals: Object.fromEntries(active.map(({ id, seal }) => [id, seal])),

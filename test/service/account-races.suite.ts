@@ -16,6 +16,8 @@ import { openServiceDatabase, type ServiceDatabase } from './database.ts'
 import type { Engine } from './engines.ts'
 import { connect, enrol, enrolByMail, mailedCode, newAddress, type Person } from './person.ts'
 import { openSubject, type LocalSubject } from './subject.ts'
+import { rejects } from '../rejects.ts'
+import { until } from '../until.ts'
 
 /** The errors of a call that comes too late; `backend_unavailable` asks for another attempt. */
 const TOO_LATE = [
@@ -105,14 +107,15 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
     test('inserting a row that refers to a deleted account is a conflict', async () => {
       const { reaching } = newReach(() => false)
       const row = { id: newId('tag_', 1), account_id: newId('acc_', 1), name: 'x', created_at: 1 }
-      await assert.rejects(
+      await rejects(
+        'conflict',
         reaching(() =>
           hand.db
             .insertInto('tags')
             .values({ ...row, color: null })
             .execute(),
         ),
-        { code: 'conflict', message: /was deleted a moment ago/ },
+        { says: /has just been deleted/ },
       )
     })
 
@@ -123,7 +126,7 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
         (account) => account.context.read({}),
         (account) => account.profile.read({}),
       ]
-      for (const ask of asks) await assert.rejects(ask(ada.account), { code: 'invalid_token' })
+      for (const ask of asks) await rejects('invalid_token', ask(ada.account))
     })
 
     test('a machine account created while its organisation is deleted is deleted too', async () => {
@@ -177,7 +180,7 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
             .values({ ...of, role: 'member', updated_at: 1 })
             .execute()
           const deleting = end(ada)
-          while (!(await waiting())) await setImmediate()
+          await until('a query that waits for a lock', waiting)
           return { deleting }
         })
         await ending.deleting

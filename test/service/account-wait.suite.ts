@@ -6,21 +6,18 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { openServiceDatabase, type ServiceDatabase } from './database.ts'
 import type { Engine } from './engines.ts'
-import type { Fault } from './faults.ts'
+import { type Call, rejects } from '../rejects.ts'
 import { enrolByMail, mailedCode, newAddress, protect, resetOf, type Person } from './person.ts'
 import { openSubject, type LocalSubject, type Place } from './subject.ts'
 
 const DAY = 24 * 3_600_000
 
-const isLeft = (error: Fault) => {
-  assert.deepEqual(
-    [error.code, error.details?.state],
-    ['invalid_state', 'reset_without_recovery_key'],
-    error.message,
-  )
-  assert.match(error.message, /can be deleted from 2026-01-15T00:00:00\.000Z on/)
-  return true
-}
+/** Asserts that an account cannot be deleted yet. */
+const isLeft = (call: Call) =>
+  rejects('invalid_state', call, {
+    state: 'reset_without_recovery_key',
+    says: /can be deleted from 2026-01-15T00:00:00\.000Z on/,
+  })
 
 export function accountWaitSuite(name: string, { newPlace }: Engine): void {
   describe(`deleting an account after a reset without its recovery key: ${name}`, () => {
@@ -46,10 +43,10 @@ export function accountWaitSuite(name: string, { newPlace }: Engine): void {
       hand.db.selectFrom('accounts').select('id').where('id', '=', id).execute()
 
     async function refuses(person: Person) {
-      await assert.rejects(end(person), isLeft)
+      await isLeft(end(person))
       const { device, id } = person
       const who = { account: id, device, session: person.enrolment.session.session_id, token: null }
-      await assert.rejects(subject.service.as(who).deletion.read({}), isLeft)
+      await isLeft(subject.service.as(who).deletion.read({}))
       assert.equal((await rowsOf(id)).length, 1)
     }
 

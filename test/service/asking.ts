@@ -1,17 +1,7 @@
-/** Shared helpers of the suites of questions and of feedback. */
-import assert from 'node:assert/strict'
+/** Shared values of the suites of questions and of feedback. */
 import type { Account } from '../../src/api/port.ts'
-import { AppError, type ErrorCode } from '../../src/errors.ts'
 import type { Person } from './person.ts'
 import type { LocalSubject } from './subject.ts'
-
-export const fails = (promise: Promise<unknown>, code: ErrorCode, says = /./) =>
-  assert.rejects(promise, (error: unknown) => {
-    assert(error instanceof AppError, String(error))
-    assert.equal(error.code, code, error.message)
-    assert.match(error.message, says)
-    return true
-  })
 
 /** Texts that every field rejects. */
 export const BAD_TEXTS: [name: string, text: unknown][] = [

@@ -7,6 +7,7 @@ import { openServiceDatabase } from './database.ts'
 import type { Engine } from './engines.ts'
 import { enrol, enrolByMail, newAddress, type Person } from './person.ts'
 import { openSubject } from './subject.ts'
+import { until } from '../until.ts'
 
 export const HOUR = 3_600_000
 export const DAY = 24 * HOUR
@@ -63,11 +64,10 @@ export async function openMailboxes({ newPlace, replicas }: Engine) {
   }
   /** Returns these tokens once there are that many; mails are sent in the background. */
   async function mailed(address: string, least = 1): Promise<string[]> {
-    for (;;) {
+    return until(`${least} letters to ${address}`, async () => {
       const all = await links(address)
-      if (all.length >= least) return all
-      await new Promise(setImmediate)
-    }
+      return all.length >= least ? all : undefined
+    })
   }
   const claimed = async (of: Pick<Person, 'account'>, address: string) => {
     const mailbox = address.toLowerCase()

@@ -25,7 +25,8 @@ import {
   resetOf,
   revocationBy,
 } from './person.ts'
-import { fails } from './connections/trust.suite.ts'
+import { rejects } from '../rejects.ts'
+import { until } from '../until.ts'
 
 export function emailsSuite(name: string, engine: Engine): void {
   let {
@@ -75,7 +76,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       const second = newAddress()
       await confirmed(ada, second)
       const { server } = subject
-      await fails('forbidden', resetOf(server, ada.id, await mailedCode(server, second)))
+      await rejects('forbidden', resetOf(server, ada.id, await mailedCode(server, second)))
       const phone = await join(server, await mailedCode(server, second))
       assert.equal(phone.enrolment.approved, false)
       assert.equal((await ada.account.context.read({})).user.email, first, 'nothing ended')
@@ -107,13 +108,13 @@ export function emailsSuite(name: string, engine: Engine): void {
         assert(shown.includes(`(${first})`) && shown.includes(second), shown)
       }
       assert.deepEqual(await listed(ada), [email, primary], 'reading the page changes nothing')
-      assert.match(await confirm(token), new RegExp(`${second} is an address of that account`))
+      assert.match(await confirm(token), new RegExp(`${second} is now an address of that account`))
       assert.deepEqual(await listed(ada), [{ ...claim, verified: true }, primary])
       assert.equal((await ada.account.context.read({})).user.email, first)
       assert.match(await confirm(token), ENDED)
       assert.match(await page(token), ENDED)
-      await fails('conflict', add(ada, second))
-      await fails('conflict', add(ada, first.toUpperCase()))
+      await rejects('conflict', add(ada, second))
+      await rejects('conflict', add(ada, first.toUpperCase()))
     })
 
     test('the mail names the requester, without links from the requester’s text', async () => {
@@ -180,7 +181,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       assert.equal(laptop.enrolment.account_id, ada.id)
       // It was sent while no account had the address, and no longer creates an account.
       const begin = subject.server.door().enrolment.create(enrolmentOf(newMaker(), stale))
-      await fails('invalid_token', begin)
+      await rejects('invalid_token', begin)
     })
 
     test('invitations to a confirmed address reach the account', async () => {
@@ -224,7 +225,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       assert.notEqual((await claimed(ada, address)).email.id, email.id)
       const rows = hand.db.selectFrom('email_claims').selectAll()
       const isOver = rows.where('expires_at', '<=', subject.clock.ms)
-      while ((await isOver.execute()).length > 0) await new Promise(setImmediate)
+      await until('no claim that is over', async () => (await isOver.execute()).length === 0)
     })
 
     test('a machine account cannot have addresses', async () => {
@@ -235,7 +236,7 @@ export function emailsSuite(name: string, engine: Engine): void {
         .execute()
       const who = { account: id, device: null, session: null, token: newId('tok_', Date.now()) }
       const account = subject.service.as(who)
-      await fails('forbidden', add({ account }, newAddress()))
+      await rejects('forbidden', add({ account }, newAddress()))
       assert.deepEqual(await addresses({ account }), [])
     })
 
@@ -288,7 +289,7 @@ export function emailsSuite(name: string, engine: Engine): void {
         assert.match(await confirm(token), ENDED)
         // This holds also for a call that was authorised a moment before the session ended.
         const late = inside({ ...ada, ...laptop })
-        await assert.rejects(add(late, newAddress()), { code: 'invalid_token' })
+        await rejects('invalid_token', add(late, newAddress()))
         assert.deepEqual((await addresses(other))[0], `${address}?`, 'of this account alone')
       })
 

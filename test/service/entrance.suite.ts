@@ -39,6 +39,7 @@ import {
 } from './person.ts'
 import type { EngineUnderTest } from './service.suite.ts'
 import { openSubject, PUBLIC_URL, type LocalSubject } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -190,13 +191,13 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       const eve = newAddress()
       await enrolByMail(subject.server, eve)
       const strange = newcomerOf(undefined, laptop.device)
-      await refused('conflict', /enrolled already/, join(subject.server, await code(), strange))
+      await refused('conflict', /already enrolled/, join(subject.server, await code(), strange))
       const evesCode = await mailedCode(subject.server, eve)
-      await refused('conflict', /enrolled already/, join(subject.server, evesCode, laptop))
+      await refused('conflict', /already enrolled/, join(subject.server, evesCode, laptop))
       await append(ada, await revocationBy(ada, ada.device))
       await refused('invalid_token', /code/, enrolled(subject.server, ada, evesCode))
       const free = await subject.server.newEnrolmentCode()
-      await refused('conflict', /enrolled already/, enrolled(subject.server, ada, free))
+      await refused('conflict', /already enrolled/, enrolled(subject.server, ada, free))
     })
 
     test('the session of the daemon in the server’s process is kept, without proofs', async () => {
@@ -219,7 +220,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       await own.context.activeOrg({ body: { organisation_id: null } })
       const seen = (await other.account.sessions.list({})).items.map((one) => one.id)
       assert.deepEqual(seen, [other.enrolment.session.session_id])
-      await assert.rejects(other.account.sessions.delete({ id: session_id }), { code: 'not_found' })
+      await rejects('not_found', other.account.sessions.delete({ id: session_id }))
     })
 
     test('a new session ends the one before it, unless both began at once', async () => {
@@ -235,8 +236,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       // proven the key.
       for (const { account } of [one, two]) await account.context.read({})
       await renew(four)
-      for (const { account } of [one, two])
-        await assert.rejects(account.context.read({}), { code: 'invalid_token' })
+      for (const { account } of [one, two]) await rejects('invalid_token', account.context.read({}))
       await Promise.all([three, four].map(renew))
       const other = await enrol(subject.server)
       subject.clock.ms += 5 * MINUTE
@@ -256,7 +256,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
         for (const { account } of [ada, laptop, first]) await account.context.read({})
         const many = await Promise.allSettled(Array.from({ length: 40 }, enter))
         assert.equal(many.filter(({ status }) => status === 'fulfilled').length, 20)
-        await assert.rejects(enter(), { code: 'rate_limited' })
+        await rejects('rate_limited', enter())
         subject.clock.ms += 5 * MINUTE
         await enter()
         const { db } = hand
@@ -286,13 +286,13 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
         await revocationBy(leaver, ada.device),
         await additionBy(leaver, newcomerOf()),
       ])
-        await assert.rejects(append(laptop, entry), { code: 'forbidden' })
+        await rejects('forbidden', append(laptop, entry))
       await append(laptop, await revocationBy(leaver, laptop.device))
       assert.deepEqual(
         (await logOf(ada)).active.map(({ id }) => id),
         [ada.device],
       )
-      await assert.rejects(laptop.account.context.read({}), { code: 'invalid_token' })
+      await rejects('invalid_token', laptop.account.context.read({}))
     })
 
     test('a device that waits for a week is no longer pending', async () => {

@@ -18,6 +18,7 @@ import { lazyReceiptKey } from '../../src/service/db/server-secrets.ts'
 import type { Schema } from '../../src/service/db/schema.ts'
 import type { Keyed } from '../../src/storage/idempotency.ts'
 import type { Place } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 const DAY_MS = 24 * 3_600_000
 export const KEYED: Keyed = { caller: 'ses_1', key: 'k', fingerprint: 'f' }
@@ -232,7 +233,7 @@ export function idempotencySuite(
       const { once } = await opened(t)
       await once(KEYED, async () => ({ n: 1 }))
       const other = once({ ...KEYED, fingerprint: 'g' }, never)
-      await assert.rejects(other, { code: 'idempotency_mismatch' })
+      await rejects('idempotency_mismatch', other)
     })
 
     test('an answer is stored for a day', async (t) => {
@@ -279,7 +280,7 @@ export function idempotencySuite(
           throw new AppError('conflict', 'taken')
         })
       })
-      await assert.rejects(refused, { code: 'conflict' })
+      await rejects('conflict', refused)
       assert.deepEqual([await written(), await records()], [['counted'], []])
       // A corrected request under the same key.
       await once({ ...KEYED, fingerprint: 'g' }, act('mended'))
@@ -308,7 +309,7 @@ export function idempotencySuite(
         return { n: 1 }
       })
       await begun.opened
-      await assert.rejects(once(KEYED, never), { code: 'in_progress' })
+      await rejects('in_progress', once(KEYED, never))
       go.open()
       assert.deepEqual(await first, { n: 1 })
       assert.deepEqual(await once(KEYED, never), { n: 1 })

@@ -14,6 +14,7 @@ import { newReach } from '../../src/service/db/faults.ts'
 import { newPostgresPlace, withoutPostgres } from './engines.ts'
 import { KEYED, gate, idempotencySuite, never, openReplica } from './idempotency.suite.ts'
 import { transactionsSuite } from './transactions.suite.ts'
+import { rejects } from '../rejects.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-sqlite-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -39,7 +40,7 @@ describe('on PostgreSQL', { skip: withoutPostgres }, () => {
       return { n: 1 }
     })
     await begun.opened
-    await assert.rejects(b.once(KEYED, never), { code: 'in_progress' })
+    await rejects('in_progress', b.once(KEYED, never))
     assert.deepEqual(await b.once({ ...KEYED, key: 'other' }, async () => ({ n: 2 })), { n: 2 })
     go.open()
     assert.deepEqual(await first, { n: 1 })
@@ -103,11 +104,7 @@ describe('on PostgreSQL', { skip: withoutPostgres }, () => {
             return {}
           }),
         )
-      await assert.rejects(dying(), (error) => {
-        assert(error instanceof AppError)
-        assert.equal(error.code, 'backend_unavailable')
-        return true
-      })
+      await rejects('backend_unavailable', dying())
       await admin.end()
       assert.deepEqual([await written(), await records()], [[], []])
       await once(KEYED, act('x'))
@@ -123,7 +120,7 @@ describe('on PostgreSQL', { skip: withoutPostgres }, () => {
       })
       return {}
     })
-    await assert.rejects(refused, { code: 'conflict' })
+    await rejects('conflict', refused)
     assert.deepEqual(await written(), ['x'])
   })
 })

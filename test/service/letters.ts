@@ -1,7 +1,7 @@
 /** Parses mail as its reader sees it (RFC 5322, RFC 2045), as far as the server writes it. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
+import { until } from '../until.ts'
 
 export interface Letter {
   readonly from: string
@@ -53,23 +53,13 @@ export function letterOf(bytes: Buffer): Letter {
 }
 
 /**
- * How often a folder is read for a letter. A letter that is not there by then never comes, and
- * the process of a test that waited on would not end.
- */
-const MOST_LOOKS = 100_000
-
-/**
  * Waits for the first letter of a mail folder to an address with this text, and returns it. Some
  * letters are sent in the background.
  */
-export async function letterIn(dir: string, address: string, text: RegExp): Promise<Letter> {
-  for (let looks = 0; looks < MOST_LOOKS; looks++) {
-    const letter = (await lettersIn(dir, address)).find((one) => text.test(one.text))
-    if (letter !== undefined) return letter
-    await setImmediate()
-  }
-  throw new Error(`No letter to ${address} with ${text} came into ${dir}.`)
-}
+export const letterIn = (dir: string, address: string, text: RegExp): Promise<Letter> =>
+  until(`a letter to ${address} with ${text} in ${dir}`, async () =>
+    (await lettersIn(dir, address)).find((one) => text.test(one.text)),
+  )
 
 /** Returns the letters of a mail folder to an address, in the order of their names. */
 export async function lettersIn(dir: string, address: string): Promise<Letter[]> {

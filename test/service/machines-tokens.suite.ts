@@ -5,6 +5,7 @@ import { newId } from '../../src/crypto/encoding/id.ts'
 import { checkToken, newToken } from '../../src/crypto/token.ts'
 import { as, openTwo, refusal, type Subject } from './machines-subject.ts'
 import type { Engine } from './engines.ts'
+import { rejects } from '../rejects.ts'
 
 const START = Date.UTC(2026, 0, 1)
 const HOUR = 3_600_000
@@ -86,7 +87,7 @@ export function machineTokensSuite(name: string, engine: Engine): void {
         assert.equal(made.expires_at, ends)
         if (lives === null) return
         here.clock.ms += lives * 1000
-        assert.equal((await refusal(here.authenticate(made.token))).error, 'invalid_token')
+        await rejects('invalid_token', here.authenticate(made.token))
       })
 
     for (const [what, end] of [
@@ -102,7 +103,7 @@ export function machineTokensSuite(name: string, engine: Engine): void {
           here.machineTokens.create({ body: { name: 'Child', scope: 'full' } }, maker)
         await make()
         await end({ id: own.id, account })
-        assert.equal((await refusal(make())).error, 'invalid_token')
+        await rejects('invalid_token', make())
         const { items } = await here.machineTokens.list({ limit: 10 }, as(account))
         assert.equal(items.length, 2)
       })
@@ -116,7 +117,7 @@ export function machineTokensSuite(name: string, engine: Engine): void {
         const wrong = await refusal(here.authenticate(newToken('csm_')))
         for (const server of [here, replica])
           assert.deepEqual(await refusal(server.authenticate(token)), wrong)
-        assert.equal((await refusal(here.bearer.read({}, caller))).error, 'invalid_token')
+        await rejects('invalid_token', here.bearer.read({}, caller))
         await here.setState(account, 'active')
         assert.deepEqual(await here.authenticate(token), caller)
         await here.bearer.read({}, caller)
@@ -151,7 +152,7 @@ export function machineTokensSuite(name: string, engine: Engine): void {
       await replica.authenticate(token)
       await here.machineTokens.delete({ id }, as(account))
       for (const server of [replica, here])
-        assert.equal((await refusal(server.authenticate(token))).error, 'invalid_token')
+        await rejects('invalid_token', server.authenticate(token))
       here.clock.ms += HOUR
       await here.machineTokens.delete({ id }, as(account))
       const row = await here.db
@@ -188,17 +189,14 @@ export function machineTokensSuite(name: string, engine: Engine): void {
       )
       assert.equal(second.next_cursor, null)
       const bad = here.machineTokens.list({ limit: 2, cursor: 'x' }, as(account))
-      assert.equal((await refusal(bad)).error, 'bad_request')
+      await rejects('bad_request', bad)
     })
 
     test('tokens of another machine and malformed ids are not found', async () => {
       const [mine, theirs] = [await here.newMachine(), await here.newMachine()]
       const { id, token } = await mint(theirs.account)
       for (const bad of [id, newId('tok_', START), 'x', '\0', mine.account])
-        assert.equal(
-          (await refusal(here.machineTokens.delete({ id: bad }, as(mine.account)))).error,
-          'not_found',
-        )
+        await rejects('not_found', here.machineTokens.delete({ id: bad }, as(mine.account)))
       await here.authenticate(token)
     })
 
@@ -211,7 +209,7 @@ export function machineTokensSuite(name: string, engine: Engine): void {
         () => here.machineTokens.delete({ id }, as(owner)),
         () => here.bearer.read({}, as(owner)),
       ])
-        assert.equal((await refusal(call())).error, 'forbidden')
+        await rejects('forbidden', call())
       await here.authenticate(token)
     })
 

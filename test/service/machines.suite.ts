@@ -9,6 +9,7 @@ import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { ENDPOINT, as, atOnce, newKey, openTwo, refusal, type Subject } from './machines-subject.ts'
 import type { Engine } from './engines.ts'
+import { rejects } from '../rejects.ts'
 
 const START = Date.UTC(2026, 0, 1)
 
@@ -115,12 +116,12 @@ export function machinesSuite(name: string, engine: Engine): void {
           const member = await here.newMember(organisation, { role, state })
           const call = create(member, organisation)
           if (expected === null) await call
-          else assert.equal((await refusal(call)).error, expected)
+          else await rejects(expected, call)
         })
 
       test('the machine itself, a plain member, cannot create another', async () => {
         const { account, organisation } = await here.newMachine()
-        assert.equal((await refusal(create(account, organisation))).error, 'forbidden')
+        await rejects('forbidden', create(account, organisation))
       })
 
       test('a stranger gets not_found for the organisation', async () => {
@@ -169,7 +170,7 @@ export function machinesSuite(name: string, engine: Engine): void {
           () => create(owner, organisation, { key, name: 'Restore' }),
           () => create(other.owner, other.organisation, { key }),
         ])
-          assert.equal((await refusal(call())).error, 'conflict')
+          await rejects('conflict', call())
         const [accounts = 0, machines = 0, members = 0] = before
         // The admin and the other owner, each with a membership.
         assert.deepEqual(await counts(), [accounts + 2, machines, members + 2])

@@ -77,7 +77,7 @@ async function refused(sent: Promise<unknown>, code: string, words: RegExp): Pro
   for (const secret of [PASSWORD, ENCODED]) assert.ok(!`${error.message} ${cause}`.includes(secret))
 }
 
-const NOW_NOT = /could not be sent at the moment: try again in a while/
+const NOW_NOT = /could not be sent at the moment. Try again later/
 const NEVER = /relay refused it\. Check the address.*operator.*log/
 
 test('sends with its user and password', async (t) => {

@@ -10,6 +10,7 @@ import type { ServiceContext } from '../../src/service/context.ts'
 import { accountBehind } from '../../src/service/accounts/mailbox-lookups.ts'
 import { openServiceDatabase } from './database.ts'
 import { onBothEngines } from './engines.ts'
+import { rejects } from '../rejects.ts'
 
 const HOUR = 3_600_000
 
@@ -72,12 +73,10 @@ onBothEngines((name, engine) => {
           (error: unknown) => assert.equal((error as AppError).code, 'not_found'),
         )
       clock.ms += 1000
-      await assert.rejects(look(people[20]!, 'p1@example.org'), (error: unknown) => {
-        assert(error instanceof AppError && error.code === 'rate_limited')
-        assert.match(error.message, /at this account server/)
-        assert.equal(error.headers['Retry-After'], '3599')
-        return true
+      const { headers } = await rejects('rate_limited', look(people[20]!, 'p1@example.org'), {
+        says: /at this account server/,
       })
+      assert.equal(headers['Retry-After'], '3599')
       clock.ms += HOUR
       assert.equal(await look(people[20]!, 'p1@example.org'), people[1])
     })

@@ -1,6 +1,5 @@
 /** Every kind of notification, caused once by real calls of the routes. For every engine. */
 import assert from 'node:assert/strict'
-import { setImmediate } from 'node:timers/promises'
 import { after, before, describe, test } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import {
@@ -31,6 +30,7 @@ import {
   resetOf,
   revocationBy,
 } from './person.ts'
+import { until } from '../until.ts'
 
 type By = { readonly account: Account }
 
@@ -48,12 +48,11 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
       every((query) => account.notifications.list(query))
     /** Returns the only notification of a kind, once it is there. */
     async function told(to: By, kind: Kind): Promise<Notification> {
-      for (;;) {
+      return until(`a notification ${kind}`, async () => {
         const found = (await toldTo(to)).filter((one) => one.kind === kind)
         assert(found.length < 2, `${kind} came ${found.length} times`)
-        if (found[0] !== undefined) return found[0]
-        await setImmediate()
-      }
+        return found[0]
+      })
     }
     const person = (called?: string) => place.byMail(undefined, called)
     const follow = (token: string) =>

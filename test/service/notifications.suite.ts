@@ -12,7 +12,6 @@ import { everything } from '../account/subject.ts'
 import { approveInvitation, connected, make, takeIn } from './connections/connecting.ts'
 import { type Clubs, invite, openClubs } from './connections/connections-subject.ts'
 import type { Engine } from './engines.ts'
-import { fails } from './faults.ts'
 import {
   addressOf,
   approve,
@@ -27,6 +26,7 @@ import {
   resetOf,
   revocationBy,
 } from './person.ts'
+import { rejects } from '../rejects.ts'
 
 type Told = Pick<Notification, 'kind' | 'title' | 'data'>
 
@@ -127,11 +127,9 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
         ])
         assert.deepEqual(await kindsTo(guest), [], 'both were answered')
         await host.account.invitations.withdraw({ id: second.id })
-        await fails(
-          'invalid_state',
-          guest.account.invitations.decline({ id: second.id }),
-          'withdrawn',
-        )
+        await rejects('invalid_state', guest.account.invitations.decline({ id: second.id }), {
+          state: 'withdrawn',
+        })
         assert.equal((await toldTo(host)).length, 2, 'what was refused is told to nobody')
         assert.deepEqual(await kindsTo(guest), ['invitation_withdrawn'])
       })
@@ -198,7 +196,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(
         items.map(({ body }) => body),
         [
-          '"Dora" is in the connection "Bob’s own name" no more: "Ada" removed them.',
+          '"Ada" removed "Dora" from the connection "Bob’s own name".',
           '"Carl" left the connection "Bob’s own name".',
         ],
       )
@@ -264,9 +262,9 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       await connect(ada)
       const other = (await ada.account.connections.list({ limit: 1 })).next_cursor!
       for (const wrong of [other, '', '*'])
-        await fails('bad_request', ada.account.notifications.list({ cursor: wrong }))
+        await rejects('bad_request', ada.account.notifications.list({ cursor: wrong }))
       for (const limit of [-1, 0, 201])
-        await fails('validation_failed', ada.account.notifications.list({ limit }))
+        await rejects('validation_failed', ada.account.notifications.list({ limit }))
     })
 
     test('marks and deletes the given ones, or all, and none of other accounts', async () => {
@@ -307,8 +305,8 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       }
       assert.deepEqual((await eve.account.notifications.list({})).items, hers)
       for (const wrong of ['x', 'ntf_', hers[0]!.id.toUpperCase(), `con_${a.slice(4)}`]) {
-        await fails('validation_failed', notifications.read({ body: { ids: [wrong] } }))
-        await fails('validation_failed', notifications.delete({ id: [wrong] }))
+        await rejects('validation_failed', notifications.read({ body: { ids: [wrong] } }))
+        await rejects('validation_failed', notifications.delete({ id: [wrong] }))
       }
     })
 

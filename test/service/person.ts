@@ -1,8 +1,8 @@
 /**
- * A person with one enrolled device, and the signed structures of that device. It does the work
- * of a daemon in few lines.
+ * A person with one enrolled device, and the signed structures of that device, for tests of the
+ * account server. It does the work of a daemon in few lines, and can sign what a daemon of
+ * `test/world` would not.
  */
-import { setImmediate } from 'node:timers/promises'
 import type { Account, UnauthenticatedClient } from '../../src/api/port.ts'
 import { decodeBase64url, encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
@@ -25,6 +25,7 @@ import { newRecoverySeed, recoveryKeyOf } from '../../src/crypto/recovery-paper.
 import { openEntry } from '../../src/crypto/logs/roster.ts'
 import { signStamp } from '../../src/crypto/stamp.ts'
 import { codeIn, hasCode, type Letter } from './letters.ts'
+import { until } from '../until.ts'
 
 /** An account server as a suite sees it, in this process or over HTTP. */
 export interface Server {
@@ -122,13 +123,10 @@ export async function mailedCode(server: Server, email: string): Promise<string>
 }
 
 /** Returns the first mail to an address with this text; some are sent in the background. */
-export async function arrived(server: Server, email: string, text: RegExp): Promise<Letter> {
-  for (;;) {
-    const letter = (await server.letters(email)).find((one) => text.test(one.text))
-    if (letter !== undefined) return letter
-    await setImmediate()
-  }
-}
+export const arrived = (server: Server, email: string, text: RegExp): Promise<Letter> =>
+  until(`a letter to ${email} with ${text}`, async () =>
+    (await server.letters(email)).find((one) => text.test(one.text)),
+  )
 
 /** Enrols a person with a mailbox. */
 export const enrolByMail = async (server: Server, email: string, name = 'Ada'): Promise<Person> =>

@@ -33,6 +33,7 @@ import { failsToStart, serviceSuite } from './service.suite.ts'
 import { emptyDatabase, newDatabase } from './shared-postgres.ts'
 import { rostersSuite } from './connections/rosters.suite.ts'
 import { openSubject, type Place } from './subject.ts'
+import { until } from '../until.ts'
 
 /** Never read: the server opens the URL. */
 const file = '/dev/null/account.db'
@@ -261,7 +262,10 @@ describe('PostgreSQL', () => {
     const waiting = `select pid from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`
     // Not by the connection that has the lock: inside one transaction the view does not change.
-    while (((await plainly(url, [waiting]))[0] as unknown[]).length === 0);
+    await until('a query that waits for a lock', async () => {
+      const [rows] = await plainly(url, [waiting])
+      return (rows as unknown[]).length > 0
+    })
     await wire.cut()
     await failed
     await holder.end()
@@ -309,7 +313,7 @@ test('errors for an unreachable server and for an invalid URL do not contain the
   for (const bad of ['postgres://ada:hunter2@[x', 'postgres://ada:hunter2@host:notaport/x'])
     await failsToStart(
       'failed',
-      /^(?!.*hunter2).*not a URL/,
+      /^(?!.*hunter2).*is not valid/,
       openServiceDatabase({ url: bad, file }),
     )
 })

@@ -4,8 +4,8 @@ import { after, before, describe, test } from 'node:test'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { enrol, type Person } from './person.ts'
 import { openSubject, type LocalSubject } from './subject.ts'
-import { fails } from './connections/trust.suite.ts'
 import type { Engine } from './engines.ts'
+import { rejects } from '../rejects.ts'
 
 /** Returns a handle that is not in use. */
 const newHandle = () => `h${newId('', Date.now())}`
@@ -71,7 +71,7 @@ export function preferencesSuite(name: string, { newPlace }: Engine): void {
         const update = ada.account.preferences.update({
           body: { ...body, locale: 'it', ...body } as object,
         })
-        await assert.rejects(update, { code: 'validation_failed' })
+        await rejects('validation_failed', update)
         assert.deepEqual(await ada.account.preferences.read({}), before)
       })
   })
@@ -113,11 +113,12 @@ export function preferencesSuite(name: string, { newPlace }: Engine): void {
       )
       assert.equal(tried.filter(({ status }) => status === 'fulfilled').length, 1)
       for (const one of tried)
-        if (one.status === 'rejected') await fails('conflict', Promise.reject(one.reason as Error))
+        if (one.status === 'rejected')
+          await rejects('conflict', Promise.reject(one.reason as Error))
       const at = tried.findIndex(({ status }) => status === 'fulfilled')
       const people = [ada, ...others]
       const [owner, next] = [people[at], people[(at + 1) % 4]] as [Person, Person]
-      await fails('conflict', next.account.profile.update({ body: { handle, headline: 'x' } }))
+      await rejects('conflict', next.account.profile.update({ body: { handle, headline: 'x' } }))
       assert.equal((await next.account.profile.read({})).headline, null)
       await owner.account.profile.update({ body: { handle: null } })
       assert.equal((await next.account.profile.update({ body: { handle } })).handle, handle)
@@ -137,7 +138,7 @@ export function preferencesSuite(name: string, { newPlace }: Engine): void {
     ])
       test(`rejects ${JSON.stringify(body)}`, async () => {
         const update = ada.account.profile.update({ body: body as object })
-        await assert.rejects(update, { code: 'validation_failed' })
+        await rejects('validation_failed', update)
       })
   })
 }

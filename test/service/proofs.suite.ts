@@ -25,6 +25,8 @@ import {
 } from './person.ts'
 import type { EngineUnderTest } from './service.suite.ts'
 import { openSubject, PUBLIC_URL, type LocalSubject, type Place } from './subject.ts'
+import { rejects } from '../rejects.ts'
+import { until } from '../until.ts'
 
 const MINUTE = 60_000
 const PATH = '/api/v1/context'
@@ -266,7 +268,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       subject.clock.ms += 10 * MINUTE
       await ada.account.context.read({})
       // No request waits for the deletion, so it may happen a little later.
-      while ((await seen()) > 1) await new Promise(setImmediate)
+      await until('no record of an expired proof', async () => (await seen()) <= 1)
     })
 
     test('a renewal deletes expired access tokens', async () => {
@@ -384,9 +386,9 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       // The scope table rejects the device; so does the answer itself.
       const inside = subject.service.as(session)
       assert.deepEqual(await inside.envelopes.read({ connection }), { envelopes: [] })
-      await assert.rejects(
+      await rejects(
+        'forbidden',
         inside.rosters.open({ body: { connection, name: 'Bob', entry, envelopes } }),
-        { code: 'forbidden' },
       )
       await laptop.account.approval.create({ body: { head: encodeBase64url(actorLog.head) } })
       const read = () => laptop.account.envelopes.read({ connection })
@@ -425,7 +427,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
         }),
         bearer.currentSession.delete({}),
       ]
-      for (const call of calls) await assert.rejects(call, { code: 'no_device' })
+      for (const call of calls) await rejects('no_device', call)
       assert.equal((await bearer.devices.list({})).items[0]?.current, false)
     })
   })

@@ -91,7 +91,7 @@ function faultsOf({ tables, columns }: Schema, migrated: readonly Column[]): str
       const { type } = found.get(keyOf(column)) ?? {}
       const place = `${FILE}:${column.line}: "${keyOf(column)}"`
       if (type === undefined)
-        return `${place} is in no migration. Add a file to ${MIGRATIONS} that creates the column, or remove it here.`
+        return `${place} is in no migration. Add a file to ${MIGRATIONS} that creates the column, list it in ${MIGRATIONS}.ts, or remove the column here.`
       if (type === column.type) return []
       return `${place} is ${column.type}, and ${type} in the database. Declare it as ${type}, or change the column in a new file of ${MIGRATIONS}.`
     }),

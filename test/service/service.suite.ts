@@ -16,6 +16,7 @@ import { openServiceDatabase, type ServiceDatabase } from './database.ts'
 import type { Schema } from '../../src/service/db/schema.ts'
 import { connect, enrol, opening, stampOf, type Person } from './person.ts'
 import { openSubject, PUBLIC_URL, type LocalSubject, type Place } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -244,7 +245,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
           receipt: '',
         })
         .execute()
-      await assert.rejects(ada.account.stamps.create({ body: { stamp } }), { code: 'conflict' })
+      await rejects('conflict', ada.account.stamps.create({ body: { stamp } }))
       await ada.account.stamps.create({ body: { stamp: stampOf(ada).stamp } })
     })
 
@@ -285,9 +286,8 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       const body = await opening(ada)
       const { next_cursor } = await ada.account.profiles.keys({ id: ada.id, limit: 1 })
       await revoke(ada)
-      await assert.rejects(ada.account.rosters.open({ body }), {
-        code: 'validation_failed',
-        message: /revoked_signer/,
+      await rejects('validation_failed', ada.account.rosters.open({ body }), {
+        says: /revoked_signer/,
       })
       const empty = { items: [], next_cursor: null }
       assert.deepEqual(await ada.account.profiles.keys({ id: ada.id }), empty)
@@ -354,13 +354,13 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       await guestPages.opened({ id: active }, NOBODY)
       assert.equal(await lastOpened(active), at)
       for (const id of [newId('gst_', Date.now()), 'x'])
-        await assert.rejects(guestPages.opened({ id }, NOBODY), { code: 'not_found' })
+        await rejects('not_found', guestPages.opened({ id }, NOBODY))
     })
 
     test('a stamp has a page, and a file that can be verified', async () => {
       const { stampPages } = subject.service.open
       const { jti: id, stamp } = stampOf(ada)
-      await assert.rejects(stampPages.file({ id }, NOBODY), { code: 'not_found' })
+      await rejects('not_found', stampPages.file({ id }, NOBODY))
       assert.equal((await stampPages.read({ id }, NOBODY)).status, 404)
       await ada.account.stamps.create({ body: { stamp } })
       assert.equal((await stampPages.read({ id }, NOBODY)).status ?? 200, 200)
@@ -369,7 +369,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       const facts = verifyStamp({ ...file, receipt: file.receipt! }, { serverKey })
       assert.equal(facts.receipt?.jti, id)
       for (const bad of ['x', '\0', ada.id]) {
-        await assert.rejects(stampPages.file({ id: bad }, NOBODY), { code: 'not_found' })
+        await rejects('not_found', stampPages.file({ id: bad }, NOBODY))
         assert.equal((await stampPages.read({ id: bad }, NOBODY)).status, 404)
       }
     })
@@ -377,8 +377,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
     test('only the three known assets can be read', async () => {
       const { assets } = subject.service.open
       const names = ['', 'x.js', '../countersignd.cjs', 'guest.js/', 'GUEST.JS', 'constructor']
-      for (const asset of names)
-        await assert.rejects(assets.read({ name: asset }, NOBODY), { code: 'not_found' })
+      for (const asset of names) await rejects('not_found', assets.read({ name: asset }, NOBODY))
     })
   })
 }

@@ -12,12 +12,17 @@ import { rest } from '../../src/api/rest/index.ts'
 import type { Route, Table } from '../../src/api/route.ts'
 import { ACCOUNT_RULES, requireScope, scopeTable } from '../../src/auth/scopes.ts'
 import type { KeyPair } from '../../src/crypto/device-keys.ts'
-import { signProof } from '../../src/crypto/jose/dpop.ts'
-import { toAppError } from '../../src/errors.ts'
+import type { signProof } from '../../src/crypto/jose/dpop.ts'
+import { AppError, statusOf, toAppError } from '../../src/errors.ts'
+import { newServerClock } from '../../src/remote/clock.ts'
+import { type SessionCredentials, deviceSession } from '../../src/remote/credentials.ts'
 import { openService, type AccountServer } from '../../src/service/service.ts'
 import type { Subject } from '../account/subject.ts'
 import { assertDeclared } from '../declared-errors.ts'
 import { lettersIn } from './letters.ts'
+import { bind } from '../../src/service/calls.ts'
+import { type ByRow, mapRows } from '../../src/api/rows.ts'
+import { proofBy } from './proof.ts'
 
 /** The address of the database. */
 export interface Place {
@@ -30,6 +35,8 @@ export const PUBLIC_URL = 'https://countersign.test'
 export interface LocalSubject extends Subject {
   readonly service: AccountServer
   readonly mailDir: string
+  /** Returns the account of a device, which renews its session as a remote one does. */
+  deviceAccount(session: SessionCredentials): Account
   /** Returns a valid proof for a request; `more` replaces values as a thief would. */
   proofOf(
     key: KeyPair,
@@ -38,34 +45,28 @@ export interface LocalSubject extends Subject {
   ): Promise<{ text: string; method: string; path: string }>
 }
 
-type Input = Readonly<Record<string, unknown>>
-type Calls = Readonly<Record<string, Readonly<Record<string, (input: Input) => Promise<unknown>>>>>
+type Call = (input: Readonly<Record<string, unknown>>) => Promise<unknown>
 
-/** Returns the rows of a table as calls; `answer` returns the implementation for one request. */
+/** Returns the rows of a table as calls; `answering` returns what answers one request. */
 function through(
   table: Table,
-  answer: (route: Route, path: string) => Promise<object>,
+  answering: (route: Route, path: string) => Promise<{ answers: object; caller: object }>,
 ): Record<string, unknown> {
-  const groups = Object.entries(table).map(([group, routes]) => {
-    const calls = Object.entries(routes).map(([name, route]) => {
-      const call = async (input: Input) => {
-        const path = route.path.replace(/{(\w+)}/g, (_, param: string) =>
-          encodeURIComponent(String(input[param])),
-        )
-        try {
-          return await ((await answer(route, path)) as Calls)[group]![name]!(input)
-        } catch (error) {
-          const needed = need(route.method, route.path.slice(1).split('/'))
-          const failure = { table, route, need: needed, code: toAppError(error).code }
-          assertDeclared(failure, 'account server')
-          throw error
-        }
-      }
-      return [name, call] as const
-    })
-    return [group, Object.fromEntries(calls)] as const
+  return mapRows<Route, Call>(table, (route, name, group) => async (input) => {
+    const path = route.path.replace(/{(\w+)}/g, (_, param: string) =>
+      encodeURIComponent(String(input[param])),
+    )
+    try {
+      const { answers, caller } = await answering(route, path)
+      const row = bind({ [group]: { [name]: route } }, answers, caller) as ByRow<Call>
+      return await row[group]![name]!(input)
+    } catch (error) {
+      const needed = need(route.method, route.path.slice(1).split('/'))
+      const failure = { table, route, need: needed, code: toAppError(error).code }
+      assertDeclared(failure, 'account server')
+      throw error
+    }
   })
-  return Object.fromEntries(groups)
 }
 
 const need = scopeTable(ACCOUNT_RULES)
@@ -81,9 +82,10 @@ export async function openSubject(
 ): Promise<LocalSubject> {
   // The first mail creates it.
   const mailDir = join(tmpdir(), `countersign-mail-${randomUUID()}`)
+  const { publicUrl = () => PUBLIC_URL } = more
   const service = await openService({
     ...place,
-    publicUrl: () => PUBLIC_URL,
+    publicUrl,
     version: '1.2.3',
     now: () => clock.ms,
     mail: { dir: mailDir },
@@ -95,12 +97,63 @@ export async function openSubject(
   const proofOf: LocalSubject['proofOf'] = async (key, { method, path, token }, more = {}) => {
     const request = {
       method,
-      url: PUBLIC_URL + path,
+      url: publicUrl() + path,
       at: Math.floor(clock.ms / 1000),
       nonce: await service.nonce(),
       ...(token === undefined ? {} : { accessToken: token }),
     }
-    return { text: await signProof({ ...request, ...more }, key), method, path }
+    return { text: proofBy(key, { ...request, ...more }), method, path }
+  }
+
+  type Authenticated = Awaited<ReturnType<AccountServer['authenticate']>>
+
+  /** Returns the calls of an account, each after its authentication and the check of its scope. */
+  const accountOf = (authenticated: (method: string, path: string) => Promise<Authenticated>) =>
+    through({ ...rest, ...signedIn }, async ({ method }, path) => {
+      const session = await authenticated(method, path)
+      const segments = path.slice(1).split('/')
+      const needed = need(method, segments)
+      if (needed !== 'none') requireScope(session.scope, needed, method, segments)
+      return { answers: service.answers, caller: session }
+    }) as unknown as Account
+
+  const authenticate = async (token: string, key: KeyPair, method: string, path: string) =>
+    service.authenticate({ token, proof: await proofOf(key, { method, path, token }) })
+
+  const doorOf = (key?: KeyPair) =>
+    through(entrance, async ({ method }, path) => {
+      const caller =
+        key === undefined
+          ? { key: null }
+          : await service.visitor(await proofOf(key, { method, path }))
+      return { answers: service.open, caller }
+    }) as unknown as UnauthenticatedClient
+
+  function deviceAccount(of: SessionCredentials): Account {
+    const state = { clock: newServerClock(() => clock.ms), nonce: null }
+    const renew: UnauthenticatedClient['session']['renew'] = async (input) =>
+      doorOf(await of.key()).session.renew(input)
+    const session = deviceSession(state, of, renew)
+    const attempt = async (method: string, path: string) => {
+      const token = (await session.token())!
+      return authenticate(token, await of.key(), method, path).catch((error: AppError) => {
+        if (statusOf(error.code) === 401) session.refused(token)
+        throw error
+      })
+    }
+    const account = accountOf((method, path) =>
+      attempt(method, path).catch((error: AppError) => {
+        if (statusOf(error.code) !== 401) throw error
+        return attempt(method, path)
+      }),
+    )
+    return mapRows<Call, Call>(
+      account as unknown as ByRow<Call>,
+      (call) => (input) =>
+        call(input).catch((error: unknown) => {
+          throw error instanceof AppError ? session.told(error) : error
+        }),
+    ) as unknown as Account
   }
 
   return {
@@ -108,21 +161,11 @@ export async function openSubject(
     clock,
     mailDir,
     proofOf,
+    deviceAccount,
     server: {
-      door: (key) =>
-        through(entrance, async ({ method }, path) => {
-          if (key === undefined) return service.door({ key: null })
-          return service.door(await service.visitor(await proofOf(key, { method, path })))
-        }) as unknown as UnauthenticatedClient,
+      door: doorOf,
       account: ({ access_token: token, keys }) =>
-        through({ ...rest, ...signedIn }, async ({ method }, path) => {
-          const proof = await proofOf(keys.auth, { method, path, token })
-          const session = await service.authenticate({ token, proof })
-          const segments = path.slice(1).split('/')
-          const needed = need(method, segments)
-          if (needed !== 'none') requireScope(session.scope, needed, method, segments)
-          return service.as(session)
-        }) as unknown as Account,
+        accountOf((method, path) => authenticate(token, keys.auth, method, path)),
       newEnrolmentCode: (of) => service.newEnrolmentCode(of),
       letters: (address) => lettersIn(mailDir, address),
     },

@@ -8,6 +8,7 @@ import type { TestContext } from 'node:test'
 import { AppError } from '../../src/errors.ts'
 import { KEYED, gate, openReplica } from './idempotency.suite.ts'
 import type { Place } from './subject.ts'
+import { rejects } from '../rejects.ts'
 
 export function transactionsSuite(name: string, newPlace: () => Promise<Place>): void {
   const opened = async (t: TestContext) => openReplica(t, await newPlace())
@@ -94,7 +95,7 @@ export function transactionsSuite(name: string, newPlace: () => Promise<Place>):
         await work()
         throw new AppError('conflict', 'taken')
       })
-      await assert.rejects(refused, { code: 'conflict' })
+      await rejects('conflict', refused)
       await background.idle()
       assert.equal(begun, 2)
     })

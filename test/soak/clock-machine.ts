@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { commandLineToken } from '../../src/auth/proof.ts'
 import { type Runtime, readRuntime, stateSecret } from '../../src/storage/runtime-file.ts'
 import { type Answer, type Question, ask } from '../daemon.ts'
 import { startDaemon } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
+import { until } from '../until.ts'
 
 const SHIFT = pathToFileURL(join(import.meta.dirname, 'clock-shift.ts')).href
 
@@ -50,7 +50,7 @@ export async function onMachine(t: TestContext, env: NodeJS.ProcessEnv = {}) {
       writeFileSync(file, String(ms))
       process.kill((readRuntime(stateDir) as Runtime).pid, 'SIGUSR2')
       times++
-      while (settings().length < times) await setImmediate()
+      await until('the setting of the clock', () => settings().length >= times)
       offset = ms
       return settings().at(-1)?.timers ?? 0
     },

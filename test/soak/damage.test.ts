@@ -81,7 +81,7 @@ const flip: Spoil = (path) => {
 }
 
 const broken = (exit: keyof typeof EXIT, says: RegExp): Must => ({ exit, says })
-const restore = broken('failed', /is (damaged|gone).*Restore the state folder from a backup/)
+const restore = broken('failed', /is (damaged|missing).*Restore the state folder from a backup/)
 
 const cuts: [what: string, spoil: Spoil][] = [
   ['cut to nothing', cut(() => 0)],
@@ -104,7 +104,7 @@ const damages: [file: string, what: string, spoil: Spoil, must: Must][] = [
     'lock.db',
     'garbage',
     (path) => writeFileSync(path, 'x'.repeat(PAGE)),
-    broken('failed', /holds no data.*delete it/),
+    broken('failed', /contains no data.*delete it/),
   ],
   ['lock.db', 'cut to nothing', cut(() => 0), null],
   ['lock.db', 'gone', gone, null],
@@ -112,27 +112,27 @@ const damages: [file: string, what: string, spoil: Spoil, must: Must][] = [
   ['secret', 'cut to half', cut((size) => size / 2), broken('failed', /damaged.*delete the file/)],
   ['secret', 'cut to nothing', cut(() => 0), broken('failed', /damaged.*delete the file/)],
   ['secret', 'gone', gone, null],
-  ['keychain.json', 'cut to nothing', cut(() => 0), broken('keychain', /damaged. Restore it/)],
+  ['keychain.json', 'cut to nothing', cut(() => 0), broken('keychain', /damaged.*Restore it/)],
   [
     'keychain.json',
     'cut to half',
     cut((size) => Math.floor(size / 2)),
-    broken('keychain', /damaged. Restore it/),
+    broken('keychain', /damaged.*Restore it/),
   ],
-  ['keychain.json', 'gone', gone, broken('keychain', /is gone.*Restore it/)],
+  ['keychain.json', 'gone', gone, broken('keychain', /is missing.*Restore the file/)],
   [
     'keychain.key',
     'cut to half',
     cut((size) => Math.floor(size / 2)),
-    broken('keychain', /(does not hold a key|not the one)/),
+    broken('keychain', /(is not a key file|does not open)/),
   ],
   [
     'keychain.key',
     'another',
     (path) => writeFileSync(path, 'ab'.repeat(32)),
-    broken('keychain', /not the one.*Put the right one back/),
+    broken('keychain', /does not open.*Put the right key back/),
   ],
-  ['keychain.key', 'gone', gone, broken('keychain', /is gone.*Put it back/)],
+  ['keychain.key', 'gone', gone, broken('keychain', /is missing.*Put it back/)],
 ]
 
 /**
@@ -215,7 +215,7 @@ describe('a folder of a daemon that was killed', () => {
       const log = readFileSync(join(dir, `${file}-wal`))
       const { code, err } = await whoami(dir)
       assert.equal(code, EXIT.failed, err)
-      assert.match(err, /is gone/)
+      assert.match(err, /is missing/)
       assert.deepEqual(readFileSync(join(dir, `${file}-wal`)), log)
     })
 })

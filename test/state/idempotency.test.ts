@@ -16,6 +16,7 @@ import {
 import { openState } from '../../src/state/state.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { startChild } from './child.ts'
+import { rejects } from '../rejects.ts'
 
 const DAY_MS = 24 * 3_600_000
 const KEYED: Keyed = { caller: 'tok_1', key: 'k', fingerprint: 'f' }
@@ -91,10 +92,10 @@ test('the same key for another request is rejected, during the first and after i
   const other = { ...KEYED, fingerprint: 'g' }
   const { work } = counting()
   await once(KEYED, async (act) => {
-    await assert.rejects(once(other, work), { code: 'idempotency_mismatch' })
+    await rejects('idempotency_mismatch', once(other, work))
     return work(act)
   })
-  await assert.rejects(once(other, work), { code: 'idempotency_mismatch' })
+  await rejects('idempotency_mismatch', once(other, work))
   assert.deepEqual(await once(KEYED, work), { runs: 1 })
 })
 
@@ -159,7 +160,7 @@ for (const [code, forgotten] of failures)
     })
     await assert.rejects(failed, code === null ? TypeError : { code })
     const mended = { ...KEYED, fingerprint: 'g' }
-    if (!forgotten) await assert.rejects(first.once(mended, work), { code: 'idempotency_mismatch' })
+    if (!forgotten) await rejects('idempotency_mismatch', first.once(mended, work))
     first.clock.ms += 5
     await first.again().once(forgotten ? mended : KEYED, work)
     assert.equal(acts.length, 2)
@@ -176,7 +177,7 @@ test('an error after an attempt with unknown outcome keeps that attempt', async 
       return failing('backend_timeout')()
     }),
   )
-  await assert.rejects(once(KEYED, failing('conflict')), { code: 'conflict' })
+  await rejects('conflict', once(KEYED, failing('conflict')))
   await once(KEYED, work)
   assert.deepEqual(acts[0], acts[1])
 })

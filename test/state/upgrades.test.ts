@@ -142,7 +142,7 @@ for (const { file, first, newest, version, setVersion, open, openLater } of kind
       const stamps = inside(path, (db) => db.prepare('select id, synthetic from stamps').all())
       assert(stamps.length > 0)
       assert(stamps.every(({ id, synthetic }) => id === synthetic))
-      assert.match(lines.join(''), new RegExp(`brought forward.*${copy}`))
+      assert.match(lines.join(''), new RegExp(`migrated.*${copy}`))
       assert.deepEqual(readdirSync(dir).toSorted(), [file, backup])
       await openLater(dir)
       assert.deepEqual(readdirSync(dir).toSorted(), [file, backup])
@@ -191,7 +191,7 @@ for (const { file, first, newest, version, setVersion, open, openLater } of kind
       mkdirSync(join(dir, backup))
       await assert.rejects(openLater(dir), {
         exit: EXIT.failed,
-        message: /only after a copy of it was made, which failed.*Nothing was changed/,
+        message: /must be copied before it is migrated. The copy failed.*Nothing was changed/,
       })
       assert.equal(versionOf(path), newest)
     })
@@ -203,7 +203,7 @@ for (const { file, first, newest, version, setVersion, open, openLater } of kind
       disk.fill(60_000)
       await assert.rejects(openLater(disk.stateDir), {
         exit: EXIT.failed,
-        message: /the disk is full\).*Nothing was changed.*Make room/,
+        message: /the disk is full\).*Nothing was changed.*Free enough space/,
       })
       disk.free()
       assert.equal(versionOf(path), newest)

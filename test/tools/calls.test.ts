@@ -90,7 +90,13 @@ describe('answers', () => {
     for (const tool of reading) {
       const place = /\/([\w-]+)\/{/.exec(tool.route.path)?.[1]
       const args: Json = {
-        ...(place === undefined ? {} : { id: ids[place] ?? assert.fail(tool.name) }),
+        ...(place === undefined
+          ? {}
+          : {
+              id:
+                ids[place] ??
+                assert.fail(`${tool.name} takes an id: add "${place}" to places() in this file`),
+            }),
         ...(tool.name === 'org_analytics_trends' ? { metric: 'stamp', bucket: 'week' } : {}),
       }
       const [ours, theirs] = [await caller.call(tool.name, args), await caller.routed(tool, args)]

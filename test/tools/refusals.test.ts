@@ -190,7 +190,7 @@ describe('refusals', () => {
         })
         const { error, message } = json as { error: string; message: string }
         assert.deepEqual([status, error], [404, 'not_found'])
-        assert.match(message, /list the tools/)
+        assert.match(message, /List the tools/)
       }
     })
 

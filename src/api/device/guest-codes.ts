@@ -1,4 +1,4 @@
-/** Guest codes, whose secret a device makes, and the public code. */
+/** Guest codes with secrets that a device makes, and the public code. */
 import * as v from 'valibot'
 import { email, id, Time } from '../fields.ts'
 import { GuestCode, GuestLabel } from '../rest/guest-codes.ts'

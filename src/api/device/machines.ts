@@ -90,6 +90,7 @@ const Text = v.optional(v.pipe(v.string(), v.maxLength(8192)))
  * section 4.4, RFC 7523 section 2.2), and the metadata document for OAuth clients (RFC 8414).
  */
 export const oauth = {
+  /** Get a token for a machine account by its assertion. */
   token: {
     method: 'POST',
     path: '/oauth/token',
@@ -120,6 +121,7 @@ export const oauth = {
     }),
     repeats: true,
   },
+  /** Describe the token endpoint. */
   metadata: {
     method: 'GET',
     path: '/.well-known/oauth-authorization-server',

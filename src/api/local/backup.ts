@@ -21,7 +21,7 @@ export const backups = {
         v.string(),
         v.check(
           (text) => text.length <= LONGEST && lengthOf(text) >= SHORTEST,
-          `A passphrase has at least ${SHORTEST} characters, and at most ${LONGEST}.`,
+          `A passphrase must have ${SHORTEST} to ${LONGEST} characters.`,
         ),
       ),
     }),

@@ -13,7 +13,7 @@ import { RecoverySignature, ResetPlan, recovery } from './recovery.ts'
 
 /** A warning for the user, shown before the words of a new device are typed. */
 export const APPROVAL_WARNING =
-  'This gives another device everything of yours. Its screen must be in front of you. Never type words that someone tells you.'
+  'This gives another device full access to your account. Its screen must be in front of you. Never type words that someone tells you.'
 
 /** Four words as read from another screen. */
 const FourWords = v.pipe(v.string(), v.maxLength(400))

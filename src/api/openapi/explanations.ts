@@ -13,71 +13,74 @@ const atOauth = (meaning: string, remedy: string): Explanation => ({
 
 const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
   bad_request: {
-    meaning: 'The request is not the HTTP that is taken here: its framing, its headers, its path.',
-    remedy: 'Send HTTP/1.1 with one `Host`, the path in its one spelling, and headers once.',
+    meaning: 'The framing, headers or path of the HTTP request are not valid.',
+    remedy: 'Send HTTP/1.1 with one `Host`, the path exactly as documented, and each header once.',
   },
   invalid_json: {
     meaning:
-      'The body is not JSON in UTF-8, is nested too deeply, or has a name twice. The message names the place.',
-    remedy: 'Check quotes, commas and the encoding; let a library write it.',
+      'The body is not JSON in UTF-8, is nested too deeply, or has a duplicate name. The message gives the place.',
+    remedy: 'Check quotes, commas and encoding, or write the body with a JSON library.',
   },
   invalid_request: {
     meaning:
-      'The form is unreadable, or a parameter in it is missing or given twice. Only from an account server: from `/oauth/token` and the forms of its pages.',
-    remedy: 'Mend what the message names; `/oauth/token` takes the form of RFC 7523.',
+      'The form is not valid, or a parameter in it is missing or given twice. Only from an account server: from `/oauth/token` and the forms of its pages.',
+    remedy: 'Correct what the message names. `/oauth/token` expects the form of RFC 7523.',
   },
-  invalid_scope: atOauth('No such scope.', 'Ask for `read`, `write` or `full`.'),
+  invalid_scope: atOauth('The scope does not exist.', 'Ask for `read`, `write` or `full`.'),
   unsupported_grant_type: atOauth(
-    'No such grant.',
+    'The grant type is not supported.',
     'Send `grant_type=client_credentials` with an assertion of the machine’s key.',
   ),
   unauthorized: {
-    meaning: 'The route needs a token and got none.',
-    remedy: 'Send `Authorization: Bearer <token>`; `countersignd token create` makes one.',
+    meaning: 'The route needs a token, but the request has none.',
+    remedy: 'Send `Authorization: Bearer <token>`; `countersignd token create` creates a token.',
   },
   invalid_client: {
     meaning:
-      'The assertion does not prove the machine account, or that is suspended. Only from an account server: from `/oauth/token`, and where a machine account signs in or enrols a device.',
+      'The assertion is not valid for the machine account, or the account is suspended. Only from an account server: from `/oauth/token`, and when a machine account signs in or enrols a device.',
     remedy:
-      'Check the machine’s key file, the clock, and that the account server has its public address in `SVC_PUBLIC_URL`.',
+      'Check the machine’s key file, the clock, and whether `SVC_PUBLIC_URL` is the public address of the account server.',
   },
   invalid_token: {
     meaning: 'The token is unknown, expired or revoked. The answer does not distinguish these.',
-    remedy: 'Create another one; `GET /api/v1/api-tokens` lists those that are good.',
+    remedy: 'Create another one. `GET /api/v1/api-tokens` lists the valid ones.',
   },
   forbidden: {
     meaning:
-      'The token would do, but this account may not: another role, another owner, or a device that waits for approval.',
-    remedy: 'The message names who may. Ask them, or approve the device.',
+      'The token is sufficient, but this account may not do this. It needs another role or owner, or its device waits for approval.',
+    remedy: 'The message says who may do it. Ask them, or approve the device.',
   },
   host_not_allowed: {
-    meaning: 'The `Host` header names something else than this server, as after DNS rebinding.',
-    remedy: 'Use the address that the daemon prints when it starts; the message lists all of them.',
+    meaning: 'The `Host` header does not name this server, as in a DNS rebinding attack.',
+    remedy:
+      'Use the address that the daemon prints when it starts. The message lists all addresses.',
   },
   insufficient_scope: {
     meaning: 'The token’s scope is too narrow. `required_scope` names the needed one.',
-    remedy: 'Use a token of that scope. Nothing was done.',
+    remedy: 'Use a token with that scope. Nothing was changed.',
   },
   origin_not_allowed: {
-    meaning: 'A browser sent this for a page of another origin, or to create a token.',
+    meaning: 'A browser sent the request for a page of another origin, or to create a token.',
     remedy:
-      'Call from a program, or from this server’s own page. Tokens are made by `countersignd token create` or a script.',
+      'Send the request from a program or from this server’s own page. Create tokens with `countersignd token create` or a script.',
   },
   peer_not_allowed: {
     meaning: 'Another user of this machine asked for a token.',
-    remedy: 'Ask as the daemon’s user, or have its owner name you in `SVC_TOKEN_USERS`.',
+    remedy:
+      'Send the request as the daemon’s user, or ask its owner to add you to `SVC_TOKEN_USERS`.',
   },
   no_such_route: {
-    meaning: 'There is no such path here.',
-    remedy: 'Check the spelling against this document; paths have no slash at the end.',
+    meaning: 'The path does not exist.',
+    remedy: 'Compare the path with this document. Paths have no slash at the end.',
   },
   not_found: {
-    meaning: 'Nothing of yours has this id. The answer is the same for things of others.',
-    remedy: 'List the group again. After a `DELETE` this is the answer of its repetition.',
+    meaning:
+      'Nothing in your account has this id. The answer is the same for objects of other accounts.',
+    remedy: 'List the objects again. A repeated `DELETE` gets this answer, too.',
   },
   method_not_allowed: {
-    meaning: 'The path is there and does not take this method.',
-    remedy: 'Use one that the `Allow` header names.',
+    meaning: 'The path exists, but does not support this method.',
+    remedy: 'Use a method from the `Allow` header.',
   },
   request_timeout: {
     meaning: 'The request did not arrive in time.',
@@ -85,45 +88,46 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
   },
   conflict: {
     meaning:
-      'It collides with the stored state: a name that is taken, a limit, a concurrent change.',
-    remedy: 'The message names the conflict. Read again, then decide.',
+      'The request conflicts with the stored state: a name is taken, a limit is reached, or something else changed at the same time.',
+    remedy: 'The message names the conflict. Read the current state, then try again.',
   },
   export_not_ready: {
     meaning: 'The export is still being built, or failed: see `state`.',
-    remedy: 'Ask for the export until it is `ready`; ask for a new one where it is `failed`.',
+    remedy: 'Poll the export until it is `ready`. If it is `failed`, request a new one.',
   },
   no_active_organisation: {
     meaning: 'No organisation is active in this session.',
-    remedy: 'Choose one by `POST /api/v1/context/active-org`.',
+    remedy: 'Choose one with `POST /api/v1/context/active-org`.',
   },
   in_progress: {
-    meaning: 'A request under the same `Idempotency-Key` is still being answered.',
-    remedy: 'Repeat it after `Retry-After`: it gets the first one’s answer.',
+    meaning: 'A request with the same `Idempotency-Key` is still being processed.',
+    remedy: 'Repeat it after `Retry-After` seconds to get the answer of the first one.',
   },
   invalid_state: {
-    meaning: 'What it is about is in a `state` that does not allow this.',
-    remedy: '`state` and the message name the missing step. Repeating alone does not help.',
+    meaning: 'The object of the request is in a `state` that does not allow this.',
+    remedy:
+      '`state` and the message name the missing step. Repeating the request alone does not help.',
   },
   no_device: {
     meaning:
-      'This needs the keys of a device, and the caller has none: a `csm_` token, or a device that waits for approval.',
-    remedy: 'Ask with a token of a daemon that is signed in and approved.',
+      'The request needs the keys of a device, but the caller has none. It is a `csm_` token, or a device that waits for approval.',
+    remedy: 'Use a token of a daemon that is signed in and approved.',
   },
   not_signed_in: {
     meaning: 'This daemon is not signed in.',
     remedy: 'Run `countersignd login`.',
   },
   secret_unavailable: {
-    meaning: 'This device does not hold the secret that is needed; another one does.',
+    meaning: 'This device does not have the secret that is needed, but another device does.',
     remedy:
-      'Sync there, then here (`POST /api/v1/sync`), or ask the device that the message names.',
+      'Sync there, then here (`POST /api/v1/sync`), or use the device that the message names.',
   },
   payload_too_large: {
     meaning: 'The body is larger than the route accepts. The message names the limit.',
-    remedy: 'Send less; a large content is stamped by its `sha256`.',
+    remedy: 'Send less. Stamp large content by its `sha256`.',
   },
   unsupported_media_type: {
-    meaning: 'The body comes in a type, or a coding, that is not taken.',
+    meaning: 'The content type or content encoding of the body is not supported.',
     remedy: 'Send `Content-Type: application/json` and no `Content-Encoding`.',
   },
   expectation_failed: {
@@ -132,60 +136,62 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
   },
   idempotency_mismatch: {
     meaning: 'This `Idempotency-Key` was used for another request within the last 24 hours.',
-    remedy: 'Take a new key for every new request.',
+    remedy: 'Use a new key for every new request.',
   },
   too_long: {
     meaning: 'The purpose of a challenge has more than 64 letters and digits.',
-    remedy: 'Shorten it on both sides: for example to the amount and the receiver.',
+    remedy: 'Shorten it on both sides, for example to the amount and the receiver.',
   },
   unknown_word: {
-    meaning: '`word` is not on the list of words, so nothing was checked.',
-    remedy: 'Ask for the words again; `suggestions` has words that sound or look like it.',
+    meaning: '`word` is not on the word list, so nothing was checked.',
+    remedy: 'Ask for the words again. `suggestions` has words that sound or look similar.',
   },
   validation_failed: {
-    meaning: 'The request does not fit its schema. `issues` lists each fault by its path.',
-    remedy: 'Mend what is listed; unknown fields are faults too.',
+    meaning: 'The request does not match its schema. `issues` lists each fault with its path.',
+    remedy: 'Correct the listed faults. Unknown fields are faults, too.',
   },
   word_count: {
     meaning:
-      'Three words are wanted, or one for a challenge; `found` were given. Nothing was checked.',
-    remedy: 'Send the words in the spoken order.',
+      'Three words are needed, or one for a challenge. `found` is the number of words received. Nothing was checked.',
+    remedy: 'Send the words in the order in which they were spoken.',
   },
   rate_limited: {
-    meaning: 'Too many tries in a time.',
-    remedy: 'Wait for the seconds of `Retry-After`.',
+    meaning: 'There were too many attempts or requests in a short time.',
+    remedy: 'Wait for the number of seconds in `Retry-After`.',
   },
   headers_too_large: {
     meaning: 'The headers are larger than 16 KiB.',
-    remedy: 'Send fewer or shorter ones.',
+    remedy: 'Send fewer or shorter headers.',
   },
   internal: {
-    meaning: 'Something failed here that should not.',
-    remedy: 'Look in the daemon’s log for the answer’s `X-Request-Id`.',
+    meaning: 'An unexpected error occurred in this server.',
+    remedy: 'Search the daemon’s log for the `X-Request-Id` of the answer.',
   },
   backend_error: {
-    meaning: 'The account server answered what it must not, or failed. Nothing of it was believed.',
-    remedy: 'Try again later; if it stays, ask who runs the server.',
+    meaning: 'The account server failed or sent an invalid answer, which was not used.',
+    remedy: 'Try again later. If the error persists, ask the operator of the server.',
   },
   backend_unavailable: {
-    meaning: 'The account server, or its database, is out of reach.',
-    remedy: 'Check the network and `SVC_BACKEND_URL`; try again later.',
+    meaning: 'The account server or its database cannot be reached.',
+    remedy: 'Check the network and `SVC_BACKEND_URL`, then try again later.',
   },
   keychain_locked: {
-    meaning: 'The keychain with this device’s secrets is locked, out of reach or damaged.',
+    meaning: 'The keychain with this device’s secrets is locked, not available or damaged.',
     remedy: 'Unlock it by logging in to the desktop, then try again.',
   },
   shutting_down: {
-    meaning: 'The daemon is stopping: it finishes running requests and accepts no new ones.',
-    remedy: 'Try again after the seconds of `Retry-After`.',
+    meaning: 'The daemon is shutting down. It completes running requests and accepts no new ones.',
+    remedy: 'Try again after the number of seconds in `Retry-After`.',
   },
   backend_timeout: {
-    meaning: 'The account server did not answer in time. Whether it did what was asked is open.',
-    remedy: 'Repeat the request, a POST under its `Idempotency-Key`, so that it is done once.',
+    meaning:
+      'The account server did not answer in time. It may or may not have processed the request.',
+    remedy:
+      'Repeat the request, a POST with its `Idempotency-Key`, so that it is processed only once.',
   },
   storage_full: {
     meaning: 'The disk is full, read-only or failing, and nothing was stored.',
-    remedy: 'Make room, or look after the disk, then try again.',
+    remedy: 'Free some space or check the disk, then try again.',
   },
 }
 
@@ -197,8 +203,8 @@ const explained = CODES.map((code) => {
 /** Explains how to get a token, as a section in Markdown. */
 export const TOKENS = `## Tokens
 
-Routes that are not public need \`Authorization: Bearer <token>\`. \`countersignd token create\` makes a token, or a script by \`POST /api/v1/token\`; no browser may, so
-neither does the page of this document. Pasted there under Authentication, a token is sent to this daemon alone, and is forgotten when the tab is closed or reloaded.`
+Routes that are not public need \`Authorization: Bearer <token>\`. \`countersignd token create\` creates a token, or a script with \`POST /api/v1/token\`; a browser may not create tokens,
+and neither may the page of this document. A token pasted there under Authentication is sent only to this daemon, and is deleted when the tab is closed or reloaded.`
 
 /**
  * All errors as a section in Markdown. Each has a heading of its own, so that the page can link
@@ -206,7 +212,7 @@ neither does the page of this document. Pasted there under Authentication, a tok
  */
 export const ERRORS = `## Errors
 
-Every error has one shape: \`{"error": "…", "message": "…"}\`. \`error\` is stable and is what a program should look at; \`message\` is safe to show.
-Some have a further member, which is named below.
+Every error has one shape: \`{"error": "…", "message": "…"}\`. \`error\` is stable and meant for programs. \`message\` is safe to show.
+Some errors have another member, which is named below.
 
 ${explained.join('\n\n')}`

@@ -141,7 +141,10 @@ export const guestCodes = {
 
 const Phone = v.pipe(
   v.string(),
-  v.regex(/^\+?[0-9][0-9 ()./-]{2,30}$/, 'Give a telephone number, as in +41 44 668 18 00.'),
+  v.regex(
+    /^\+?[0-9][0-9 ()./-]{2,30}$/,
+    'Expected a telephone number, for example +41 44 668 18 00.',
+  ),
 )
 
 export const ExternalMember = named(

@@ -5,13 +5,16 @@ import type { Routes } from '../route.ts'
 const entries = {
   locale: v.pipe(
     v.string(),
-    v.regex(/^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/, 'Expected a language tag, as in en or de-CH.'),
+    v.regex(
+      /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/,
+      'Expected a language tag, for example en or de-CH.',
+    ),
     v.maxLength(35),
   ),
   time_zone: v.pipe(
     v.string(),
     v.maxLength(64),
-    v.regex(/^[\w+-]+(\/[\w+-]+)*$/, 'Expected a time zone, as in Europe/Zurich.'),
+    v.regex(/^[\w+-]+(\/[\w+-]+)*$/, 'Expected a time zone, for example Europe/Zurich.'),
   ),
   public_code: v.pipe(
     v.boolean(),

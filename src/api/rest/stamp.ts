@@ -26,7 +26,7 @@ export const NewStamp = named(
           v.string(),
           v.maxLength(
             Math.ceil(CONTENT_BYTES / 3) * 4,
-            'Give at most 8 MiB; stamp larger files by sha256.',
+            'The content may have at most 8 MiB. Stamp larger files by sha256.',
           ),
           // One flat pattern: that of valibot recurses, and content of some megabytes overflows
           // its stack.

@@ -5,7 +5,7 @@ import { Connection } from './connections.ts'
 
 const Color = v.pipe(
   v.string(),
-  v.regex(/^#[0-9a-f]{6}$/, 'Give a colour as # and six lower-case hexadecimal digits.'),
+  v.regex(/^#[0-9a-f]{6}$/, 'Expected a colour: # and six lower-case hexadecimal digits.'),
   v.description('A colour, as in #2453b8; null for none.'),
 )
 

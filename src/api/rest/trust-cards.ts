@@ -98,7 +98,7 @@ export const trustCards = {
           note: v.optional(OwnNote),
         }),
       ],
-      'Give either "email" or "user_id", a text as "note" if you like, and nothing else.',
+      'Give either "email" or "user_id", optionally a "note", and nothing else.',
     ),
     reply: TrustCard,
     status: 201,
@@ -128,7 +128,7 @@ export const trustCards = {
       safety_number: v.optional(
         v.pipe(
           v.string(),
-          v.regex(/^\d{5}( \d{5}){11}$/, 'Give the sixty digits as the trust card has them.'),
+          v.regex(/^\d{5}( \d{5}){11}$/, 'Expected the sixty digits as shown in the trust card.'),
           v.description(
             'With confirmed: the number that was compared. 409 conflict where the keys have another one by now.',
           ),

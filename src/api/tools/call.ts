@@ -72,13 +72,16 @@ function queryOf(values: Readonly<Record<string, unknown>>): string {
   if (odd.length > 0)
     throw invalid(
       'query',
-      odd.map(([path]) => ({ path, message: 'Expected a text or a number, or leave it out.' })),
+      odd.map(([path]) => ({
+        path,
+        message: 'Expected a string or a number. Otherwise leave it out.',
+      })),
     )
   const query = new URLSearchParams()
   for (const [name, list] of lists) for (const one of list) query.append(name, String(one))
   const text = query.toString()
   if (text.length > LONGEST_QUERY)
-    throw invalid('query', [{ path: '', message: 'Give shorter arguments.' }])
+    throw invalid('query', [{ path: '', message: 'The arguments are too long. Shorten them.' }])
   return text
 }
 
@@ -96,11 +99,13 @@ export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>
   if (Object.keys(given).length > MOST_ARGUMENTS)
     throw invalid('body', [{ path: '', message: `Give at most ${MOST_ARGUMENTS} arguments.` }])
   if (!isWithin(given, DEEPEST))
-    throw invalid('body', [{ path: '', message: `Nested deeper than ${DEEPEST} levels.` }])
+    throw invalid('body', [
+      { path: '', message: `The arguments are nested deeper than ${DEEPEST} levels.` },
+    ])
   const { secret } = route
   if (secret !== undefined && Object.hasOwn(given, secret))
     throw invalid('body', [
-      { path: secret, message: 'A secret, which tools do not take: use the command line or REST.' },
+      { path: secret, message: 'Tools do not accept this secret. Use the command line or REST.' },
     ])
   const inPath = pathNames(route.path)
   const missing = inPath.filter((name) => typeof given[name] !== 'string' || given[name] === '')
@@ -131,7 +136,7 @@ export function newCaller(table: Table) {
   return (ask: Ask, name: string, given: Readonly<Record<string, unknown>>): ReturnType<Ask> => {
     const tool = tools.get(name)
     if (tool === undefined)
-      throw new AppError('not_found', 'There is no tool of this name: list the tools first.')
+      throw new AppError('not_found', 'There is no tool with this name. List the tools first.')
     return ask(callOf(tool, given))
   }
 }

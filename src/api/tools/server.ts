@@ -38,7 +38,7 @@ export function newServers(table: Table, need: Folded['need']) {
       if (!names.has(name))
         throw new ProtocolError(
           ProtocolErrorCode.InvalidParams,
-          `There is no tool ${JSON.stringify(redact(name.slice(0, 400)).slice(0, 100))}: list the tools first.`,
+          `There is no tool ${JSON.stringify(redact(name.slice(0, 400)).slice(0, 100))}. List the tools first.`,
         )
       try {
         return await resultOf(await call(ask, name, params.arguments ?? {}))

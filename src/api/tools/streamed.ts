@@ -14,7 +14,7 @@ const LARGEST = 1024 * 1024
 const tooLarge = () =>
   new AppError(
     'payload_too_large',
-    `The answer is larger than ${LARGEST} bytes, the most that a tool gives back: ask the route of this tool over HTTP.`,
+    `The answer is larger than ${LARGEST} bytes, the limit for tools. Use the route of this tool over HTTP instead.`,
   )
 
 /** Yields the body in chunks, even if it is a single text or buffer. */

@@ -53,7 +53,7 @@ async function written({ io, json }: Invocation, body: AsyncIterable<Uint8Array>
     return answer
   } catch (cause) {
     if (cause instanceof AppError) throw cause
-    throw new AppError('backend_error', 'The answer broke off. Ask again.', { cause })
+    throw new AppError('backend_error', 'The answer was interrupted. Ask again.', { cause })
   } finally {
     if (!json && answer !== '' && !answer.endsWith('\n')) io.stdout.write('\n')
   }
@@ -81,18 +81,20 @@ async function show(call: Invocation, content: Content): Promise<void> {
 }
 
 const goOn = ({ say }: Invocation, conversation: string) =>
-  say(`To go on: countersignd ask --conversation ${shownText(conversation)} "…"`)
+  say(`To continue: countersignd ask --conversation ${shownText(conversation)} "…"`)
 
 const FIELDS = { conversation_id: textField('conversation') }
 
 export const askCommand: Command = {
   usage: 'QUESTION [--conversation ID] [--json]',
   help: `
-Asks the assistant of the account server, and prints the answer as it arrives. If the server has none, the answer is from the handbook and marked so.
+Asks the assistant of the account server, and prints the answer as it arrives. If the server has no assistant, the
+answer consists of sections of the handbook, and says so.
 
-If the server has one, the question goes to the provider that its operator chose: put no words, tokens or keys in it.
+The assistant sends the question to the provider that the operator of the server chose. Do not write words of calls,
+tokens or keys in the question.
 
-  --conversation ID   continue an earlier conversation; every answer shows the id of its own.`,
+  --conversation ID   continue an earlier conversation. Each answer shows the id of its conversation`,
   options: optionsOf(FIELDS),
   args: [1, 1],
   async run(call) {
@@ -108,18 +110,18 @@ const CATEGORIES = feedback.send.body.entries.category.wrapped.wrapped.options
 export const feedbackCommand: Command = {
   usage: 'TEXT|- [--category CATEGORY] [--json]',
   help: `
-Sends feedback to the operator of the account server, with the address of your account. "-" reads it from standard input. Put no words, tokens
-or keys in it.
+Sends feedback to the operator of the account server, with the e-mail address of your account. If TEXT is "-", the
+text is read from standard input. Do not write words of calls, tokens or keys in the feedback.
 
-  --category CATEGORY   ${CATEGORIES.join(', ')}`,
+  --category CATEGORY   the category, one of: ${CATEGORIES.join(', ')}`,
   options: { category: { type: 'string' } },
   args: [1, 1],
   async run({ args: [given = ''], options, io, withApi, print, say }) {
     const category = CATEGORIES.find((one) => one === options['category'])
     if (options['category'] !== undefined && category === undefined)
-      throw new UsageError(`--category is one of ${CATEGORIES.join(', ')}.`)
+      throw new UsageError(`--category must be one of: ${CATEGORIES.join(', ')}.`)
     const message = (given === '-' ? await text(Readable.from(io.stdin)) : given).trim()
-    if (message === '') throw new UsageError('The feedback is empty: write a text.')
+    if (message === '') throw new UsageError('The feedback is empty. Write a text.')
     const body = { message, ...(category === undefined ? {} : { category }) }
     const sent = await withApi((api) => api.feedback.send({ body }))
     print(sent, [])

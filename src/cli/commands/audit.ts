@@ -8,7 +8,9 @@ import { systemInstance } from '../system-instance.ts'
 function headIn(given: unknown): string | null {
   if (given === undefined) return null
   if (typeof given === 'string' && /^[0-9a-f]{64}$/.test(given)) return given
-  throw new UsageError('--head wants the 64 hex digits that "countersignd audit verify" printed.')
+  throw new UsageError(
+    '--head must be the 64 hexadecimal digits that "countersignd audit verify" printed.',
+  )
 }
 
 /**
@@ -22,7 +24,7 @@ function placeOf(config: Config): { readonly dir: string; readonly check?: FileC
   if (instance.state !== null) return instance.state
   throw new StartError(
     'failed',
-    'The audit log of this machine’s countersignd service is the operator’s: call this again with sudo.',
+    'Only root can read the audit log of the countersignd service of this machine. Run the command again with sudo.',
   )
 }
 
@@ -31,11 +33,12 @@ const plural = (count: number, one: string) => `${count} ${one}${count === 1 ? '
 export const auditVerify: Command = {
   usage: '[--head HASH] [--json]',
   help: `
-Checks the audit log in the state folder: that every line follows from the one before, over all its files. It reads only, also while
-a daemon runs. The head that it prints is the hash of the last line: note it elsewhere, and later --head shows that the log still
-goes on from there. Exit code 1 when a line was changed, taken out or put in, or the head is not among the lines.
+Checks that no line of the audit log in the state folder was changed, removed or inserted, in all its files. It
+only reads the log, and can run while a daemon is running. The head that it prints is the hash of the last line.
+Note the head somewhere else: with --head, a later check shows whether the log still contains that line. The
+exit code is 1 if a line was changed, removed or inserted, or if the log does not contain the head.
 
-  --head HASH   a head that was printed before`,
+  --head HASH   a head that an earlier check printed`,
   options: { head: { type: 'string' } },
   args: [0, 0],
   async run({ options, config, print }) {
@@ -47,20 +50,22 @@ goes on from there. Exit code 1 when a line was changed, taken out or put in, or
     if (lines === 0 && fault === null)
       throw new StartError(
         'failed',
-        `There is no audit log in ${dir}: no daemon has run there yet, or the file was deleted.`,
+        `There is no audit log in ${dir}. Either no daemon has run with this state folder yet, or the file was deleted.`,
       )
     const isGood = fault === null && knowsHead !== false
     print({ ok: isGood, ...told, knows_head: knowsHead }, [
       fault === null
-        ? `${plural(lines, 'line')}, each follows from the one before`
-        : `${fault.file}, row ${fault.row}: it ${fault.what}. The entries from there on were changed.`,
+        ? `${plural(lines, 'line')}, each matches the line before it`
+        : `${fault.file}, line ${fault.row}: it ${fault.what}. The lines from there on were changed.`,
       ...(from === null ? [] : [`from   ${from}`, `to     ${to}`]),
       ...(before === 0
         ? []
-        : [`before ${plural(before, 'line')} in files that were deleted when others were full`]),
-      ...(cut === 0 ? [] : [`cut    ${plural(cut, 'line')} by a crash`]),
+        : [
+            `before ${plural(before, 'line')} in older files, which were deleted to limit the size of the log`,
+          ]),
+      ...(cut === 0 ? [] : [`cut    ${plural(cut, 'line')}, incomplete because of a crash`]),
       `head   ${report.head}`,
-      ...(knowsHead === false ? [`The head ${head} is not among these lines.`] : []),
+      ...(knowsHead === false ? [`The log does not contain the head ${head}.`] : []),
     ])
     return isGood ? EXIT.ok : EXIT.failed
   },

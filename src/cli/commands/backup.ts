@@ -2,7 +2,7 @@
 import { lengthOf, LONGEST, SHORTEST } from '../../api/local/backup.ts'
 import type { Content } from '../../api/route.ts'
 import type { Restored } from '../../daemon/restore.ts'
-import type { LostSecret } from '../../daemon/sealed-secrets.ts'
+import type { LostSecret } from '../../daemon/folder-secrets.ts'
 import { StartError } from '../../errors.ts'
 import { readPrivate } from '../../keychain/private-file.ts'
 import { type Command, type Invocation, UsageError } from '../command.ts'
@@ -19,19 +19,22 @@ const PASSPHRASE_OPTION = { 'passphrase-file': { type: 'string' } } as const
 function faultOf(passphrase: string): string | null {
   const length = lengthOf(passphrase)
   if (length < SHORTEST)
-    return `The passphrase has ${length} character${length === 1 ? '' : 's'}: give it at least ${SHORTEST}, such as five words. A thief of the backup can try without a limit.`
-  return passphrase.length > LONGEST ? `The passphrase is longer than ${LONGEST} characters.` : null
+    return `The passphrase has ${length} character${length === 1 ? '' : 's'}. Choose one with at least ${SHORTEST}, such as five words: a thief who has the backup can try any number of passphrases.`
+  return passphrase.length > LONGEST
+    ? `The passphrase is longer than ${LONGEST} characters. Choose a shorter one.`
+    : null
 }
 
 function fromFile(path: string): string {
   const text = readPrivate(path)
-  if (text === null) throw new StartError('configuration', `${path} is not there.`)
-  const passphrase = text.trim()
-  if (passphrase === '' || /[\r\n]/.test(passphrase))
+  if (text === null)
     throw new StartError(
       'configuration',
-      `${path} must hold the passphrase and nothing else, on one line.`,
+      `There is no file ${path}. Correct --passphrase-file, or create the file.`,
     )
+  const passphrase = text.trim()
+  if (passphrase === '' || /[\r\n]/.test(passphrase))
+    throw new StartError('configuration', `${path} must contain only the passphrase, on one line.`)
   return passphrase
 }
 
@@ -42,12 +45,12 @@ const given = (answer: string | null): string => {
 
 async function typed(ask: Prompt['ask'], isNew: boolean): Promise<string> {
   if (!isNew) return given(await ask('Passphrase of the backup: '))
-  const passphrase = given(await ask('A new passphrase for the backup: '))
+  const passphrase = given(await ask('New passphrase for the backup: '))
   // Checked before the user types it a second time.
   const fault = faultOf(passphrase)
   if (fault !== null) throw new StartError('failed', fault)
   if (given(await ask('The same passphrase again: ')) === passphrase) return passphrase
-  throw new StartError('failed', 'The two were not the same. Nothing was done: try again.')
+  throw new StartError('failed', 'The two passphrases were different. Nothing was done. Try again.')
 }
 
 /**
@@ -69,7 +72,7 @@ async function passphraseOf(
   }
   if (io.stdin.isTTY !== true)
     throw new UsageError(
-      'There is no terminal to type the passphrase at: put it into a file of mode 0600 and name that with --passphrase-file.',
+      'There is no terminal for typing the passphrase. Write it to a file of mode 0600, and add --passphrase-file with the path of that file.',
     )
   return withPrompt(io, (prompt) => typed((question) => prompt.askUnseen(question), isNew))
 }
@@ -96,13 +99,15 @@ function counted({ body }: Content) {
 export const backupCommand: Command = {
   usage: 'FILE [--passphrase-file FILE] [--json]',
   help: `
-Writes a backup of this device to a new file: its keys and tokens, its connections and contacts, the embedded account, the audit
-log. It is encrypted under a passphrase of at least 12 characters. Without the passphrase it cannot be read. A daemon may run
-meanwhile. "countersignd restore FILE" puts it back.
+Writes a backup of this device to a new file: its keys and tokens, its connections and contacts, the embedded
+account, and the audit log. The backup is encrypted with a passphrase of at least 12 characters, and cannot be
+restored without it. The daemon can be running during the backup. To restore the backup, use
+"countersignd restore FILE".
 
-Not in it: outgoing mail, and an account database in PostgreSQL, which you dump yourself.
+The backup does not contain outgoing mail, nor an account database in PostgreSQL. Back up that database with its
+own tools.
 
-  --passphrase-file FILE   a file of mode 0600 with the passphrase, instead of typing it twice`,
+  --passphrase-file FILE   read the passphrase from this file of mode 0600 (default: you type it twice)`,
   options: PASSPHRASE_OPTION,
   args: [1, 1],
   async run(invocation) {
@@ -118,11 +123,11 @@ Not in it: outgoing mail, and an account database in PostgreSQL, which you dump 
     })
     print({ file: path, size_bytes: size, account_database: database ?? null }, path)
     say(
-      `Wrote ${size} bytes. Keep the passphrase elsewhere: without it the backup is worth nothing.`,
+      `Wrote ${size} bytes. Keep the passphrase in another place: without it, the backup cannot be restored.`,
     )
     if (database === 'postgresql')
       say(
-        "The account's database is in PostgreSQL and not in this backup: dump it too (pg_dump), with the daemon stopped for both.",
+        'The account database is in PostgreSQL and is not in this backup. Stop the daemon, then make both again: this backup, and a dump of the database (pg_dump).',
       )
   },
 }
@@ -130,10 +135,10 @@ Not in it: outgoing mail, and an account database in PostgreSQL, which you dump 
 /** Returns the next steps for the user after a restore. */
 function adviceFor({ server, account_database: database }: Restored): string {
   if (database === 'postgresql')
-    return 'The account database was in PostgreSQL: restore its dump, and set SVC_DATABASE_URL, before you start the daemon.'
+    return 'The account database was in PostgreSQL. Before you start the daemon, restore the dump of that database and set SVC_DATABASE_URL.'
   return server === null
-    ? 'Start it with "countersignd serve".'
-    : `Start it with SVC_BACKEND_URL=${server}; if its session has ended, "countersignd login" gives it a new one.`
+    ? 'Start the daemon with "countersignd serve".'
+    : `Start the daemon with SVC_BACKEND_URL=${server}. If the session has ended, get a new one with "countersignd login".`
 }
 
 const NAMES: Readonly<Record<LostSecret['kind'], string>> = {
@@ -157,15 +162,15 @@ function warningFor({ sealed_secrets: all, lost_secrets: lost }: Restored): stri
     .map(({ kind, count }) => `${count} ${NAMES[kind]}${count === 1 ? '' : 's'}`)
   const guests = idsOf('guest_code')
   const named = guests.slice(0, MOST_NAMED).join(', ') + (guests.length > MOST_NAMED ? ', …' : '')
-  const verb = lost.length === 1 ? 'does not open and was' : 'do not open and were'
+  const verb = lost.length === 1 ? 'is damaged and was' : 'are damaged and were'
   return [
-    `Warning: ${lost.length} of ${all} sealed secrets ${verb} not restored: ${kinds.join(', ')}.`,
+    `Warning: ${lost.length} of ${all} encrypted secrets ${verb} not restored: ${kinds.join(', ')}.`,
     ...(idsOf('connection').length + idsOf('public_code').length > 0
-      ? ['"countersignd sync" fetches those of connections and of the public code again.']
+      ? ['"countersignd sync" fetches the secrets of connections and of the public code again.']
       : []),
     ...(guests.length > 0
       ? [
-          `The secret of a guest code is kept nowhere else: revoke the code with "countersignd guest revoke ID" (${named}) and create another.`,
+          `There is no other copy of a guest code’s secret. For each lost guest code, run "countersignd guest revoke ID" (${named}), and create a new code.`,
         ]
       : []),
   ].join(' ')
@@ -174,15 +179,17 @@ function warningFor({ sealed_secrets: all, lost_secrets: lost }: Restored): stri
 export const restoreCommand: Command = {
   usage: 'FILE [--passphrase-file FILE] [--json]',
   help: `
-Restores a backup of "countersignd backup" into the state folder, which must be new or empty, without a running daemon. All of
-it is restored, or nothing. The secrets go to the keychain of this machine; SVC_KEYCHAIN selects it, as at a first start.
+Restores a backup made by "countersignd backup" into the state folder, which must be new or empty. No daemon may
+be running with that folder. Either the whole backup is restored, or nothing. The secrets are stored in the
+keychain of this machine; SVC_KEYCHAIN selects which one, as at the first start of a daemon.
 
-One device must not run twice: before you start the restored daemon, stop the one of the backup for good. Changes after
-the backup are not in it: tokens that were revoked since are valid again.
+A device must never run in two places. Before you start the restored daemon, stop the original one permanently.
+Changes made after the backup are lost. In particular, tokens that were revoked after the backup are valid again.
 
-A backup with damaged sealed secrets is restored without these: a warning names their number and kinds.
+If encrypted secrets in the backup are damaged, everything else is restored. A warning shows how many secrets were
+lost, and of which kinds.
 
-  --passphrase-file FILE   a file of mode 0600 with the passphrase, instead of typing it`,
+  --passphrase-file FILE   read the passphrase from this file of mode 0600 (default: you type it)`,
   options: PASSPHRASE_OPTION,
   args: [1, 1],
   async run(invocation) {
@@ -197,7 +204,7 @@ A backup with damaged sealed secrets is restored without these: a warning names 
     print({ state_dir: settings.stateDir, ...restored }, settings.stateDir)
     say(
       `Restored ${account === null ? 'a device that was not signed in' : account} as it was at ${at}. ${adviceFor(restored)}\n` +
-        'The device that the backup is of must not run any more. Look through "countersignd token list": what was revoked after the backup is good again.',
+        'The original device must no longer run. Tokens that were revoked after the backup are valid again: check "countersignd token list", and revoke them again.',
     )
     const warning = warningFor(restored)
     // Written with --json too, so that the loss is noticed.

@@ -21,10 +21,11 @@ const isShell = (text: string): text is keyof typeof SCRIPTS => Object.hasOwn(SC
 export const completionCommand = (commands: Commands): Command => ({
   usage: 'bash|zsh|fish|powershell [--json]',
   help: `
-Prints a script by which a shell completes commands, options, and what they take. For good:
+Prints a script with which a shell completes commands, options and their values. To install the script
+permanently:
 
   bash         countersignd completion bash > ~/.local/share/bash-completion/completions/countersignd
-  zsh          countersignd completion zsh > _countersignd, in a folder that fpath names
+  zsh          countersignd completion zsh > _countersignd   (in a folder of fpath)
   fish         countersignd completion fish > ~/.config/fish/completions/countersignd.fish
   powershell   countersignd completion powershell >> $PROFILE`,
   args: [1, 1],

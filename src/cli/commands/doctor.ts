@@ -10,7 +10,7 @@ import { type Command, type Io, UsageError } from '../command.ts'
 import { accountCheck } from '../doctor/account.ts'
 import { type Part, type Told, newApart } from '../doctor/subprocess.ts'
 import { auditCheck, auditApart, databaseChecks, databasesApart } from '../doctor/databases.ts'
-import { clockCheck } from '../doctor/clock.ts'
+import { clockCheck, serverCheck } from '../doctor/server.ts'
 import { configurationCheck, programCheck } from '../doctor/configuration.ts'
 import { daemonCheck, systemCheck } from '../doctor/daemon.ts'
 import { filesCheck } from '../doctor/files.ts'
@@ -22,7 +22,6 @@ import { assistantCheck, mailCheck } from '../doctor/mail.ts'
 import { memoryOf } from '../doctor/memory.ts'
 import { portsCheck } from '../doctor/ports.ts'
 import { lookAtServer } from '../doctor/server-answer.ts'
-import { serverCheck } from '../doctor/server.ts'
 import { isForSystem } from '../system-instance.ts'
 import { shown } from '../table.ts'
 
@@ -88,7 +87,7 @@ async function outcome(
 ): Promise<readonly Finding[]> {
   let late: NodeJS.Timeout | undefined
   const tooLate = new Promise<Finding[]>((resolve) => {
-    const gaveUp = warn(name, 'gave no answer in time', 'countersignd doctor')
+    const gaveUp = warn(name, 'this check took too long and was stopped', 'countersignd doctor')
     late = setTimeout(() => resolve([gaveUp]), PATIENCE_MS)
   })
   const checked = async () => run(ground)
@@ -98,8 +97,8 @@ async function outcome(
     return [
       fail(
         name,
-        `could not be looked at: ${messageOf(error)}`,
-        'Correct that, then: countersignd doctor',
+        `could not be checked: ${messageOf(error)}`,
+        'Correct that, then run: countersignd doctor',
       ),
     ]
   } finally {
@@ -135,7 +134,7 @@ async function lookApart(parts: string, ground: DoctorContext, { stdout }: Io): 
   stdout.write('\n')
   for (const part of parts.split(',')) {
     if (!Object.hasOwn(APART, part) || stateDir === undefined)
-      throw new UsageError('"countersignd doctor --help" shows what it takes.')
+      throw new UsageError('"countersignd doctor --help" shows how to use it.')
     const findings = await outcome(
       { name: part, run: () => APART[part as Part](stateDir, ground) },
       ground,
@@ -147,9 +146,10 @@ async function lookApart(parts: string, ground: DoctorContext, { stdout }: Io): 
 export const doctorCommand: Command = {
   usage: '[--json]',
   help: `
-Looks at everything that may be wrong: configuration, files, databases, the daemon, ports, keychain, clock, account and account
-server, one line each: ok, warn or fail, what was found, and what to do. It changes nothing, and works with the daemon running
-or not. The exit code is 1 when something fails.`,
+Checks everything that may be wrong with this installation: configuration, files, databases, daemon, ports,
+keychain, clock, account and account server. Each line shows the result (ok, warn or fail), what was found, and
+what to do about it. The command changes nothing. It works whether or not the daemon is running. The exit code
+is 1 if a check fails.`,
   // `--parts` is the option for the subprocess that this command starts.
   options: { parts: { type: 'string' } },
   args: [0, 0],

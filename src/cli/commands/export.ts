@@ -78,7 +78,8 @@ async function begun(api: Api): Promise<string> {
 async function built(api: Api, id: string, show: (percent: number) => void): Promise<Export> {
   for (let pause: number = PACE.firstMs; ; pause = Math.min(pause * PACE.growth, PACE.mostMs)) {
     const one = (await listed(api)).find((some) => some.id === id)
-    if (one === undefined) throw new AppError('not_found', 'The export was deleted meanwhile.')
+    if (one === undefined)
+      throw new AppError('not_found', 'The export was deleted while it was being built.')
     show(one.progress)
     if (one.state === 'ready') return one
     if (!isRunning(one)) throw new AppError('internal', one.error ?? 'The export was not built.')
@@ -95,7 +96,10 @@ const fileOf = (option: string | boolean | undefined, day: string): string =>
  */
 function requireLink(url: string, id: string): void {
   if (URL.parse(url)?.pathname.endsWith(`/exports/${id}`) === true) return
-  throw new AppError('backend_error', 'The account server gives a link to something else.')
+  throw new AppError(
+    'backend_error',
+    'The account server returned a link that does not lead to the export. Ask the operator of the account server.',
+  )
 }
 
 /**
@@ -113,7 +117,7 @@ async function* counted({ bytes }: Download, size: number, show: (percent: numbe
   if (seen !== size)
     throw new AppError(
       'backend_error',
-      'The file that came is not as long as the export. Try again.',
+      `The size of the downloaded file is not the size of the export (${size} bytes). Try again.`,
     )
 }
 
@@ -140,10 +144,13 @@ async function fetched(
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     // The account server inside a daemon listens only while that daemon runs.
-    const here = error.code === 'backend_unavailable' ? 'while "countersignd serve" runs, ' : ''
+    const here =
+      error.code === 'backend_unavailable'
+        ? 'start "countersignd serve" if it is not running, and '
+        : ''
     throw new AppError(
       error.code,
-      `${error.message} The export is kept: ${here}"countersignd export download ${id}" fetches it.`,
+      `${error.message} The export is kept on the server. To download it, ${here}run "countersignd export download ${id}".`,
       { cause: error },
     )
   } finally {
@@ -154,20 +161,22 @@ async function fetched(
 export const exportCommand: Command = {
   usage: '[create] [--output FILE] [--json]',
   help: `
-Requests a copy of all that the account server stores about you, waits for it, and downloads it: a ZIP of JSON files, with a text that
-explains each. After an interruption the server still builds it: "countersignd export list" shows its state, and "countersignd export
-download ID" fetches it. It is kept for seven days.
+Requests a copy of all data that the account server stores about you, waits until it is built, and downloads it. The
+export is a ZIP file of JSON files, with a text that explains each of them. If the command is interrupted, the server
+continues to build the export: "countersignd export list" shows its state, and "countersignd export download ID"
+downloads it. The server keeps an export for seven days.
 
-It does not contain what only your devices store: secrets, private keys, and the names and checks of a device.
+The export does not contain data that only your devices store: secrets, private keys, and the names and checks of a
+device.
 
-  --output FILE   a new file for it; otherwise countersign-export-DATE.zip in this folder`,
+  --output FILE   the new file for the export (default: countersign-export-DATE.zip in the current folder)`,
   options: { output: { type: 'string' } },
   args: [0, 1],
   async run(invocation) {
     const { args, options, io, json, withApi, print, say } = invocation
     const [word] = args
     if (word !== undefined && word !== 'create')
-      throw new UsageError(`"export" wants one of: list, download, delete, create, or nothing.`)
+      throw new UsageError(`"export" can only be followed by list, download, delete or create.`)
     const path = fileOf(options['output'], new Date().toISOString())
     requireNew(path, OUTPUT)
     const bar = newProgressBar({ ...io, quiet: json }, 'Exporting  ')
@@ -188,7 +197,7 @@ It does not contain what only your devices store: secrets, private keys, and the
 export const exportList = listCommand({
   help: 'Lists exports, newest first.',
   work: (api, query) => api.exports.list(query),
-  heading: ['ID', 'STATE', 'ASKED FOR', 'BYTES', 'KEPT UNTIL'],
+  heading: ['ID', 'STATE', 'REQUESTED', 'BYTES', 'KEPT UNTIL'],
   row: ({ id, state, progress, size_bytes, created_at, expires_at }) => [
     id,
     state === 'building' ? `building, ${progress} %` : state,
@@ -203,7 +212,7 @@ export const exportDownload: Command = {
   help: `
 Downloads a finished export.
 
-  --output FILE   a new file for it; otherwise countersign-export-DATE.zip in this folder`,
+  --output FILE   the new file for the export (default: countersign-export-DATE.zip in the current folder)`,
   options: { output: { type: 'string' } },
   args: [1, 1],
   async run(invocation) {
@@ -216,7 +225,7 @@ Downloads a finished export.
         return { one: found, url: link.url }
       }),
     )
-    if (one === undefined) throw new AppError('not_found', 'The export was deleted meanwhile.')
+    if (one === undefined) throw new AppError('not_found', 'The export was deleted.')
     const path = fileOf(options['output'], one.finished_at ?? one.created_at)
     requireNew(path, OUTPUT)
     await fetched(invocation, one, { url, path })
@@ -227,7 +236,7 @@ Downloads a finished export.
 
 export const exportDelete: Command = {
   usage: '[--json]',
-  help: 'Deletes all exports from the account server, finished or not. What you downloaded stays.',
+  help: 'Deletes all exports from the account server, finished or not. Files that you have downloaded are kept.',
   args: [0, 0],
   async run({ withApi, print, say }) {
     const { deleted } = await withApi((api) => api.exports.clear({}))

@@ -26,7 +26,7 @@ interface HealthPatience {
 const noneAt = (stateDir: string, cause: StartError) =>
   new StartError(
     'daemonSilent',
-    `No daemon of ${stateDir} answers. Start it, or look at its log.`,
+    `No daemon for the state folder ${stateDir} answers. Start it with "countersignd serve", or check its log.`,
     cause,
   )
 
@@ -103,17 +103,17 @@ function numberOf(
   if (given === undefined) return null
   const value = /^\d{1,10}$/.test(String(given)) ? Number(given) : NaN
   if (value >= least && value <= most) return value
-  throw new UsageError(`--${name} takes a whole number from ${least} to ${most}.`)
+  throw new UsageError(`--${name} must be a whole number from ${least} to ${most}.`)
 }
 
 export const healthCommand: Command = {
   usage: '[--wait SECONDS] [--pid PID] [--json]',
   help: `
-Checks that the daemon responds and proves its identity. Needs no token and changes nothing. The exit code is 0 if it does,
-else 9.
+Checks that the daemon answers and proves its identity. The command needs no token and changes nothing. The exit
+code is 0 if the daemon answers, otherwise 9.
 
-  --wait   wait up to so many seconds until it does
-  --pid    with --wait: stop waiting when this process has ended; a unit file gives $MAINPID`,
+  --wait SECONDS   wait until the daemon answers, at most for this number of seconds
+  --pid PID        with --wait: stop waiting when this process has ended (in a unit file: $MAINPID)`,
   options: { wait: { type: 'string' }, pid: { type: 'string' } },
   args: [0, 0],
   async run(invocation) {

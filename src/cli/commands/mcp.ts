@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { rest } from '../../api/rest/index.ts'
 import { restNeed, type Scope } from '../../auth/scopes.ts'
-import { redact } from '../../log.ts'
+import { redact } from '../../crypto/encoding/redact.ts'
 import type { Ask } from '../../api/tools/call.ts'
 import { ProtocolErrorCode, StdioServerTransport, serveStdio } from '../../api/tools/sdk.ts'
 import { newServers } from '../../api/tools/server.ts'
@@ -15,7 +15,7 @@ const SCOPES: readonly Scope[] = ['read', 'write', 'full']
 function scopeOf(given: unknown): Scope {
   const scope = SCOPES.find((one) => one === given)
   if (scope === undefined)
-    throw new UsageError(`--scope is "${String(given)}"; it takes read, write or full.`)
+    throw new UsageError(`--scope must be read, write or full, not "${String(given)}".`)
   return scope
 }
 
@@ -81,12 +81,13 @@ function served(
 export const mcpCommand: Command = {
   usage: '[--scope read|write|full]',
   help: `
-Speaks the Model Context Protocol on standard input and output, for programs that start their tools themselves, and asks the daemon
-that runs ("countersignd serve"). It ends when standard input does. While no daemon runs, every call answers so; the first one after
-it was started works again.
+Serves the Model Context Protocol on standard input and output, for programs that start their MCP servers
+themselves. It forwards calls to the running daemon ("countersignd serve"), and ends when its standard input
+ends. While no daemon is running, every call returns an error that says so. Calls work again as soon as a daemon
+is running.
 
-  --scope S   what may be called at most, as the scope of a token: read; write, the default; or full, with which organisations
-              and API tokens may be managed, too`,
+  --scope SCOPE   the calls that are allowed, as with the scope of an API token: read, write or full. Only full
+                  includes managing organisations and API tokens (default: write)`,
   options: { scope: { type: 'string', default: 'write' } },
   args: [0, 0],
   async run({ config, io, options }) {
@@ -103,7 +104,7 @@ it was started works again.
     // The input may contain anything, secrets too. So neither the line nor the error, which
     // quotes it, is reported.
     await served(factory, count.settled, () => {
-      const message = 'A line of the input is no message of the protocol.'
+      const message = 'A line of the input is not a message of the Model Context Protocol.'
       io.stderr.write(`countersignd: ${message}\n`)
       const error = { code: ProtocolErrorCode.InvalidRequest, message }
       process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error })}\n`)

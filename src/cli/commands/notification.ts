@@ -21,9 +21,9 @@ const counted = (count: number) => `${count} notification${count === 1 ? '' : 's
 export const notificationList: Command = {
   usage: '[--unread] [--json]',
   help: `
-Lists what happened, newest first. What you have not marked as read is "new".
+Lists notifications, newest first. Unread notifications are marked "new".
 
-  --unread   only what is new`,
+  --unread   list only unread notifications`,
   options: { unread: { type: 'boolean' } },
   args: [0, 0],
   async run({ options, withApi, print }) {
@@ -42,7 +42,7 @@ Lists what happened, newest first. What you have not marked as read is "new".
 
 export const notificationRead: Command = {
   usage: '[ID…] [--json]',
-  help: 'Marks notifications as read: those that are named, or all.',
+  help: 'Marks notifications as read. Without an id, marks all of them.',
   args: [0, MOST],
   async run({ args, withApi, print, say }) {
     const body = args.length === 0 ? {} : { ids: requireIds(args) }
@@ -57,13 +57,13 @@ export const notificationDelete: Command = {
   help: `
 Deletes notifications.
 
-  --all   all of them`,
+  --all   delete all notifications`,
   options: { all: { type: 'boolean' } },
   args: [0, MOST],
   async run({ args, options, withApi, print, say }) {
     const all = options['all'] === true
     if (all === args.length > 0)
-      throw new UsageError('Give the ids of notifications, or --all to delete all of them.')
+      throw new UsageError('Give the ids of notifications, or --all to delete all notifications.')
     const named = all ? {} : { id: requireIds(args) }
     const answer = await withApi((api) => api.notifications.delete(named))
     print(answer, [])

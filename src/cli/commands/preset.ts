@@ -20,9 +20,9 @@ import { brief, shown } from '../table.ts'
 const yes = (is: boolean) => (is ? 'yes' : '')
 
 export const presetList = listCommand({
-  help: 'Lists your presets, newest first: what a new connection begins with.',
+  help: 'Lists your presets, newest first. A preset contains settings for new connections.',
   work: (api, query) => api.presets.list(query),
-  heading: ['ID', 'NAME', 'DEFAULT', 'FAVORITE', 'TAGS', 'GOOD FOR', 'MESSAGE'],
+  heading: ['ID', 'NAME', 'DEFAULT', 'FAVORITE', 'TAGS', 'VALID FOR', 'MESSAGE'],
   row: (preset) => [
     preset.id,
     preset.name,
@@ -55,21 +55,23 @@ const CHANGES = {
 
 const HELP = `
   --name NAME        the name of the preset
-  --tag ID           a tag that the connection gets; may be given several times
-  --favorite         the connection is a favourite
-  --message TEXT     the text for invited people, also in the mail
-  --expires-in 7d    how long an invitation to it is good, from an hour to 30 days; by default 14 days`
+  --tag ID           a tag for the connection; can be given several times
+  --favorite         mark the connection as a favourite
+  --message TEXT     the text that invited people see, also in the mail
+  --expires-in 7d    how long an invitation is valid: 1 hour to 30 days (default: 14 days)`
 
 export const presetCreate = createCommand({
   usage: '--name NAME [--tag ID]… [--favorite] [--message TEXT] [--expires-in 7d] [--json]',
   help: `
-Creates a preset: what a connection begins with that is made with it ("countersignd connection create --preset ID").
+Creates a preset: settings for new connections. To create a connection with the preset, use
+"countersignd connection create --preset ID".
 ${HELP}`,
   fields: FIELDS,
-  needed: { name: '--name is missing: the name of the preset.' },
+  needed: { name: 'Give --name with the name of the preset.' },
   work: (api, body) => api.presets.create({ body }),
   line: itemLine,
-  next: ({ id }) => `To have every new connection begin with it: countersignd preset default ${id}`,
+  next: ({ id }) =>
+    `To use this preset for every new connection: countersignd preset default ${id}`,
 })
 
 export const presetUpdate = updateCommand({
@@ -77,10 +79,11 @@ export const presetUpdate = updateCommand({
   usage:
     'ID [--name NAME] [--tag ID]… [--favorite] [--message TEXT] [--expires-in 7d] [--no-tags] [--no-favorite] [--no-message] [--no-expires-in] [--json]',
   help: `
-Changes a preset. Connections that were made with it stay as they are; later invitations to them use the changed preset.
+Changes a preset. Connections that were created with it stay as they are, but later invitations to them use the
+changed preset.
 ${HELP}
 
-  --no-tags, --no-favorite, --no-message, --no-expires-in   without it from now on`,
+  --no-tags, --no-favorite, --no-message, --no-expires-in   remove this setting from the preset`,
   fields: CHANGES,
   remedy: '"countersignd preset update --help" lists the options.',
   work: (api, id, body) => api.presets.update({ id, body }),
@@ -89,29 +92,29 @@ ${HELP}
 
 export const presetDelete = deleteCommand({
   kind: 'preset',
-  help: 'Deletes a preset. Connections that were made with it stay as they are.',
+  help: 'Deletes a preset. Connections that were created with it stay as they are.',
   work: (api, id) => api.presets.delete({ id }),
 })
 
 export const presetDefault: Command = {
   usage: 'ID | --none [--json]',
   help: `
-Makes a preset the default, which every new connection begins with unless another is named.
+Makes a preset the default. Every new connection uses the default preset, unless another preset is given.
 
-  --none   have no default any more`,
+  --none   have no default preset`,
   options: { none: { type: 'boolean' } },
   args: [0, 1],
   async run({ args: [id], options, withApi, print, say }) {
     if ((id === undefined) !== (options['none'] === true))
-      throw new UsageError('Give the id of a preset, or --none to have no default.')
+      throw new UsageError('Give the id of a preset, or --none to have no default preset.')
     if (id === undefined) {
       await withApi((api) => api.presets.clearDefault({}))
       print({ default: null }, [])
-      say('No preset is the default.')
+      say('There is no default preset now.')
       return
     }
     const preset = await withApi((api) => byId('preset', id, () => api.presets.setDefault({ id })))
     print(preset, [])
-    say(`"${shown(preset.name)}" is the default.`)
+    say(`"${shown(preset.name)}" is the default preset now.`)
   },
 }

@@ -8,12 +8,12 @@ import { changesOf, eitherField, flagField, optionsOf, textField } from '../opti
 import { shown } from '../table.ts'
 
 const stateOf = ({ primary, verified }: Email): string => {
-  if (!verified) return 'waits for its link'
-  return primary ? 'confirmed; mail goes there' : 'confirmed'
+  if (!verified) return 'not confirmed yet'
+  return primary ? 'confirmed; receives the mail' : 'confirmed'
 }
 
 export const emailList = listCommand({
-  help: 'Lists the e-mail addresses of the account, newest first; those that were not confirmed yet for a day.',
+  help: 'Lists the e-mail addresses of the account, newest first. An address that is not confirmed is listed for one day.',
   work: (api, query) => api.emails.list(query),
   heading: ['ADDRESS', 'STATE', 'ADDED'],
   row: (email) => [email.address, stateOf(email), email.created_at],
@@ -22,18 +22,19 @@ export const emailList = listCommand({
 export const emailAdd: Command = {
   usage: 'ADDRESS [--json]',
   help: `
-Adds an e-mail address to the account: a link is mailed there; open it and confirm. From then on a code
-that is mailed there signs in to the account, and invitations to the address reach it.
+Adds an e-mail address to the account. A link is mailed to the address: open the link and confirm. From then on,
+you can sign in with codes that are mailed to this address, and invitations to it reach your account.
 
-A second run mails another link, and the one before ends. At most three such mails an hour go to one address, from all accounts
-together. After that none is sent, and the newest link stays valid.`,
+If you run the command again, a new link is mailed and the previous link is no longer valid. At most three such
+mails per hour are sent to one address, from all accounts together. After that, no mail is sent and the newest
+link stays valid.`,
   args: [1, 1],
   async run({ args: [address = ''], withApi, print, say }) {
     const made = await withApi((api) => api.emails.create({ body: { address } }))
     print(made, [])
     say(
-      `A link goes to ${shown(made.address)}: open it within 24 hours, and confirm there. ` +
-        'At most three mails an hour go to one address; the newest link counts.',
+      `A link was sent to ${shown(made.address)}. Open the link within 24 hours and confirm. ` +
+        'At most three mails per hour are sent to one address. Only the newest link is valid.',
     )
   },
 }
@@ -52,7 +53,7 @@ function profileLines({ display_name, handle, headline, public_code }: Profile):
 
 export const profileCommand: Command = {
   usage: '[--json]',
-  help: 'Shows your profile; with the public code on ("countersignd preferences set"), also the current words of the public code.',
+  help: 'Shows your profile. If your public code is on ("countersignd preferences set"), also shows its current words.',
   args: [0, 0],
   async run({ withApi, print }) {
     const profile = await withApi((api) => api.profile.read({}))
@@ -69,11 +70,14 @@ const PROFILE = {
 export const profileSet: Command = {
   usage: '[--name NAME] [--handle HANDLE | --no-handle] [--headline TEXT | --no-headline] [--json]',
   help: `
-Changes your profile; the rest stays. The name and the handle are visible to all who know the id of your account.
+Changes your profile. What you do not give stays as it is. Everyone who knows the id of your account can see the
+name and the handle.
 
   --name NAME       your name
-  --handle HANDLE   a name that is unique on this server: 3 to 40 of a-z, 0-9 and -
-  --headline TEXT   a line about you`,
+  --handle HANDLE   a name that is unique on this server: 3 to 40 characters of a-z, 0-9 and -
+  --no-handle       remove the handle
+  --headline TEXT   a line about you
+  --no-headline     remove the headline`,
   options: optionsOf(PROFILE),
   args: [0, 0],
   async run({ options, withApi, print }) {
@@ -109,7 +113,7 @@ export const preferencesCommand: Command = {
 /** Returns a field with the value of a switch, which is on or off. */
 const switchField = (option: string) =>
   textField(option, (text) => {
-    if (text !== 'on' && text !== 'off') throw new UsageError(`--${option} is on or off.`)
+    if (text !== 'on' && text !== 'off') throw new UsageError(`--${option} must be on or off.`)
     return text === 'on'
   })
 
@@ -125,13 +129,15 @@ export const preferencesSet: Command = {
   usage:
     '[--locale TAG] [--time-zone ZONE] [--public-code on|off] [--email-notifications on|off] [--findable-by-email on|off] [--json]',
   help: `
-Changes your preferences; others stay as they are.
+Changes your preferences. What you do not give stays as it is.
 
-  --locale TAG                   a language tag, as in en or de-CH
-  --time-zone ZONE               as in Europe/Zurich
-  --public-code on|off           words for people who are not connected to you; they use "verify --public", and "countersignd profile" shows you the words
-  --email-notifications on|off   whether you get a mail about an invitation
-  --findable-by-email on|off     whether others who know an address of yours can follow you by it`,
+  --locale TAG                   your language, for example en or de-CH
+  --time-zone ZONE               your time zone, for example Europe/Zurich
+  --public-code on|off           whether you have words for people who are not connected to you. "countersignd
+                                 profile" shows you the words; other people check them with
+                                 "countersignd verify --public"
+  --email-notifications on|off   whether you get mails about invitations and alerts
+  --findable-by-email on|off     whether people who know one of your e-mail addresses can follow you by it`,
   options: optionsOf(PREFERENCES),
   args: [0, 0],
   async run({ options, withApi, print }) {

@@ -8,7 +8,7 @@ import { lstatSync, readdirSync, readlinkSync, rmdirSync, rmSync, statSync } fro
 import { dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Config } from '../../config/config.ts'
-import { foldersOf, forgetStored } from '../../daemon/secrets-of.ts'
+import { foldersOf, forgetStored } from '../../daemon/folder-secrets.ts'
 import { EXIT, StartError } from '../../errors.ts'
 import { isInSystem } from '../../keychain/keychain.ts'
 import { isMissing } from '../../keychain/private-file.ts'
@@ -81,7 +81,7 @@ function lockOf(dir: string): Lock | null {
   if (lstatSync(LOCK, { throwIfNoEntry: false })?.isFile() === false)
     throw new StartError(
       'stateUnsafe',
-      `${join(dir, LOCK)} is not a regular file. Nothing was removed: look at it, and remove it yourself.`,
+      `${join(dir, LOCK)} is not a regular file. Nothing was removed. Check what it is, and remove it yourself.`,
     )
   const lock = lockState(dir)
   if (lock === null) throw inUse(dir)
@@ -108,11 +108,11 @@ function emptyOwn(dir: string): Emptied {
 /** The command of the subprocess, started by root: `purge-apart FOLDER UID`. */
 export const purgeApartCommand: Command = {
   usage: 'FOLDER UID',
-  help: 'Empties the state folder of another user, as that user. "countersignd service uninstall --purge" asks for it.',
+  help: 'Empties the state folder of another user, as that user. Only "countersignd service uninstall --purge" runs it.',
   args: [2, 2],
   async run({ args: [dir = '', user = ''], io: { stdout } }) {
     if (process.geteuid?.() !== 0 || !/^[1-9]\d*$/.test(user))
-      throw new UsageError('This is asked for by "countersignd service uninstall --purge" alone.')
+      throw new UsageError('Only "countersignd service uninstall --purge" can run this command.')
     // Done while still root: the folder’s own user may not be able to reach its path.
     process.chdir(dir)
     const isHeld = isOpened()
@@ -141,7 +141,7 @@ function removeFolder(dir: string): void {
   }
   throw new StartError(
     'failed',
-    `${dir} was changed meanwhile. Look at it, and remove it yourself.`,
+    `${dir} was changed while it was being removed. Check what it is, and remove it yourself.`,
   )
 }
 
@@ -188,7 +188,7 @@ async function purgeApart(
   const { left, isInSystem: isInKeychain } = await emptyApart(dir, uid)
   if (isInKeychain)
     say(
-      `The secrets of ${dir} are in the keychain of user ${uid}, out of reach for root, and stay: remove there what is named "countersign".`,
+      `The secrets of ${dir} are in the keychain of user ${uid}. Root cannot delete them there: log in as that user and delete the entries named "countersign".`,
     )
   if (left.length === 0) removeFolder(dir)
   return left.map((path) => join(dir, path))
@@ -229,9 +229,9 @@ export async function purge(
   if (!stat.isDirectory())
     throw new StartError(
       'stateUnsafe',
-      `${dir} is not a folder. Nothing was removed: look at it, and remove it yourself.`,
+      `${dir} is not a folder. Nothing was removed. Check what it is, and remove it yourself.`,
     )
   const isStrange = process.geteuid?.() === 0 && stat.uid !== 0
   const left = isStrange ? await purgeApart(dir, stat.uid, say) : await empty(dir)
-  for (const path of left) say(`${shown(path)} is not of this program, and stays.`)
+  for (const path of left) say(`${shown(path)} was not created by this program, so it is kept.`)
 }

@@ -6,24 +6,27 @@ import { holderOf } from '../lock-owner.ts'
 import { giveBackMemory } from '../memory-setting.ts'
 import { askedToStop, stop } from '../shutdown.ts'
 
-const example = (address: string) => `Try it (these three lines work as they are):
+const example = (address: string) => `Try it (you can paste these three lines unchanged):
 
   TOKEN=$(curl -s ${address}/api/v1/token -H 'Content-Type: application/json' -d '{"name":"try","scope":"full"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
   curl -s ${address}/api/v1/guest-codes -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"label":"A friend"}'
   curl -s ${address}/api/v1/verify -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"words":"matador carload recede"}'
 
-The second answers a link: open it, and put the three words of its page into the third.
+The second line prints a link. Open the link, and replace the three words in the third line with the words on that page.
 `
 
 export const serveCommand: Command = {
   usage: '',
   help: `
-Runs the daemon in the foreground until it gets SIGINT or SIGTERM. The API listens on SVC_HTTP_BIND and SVC_HTTP_PORT
-(127.0.0.1:19821). With its own embedded account, the account server's listener (guest pages, stamps, devices) is on
-SVC_ACCOUNT_BIND and SVC_ACCOUNT_PORT (127.0.0.1:19822); with SVC_BACKEND_URL it works with that account server, to which "countersignd login" or
-"countersignd login --machine" signs in; a systemd credential countersign-machine-key signs in by itself.
+Runs the daemon in the foreground until it receives SIGINT or SIGTERM. The API listens on SVC_HTTP_BIND and
+SVC_HTTP_PORT (default: 127.0.0.1:19821).
 
-State lies in SVC_STATE_DIR. The log goes to standard error as JSON lines.
+Without SVC_BACKEND_URL, the daemon has an embedded account. Its account server (guest pages, stamps, devices)
+listens on SVC_ACCOUNT_BIND and SVC_ACCOUNT_PORT (default: 127.0.0.1:19822). With SVC_BACKEND_URL, the daemon
+uses the account server at that address. To sign in there, use "countersignd login" or
+"countersignd login --machine". With a systemd credential countersign-machine-key, the daemon signs in by itself.
+
+The state is stored in SVC_STATE_DIR. The log goes to standard error as JSON lines.
 
   --json   print the addresses as one JSON line when the daemon listens`,
   args: [0, 0],
@@ -51,12 +54,14 @@ State lies in SVC_STATE_DIR. The log goes to standard error as JSON lines.
 export const serverCommand: Command = {
   usage: '[--json]',
   help: `
-Runs the account server alone, in the foreground, until it gets SIGINT or SIGTERM. Daemons on other machines sign in to it:
-set their SVC_BACKEND_URL to its address. It listens on SVC_ACCOUNT_BIND and SVC_ACCOUNT_PORT (127.0.0.1:19822); for other
-machines it needs a proxy with TLS before it, and SVC_PUBLIC_URL, the https address of that.
+Runs an account server without a daemon, in the foreground, until it receives SIGINT or SIGTERM. It listens on
+SVC_ACCOUNT_BIND and SVC_ACCOUNT_PORT (default: 127.0.0.1:19822). Daemons sign in to it if their SVC_BACKEND_URL
+is the address of this server. For daemons on other machines, put a proxy with TLS in front of the server, and set
+SVC_PUBLIC_URL to the https address of the proxy.
 
-Accounts lie in SVC_DATABASE_URL (PostgreSQL), or without it in SVC_STATE_DIR (SQLite). Mail goes through SVC_SMTP_URL, or
-into files in SVC_MAIL_DIR. The log goes to standard error as JSON lines.
+The accounts are stored in the PostgreSQL database SVC_DATABASE_URL or, if it is not set, with SQLite in
+SVC_STATE_DIR. Mail is sent through SVC_SMTP_URL, or written to files in SVC_MAIL_DIR. The log goes to standard
+error as JSON lines.
 
   --json   print the address as one JSON line when the server listens`,
   args: [0, 0],
@@ -71,7 +76,7 @@ into files in SVC_MAIL_DIR. The log goes to standard error as JSON lines.
       json
         ? `${JSON.stringify({ account_address: address })}\n`
         : `The account server of Countersign ${VERSION} listens on ${address}\n` +
-            `For each daemon: SVC_BACKEND_URL=${settings.publicUrl ?? address}\n`,
+            `Set this for each daemon: SVC_BACKEND_URL=${settings.publicUrl ?? address}\n`,
     )
     giveBackMemory()
     await stopped

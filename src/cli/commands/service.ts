@@ -42,20 +42,20 @@ const yes = (is: boolean) => (is ? 'yes' : 'no')
 /** Returns the report as lines of text. */
 function linesOf({ installed, enabled, running, since, healthy }: ServiceReport): string[] {
   if (installed === null && !running)
-    return ['The service is not installed: countersignd service install']
+    return ['The service is not installed. To install it: countersignd service install']
   return [
     `installed  ${installed ?? 'no'}`,
     `enabled    ${yes(enabled)}`,
     `running    ${running && since !== null ? `since ${since}` : yes(running)}`,
-    `health     ${healthy ? 'the daemon answers' : running ? 'the daemon does not answer as itself' : 'nothing runs'}`,
+    `health     ${healthy ? 'the daemon answers' : running ? 'the daemon does not answer' : 'not running'}`,
   ]
 }
 
-const SCOPE_HELP = `  --user     the service of this user, which runs while the user is logged in; the default
-  --system   the service of the whole machine, which runs from boot on as a user of its own; the default for root`
+const SCOPE_HELP = `  --user     the service of this user, which runs while the user is logged in (default, except for root)
+  --system   the service of the whole machine, which starts at boot and runs as a user of its own (default for root)`
 
 /** Returns the machine to operate on. Tests replace it. */
-export type MachineOf = (env: NodeJS.ProcessEnv) => Host
+type MachineOf = (env: NodeJS.ProcessEnv) => Host
 
 /** A user’s home on another system than this one. */
 const HOMES: Readonly<Record<ServicePlatform, string>> = {
@@ -94,7 +94,7 @@ function requireRoot({ uid }: Host, scope: ServiceScope, verb: string): void {
   if (scope === 'system' && uid !== null && uid !== 0)
     throw new StartError(
       'failed',
-      `Only root can ${verb} the service of the whole machine: sudo countersignd service ${verb} --system. With --user it is your own.`,
+      `Only root can ${verb} the service of the whole machine. Run: sudo countersignd service ${verb} --system. For a service of your own, use --user.`,
     )
 }
 
@@ -104,8 +104,8 @@ function planOf({ machine, platform, wanted }: Asked): Plan {
   if (isSystem && !self.isExecutable)
     throw new StartError(
       'failed',
-      'The service of the whole machine runs the one executable, and this is Node with the program beside it, which others may ' +
-        'be able to change. Build it with "npm run build:exe", and let root run that file: dist/countersignd-… service install --system',
+      'The service of the whole machine can only be installed from the single executable. This program is run by Node from files that other ' +
+        'users may be able to change. Build the executable with "npm run build:exe". Then run it as root: dist/countersignd-… service install --system',
     )
   const place = unitPath(platform, wanted)
   if (isSystem && platform !== 'win32') requireOwnPlace(machine, place)
@@ -133,9 +133,10 @@ export const serviceCommands = (machineOf: MachineOf, purge: Purge) =>
     install: {
       usage: '[--user | --system] [--json]',
       help: `
-Installs the daemon as a service: copies the executable to its place, writes the definition for systemd, launchd or the Task
-Scheduler, starts the service and waits until the daemon answers. Repeated, it puts this version in the place of the one that
-is there; state and settings stay. "countersignd service print" shows beforehand what is written and run.
+Installs the daemon as a service: copies the executable to its place, writes the service definition for
+systemd, launchd or the Windows Task Scheduler, starts the service, and waits until the daemon answers. If the
+service is already installed, this version replaces the installed one and keeps the state and the settings.
+To see beforehand what is written and run, use "countersignd service print".
 
 ${SCOPE_HELP}`,
       options: SCOPES,
@@ -161,8 +162,8 @@ ${SCOPE_HELP}`,
         invocation.print(
           { installed: file.path, program, state: stateDir, settings, upgraded: wasThere },
           [
-            `${wasThere ? 'Installed anew' : 'Installed'}: ${program}, run by ${file.path}; settings: ${settings}`,
-            `It runs, answers, and starts again ${again}.${linger}`,
+            `${wasThere ? 'Updated' : 'Installed'}: ${program}, run by ${file.path}; settings: ${settings}`,
+            `The service is running and answers. It starts again ${again}.${linger}`,
             `Next: ${wanted.scope === 'system' && platform !== 'win32' ? 'sudo ' : ''}countersignd token create --name my-app --scope read`,
           ],
         )
@@ -171,11 +172,13 @@ ${SCOPE_HELP}`,
     uninstall: {
       usage: '[--user | --system] [--purge --yes] [--json]',
       help: `
-Stops the service and removes what "service install" wrote: the definition and the program. The state and the settings stay.
+Stops the service and removes what "countersignd service install" wrote: the service definition and the
+program. The state and the settings are kept.
 
 ${SCOPE_HELP}
-  --purge    remove the state and the settings too: the account's keys on this machine, its tokens, its log. There is no way back
-  --yes      means it`,
+  --purge    also delete the state and the settings permanently: the keys of the account on this machine, its
+             tokens and its log
+  --yes      confirm --purge`,
       options: { ...SCOPES, purge: { type: 'boolean' }, yes: { type: 'boolean' } },
       args: [0, 0],
       async run(invocation) {
@@ -185,7 +188,7 @@ ${SCOPE_HELP}
         const isPurge = options['purge'] === true
         if (isPurge && options['yes'] !== true)
           throw new UsageError(
-            '--purge removes the keys, the tokens and the log of this machine for good. Add --yes if that is meant.',
+            '--purge permanently deletes the keys, the tokens and the log on this machine. To confirm, add --yes.',
           )
         const definition = definitionOf(platform, wanted)
         const { keeps } = definition
@@ -195,7 +198,7 @@ ${SCOPE_HELP}
           : await stateDirOf(machine, platform, definition).catch(() => null)
         const { wasThere, left, program } = await uninstall(machine, platform, wanted)
         if (isPurge && stateDir !== null) {
-          say(`The state folder of the service is removed: ${stateDir}`)
+          say(`Deleting the state folder of the service: ${stateDir}`)
           await purgeAll(machine, { stateDir, keeps, unit: definition.file.path }, purge, say)
         }
         requireGone(left)
@@ -205,7 +208,7 @@ ${SCOPE_HELP}
         const gone = own.filter((path) => !staying.includes(path))
         print({ removed: [...(wasThere ? removed : []), ...gone], kept: staying }, [
           wasThere ? `Removed: ${removed.join(', ')}` : 'The service was not installed.',
-          ...(gone.length === 0 ? [] : [`Removed for good: ${gone.join(', ')}`]),
+          ...(gone.length === 0 ? [] : [`Deleted permanently: ${gone.join(', ')}`]),
           ...(isPurge && staying.length === 0
             ? []
             : [`Kept: ${staying.join(', ') || 'the state'}`]),
@@ -215,8 +218,8 @@ ${SCOPE_HELP}
     status: {
       usage: '[--user | --system] [--json]',
       help: `
-Shows whether the service is installed, enabled and running, and whether its daemon answers. The exit code is 0 where it runs
-and answers, else 1.
+Shows whether the service is installed, enabled and running, and whether its daemon answers. The exit code is
+0 if the service is running and answers, otherwise 1.
 
 ${SCOPE_HELP}`,
       options: SCOPES,
@@ -234,10 +237,10 @@ ${SCOPE_HELP}`,
     print: {
       usage: '[--user | --system] [--platform linux|darwin|win32] [--json]',
       help: `
-Prints what "service install" would write and run, and touches nothing.
+Prints what "countersignd service install" would write and run, without changing anything.
 
 ${SCOPE_HELP}
-  --platform   of another system than this one`,
+  --platform SYSTEM   the system to print the definition for: linux, darwin or win32 (default: this system)`,
       options: { ...SCOPES, platform: { type: 'string' } },
       args: [0, 0],
       async run(invocation) {
@@ -254,8 +257,8 @@ ${SCOPE_HELP}
             '',
             `This is ${file.path}${file.encoding === 'utf16le' ? ', in UTF-16' : ''}.`,
             ...(isCopied ? [`The program is copied to ${program}.`] : []),
-            ...(key === null ? [] : [`A key is made in ${key}, where there is none.`]),
-            'Then these are run:',
+            ...(key === null ? [] : [`A key is created in ${key} if there is none.`]),
+            'Then these commands are run:',
             ...commands.map((command) => `  ${command}`),
           ].join('\n'),
         )

@@ -5,7 +5,8 @@ import { timeAt } from '../../api/fields.ts'
 import type { Config } from '../../config/config.ts'
 import { type PublicJwk, thumbprint } from '../../crypto/jose/jwk.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
-import { isLinked, type KeyLog } from '../../crypto/logs/key-log.ts'
+import { isLinked } from '../../crypto/logs/generations.ts'
+import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import { Refusal, requireThat } from '../../crypto/refusal.ts'
 import { type StampFacts, type StampFile, verifyingStamp } from '../../crypto/stamp.ts'
 import { readFacts } from '../../device/identity/identity.ts'
@@ -56,7 +57,8 @@ const versionOf = (db: DatabaseSync) =>
 function memoryIn(db: DatabaseSync): StampMemory {
   const { first, newest } = STATE_VERSIONS
   const version = versionOf(db)
-  if (version < first) return nothing('the state folder is from before the first release')
+  if (version < first)
+    return nothing('the state folder is from before the first release of countersignd')
   if (version > newest) return nothing('a newer countersignd wrote the state folder')
   const logs = logRows(db)
   // The table of an earlier version may lack columns until the next start.
@@ -82,7 +84,7 @@ async function withMemory<T>(
 ): Promise<T> {
   const path = join(config.stateDir, 'state.db')
   if (isForSystem(config))
-    return work(nothing('the state of the service of this machine is closed to its users'))
+    return work(nothing('users of this machine cannot read the state of its service'))
   if (!existsSync(path)) return work(nothing('this device has never signed in'))
   let db: DatabaseSync
   try {
@@ -118,7 +120,7 @@ function rootGiven(text: string | boolean | undefined): string | null {
   const root = String(text).toLowerCase()
   if (/^[0-9a-f]{64}$/.test(root)) return root
   throw new UsageError(
-    `--root takes a SHA-256 of 64 hexadecimal digits, as "stamp verify" prints it; got "${shown(String(text))}".`,
+    `--root must be 64 hexadecimal digits, as "countersignd stamp verify" prints them, not "${shown(String(text))}".`,
   )
 }
 
@@ -185,20 +187,21 @@ async function check(
 }
 
 const SIGNER: Readonly<Record<Signer, string>> = {
-  root: 'its root is the one given',
+  root: 'known by the given root',
   own: 'the account of this device',
-  remembered: 'remembered by this device',
-  unknown: 'unknown here',
+  remembered: 'known to this device',
+  unknown: 'unknown to this device',
 }
 
 const UNCHECKED: Readonly<Record<Exclude<Checked['receipt'], 'verified'>, string>> = {
-  none: 'the stamp holds no receipt',
+  none: 'unknown, because the stamp contains no receipt',
   unknown_key:
-    'not checked: this device does not know the server of the receipt, so it proves nothing',
+    'not checked, because this device does not have the key of the server that issued the receipt',
 }
 
-const ANEW = 'This account lost all its devices once and began anew. Make sure it is still theirs.'
-const RECOVERED = 'All devices of this account were replaced once, with its recovery key.'
+const ANEW =
+  'All devices of this account were once replaced without its recovery key. Make sure that the account still belongs to the same person.'
+const RECOVERED = 'All devices of this account were once replaced with its recovery key.'
 
 function linesOf({ facts, signer, receipt }: Checked, receivedAt: string | null): string[] {
   const { payload, device, keyLog, generation, root, assurance } = facts
@@ -209,7 +212,7 @@ function linesOf({ facts, signer, receipt }: Checked, receivedAt: string | null)
     `signed at    ${timeAt(payload.iat * 1000)} (as the signer claims)`,
     `received at  ${receipt === 'verified' ? receivedAt : UNCHECKED[receipt]}`,
     `assurance    ${assurance}`,
-    `key log      ${keyLog.seq + 1} entries; a revocation after them does not show here`,
+    `key log      ${keyLog.seq + 1} entries. Later revocations are not included`,
     ...(payload.ctx === null ? [] : [`context      ${shown(payload.ctx)}`]),
     ...(generation > 1
       ? [`warning      ${isLinked(keyLog, 1, generation) ? RECOVERED : ANEW}`]
@@ -220,28 +223,31 @@ function linesOf({ facts, signer, receipt }: Checked, receivedAt: string | null)
 const advice = (missing: string | null) => [
   '',
   missing === null
-    ? 'This device does not know these keys, and the signature does not show who holds them.'
-    : `No account is known here (${missing}), and the signature does not show who holds these keys.`,
-  'Ask the signer, in a way that you trust, for the root that "stamp verify" prints on their own device. Then add: --root ROOT',
+    ? 'This device does not know the keys of the signer, and the signature alone does not show who has them.'
+    : `This device knows no accounts (${missing}), and the signature alone does not show who has the keys of the signer.`,
+  'Ask the signer, in a way that you trust, for the root that "countersignd stamp verify" prints on their own device. Then add: --root ROOT',
 ]
 
 export const stampVerify: Command = {
   usage: 'FILE STAMP [--root ROOT] [--receipt-key JWK_FILE] [--json]',
   help: `
-Checks offline that the signature in STAMP is over exactly the content of FILE, and shows the signer. It asks no server.
+Checks that the signature in STAMP matches exactly the content of FILE, and shows the signer. The check is offline
+and uses no server.
 
-The signer follows from the root: the SHA-256 of the first entry of the signer's key log, or of the latest reset of the
-account. The stamp is good if this device has that root stored (its own account, contacts, people it follows), or if it is the
-one given with --root. A key log that contradicts the stored one is refused; one that ends earlier is completed by it.
+The root identifies the signer. It is the SHA-256 of the first entry in the key log of the signer, or of the latest
+reset of their account. The stamp is good if the root is given with --root, or if this device has stored it: for its
+own account, contacts and people it follows. If the key log in the stamp contradicts the stored key log, the stamp is
+rejected. If the key log in the stamp ends earlier, the stored key log completes it.
 
-A receipt is valid only under the key of the account server that this device is signed in to, or under --receipt-key. Without a receipt
-that was checked, the assurance is "device", and only the signer vouches for the time.
+The receipt is checked with the key of the account server that this device is signed in to, or with --receipt-key.
+Without a checked receipt, the assurance is "device" and the time is only what the signer claims.
 
-  --root ROOT              the root of the signer, 64 hexadecimal digits, as the signer gave it to you
-  --receipt-key JWK_FILE   the public key of the account server that gave the receipt; it is the "receipt_key" of
-                           /s/{id}/file on the account server
+  --root ROOT              the root of the signer: 64 hexadecimal digits, which the signer gave to you
+  --receipt-key JWK_FILE   a file with the public key of the account server that issued the receipt: the "receipt_key"
+                           of /s/{id}/file on that server
 
-Exit code 0: good. 10: not good. 11: the signature fits, but the signer is unknown.`,
+The exit code is 0 if the stamp is good, 10 if it is not good, and 11 if the signature matches but the signer is
+unknown.`,
   options: { root: { type: 'string' }, 'receipt-key': { type: 'string' } },
   args: [2, 2],
   async run({ args: [path = '', stamp = ''], options, config, print }) {
@@ -278,9 +284,9 @@ Exit code 0: good. 10: not good. 11: the signature fits, but the signer is unkno
             words: words.join(' '),
           },
           isKnown
-            ? ['Good: the signature is over exactly this content.', ...linesOf(checked, receivedAt)]
+            ? ['Good: the signature matches exactly this content.', ...linesOf(checked, receivedAt)]
             : [
-                'The signature fits exactly this content, but the signer is unknown.',
+                'The signature matches exactly this content, but the signer is unknown.',
                 ...linesOf(checked, receivedAt),
                 ...advice(memory.missing),
               ],

@@ -93,8 +93,8 @@ async function contentOf(file: string) {
  */
 async function fillNew<T>(path: string, work: (file: FileHandle) => Promise<T>): Promise<T> {
   const file = await open(path, 'wx').catch((error: NodeJS.ErrnoException) => {
-    const why = error.code === 'EEXIST' ? 'is there already' : `cannot be made (${error.code})`
-    throw new AppError('conflict', `${path} ${why}: name another file with --out.`)
+    const why = error.code === 'EEXIST' ? 'already exists' : `cannot be created (${error.code})`
+    throw new AppError('conflict', `${path} ${why}. Name another file with --out.`)
   })
   try {
     return await work(file)
@@ -111,9 +111,16 @@ const FIELDS = { media_type: textField('media-type'), context: textField('contex
 export const stampCommand: Command = {
   usage: 'FILE [--out STAMP] [--media-type TYPE] [--context TEXT] [--json]',
   help: `
-Signs a file with this device's key and writes the stamp beside it (FILE.stamp, or --out). The content does not leave this
-machine. Others check it with "countersignd stamp verify FILE STAMP --root ROOT", on the page whose address is printed, or with any
-library for JWS and Ed25519. "stamp verify" prints the root of your account here: give it to them in a way that they trust.`,
+Signs a file with the key of this device, and writes the stamp to a new file. The content of the file does not leave
+this machine.
+
+Other people can check the stamp with "countersignd stamp verify FILE STAMP --root ROOT", on the page whose address
+this command prints, or with any library for JWS and Ed25519. To see the root of your account, run
+"countersignd stamp verify FILE STAMP" here. Give the root to the other people in a way that they trust.
+
+  --out STAMP         the new file for the stamp (default: FILE.stamp)
+  --media-type TYPE   the media type of the file, for example application/pdf, stored in the stamp
+  --context TEXT      a text that is stored in the stamp`,
   options: { out: { type: 'string' }, ...optionsOf(FIELDS) },
   args: [1, 1],
   async run({ args: [file = ''], options, withApi, print, say }) {
@@ -137,7 +144,7 @@ library for JWS and Ed25519. "stamp verify" prints the root of your account here
     say(`Wrote ${path}.`)
     if (made.receipt === null)
       say(
-        'The account server was away: the stamp is good without its receipt, and the address works after the next sync.',
+        'The account server could not be reached. The stamp is valid without a receipt. The address will work after the next sync.',
       )
   },
 }

@@ -1,17 +1,24 @@
-import type { Api, Command } from '../command.ts'
-import { showNotices } from '../notices.ts'
+import type { Api, Command, Invocation } from '../command.ts'
 import { shown } from '../table.ts'
+
+/**
+ * Writes the notices of this device to standard error, a line each. Throws the daemon’s errors.
+ */
+export async function showNotices({ io, withApi }: Pick<Invocation, 'io' | 'withApi'>) {
+  const { notices } = await withApi((api) => api.status.read({}))
+  for (const notice of notices) io.stderr.write(`${shown(notice)}\n`)
+}
 
 type Status = Awaited<ReturnType<Api['status']['read']>>
 
 function reachable({ backend_reachable: is, backend_unreachable_since: since }: Status): string {
-  if (is === null) return 'not known: it has not answered within half a second'
+  if (is === null) return 'not known, because it has not answered within half a second'
   return is ? 'yes' : `no, since ${since ?? 'the start'}`
 }
 
 export const statusCommand: Command = {
   usage: '[--json]',
-  help: 'Shows the state of the daemon: its account server, its keychain, its last sync.',
+  help: 'Shows the state of the daemon: its account server, its keychain and its last sync.',
   args: [0, 0],
   async run({ withApi, print }) {
     const status = await withApi((api) => api.status.read({}))
@@ -22,8 +29,8 @@ export const statusCommand: Command = {
       `backend      ${status.backend}`,
       `reachable    ${reachable(status)}`,
       ...status.not_working.map((what) => `  not working: ${what}`),
-      `keychain     ${status.keychain === 'os' ? "the operating system's" : 'sealed file'}`,
-      `last sync    ${status.last_sync_at ?? 'none yet'}`,
+      `keychain     ${status.keychain === 'os' ? "the operating system's" : 'encrypted files'}`,
+      `last sync    ${status.last_sync_at ?? 'never'}`,
       ...status.notices.map((notice) => `notice       ${shown(notice)}`),
     ])
   },
@@ -32,11 +39,12 @@ export const statusCommand: Command = {
 export const syncCommand: Command = {
   usage: '[--clock-is-right] [--json]',
   help: `
-Fetches from the account server what is new and hands over what was made here. A daemon does so by itself, at its start and every
-few minutes; without one, "verify" is inconclusive until this was run.
+Fetches new data from the account server and uploads the new data of this device. A daemon does this by itself
+when it starts and every few minutes. Without a daemon, run this command before "countersignd verify", which is
+inconclusive otherwise.
 
-  --clock-is-right   the clock of this machine shows the right time now, and was ahead before. Only for an account on this machine alone:
-                     where there is an account server, a sync measures the clock`,
+  --clock-is-right   confirm that the clock of this machine shows the right time now, after it was ahead. Use it only
+                     with an embedded account: with an account server, each sync checks the clock`,
   options: { 'clock-is-right': { type: 'boolean' } },
   args: [0, 0],
   async run({ io, options, withApi, print }) {

@@ -11,7 +11,7 @@ import { eitherField, flagField, textField } from '../option-fields.ts'
 import { shown } from '../table.ts'
 
 export const tagList = listCommand({
-  help: 'Lists your tags, newest first, and how many of your connections have each.',
+  help: 'Lists your tags, newest first, each with the number of your connections that have it.',
   work: (api, query) => api.tags.list(query),
   heading: ['ID', 'NAME', 'COLOR', 'CONNECTIONS'],
   row: ({ id, name, color, connection_count }) => [id, name, color ?? '', String(connection_count)],
@@ -24,9 +24,9 @@ const FIELDS = {
 
 export const tagCreate = createCommand({
   usage: '--name NAME [--color "#rrggbb"] [--json]',
-  help: 'Creates a tag, to sort connections by. Other members of a connection do not see your tags.',
+  help: 'Creates a tag, for sorting your connections. Other members of a connection do not see your tags.',
   fields: FIELDS,
-  needed: { name: '--name is missing: the name of the tag.' },
+  needed: { name: 'Give --name with the name of the tag.' },
   work: (api, body) => api.tags.create({ body }),
   line: itemLine,
 })
@@ -43,32 +43,32 @@ export const tagUpdate = updateCommand({
 
 export const tagDelete = deleteCommand({
   kind: 'tag',
-  help: 'Deletes a tag. The connections that have it stay.',
+  help: 'Deletes a tag. The connections that have the tag are kept.',
   work: (api, id) => api.tags.delete({ id }),
 })
 
 export const tagAssign: Command = {
   usage: 'TAG CONNECTION [--json]',
-  help: 'Gives a connection a tag. One that has it already keeps it.',
+  help: 'Adds a tag to a connection. If the connection already has the tag, nothing changes.',
   args: [2, 2],
   async run({ args: [id = '', cid = ''], withApi, print, say }) {
     readId('tag', id)
     readId('connection', cid)
     const connection = await withApi((api) => api.tags.assign({ id, cid }))
     print(connection, [])
-    say(`"${shown(connection.name)}" has ${id}.`)
+    say(`"${shown(connection.name)}" has the tag ${id}.`)
   },
 }
 
 export const tagUnassign: Command = {
   usage: 'TAG CONNECTION [--json]',
-  help: 'Takes a tag from a connection.',
+  help: 'Removes a tag from a connection.',
   args: [2, 2],
   async run({ args: [id = '', cid = ''], withApi, print, say }) {
     readId('tag', id)
     readId('connection', cid)
     await withApi((api) => api.tags.unassign({ id, cid }))
     print({ id, connection_id: cid, state: 'unassigned' }, [])
-    say(`${cid} has ${id} no more.`)
+    say(`${cid} no longer has the tag ${id}.`)
   },
 }

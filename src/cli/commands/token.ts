@@ -3,7 +3,7 @@ import { UsageError } from '../command.ts'
 import { secondsField, textField } from '../option-fields.ts'
 
 const SCOPES = ['read', 'write', 'full'] as const
-const SCOPE_NEEDED = '--scope takes read, write or full.'
+const SCOPE_NEEDED = '--scope must be given: read, write or full.'
 
 /**
  * Parses the value of --scope.
@@ -16,7 +16,7 @@ function scopeIn(text: string): (typeof SCOPES)[number] {
 }
 
 export const tokenList = listCommand({
-  help: 'Lists API tokens, newest first. The tokens themselves are not kept and cannot be shown.',
+  help: 'Lists API tokens, newest first. The tokens themselves are not stored, so they cannot be shown.',
   work: (api, query) => api.apiTokens.list(query),
   heading: ['ID', 'NAME', 'SCOPE', 'STATE', 'EXPIRES', 'LAST USED'],
   row: ({ id, name, scope, state, expires_at, last_used_at }) => [
@@ -32,27 +32,32 @@ export const tokenList = listCommand({
 export const tokenCreate = createCommand({
   usage: '--name NAME --scope read|write|full [--label LABEL] [--expires-in 30d] [--json]',
   help: `
-Creates an API token and prints it, this once. It works whether or not the daemon runs.
+Creates an API token and prints it. The token is shown only once. The command works whether or not the daemon is
+running.
 
-  read   any GET
-  write  also writes to your own data
-  full   everything, organisation and token management included`,
+  --name NAME         the purpose of the token
+  --scope SCOPE       what the token allows:
+                      read    all GET requests
+                      write   read, and changes to your own data
+                      full    everything, including managing organisations and tokens
+  --label LABEL       a note of your own
+  --expires-in 30d    how long the token is valid (default: until it is revoked)`,
   fields: {
     name: textField('name'),
     scope: textField('scope', scopeIn),
     label: textField('label'),
     expires_in: secondsField('expires-in'),
   },
-  needed: { scope: SCOPE_NEEDED, name: '--name is missing: the purpose of the token.' },
+  needed: { scope: SCOPE_NEEDED, name: 'Give --name with the purpose of the token.' },
   work: (api, body) => api.apiTokens.create({ body }),
   line: ({ token }) => token,
   next: ({ id, name, scope, expires_at }) =>
-    `${id} "${name}", scope ${scope}, ${expires_at === null ? 'until revoked' : `until ${expires_at}`}. It is not shown again.`,
+    `${id} "${name}", scope ${scope}, ${expires_at === null ? 'valid until revoked' : `valid until ${expires_at}`}. The token is not shown again.`,
 })
 
 export const tokenRevoke = deleteCommand({
   kind: 'token',
-  help: 'Revokes an API token. The next request that carries it is refused.',
+  help: 'Revokes an API token. From the next request on, the token is rejected.',
   work: (api, id) => api.apiTokens.delete({ id }),
   state: 'revoked',
   done: (id) => `Revoked ${id}.`,

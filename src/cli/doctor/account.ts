@@ -12,33 +12,36 @@ const SYNC = 'sync'
 const RECOVERY = 'recovery'
 
 const NO_PAPER =
-  'no recovery key; "countersignd recovery create" makes one, for when all devices are lost'
+  'no recovery key. To be able to recover the account if all devices are lost, run "countersignd recovery create"'
 
 /** Age of the last sync in milliseconds beyond which `verify` is inconclusive (`sync_stale`). */
 const STALE_MS = 7 * 86_400_000
 
 function nobody({ config }: DoctorContext): Finding {
   if (config.backendUrl === null)
-    return ok(NAME, 'none yet: the first start makes the embedded one, which needs no sign-in')
+    return ok(
+      NAME,
+      'none yet; the first start creates the embedded account, which needs no sign-in',
+    )
   try {
     if (machineKeyIn(config.credentialsDir ?? null) !== null)
       return warn(
         NAME,
-        'not signed in; the key of a machine account is among the credentials',
+        'not signed in yet; there is a machine account key among the credentials, which the daemon signs in with',
         'countersignd serve',
       )
   } catch (error) {
     return fail(
       NAME,
       messageOf(error),
-      'Give the unchanged file to the service: LoadCredential=countersign-machine-key:PATH',
+      'Give the unchanged key file to the service: LoadCredential=countersign-machine-key:PATH',
     )
   }
   return warn(NAME, 'not signed in', 'countersignd login --email YOU@EXAMPLE.ORG')
 }
 
 function remedyFor(server: string | null, configured: string | null): string {
-  if (server === configured) return 'Restore the state folder from a backup, whole.'
+  if (server === configured) return 'Restore the whole state folder from a backup.'
   return server === null
     ? 'unset SVC_BACKEND_URL SVC_ENV'
     : `export SVC_BACKEND_URL=${shellWord(server)}`
@@ -57,7 +60,7 @@ function signedIn({ config, memory: { identity } }: DoctorContext): Finding {
   if (!approved)
     return warn(
       NAME,
-      `${account}: this device waits for approval and may only read`,
+      `${account}: this device awaits approval and can only read until then`,
       'countersignd login (and countersignd device approve on a device that is signed in)',
     )
   return ok(NAME, `${account}, device ${device}, ${server === null ? 'embedded' : `at ${server}`}`)
@@ -72,21 +75,21 @@ const copied = ({ memory: { identity, copyWarning } }: DoctorContext): Finding[]
 function synced({ memory, config: { backendUrl }, now }: DoctorContext): Finding {
   const { lastSync, lastGoodSync } = memory
   const age = lastGoodSync === null ? null : now() - Date.parse(lastGoodSync)
-  const when = age === null ? 'never yet' : `${durationText(age)} ago`
+  const when = age === null ? 'never' : `${durationText(age)} ago`
   // The embedded account is never stale: its data is on this device.
   if (backendUrl !== null && (age === null || age > STALE_MS))
     return warn(
       SYNC,
-      `the last that went well: ${when}${age === null ? '' : '; after seven days nothing is conclusive'}`,
+      `last successful sync: ${when}${age === null ? '' : '; after seven days no check of words is conclusive'}`,
       'countersignd sync',
     )
   if (lastSync !== null && !lastSync.ok)
     return warn(
       SYNC,
-      `the last one failed: ${messageOf(lastSync.error ?? 'without a reason')} (the last that went well: ${when})`,
+      `the last sync failed: ${messageOf(lastSync.error ?? 'unknown reason')} (last successful sync: ${when})`,
       'countersignd sync',
     )
-  return ok(SYNC, `the last that went well: ${when}`)
+  return ok(SYNC, `last successful sync: ${when}`)
 }
 
 /**
@@ -102,7 +105,7 @@ async function recovery({
   const { verifyKeyLog } = await import('../../crypto/logs/key-log.ts')
   try {
     const log = verifyKeyLog(identity.account, keyLog, lastPlace(keyLog))
-    return [ok(RECOVERY, log.recovery === null ? NO_PAPER : 'a recovery key is in force')]
+    return [ok(RECOVERY, log.recovery === null ? NO_PAPER : 'the account has a recovery key')]
   } catch (error) {
     if (error instanceof Refusal) return []
     throw error
@@ -118,7 +121,7 @@ export const accountCheck: DoctorCheck = {
     const { memory, config } = ground
     if (config.stateDir === undefined) return []
     if (!memory.readable && existsSync(join(config.stateDir, 'state.db')))
-      return [warn(NAME, 'unknown: state.db cannot be read', 'See the finding about state.db.')]
+      return [warn(NAME, 'unknown: state.db cannot be read', 'See the line about state.db.')]
     if (memory.identity === null) return [nobody(ground)]
     const found = [signedIn(ground), ...copied(ground), ...noticed(ground)]
     return [...found, ...(await recovery(ground)), synced(ground)]

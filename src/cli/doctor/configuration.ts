@@ -17,25 +17,25 @@ function peers({ config }: DoctorContext, platform: NodeJS.Platform): Finding {
   if (platform !== 'linux')
     return warn(
       name,
-      `on ${platform} the user of a request is unknown: only the loopback rule protects the token route`,
-      'Run the daemon only where you trust every user of this machine: each of them can create a token.',
+      `on ${platform} the user of a request is unknown, so any user of this machine can create a token`,
+      'Run the daemon only on a machine where you trust every user.',
     )
   if (tokenUsers !== undefined && 'any' in tokenUsers)
     return warn(
       name,
       'SVC_TOKEN_USERS=any: every user of this machine can create a token',
-      'Name the users who may in its place: SVC_TOKEN_USERS=alice,bob',
+      'Set SVC_TOKEN_USERS to the names of the users who need tokens: SVC_TOKEN_USERS=alice,bob',
     )
   if (!existsSync(LISTING))
     return fail(
       name,
-      `${LISTING} cannot be read: the user of a request is unknown, so the token route rejects all`,
-      'Mount /proc for the daemon; in a unit, leave out ProcSubset=pid and what hides it.',
+      `${LISTING} cannot be read, so the user of a request is unknown and no user can create a token`,
+      'Make /proc available to the daemon. In a systemd unit, remove ProcSubset=pid and other settings that hide /proc.',
     )
   const others = tokenUsers === undefined ? [] : tokenUsers.names
   return ok(
     name,
-    `the kernel names the user of a request: this user, root${others.map((one) => `, ${one}`).join('')}`,
+    `these users can create tokens: this user, root${others.map((one) => `, ${one}`).join('')}`,
   )
 }
 
@@ -51,7 +51,7 @@ export const programCheck = (platform: NodeJS.Platform = process.platform): Doct
       ...found,
       warn(
         'program',
-        'NODE_OPTIONS is set, by which others can have code of theirs run in this program',
+        'NODE_OPTIONS is set, which can make this program run other code',
         'unset NODE_OPTIONS',
       ),
     ]
@@ -95,7 +95,7 @@ function inForce({ config, env }: DoctorContext): string {
       : `account listener ${accountBind}:${accountPort}`,
     backendUrl === undefined
       ? null
-      : `account server ${backendUrl ?? `the one inside the daemon`} (${environment})`,
+      : `account server ${backendUrl ?? 'embedded in the daemon'} (${environment})`,
   ]
   return `${count} SVC_ ${count === 1 ? 'variable' : 'variables'} set; ${said.filter((it) => it !== null).join(', ')}`
 }
@@ -107,7 +107,7 @@ export const configurationCheck: DoctorCheck = {
       fail(
         NAME,
         fault.message,
-        'Correct that where countersignd gets its environment: the shell, or the unit of the service.',
+        'Correct that setting in the environment of countersignd: in the shell, or in the unit of the service.',
       ),
     )
     return [...faults, ...(faults.length === 0 ? [ok(NAME, inForce(ground))] : [])]

@@ -47,12 +47,16 @@ async function serverAlone({ config }: DoctorContext): Promise<string | null> {
 function silent(holding: Extract<Holding, { state: 'silent' }>): Finding {
   const { why } = holding
   const pid = holding.pid ?? holding.runtime?.pid ?? null
-  const found = `${who(pid)} holds the state folder and does not answer as its daemon: ${why}`
+  const found = `${who(pid)} uses the state folder, but does not answer as its daemon: ${why}`
   if (pid === null)
-    return fail(NAME, found, 'Look at its log, or stop it and start it again: countersignd serve')
+    return fail(NAME, found, 'Check its log, or stop it and start it again: countersignd serve')
   return isStopped(pid)
     ? fail(NAME, `${found}; it was stopped by a signal`, `kill -CONT ${pid}`)
-    : fail(NAME, found, `Look at its log, or end it: kill ${pid}; if it stays: kill -9 ${pid}`)
+    : fail(
+        NAME,
+        found,
+        `Check its log, or stop it: kill ${pid}; if it does not stop: kill -9 ${pid}`,
+      )
 }
 
 function running(ground: DoctorContext, holding: Extract<Holding, { state: 'proven' }>): Finding[] {
@@ -61,11 +65,11 @@ function running(ground: DoctorContext, holding: Extract<Holding, { state: 'prov
   const up = `process ${pid} at ${address}, for ${durationText(uptimeS * 1000)}`
   const found =
     version === VERSION
-      ? ok(NAME, `${up}, version ${version}; it proved to be this folder’s`)
+      ? ok(NAME, `${up}, version ${version}; it proved that it is the daemon of this folder`)
       : warn(
           NAME,
-          `${up}, version ${version}, and this program is ${VERSION}`,
-          `Start the daemon again with this version: kill ${pid}; countersignd serve`,
+          `${up}, version ${version}, but this program is version ${VERSION}`,
+          `Restart the daemon with this version: kill ${pid}; countersignd serve`,
         )
   if (bind === undefined || !port) return [found]
   const [configured] = hostsOf(bind, port).values()
@@ -74,8 +78,8 @@ function running(ground: DoctorContext, holding: Extract<Holding, { state: 'prov
     found,
     warn(
       NAME,
-      `it listens on ${address}, and the environment here has ${configured}`,
-      'Give both the same SVC_HTTP_BIND and SVC_HTTP_PORT: programs that go by them look in the wrong place.',
+      `it listens on ${address}, but the environment of this command has ${configured}`,
+      'Set the same SVC_HTTP_BIND and SVC_HTTP_PORT for both: programs that use these settings look for the daemon at the wrong address.',
     ),
   ]
 }
@@ -86,7 +90,9 @@ export const daemonCheck: DoctorCheck = {
     const holding = await ground.holding()
     switch (holding.state) {
       case 'unknown':
-        return [fail(NAME, `unknown whether one runs: ${holding.why}`, holding.remedy)]
+        return [
+          fail(NAME, `cannot tell whether a daemon is running: ${holding.why}`, holding.remedy),
+        ]
       case 'proven':
         return running(ground, holding)
       case 'free':
@@ -94,16 +100,21 @@ export const daemonCheck: DoctorCheck = {
           ? [
               warn(
                 NAME,
-                'none runs; runtime.json is left of one that was killed',
+                'not running; runtime.json is left over from a daemon that was killed',
                 'countersignd serve',
               ),
             ]
-          : [ok(NAME, 'none runs; the state folder is free')]
+          : [ok(NAME, 'not running; no process uses the state folder')]
       case 'silent': {
         const alone = holding.runtime === null ? await serverAlone(ground) : null
         return alone === null
           ? [silent(holding)]
-          : [ok(NAME, `an account server alone holds this folder, ${who(holding.pid)}, ${alone}`)]
+          : [
+              ok(
+                NAME,
+                `an account server without a daemon uses this folder: ${who(holding.pid)}, ${alone}`,
+              ),
+            ]
       }
     }
   },
@@ -128,7 +139,7 @@ export const systemCheck: DoctorCheck = {
           ? ok(NAME, found)
           : warn(
               NAME,
-              `${found}; this program is ${VERSION}`,
+              `${found}; this program is version ${VERSION}`,
               'sudo systemctl restart countersignd',
             ),
       ]

@@ -44,7 +44,7 @@ const KINDS: readonly Kind[] = [
 ]
 
 const RESTORE =
-  'Stop countersignd, move the state folder aside whole, and restore it from a backup; keep what is damaged.'
+  'Stop countersignd, move the whole state folder elsewhere and keep it, then restore the state folder from a backup.'
 
 function judged(db: DatabaseSync, path: string, { file, versions, query }: Kind): Finding {
   const { newest } = versions
@@ -55,15 +55,15 @@ function judged(db: DatabaseSync, path: string, { file, versions, query }: Kind)
   if (number > newest)
     return fail(
       file,
-      `it was written by a newer countersignd (version ${number}, this one knows ${newest})`,
+      `it was written by a newer countersignd (version ${number}, this program supports up to ${newest})`,
       'Update countersignd, or use another SVC_STATE_DIR.',
     )
   const [row] = db.prepare('pragma quick_check(1)').all()
   const answer = String(Object.values(row ?? {})[0])
   if (answer !== 'ok')
     return fail(file, damaged(path, new Error(messageOf(answer))).message, RESTORE)
-  const older = number < newest ? ', which the next start brings up to date' : ''
-  return ok(file, `whole, version ${number} of ${newest}${older}, ${sizeOf(statSync(path).size)}`)
+  const older = number < newest ? ', which the next start upgrades' : ''
+  return ok(file, `intact, version ${number} of ${newest}${older}, ${sizeOf(statSync(path).size)}`)
 }
 
 /** Checks one database. The subprocess calls it. */
@@ -77,7 +77,7 @@ function lookThrough(stateDir: string, kind: Kind): Finding[] {
     return [
       warn(
         name,
-        'a copy with a write-ahead log and without its index: it can be looked through once a daemon has opened it',
+        'a copy with a write-ahead log but without the index of that log, so it can be checked only after a daemon has opened it',
         'countersignd serve',
       ),
     ]
@@ -98,7 +98,7 @@ function lookThrough(stateDir: string, kind: Kind): Finding[] {
       fail(
         name,
         `${path} cannot be read: ${messageOf(error)}`,
-        'Look after its permissions and the disk.',
+        'Check the permissions of the file, and the disk.',
       ),
     ]
   }
@@ -124,8 +124,8 @@ export const databaseChecks: readonly DoctorCheck[] = KINDS.map(({ file }) => ({
       (await apart(file)) ?? [
         warn(
           file,
-          'too large, or the disk too slow, to be looked through in a few seconds',
-          `Stop countersignd, then: sqlite3 ${shellQuoted(path)} 'pragma quick_check'`,
+          'too large to check in a few seconds, or the disk is too slow',
+          `Stop countersignd, then run: sqlite3 ${shellQuoted(path)} 'pragma quick_check'`,
         ),
       ]
     )
@@ -147,8 +147,8 @@ export function auditApart(stateDir: string): Finding[] {
       return [
         fail(
           NAME,
-          `${fault.file}, row ${fault.row}: it ${fault.what}; the entries from there on were changed`,
-          'countersignd audit verify (and compare with a backup who changed it)',
+          `${fault.file}, line ${fault.row}: it ${fault.what}; the lines from there on were changed`,
+          'countersignd audit verify (then compare the log with a backup to see what was changed)',
         ),
       ]
     const since = from === null ? '' : ` since ${from}`
@@ -156,7 +156,7 @@ export function auditApart(stateDir: string): Finding[] {
     return [
       ok(
         NAME,
-        `${lines} ${lines === 1 ? 'line' : 'lines'}${since}, each follows from the one before${torn}`,
+        `${lines} ${lines === 1 ? 'line' : 'lines'}${since}, each matches the line before it${torn}`,
       ),
     ]
   } catch (error) {
@@ -173,14 +173,14 @@ export const auditCheck: DoctorCheck = {
         ? [
             warn(
               NAME,
-              'the file is missing, though a daemon runs: it was deleted',
-              'Put it back, and start the daemon again: countersignd serve',
+              'the file is missing although a daemon is running, so it was deleted',
+              'Restore the file, then restart the daemon: countersignd serve',
             ),
           ]
         : []
     return (
       (await apart(NAME)) ?? [
-        warn(NAME, 'too long to be checked in a few seconds', 'countersignd audit verify'),
+        warn(NAME, 'too long to check in a few seconds', 'countersignd audit verify'),
       ]
     )
   },

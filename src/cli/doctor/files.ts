@@ -70,13 +70,13 @@ function missing(dir: string): Finding[] {
   const parent = above(dir)
   try {
     accessSync(parent, constants.W_OK | constants.X_OK)
-    return [ok(FOLDER, `${dir} is not there yet: the first start makes it`), ...room(parent)]
+    return [ok(FOLDER, `${dir} does not exist yet; the first start creates it`), ...room(parent)]
   } catch (error) {
     return [
       fail(
         FOLDER,
-        `${dir} is not there, and ${parent} cannot be written (${(error as NodeJS.ErrnoException).code})`,
-        'Set SVC_STATE_DIR to a folder that this user may make.',
+        `${dir} does not exist, and this user cannot write to ${parent} (${(error as NodeJS.ErrnoException).code})`,
+        'Set SVC_STATE_DIR to a folder that this user can create.',
       ),
     ]
   }
@@ -94,7 +94,7 @@ function folderFault(dir: string, stat: Stats): Finding | null {
     return fail(
       FOLDER,
       `${dir} is not a folder`,
-      'Move it away, or set SVC_STATE_DIR to another place.',
+      'Move it elsewhere, or set SVC_STATE_DIR to another folder.',
     )
   const found = fileFault(stat, dir)
   if (found === null) return null
@@ -105,8 +105,8 @@ function folderFault(dir: string, stat: Stats): Finding | null {
     isOpen
       ? `chmod 700 ${shellQuoted(dir)}`
       : isOfService(dir)
-        ? 'It is that of a service, which must keep it: unset SVC_STATE_DIR, and root reaches the service of this machine.'
-        : `Run as its owner, or, where it is to be yours: chown -R "$(id -u)" ${shellQuoted(dir)}`,
+        ? 'This folder belongs to a service. Leave its owner as it is. To use the service of this machine as root, unset SVC_STATE_DIR.'
+        : `Run this command as the owner of the folder. To make the folder yours: chown -R "$(id -u)" ${shellQuoted(dir)}`,
   )
 }
 
@@ -127,7 +127,7 @@ function entryFault(path: string, stat: Stats, now: number): Finding | null {
     return fail(
       FILES,
       `${path} is a link`,
-      `Replace it by the file itself, or: rm ${shellQuoted(path)}`,
+      `Replace the link with the file itself, or remove it: rm ${shellQuoted(path)}`,
     )
   if (!stat.isFile() && !stat.isDirectory())
     return fail(FILES, `${path} is neither a file nor a folder`, `rm ${shellQuoted(path)}`)
@@ -137,7 +137,7 @@ function entryFault(path: string, stat: Stats, now: number): Finding | null {
   if (found !== null)
     return fail(FILES, found, `chmod ${stat.isDirectory() ? '700' : '600'} ${shellQuoted(path)}`)
   if (path.endsWith('.tmp') && now - stat.mtimeMs > STRAY_MS)
-    return warn(FILES, `${path} was left by a write that did not end`, `rm ${shellQuoted(path)}`)
+    return warn(FILES, `${path} was left over by an interrupted write`, `rm ${shellQuoted(path)}`)
   return null
 }
 
@@ -152,7 +152,12 @@ function contents(dir: string, now: number): Finding[] {
   }
   const more = found.length - MOST_NAMED
   if (found.length === 0)
-    return [ok(FILES, `${seen} entries, ${sizeOf(bytes)}: regular, of this user, closed to others`)]
+    return [
+      ok(
+        FILES,
+        `${seen} files and folders, ${sizeOf(bytes)}; all belong to this user and are closed to others`,
+      ),
+    ]
   if (more <= 0) return found
   const rest = found.slice(MOST_NAMED)
   const say = rest.some(({ state }) => state === 'fail') ? fail : warn
@@ -178,15 +183,15 @@ function parents(dir: string): Finding[] {
       found.push(
         fail(
           FOLDER,
-          `${path}, above it, belongs to user ${uid}, who can put another folder in its place`,
-          'Set SVC_STATE_DIR to a folder below one of your own.',
+          `its parent folder ${path} belongs to user ${uid}, who can replace the state folder`,
+          'Set SVC_STATE_DIR to a folder inside one of your own folders.',
         ),
       )
     if ((open & 0o002) !== 0)
       found.push(
         fail(
           FOLDER,
-          `${path}, above it, can be written by every user, who can put another folder in its place`,
+          `every user can write to its parent folder ${path} and can replace the state folder`,
           `chmod o-w ${shellQuoted(path)}`,
         ),
       )
@@ -194,7 +199,7 @@ function parents(dir: string): Finding[] {
       found.push(
         warn(
           FOLDER,
-          `${path}, above it, can be written by group ${gid}; its members can put another folder in its place`,
+          `group ${gid} can write to its parent folder ${path}, so the members of the group can replace the state folder`,
           `chmod g-w ${shellQuoted(path)}`,
         ),
       )
@@ -212,7 +217,7 @@ function room(path: string): Finding[] {
       : [
           warn(
             FOLDER,
-            `it lies on a network file system (${network}), where locks and databases may fail`,
+            `it is on a network file system (${network}), where locks and databases may fail`,
             'Set SVC_STATE_DIR to a folder on a disk of this machine.',
           ),
         ]
@@ -220,12 +225,20 @@ function room(path: string): Finding[] {
   if (free < NONE_LEFT)
     return [
       ...away,
-      fail('disk', found, `Make room: nothing can be stored. See: df -h ${shellQuoted(path)}`),
+      fail(
+        'disk',
+        found,
+        `Free some space, because nothing can be stored. See: df -h ${shellQuoted(path)}`,
+      ),
     ]
   if (free < SCARCE)
     return [
       ...away,
-      warn('disk', found, `Make room before it is full. See: df -h ${shellQuoted(path)}`),
+      warn(
+        'disk',
+        found,
+        `Free some space before the disk is full. See: df -h ${shellQuoted(path)}`,
+      ),
     ]
   return [...away, ok('disk', found)]
 }
@@ -238,7 +251,13 @@ function each(name: string, looks: readonly (() => readonly Finding[])[]): Findi
     try {
       return of()
     } catch (error) {
-      return [fail(name, `cannot be looked at: ${messageOf(error)}`, 'Run this as its owner.')]
+      return [
+        fail(
+          name,
+          `cannot be checked: ${messageOf(error)}`,
+          'Run this command as the owner of the folder.',
+        ),
+      ]
     }
   })
 }
@@ -251,7 +270,7 @@ export const filesCheck: DoctorCheck = {
     const stat = look(dir)
     if (stat === null) return missing(dir)
     const wrong = folderFault(dir, stat)
-    const itself = wrong === null ? [ok(FOLDER, `${dir}, of this user alone`)] : [wrong]
+    const itself = wrong === null ? [ok(FOLDER, `${dir}, accessible only to this user`)] : [wrong]
     if (!stat.isDirectory()) return itself
     return [
       ...itself,

@@ -17,16 +17,16 @@ const NAME = 'keychain'
 const KEYS = 'device'
 
 const UNLOCK =
-  'Log in to the desktop session of this user or unlock its keyring there, then: countersignd doctor'
+  'Log in to the desktop session of this user, or unlock the keyring there. Then run: countersignd doctor'
 const RESTORE =
-  'Restore the state folder from a backup, whole; without one, move it away and begin anew, as a further device of the account.'
+  'Restore the whole state folder from a backup. Without a backup, move the state folder elsewhere and sign in again as a new device of the account.'
 
 function remedyFor(error: unknown, backend: string, choice: Config['keychain']): string {
   if (choice !== 'auto' && choice !== backend && backend !== '') return 'unset SVC_KEYCHAIN'
   if (backend === 'os') return UNLOCK
   return error instanceof AppError || error instanceof StartError
     ? RESTORE
-    : 'Look after the disk, and the permissions of the state folder.'
+    : 'Check the disk, and the permissions of the state folder.'
 }
 
 /** Returns the source of the key for the sealed files. */
@@ -63,10 +63,10 @@ export async function keychainApart({ config, memory }: DoctorContext): Promise<
     const place =
       reader.backend === 'os'
         ? "the operating system's"
-        : `sealed files, their key in ${keyFrom({ stateDir, credentialsDir })}`
+        : `encrypted files, with their key in ${keyFrom({ stateDir, credentialsDir })}`
     if (reader.get(KEYS) === null && hasDevice)
-      return [fail(NAME, `${place}: it holds no keys of this device`, RESTORE)]
-    return [ok(NAME, `${place}${hasDevice ? '; the keys of this device are there' : ''}`)]
+      return [fail(NAME, `${place}; it does not contain the keys of this device`, RESTORE)]
+    return [ok(NAME, `${place}${hasDevice ? '; it contains the keys of this device' : ''}`)]
   } catch (error) {
     return [fail(NAME, messageOf(error), remedyFor(error, recordedIn(stateDir), choice))]
   }
@@ -77,11 +77,11 @@ function unrecorded({ keychain }: Partial<Config>): Finding {
   if (keychain === 'os' && why !== null)
     return fail(
       NAME,
-      `none is recorded yet, SVC_KEYCHAIN is "os", and ${why}`,
-      'Start inside the session of the user, or: export SVC_KEYCHAIN=file',
+      `none is chosen yet, SVC_KEYCHAIN is "os", and ${why}`,
+      'Start the daemon in the desktop session of the user, or run: export SVC_KEYCHAIN=file',
     )
-  const first = keychain === 'file' || why !== null ? 'sealed files' : "the operating system's"
-  return ok(NAME, `none is recorded yet: the first start would take ${first}`)
+  const first = keychain === 'file' || why !== null ? 'encrypted files' : "the operating system's"
+  return ok(NAME, `none is chosen yet; the first start would use ${first}`)
 }
 
 export const keychainCheck: DoctorCheck = {
@@ -95,7 +95,7 @@ export const keychainCheck: DoctorCheck = {
       (await apart(NAME)) ?? [
         fail(
           NAME,
-          'it does not answer: the service of the keychain hangs, or it is locked',
+          'it does not answer, because it is locked or the keychain service hangs',
           UNLOCK,
         ),
       ]

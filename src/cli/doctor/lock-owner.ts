@@ -24,7 +24,7 @@ const PATIENCE_MS = 5000
 /** A longer reply to the greeting does not come from a daemon. */
 const MOST_BYTES = 65_536
 
-const AGAIN = 'Correct what is wrong with the folder, then: countersignd doctor'
+const AGAIN = 'Correct the problem with the folder, then run: countersignd doctor'
 
 export type Holding =
   | { readonly state: 'unknown'; readonly why: string; readonly remedy: string }
@@ -111,7 +111,7 @@ export function greet(address: string, nonce: string, patienceMs = PATIENCE_MS):
       res.on('error', reject)
       res.on('data', (text: string) => {
         body += text
-        if (body.length > MOST_BYTES) req.destroy(new Error('it answers without end'))
+        if (body.length > MOST_BYTES) req.destroy(new Error('its answer is too long'))
       })
       res.once('end', () =>
         resolve({ proof: String(res.headers['countersign-proof'] ?? ''), body }),
@@ -134,15 +134,15 @@ export function healthIn(body: string): v.InferOutput<typeof Health> | null {
 async function proven(stateDir: string, runtime: Runtime): Promise<Holding | string> {
   const { address, pid } = runtime
   const hex = readPrivate(join(stateDir, 'secret'))?.trim() ?? ''
-  if (!/^[0-9a-f]{64}$/.test(hex)) return 'the secret in its folder is gone or damaged'
-  if (!isOwnAddress(address)) return 'runtime.json names no address of this machine'
+  if (!/^[0-9a-f]{64}$/.test(hex)) return 'the secret in its folder is missing or damaged'
+  if (!isOwnAddress(address)) return 'runtime.json contains an address that is not on this machine'
   const nonce = randomBytes(16).toString('base64url')
   try {
     const { proof, body } = await greet(address, nonce)
     if (!isDaemonProof(proof, Buffer.from(hex, 'hex'), nonce, address))
-      return `the program that answers at ${address} is not it`
+      return `another program answers at ${address}`
     const health = healthIn(body)
-    if (health === null) return `it answers at ${address}, and not with its health`
+    if (health === null) return `its answer at ${address} is not that of a daemon`
     return { state: 'proven', pid, address, version: health.version, uptimeS: health.uptime_s }
   } catch (error) {
     return `at ${address}: ${messageOf(error)}`
@@ -170,7 +170,7 @@ export async function holdingOf(stateDir: string | undefined): Promise<Holding> 
     return typeof told === 'string' ? { state: 'silent', pid, runtime, why: told } : told
   } catch (error) {
     const remedy = isDamage(error)
-      ? `Stop any countersignd, then: rm ${shellQuoted(join(stateDir, 'lock.db'))} (it holds no data)`
+      ? `Stop every countersignd that uses this folder, then run: rm ${shellQuoted(join(stateDir, 'lock.db'))} (this file contains no data)`
       : AGAIN
     return { state: 'unknown', why: messageOf(error), remedy }
   }

@@ -19,11 +19,14 @@ function folder(dir: string): Finding {
   const there = nearest(dir)
   try {
     accessSync(there, constants.W_OK | constants.X_OK)
-    return ok(NAME, `files in ${dir}${there === dir ? '' : ', which the first one makes'}`)
+    return ok(
+      NAME,
+      `mail is written to files in ${dir}${there === dir ? '' : ', which is created with the first mail'}`,
+    )
   } catch (error) {
     return fail(
       NAME,
-      `${there} cannot be written (${(error as NodeJS.ErrnoException).code}), so no mail can`,
+      `this user cannot write to ${there} (${(error as NodeJS.ErrnoException).code}), so no mail can be sent`,
       `chmod u+rwx ${shellQuoted(there)}, or set SVC_MAIL_DIR to another folder.`,
     )
   }
@@ -32,11 +35,11 @@ function folder(dir: string): Finding {
 async function relay(url: string): Promise<Finding> {
   const { host, port } = relayOf(url)
   return (await isTaken(host, port))
-    ? ok(NAME, `the relay ${host}:${port} takes connections`)
+    ? ok(NAME, `the mail relay ${host}:${port} accepts connections`)
     : fail(
         NAME,
-        `the relay ${host}:${port} cannot be reached`,
-        `Check SVC_SMTP_URL, and the network: nc -vz ${host} ${port}`,
+        `the mail relay ${host}:${port} cannot be reached`,
+        `Check SVC_SMTP_URL and the network: nc -vz ${host} ${port}`,
       )
 }
 
@@ -56,24 +59,24 @@ export const assistantCheck: DoctorCheck = {
     if (config.backendUrl !== null || config.assistant == null) return []
     const { keyFile } = config.assistant
     const name = 'assistant'
-    if (keyFile === null) return [ok(name, 'an endpoint without a key')]
+    if (keyFile === null) return [ok(name, 'configured, without a key')]
     try {
       const key = readPrivate(keyFile)?.trim()
       if (key === undefined)
         return [
           fail(
             name,
-            'the file that SVC_ASSISTANT_KEY_FILE names is not there',
-            'Put it there, mode 0600.',
+            'the file that SVC_ASSISTANT_KEY_FILE names does not exist',
+            'Write the key to that file, with mode 0600.',
           ),
         ]
       return /^[\x21-\x7e]{1,4096}$/.test(key)
-        ? [ok(name, 'an endpoint, with its key')]
+        ? [ok(name, 'configured, with a key')]
         : [
             fail(
               name,
-              'the file that SVC_ASSISTANT_KEY_FILE names does not hold a key alone',
-              'Write the key into it, and nothing else.',
+              'the file that SVC_ASSISTANT_KEY_FILE names must contain only the key',
+              'Write the key to that file, and nothing else.',
             ),
           ]
     } catch (error) {
@@ -81,7 +84,7 @@ export const assistantCheck: DoctorCheck = {
         fail(
           name,
           messageOf(error),
-          'Make it a file of this user: chmod 600 "$SVC_ASSISTANT_KEY_FILE"',
+          'The file must belong to this user and be closed to others: chmod 600 "$SVC_ASSISTANT_KEY_FILE"',
         ),
       ]
     }

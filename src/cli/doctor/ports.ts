@@ -114,7 +114,7 @@ const otherOf = (bind: string) => (familyOf(bind) === 6 ? '127.0.0.1' : '::1')
 
 const who = (listener: Listener | null) =>
   listener === null
-    ? 'a program that the system does not name to this user'
+    ? 'a program whose name the system does not show to this user'
     : `${listener.name} (process ${listener.pid})`
 
 /** Returns the process that may have the ports; null if no process may, or it is unknown. */
@@ -143,12 +143,12 @@ async function isOurs({ bind, port }: Port, holding: Holding): Promise<boolean> 
 async function own(port: Port, holding: Holding): Promise<Finding> {
   const address = urlOf(port.bind, port.port)
   if (!(await isTaken(port.bind, port.port))) return ok(port.name, `${address} is free`)
-  if (await isOurs(port, holding)) return ok(port.name, `${address} is held by this countersignd`)
+  if (await isOurs(port, holding)) return ok(port.name, `${address} is used by this countersignd`)
   const listener = listenerOn(familyOf(port.bind), port.port)
-  const stop = listener === null ? 'Stop that program' : `Stop it (kill ${listener.pid})`
+  const stop = listener === null ? 'Stop that program' : `Stop that program (kill ${listener.pid})`
   return fail(
     port.name,
-    `${address} is taken by ${who(listener)}`,
+    `${address} is used by ${who(listener)}`,
     `${stop}, or set ${port.setting} to another port.`,
   )
 }
@@ -166,14 +166,14 @@ async function squatted(port: Port, holding: Holding): Promise<Finding[]> {
   return [
     warn(
       port.name,
-      `${urlOf(other, port.port)} is held by ${who(listener)}: pages that it serves at http://localhost:${port.port} have the origin of ours`,
+      `${urlOf(other, port.port)} is used by ${who(listener)}. Browsers treat the pages of that program at http://localhost:${port.port} as pages of this daemon, because they have the same origin`,
       listener === null ? 'Find that program, and stop it.' : `kill ${listener.pid}`,
     ),
   ]
 }
 
 async function look(port: Port, holding: Holding): Promise<Finding[]> {
-  if (port.port === 0) return [ok(port.name, `${port.setting}=0 takes any free one`)]
+  if (port.port === 0) return [ok(port.name, `${port.setting}=0 uses any free port`)]
   return [await own(port, holding), ...(isLoopback(port.bind) ? await squatted(port, holding) : [])]
 }
 

@@ -1,13 +1,17 @@
-/** Checks that the account server answers and reports the configured URL as its public one. */
-import { fail, ok, shellWord } from './finding.ts'
-import { type DoctorCheck, type DoctorContext } from './check.ts'
+/**
+ * Checks by the answer of the account server: that it answers, that the configured URL is its
+ * public one, and the clock of this machine, also against the highest window checked here.
+ */
+import { PERIOD_S, windowOf } from '../../crypto/code.ts'
+import type { DoctorCheck, DoctorContext } from './check.ts'
+import { durationText, fail, type Finding, ok, shellWord, warn } from './finding.ts'
 
 const NAME = 'account server'
 
 /**
  * Returns the remedy. The errors name their own; this command lets the operator see the answer.
  */
-const seen = (url: string) => `Try it by hand: curl -sS ${url}/health`
+const seen = (url: string) => `Check the answer yourself: curl -sS ${url}/health`
 
 export const serverCheck: DoctorCheck = {
   name: NAME,
@@ -20,8 +24,8 @@ export const serverCheck: DoctorCheck = {
         ok(
           NAME,
           state === 'proven'
-            ? 'embedded: the daemon carries it'
-            : 'embedded: it starts with the daemon',
+            ? 'embedded in the running daemon'
+            : 'embedded; it starts with the daemon',
         ),
       ]
     }
@@ -32,12 +36,69 @@ export const serverCheck: DoctorCheck = {
       return [
         fail(
           NAME,
-          `${url} reports the public address ${own ?? 'none'}, and takes no sign-in at another`,
+          `${url} reports ${own === undefined ? 'no public address' : `the public address ${own}`}, and accepts sign-ins only at its public address`,
           own === undefined
-            ? 'Its operator must set SVC_PUBLIC_URL.'
-            : `export SVC_BACKEND_URL=${shellWord(own)} (or its operator must set SVC_PUBLIC_URL)`,
+            ? 'The operator of the account server must set SVC_PUBLIC_URL.'
+            : `export SVC_BACKEND_URL=${shellWord(own)} (or the operator of the account server must set SVC_PUBLIC_URL)`,
         ),
       ]
     return [ok(NAME, `${url}, version ${look.version}, answered in ${look.tookMs} ms`)]
   },
+}
+
+const CLOCK = 'clock'
+
+/**
+ * Largest offset in milliseconds at which codes verify (docs/protocol.md, section 2,
+ * `clock_uncertain`).
+ */
+const MOST_MS = 30_000
+const NOTABLE_MS = 5000
+
+const SET = 'Set the clock from the network: timedatectl set-ntp true'
+
+function wentBack({ memory, now }: DoctorContext): Finding[] {
+  const ahead = memory.highestWindow - windowOf(now())
+  // A contact with a fast clock makes the next window the highest.
+  if (ahead <= 1) return []
+  return [
+    fail(
+      CLOCK,
+      `it was set back: words were checked here ${durationText(ahead * PERIOD_S * 1000)} later than it shows, and no words verify until it reaches that time`,
+      SET,
+    ),
+  ]
+}
+
+async function offset({ config, server }: DoctorContext): Promise<Finding[]> {
+  if (config.backendUrl === undefined) return []
+  if (server === null) return [ok(CLOCK, 'the account server is embedded and uses the same clock')]
+  const { offsetMs } = await server()
+  if (offsetMs === null)
+    return [
+      warn(
+        CLOCK,
+        'unknown: the account server did not send its time',
+        'See the line about the account server.',
+      ),
+    ]
+  const off = Math.abs(offsetMs)
+  const found =
+    off < 1000
+      ? 'less than a second off the clock of the account server'
+      : `${durationText(off)} ${offsetMs > 0 ? 'behind' : 'ahead of'} the clock of the account server`
+  if (off > MOST_MS)
+    return [
+      fail(
+        CLOCK,
+        `${found}; no words verify if the difference is more than ${MOST_MS / 1000} seconds`,
+        SET,
+      ),
+    ]
+  return [off > NOTABLE_MS ? warn(CLOCK, found, SET) : ok(CLOCK, found)]
+}
+
+export const clockCheck: DoctorCheck = {
+  name: CLOCK,
+  run: async (ground) => [...(await offset(ground)), ...wentBack(ground)],
 }

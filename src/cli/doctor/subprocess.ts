@@ -64,7 +64,7 @@ function looker(parts: readonly Part[], env: NodeJS.ProcessEnv): Apart {
     const findings = told.get(part)
     if (findings !== undefined) return findings
     if (code === null) return null
-    throw new Error(`the process that looks at it ended with ${code}`)
+    throw new Error(`the process that checks it ended with exit code ${code}`)
   }
 }
 

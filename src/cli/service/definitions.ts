@@ -29,7 +29,7 @@ export const SCOPES = { user: { type: 'boolean' }, system: { type: 'boolean' } }
 export function scopeOf({ options }: Pick<Invocation, 'options'>, { uid }: Host): ServiceScope {
   const { user, system } = options
   if (user === true && system === true)
-    throw new UsageError('--user and --system exclude each other: the service is one of the two.')
+    throw new UsageError('Give either --user or --system, not both.')
   if (system === true) return 'system'
   return user === true || uid !== 0 ? 'user' : 'system'
 }
@@ -44,10 +44,11 @@ export function platformOf(
 ): ServicePlatform {
   const name = named === undefined ? platform : String(named)
   if (isServicePlatform(name)) return name
-  if (named !== undefined) throw new UsageError(`--platform takes one of ${PLATFORMS.join(', ')}.`)
+  if (named !== undefined)
+    throw new UsageError(`--platform must be one of: ${PLATFORMS.join(', ')}.`)
   throw new StartError(
     'failed',
-    `There is no service for ${platform}. Let its service manager run "countersignd serve" as a user of its own.`,
+    `"countersignd service" does not support ${platform}. Configure the service manager of this system to run "countersignd serve" as a user of its own.`,
   )
 }
 

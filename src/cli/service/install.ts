@@ -26,15 +26,15 @@ export function requireOwnPlace(machine: Pick<Host, 'look'>, path: string): void
     if (seen === null) return
     if (seen.isLink)
       throw unsafe(
-        `${step} is a link, and the service would run its target. Replace it by the ${step === path ? 'file' : 'folder'} itself.`,
+        `${step} is a link, so the service would run the target of the link. Replace the link with the ${step === path ? 'file' : 'folder'} itself.`,
       )
     if (seen.uid !== 0)
       throw unsafe(
-        `${step} belongs to user ${seen.uid}, who could replace the program of the service: chown root '${step}'`,
+        `${step} belongs to user ${seen.uid}, who could replace the program of the service. Run: chown root '${step}'`,
       )
     if ((seen.mode & 0o022) !== 0)
       throw unsafe(
-        `${step} can be changed by other users, who could replace the program of the service: chmod go-w '${step}'`,
+        `Other users can write to ${step} and could replace the program of the service. Run: chmod go-w '${step}'`,
       )
   }
 }
@@ -61,8 +61,8 @@ export function makeSealingKey(machine: Host): boolean {
   if (sealed && !isKey)
     throw new StartError(
       'keychain',
-      `${SEALING_KEY} is gone, and the secrets in ${SYSTEM_STATE} are sealed with it. Put it back from a backup, ` +
-        'or begin anew: countersignd service uninstall --system --purge --yes',
+      `${SEALING_KEY} is missing, and the secrets in ${SYSTEM_STATE} are encrypted with it. Restore that file from a backup, ` +
+        'or start over: countersignd service uninstall --system --purge --yes',
     )
   const key = isKey ? own : `${randomBytes(32).toString('hex')}\n`
   machine.write(SEALING_KEY, Buffer.from(key), 0o600)
@@ -115,8 +115,8 @@ function step(what: string, work: () => void): void {
     const { code } = cause as NodeJS.ErrnoException
     if (cause instanceof StartError || code === undefined) throw cause
     const remedy = isFullDisk(cause)
-      ? 'The disk is full: make room.'
-      : 'Check the permissions there, or run this as a user who may write there.'
+      ? 'The disk is full. Free some space.'
+      : 'Check the permissions there, or run this command as a user who can write there.'
     throw new StartError('failed', `${what} cannot be written (${code}). ${remedy}`, cause)
   }
 }
@@ -143,14 +143,14 @@ export async function takeAway(
 }
 
 async function start(machine: Host, { definition }: Plan): Promise<void> {
-  const look = `Look at the log: ${definition.log}`
+  const look = `Check the log: ${definition.log}`
   for (const words of definition.start) await demand(machine, words, look)
   if (definition.startWaits) return
   const ran = await machine.run(waiting(definition), definition.health.env)
   if (ran.code !== 0)
     throw new StartError(
       'daemonSilent',
-      `The service was started and does not answer within 60 seconds ${saidBy(ran)}\n${look}`,
+      `The service was started, but did not answer within 60 seconds ${saidBy(ran)}\n${look}`,
     )
 }
 
@@ -158,12 +158,12 @@ async function start(machine: Host, { definition }: Plan): Promise<void> {
 async function backTo(machine: Host, former: Former, begun: boolean): Promise<string> {
   const faults = putBack(machine, former)
   if (faults.length > 0)
-    return `The installation from before could not be put back:\n${faults.join('\n')}`
+    return `The previous installation could not be restored:\n${faults.join('\n')}`
   const isReplaced = former.program !== null || former.file !== null
   if (!begun)
-    return `The service stays installed as it ${isReplaced ? 'was' : 'is'}; once this is put right, install it again.`
-  const what = former.program === null ? 'The definition' : 'The service'
-  return `${what} from before is in its place again, ${await startAgain(machine, former)}.`
+    return `The service stays installed as it ${isReplaced ? 'was' : 'is'}. Correct the problem above, then run the command again.`
+  const what = former.program === null ? 'definition' : 'service'
+  return `The previous ${what} was restored ${await startAgain(machine, former)}.`
 }
 
 /**
@@ -210,7 +210,9 @@ export async function install(machine: Host, plan: Plan): Promise<{ wasThere: bo
     const faults = wasThere ? [] : putBack(machine, former)
     const what = wasThere
       ? await backTo(machine, former, begun)
-      : ['Nothing was left installed.', ...faults].join('\n')
+      : ['The service is not installed: what was written has been removed again.', ...faults].join(
+          '\n',
+        )
     if (former.program === null) forgetProgram(machine, kept)
     if (!(error instanceof StartError)) throw error
     throw Object.assign(error, { message: `${error.message}\n${what}` })

@@ -93,7 +93,7 @@ export function launchd(wanted: ServiceSettings): Definition {
       ? [
           {
             words: ['id', '-u', USER],
-            remedy: `There is no user ${USER} for the service. Make it, with a free number below 400: sysadminctl -addUser ${USER} -roleAccount -UID 381`,
+            remedy: `The service needs the user ${USER}, which does not exist. Create it with a free user id below 400: sysadminctl -addUser ${USER} -roleAccount -UID 381`,
           },
         ]
       : [],
@@ -135,8 +135,8 @@ export function fromPropertyList(content: Uint8Array, path: string): NodeJS.Proc
   const doubt = () =>
     new StartError(
       'configuration',
-      `The EnvironmentVariables of ${path} cannot be read with certainty, and so not which state folder the service has. ` +
-        'Write them as plain keys and strings, without comments, and run this again.',
+      `The EnvironmentVariables of ${path} are ambiguous, so the state folder of the service is not known. ` +
+        'Write them as plain keys and strings without comments, then run this command again.',
     )
   if (text === '') return {}
   const [, ...more] = text.split('EnvironmentVariables')

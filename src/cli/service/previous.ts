@@ -65,12 +65,12 @@ export function putBack(machine: Host, { program, file }: Former): string[] {
     attempt(() => {
       machine.copy(kept, place, 0o755)
       forgetProgram(machine, kept)
-    }, `The program from before could not be put back into ${place}, and is kept as ${kept}`)
+    }, `The previous program could not be restored to ${place}; it is kept as ${kept}`)
   }
   if (file !== null)
     attempt(
       () => machine.write(file.path, file.content, file.mode),
-      `${file.path} from before could not be put back`,
+      `The previous ${file.path} could not be restored`,
     )
   return faults
 }
@@ -87,8 +87,8 @@ export async function startAgain(machine: Host, { definition }: Former): Promise
   for (const { words, env } of steps) {
     if ((await machine.run(words, env)).code === 0) continue
     return definition.refusesState(await machine.run(ask))
-      ? 'but does not run: the newer version has upgraded the state, and the previous version refuses it (exit code 7). Mend the fault named above and install the newer version again, or restore the copies of the databases ("Upgrading" in docs/operations.md) and start the service'
-      : `but does not run: "${words.join(' ')}" failed for it, too. Look at the log: ${definition.log}`
+      ? 'but is not running, because the newer version has upgraded the state and the previous version does not accept it (exit code 7). Correct the problem above and install the newer version again, or restore the copies of the databases ("Upgrading" in docs/operations.md) and start the service'
+      : `but is not running, because "${words.join(' ')}" failed for it too. Check the log: ${definition.log}`
   }
-  return 'and runs again'
+  return 'and is running again'
 }

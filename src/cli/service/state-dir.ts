@@ -24,7 +24,7 @@ function contentOf(machine: Host, path: string): Uint8Array {
   } catch (cause) {
     throw new StartError(
       'configuration',
-      `${path} cannot be read (${(cause as NodeJS.ErrnoException).code}), and so not which state folder the service has.`,
+      `${path} cannot be read (${(cause as NodeJS.ErrnoException).code}), so the state folder of the service is not known. Check the permissions of that file.`,
       cause,
     )
   }
@@ -44,7 +44,7 @@ function requireNoDropIn(machine: Host, { file, settings }: Definition): void {
       continue
     throw new StartError(
       'configuration',
-      `${path} sets where the service finds its state, or its settings. Move that into ${settings}, as SVC_STATE_DIR=/its/folder, and run this again.`,
+      `${path} changes the state folder or the settings file of the service. Set SVC_STATE_DIR=/its/folder in ${settings} instead, then run this command again.`,
     )
   }
 }
@@ -60,7 +60,7 @@ async function environmentOfManager(machine: Host, { demands }: Definition) {
   if (odd !== undefined)
     throw new StartError(
       'configuration',
-      `"${words.join(' ')}" says ${odd.split('=', 1).join()} in a way that cannot be read with certainty. Set SVC_STATE_DIR=/its/folder in the settings of the service, and run this again.`,
+      `"${words.join(' ')}" prints an ambiguous value for ${odd.split('=', 1).join()}. Set SVC_STATE_DIR=/its/folder in the settings of the service, then run this command again.`,
     )
   return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)))
 }
@@ -164,8 +164,8 @@ function fromEnvironmentFile(
   const doubt = (at: number) =>
     new StartError(
       'configuration',
-      `Line ${at + 1} of ${path} cannot be read with certainty, and so not which state folder the service has. ` +
-        'Write there SVC_STATE_DIR=/its/folder, on a line of its own, every other value on one line, too, and run this again.',
+      `Line ${at + 1} of ${path} is ambiguous, so the state folder of the service is not known. ` +
+        'Write SVC_STATE_DIR=/its/folder on a line of its own in that file, and every other value on one line. Then run this command again.',
     )
   const text = textOf(content)
   if (text === null || text.includes('\0')) throw doubt(0)

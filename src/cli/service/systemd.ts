@@ -34,7 +34,7 @@ function word(text: string, isPath: boolean): string {
   if (/\p{Cc}/u.test(text) || (isPath && /["'\\]/.test(text)))
     throw new StartError(
       'failed',
-      `${JSON.stringify(text)} has a character that systemd does not take in the path of a program: move it elsewhere.`,
+      `${JSON.stringify(text)} contains a character that systemd does not accept in the path of a program. Move the program elsewhere.`,
     )
   const escaped = text.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%')
   const whole = isPath ? escaped : escaped.replaceAll('$', '$$$$')
@@ -104,7 +104,7 @@ const unit = (wanted: ServiceSettings) => {
   // For the user unit code 8 is not final: the keychain may belong to a session that the user
   // unlocks a little later.
   const final = isSystem ? `${FINAL} 8` : FINAL
-  return `# Written by "countersignd service install". Changes belong into a drop-in: systemctl${isSystem ? '' : ' --user'} edit countersignd
+  return `# Written by "countersignd service install". Make changes in a drop-in: systemctl${isSystem ? '' : ' --user'} edit countersignd
 [Unit]
 Description=${TITLE}
 ${isSystem ? 'After=network.target\n' : ''}StartLimitIntervalSec=300
@@ -177,8 +177,8 @@ export function systemd(wanted: ServiceSettings): Definition {
       {
         words: systemctl('show', '--property=Version'),
         remedy: isSystem
-          ? 'systemd does not run here, as in most containers: "countersignd service print --system" shows the unit, and "countersignd serve" runs the daemon without it.'
-          : 'The systemd of this user cannot be reached, as in a container, or after su and sudo: log in as the user. "countersignd service print --user" shows the unit.',
+          ? 'systemd is not running here, as in most containers. To run the daemon without it, use "countersignd serve". To see the unit, use "countersignd service print --system".'
+          : 'The systemd of this user cannot be reached, which is usual in a container and after su or sudo. Log in as that user. To see the unit, use "countersignd service print --user".',
       },
     ],
     // The service may have reached its limit of starts before the operator corrected a setting.

@@ -157,6 +157,6 @@ export function taskScheduler(wanted: ServiceSettings): Definition {
     stateDir,
     settings: isSystem ? 'the variables of the system' : 'the variables of the user',
     keeps: null,
-    log: 'none: a task has no log. "countersignd serve" in a window shows it',
+    log: 'a scheduled task has none. To see it, run "countersignd serve" in a window',
   }
 }

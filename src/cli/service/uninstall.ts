@@ -13,7 +13,7 @@ import { STATE_LINK, SYSTEM_STATE } from './systemd.ts'
 /** The files that the service reads in its settings folder. */
 const SETTINGS_FILES = ['environment', 'key', 'key.cred']
 
-export interface Gone {
+interface Gone {
   readonly wasThere: boolean
   /** The paths that could not be removed. */
   readonly left: readonly string[]
@@ -81,11 +81,12 @@ export async function purgeAll(
   if (stateDir === SYSTEM_STATE && machine.look(STATE_LINK)?.isLink === true)
     machine.remove(STATE_LINK)
   for (const path of besideOf(unit))
-    if (machine.look(path) !== null) say(`${path} is not of this program, and stays.`)
+    if (machine.look(path) !== null) say(`${path} was not created by this program, so it is kept.`)
   if (keeps === null) return
   for (const name of SETTINGS_FILES) machine.remove(`${keeps}/${name}`)
   if (machine.removeFolder(keeps)) return
-  for (const name of machine.list(keeps)) say(`${keeps}/${name} is not of this program, and stays.`)
+  for (const name of machine.list(keeps))
+    say(`${keeps}/${name} was not created by this program, so it is kept.`)
 }
 
 /**
@@ -94,5 +95,8 @@ export async function purgeAll(
  */
 export function requireGone(left: readonly string[]): void {
   if (left.length > 0)
-    throw new StartError('failed', `These are left, remove them yourself: ${left.join(', ')}`)
+    throw new StartError(
+      'failed',
+      `These files could not be removed: ${left.join(', ')}. Remove them yourself.`,
+    )
 }

@@ -15,7 +15,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
  */
 export function escaped(text: string): string {
   if (/[\p{Cc}\ufffe\uffff]/u.test(text) || !text.isWellFormed())
-    throw new StartError('failed', `${JSON.stringify(text)} has a character that XML cannot hold.`)
+    throw new StartError(
+      'failed',
+      `${JSON.stringify(text)} contains a character that XML does not allow. Move the program elsewhere.`,
+    )
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string)
 }
 

@@ -18,7 +18,7 @@ export const labelled = (label: Label, ...parts: Uint8Array[]): Uint8Array =>
  */
 export function u32be(value: number): Uint8Array {
   const fits = Number.isInteger(value) && value >= 0 && value < 2 ** 32
-  requireThat(fits, 'bad_value', 'an epoch is a whole number below 2^32')
+  requireThat(fits, 'bad_value', 'an epoch must be a whole number below 2^32')
   const bytes = new Uint8Array(4)
   new DataView(bytes.buffer).setUint32(0, value)
   return bytes
@@ -43,6 +43,6 @@ export function requireLength(bytes: Uint8Array, length: number, what: string): 
   requireThat(
     bytes.length === length,
     'bad_length',
-    `${what} is ${length} bytes, not ${bytes.length}`,
+    `${what} must be ${length} bytes, not ${bytes.length}`,
   )
 }

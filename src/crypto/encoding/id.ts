@@ -24,7 +24,7 @@ const BODY = 26
  * @throws Refusal `length` for other byte counts
  */
 export function formatId(prefix: string, bytes: Uint8Array): string {
-  requireThat(bytes.length === 16, 'length', 'an id is 16 bytes')
+  requireThat(bytes.length === 16, 'length', 'an id must be 16 bytes')
   let text = ''
   // 26 characters hold 130 bits; the two spare ones come first and are zero, as in a ULID.
   let held = 0
@@ -46,18 +46,18 @@ export function formatId(prefix: string, bytes: Uint8Array): string {
  *   character above 7 would need more than 128 bits)
  */
 export function parseId(prefix: string, text: string): Uint8Array {
-  requireThat(text.startsWith(prefix), 'prefix', `an id here begins with ${prefix}`)
+  requireThat(text.startsWith(prefix), 'prefix', `this id must begin with ${prefix}`)
   const body = text.slice(prefix.length)
-  requireThat(body.length === BODY, 'length', `an id has ${BODY} characters after ${prefix}`)
-  requireThat(!/[A-Z]/.test(body), 'upper_case', 'an id is lower case')
+  requireThat(body.length === BODY, 'length', `an id must have ${BODY} characters after ${prefix}`)
+  requireThat(!/[A-Z]/.test(body), 'upper_case', 'an id must be lower case')
   const bytes = new Uint8Array(16)
   let held = 0
   let bits = -2
   let at = 0
   for (let i = 0; i < BODY; i++) {
     const value = ALPHABET.indexOf(body.charAt(i))
-    requireThat(value >= 0, 'alphabet', 'an id is written in Crockford base32')
-    requireThat(i > 0 || value < 8, 'overflow', 'the first character of an id is at most 7')
+    requireThat(value >= 0, 'alphabet', 'an id must be written in Crockford base32')
+    requireThat(i > 0 || value < 8, 'overflow', 'the first character of an id must be at most 7')
     held = ((held << 5) | value) & 0xfff
     bits += 5
     if (bits >= 8) {

@@ -57,14 +57,14 @@ export function parseJson(bytes: Uint8Array): JsonObject {
     const token = take(STRING)
     if (token === undefined) throw badJson()
     const characters = token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1)
-    if (!characters.isWellFormed()) throw new Refusal('lone_surrogate', 'half a surrogate pair')
+    if (!characters.isWellFormed()) throw new Refusal('lone_surrogate', 'a lone surrogate')
     return characters
   }
 
   /** Consumes the beginning of an object or array at a level; returns whether it was there. */
   const opens = (bracket: '{' | '[', level: number): boolean => {
     if (!mark(bracket)) return false
-    if (level > DEEPEST) throw new Refusal('too_deep', `nested deeper than level ${DEEPEST}`)
+    if (level > DEEPEST) throw new Refusal('too_deep', `nested deeper than ${DEEPEST} levels`)
     return true
   }
 
@@ -89,7 +89,7 @@ export function parseJson(bytes: Uint8Array): JsonObject {
     do {
       const name = string()
       if (members.has(name))
-        throw new Refusal('duplicate_member', `two members: ${inMessage(name)}`)
+        throw new Refusal('duplicate_member', `duplicate member: ${inMessage(name)}`)
       if (!mark(':')) throw badJson()
       members.set(name, value(level + 1))
     } while (mark(','))

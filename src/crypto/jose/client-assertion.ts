@@ -31,7 +31,7 @@ const LONGEST_S = 300
 const machine = idWithPrefix(ID_PREFIX.machine)
 
 /** The client data in an assertion, before verification. */
-export type ClaimedClient = {
+type ClaimedClient = {
   /** The id under which the machine is registered. */
   machine: string
   /** RFC 7638 thumbprint of the signing key, or null, since RFC 7523 does not require it. */
@@ -51,7 +51,7 @@ export async function signAssertion(
 ): Promise<string> {
   const { audience, at, lifetimeS = 60 } = of
   const fits = numericDate(lifetimeS) >= 1 && lifetimeS <= LONGEST_S
-  requireThat(fits, 'bad_value', `an assertion lives 1 to ${LONGEST_S} seconds`)
+  requireThat(fits, 'bad_value', `an assertion must be valid for 1 to ${LONGEST_S} seconds`)
   const iss = machine(of.machine)
   const exp = numericDate(at) + lifetimeS
   const claims = { iss, sub: iss, aud: audience, iat: at, exp, jti: newJti() }
@@ -81,16 +81,16 @@ export async function verifyAssertion(
   const jwt = parse(assertion)
   const client = clientOf(jwt)
   const own = client.kid === null || client.kid === thumbprint(publicKey)
-  requireThat(own, 'kid_mismatch', 'kid is not the key of the machine')
+  requireThat(own, 'kid_mismatch', 'kid does not name the key of the machine')
   await verifyJwt(jwt, publicKey) // RFC 7523 section 3, item 9
 
   const here = claim(jwt, 'aud', texts).some((name) => audiences.includes(name)) // item 3
-  requireThat(here, 'wrong_audience', 'an assertion for another server')
+  requireThat(here, 'wrong_audience', 'the assertion is for another server')
   const exp = claim(jwt, 'exp', natural) // item 4
   requireThat(now < exp + LEEWAY_S, 'expired', 'the assertion has expired')
   // By the signer's clock, which may be ahead by the leeway that `iat` allows.
   const latest = now + LONGEST_S + LEEWAY_S
-  requireThat(exp <= latest, 'expires_too_late', `exp is more than ${LONGEST_S} s ahead`)
+  requireThat(exp <= latest, 'expires_too_late', `exp is more than ${LONGEST_S} s in the future`)
   for (const name of ['nbf', 'iat']) {
     const begins = optionalClaim(jwt, name, natural) ?? 0 // items 5 and 6
     requireThat(begins <= now + LEEWAY_S, 'not_yet_valid', `${name} is in the future`)
@@ -103,7 +103,7 @@ function parse(assertion: string): Compact {
   // RFC 7519 section 5.1: optional, but no other kind of token may serve as an assertion.
   const { header } = jwt
   const fits = !header.has('typ') || string(header.get('typ')!).toUpperCase() === 'JWT'
-  requireThat(fits, 'wrong_typ', 'typ is JWT')
+  requireThat(fits, 'wrong_typ', 'typ must be JWT')
   return jwt
 }
 
@@ -111,7 +111,11 @@ function clientOf(jwt: Compact): ClaimedClient {
   const kid = jwt.header.has('kid') ? string(jwt.header.get('kid')!) : null
   const sub = claim(jwt, 'sub', machine) // RFC 7523 section 3, item 2B
   // Item 1.
-  requireThat(claim(jwt, 'iss', string) === sub, 'sub_mismatch', 'iss and sub are the machine')
+  requireThat(
+    claim(jwt, 'iss', string) === sub,
+    'sub_mismatch',
+    'iss and sub must be the id of the machine account',
+  )
   return { machine: sub, kid }
 }
 

@@ -29,7 +29,7 @@ const readJwk = record({ kty: string, crv: string, x: string })
 /** RFC 7518 section 6, RFC 8037 section 2: members that hold a private or a symmetric key. */
 const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-export type DpopProof = {
+type DpopProof = {
   /** RFC 7638 thumbprint of the sender's key: the `jkt` of its access token. */
   thumbprint: string
   jti: string
@@ -79,7 +79,7 @@ export async function verifyProof(
 ): Promise<DpopProof> {
   // Section 4.3 check 2, and check 3 with the claims below.
   const jwt = parseJwt(proof, ['typ', 'jwk'])
-  requireThat(jwt.header.get('typ') === TYP, 'wrong_typ', `typ is ${TYP}`) // check 4
+  requireThat(jwt.header.get('typ') === TYP, 'wrong_typ', `typ must be ${TYP}`) // check 4
   const jwk = publicHalf(jwt.header.get('jwk')!) // check 7
   await verifyJwt(jwt, jwk) // check 6; check 5, the algorithm, is in parseJwt
 
@@ -91,12 +91,16 @@ export async function verifyProof(
   }
   const { method, url, accessToken, now } = expected
   // Check 8.
-  requireThat(claim(jwt, 'htm', string) === method, 'wrong_htm', 'a proof for another method')
+  requireThat(claim(jwt, 'htm', string) === method, 'wrong_htm', 'the proof is for another method')
   const target = targetOf(claim(jwt, 'htu', string))
   // Check 9.
-  requireThat(target !== null && target === targetOf(url), 'wrong_htu', 'a proof for another URL')
+  requireThat(
+    target !== null && target === targetOf(url),
+    'wrong_htu',
+    'the proof is for another URL',
+  )
   const fresh = Math.abs(found.iat - now) <= LEEWAY_S
-  requireThat(fresh, 'wrong_iat', `iat is more than ${LEEWAY_S} s from the time here`) // check 11
+  requireThat(fresh, 'wrong_iat', `iat is over ${LEEWAY_S} s from the time here`) // check 11
   checkAth(optionalClaim(jwt, 'ath', string), accessToken) // check 12
   return found
 }
@@ -108,17 +112,17 @@ function checkAth(ath: string | null, accessToken: string | null): void {
   if (accessToken === null) {
     return requireThat(ath === null, 'superfluous_ath', 'ath without an access token')
   }
-  requireThat(ath !== null, 'missing_ath', 'no ath for the access token')
-  requireThat(ath === athOf(accessToken), 'ath_mismatch', 'a proof for another access token')
+  requireThat(ath !== null, 'missing_ath', 'ath is missing for the access token')
+  requireThat(ath === athOf(accessToken), 'ath_mismatch', 'the proof is for another access token')
 }
 
 /** RFC 9449 section 4.2: base64url SHA-256 over the ASCII access token. */
 const athOf = (accessToken: string) => encodeBase64url(sha256(utf8ToBytes(accessToken)))
 
 function publicHalf(value: Json): PublicJwk {
-  requireThat(value instanceof Map, 'bad_value', 'jwk is an object')
+  requireThat(value instanceof Map, 'bad_value', 'jwk must be an object')
   const secret = PRIVATE.find((name) => value.has(name))
-  requireThat(secret === undefined, 'private_key', `jwk holds the private member ${secret}`)
+  requireThat(secret === undefined, 'private_key', `jwk contains the private member ${secret}`)
   return readJwk(value) as PublicJwk
 }
 

@@ -11,16 +11,6 @@ import { requireThat } from '../refusal.ts'
 export type PublicJwk = { kty: 'OKP'; crv: 'Ed25519'; x: string }
 
 /**
- * Returns the JWK of a raw public key of 32 bytes.
- * @throws Refusal as `jwkBytes`
- */
-export function publicJwk(bytes: Uint8Array): PublicJwk {
-  const jwk: PublicJwk = { kty: 'OKP', crv: 'Ed25519', x: encodeBase64url(bytes) }
-  jwkBytes(jwk)
-  return jwk
-}
-
-/**
  * Returns the 32 bytes of a JWK.
  * @throws Refusal `missing_member`, `unknown_member` (also for a private key), `bad_key`
  *   (another curve, or an Ed25519 key that is not a canonical point of the prime-order subgroup),
@@ -39,13 +29,17 @@ export function jwkBytes(jwk: PublicJwk): Uint8Array {
  */
 export function jwkForm(jwk: PublicJwk): Uint8Array {
   for (const name of ['kty', 'crv', 'x']) {
-    requireThat(Object.hasOwn(jwk, name), 'missing_member', `a JWK has the member ${name}`)
+    requireThat(Object.hasOwn(jwk, name), 'missing_member', `a JWK must have the member ${name}`)
   }
-  requireThat(Object.keys(jwk).length === 3, 'unknown_member', 'a JWK here is exactly kty, crv, x')
+  requireThat(
+    Object.keys(jwk).length === 3,
+    'unknown_member',
+    'this JWK must have exactly the members kty, crv and x',
+  )
   requireThat(jwk.kty === 'OKP' && jwk.crv === 'Ed25519', 'bad_key', 'not an Ed25519 key')
-  requireThat(typeof jwk.x === 'string', 'bad_value', 'x is base64url')
+  requireThat(typeof jwk.x === 'string', 'bad_value', 'x must be base64url')
   const bytes = decodeBase64url(jwk.x)
-  requireThat(bytes.length === 32, 'bad_value', 'x is 32 bytes')
+  requireThat(bytes.length === 32, 'bad_value', 'x must be 32 bytes')
   return bytes
 }
 

@@ -24,7 +24,7 @@ export function signJws(typ: Typ, kid: string, payload: object, seed: Uint8Array
  * @throws Refusal `bad_length` for another seed
  */
 export function signCompact(header: object, payload: object, seed: Uint8Array): string {
-  requireThat(seed.length === 32, 'bad_length', 'an Ed25519 seed is 32 bytes')
+  requireThat(seed.length === 32, 'bad_length', 'an Ed25519 seed must be 32 bytes')
   const part = (value: object) => encodeBase64url(utf8ToBytes(JSON.stringify(value)))
   const input = `${part(header)}.${part(payload)}`
   return `${input}.${encodeBase64url(ed25519.sign(utf8ToBytes(input), seed))}`

@@ -47,7 +47,7 @@ export function parseCompact(text: string): Compact {
   const parts = text.split('.')
   const [header = '', payload = '', signature = ''] = parts
   const whole = parts.length === 3 && header !== '' && payload !== ''
-  requireThat(whole, 'malformed', 'not a JWS compact')
+  requireThat(whole, 'malformed', 'not a compact JWS')
   return {
     header: parseJson(decodeBase64url(header)),
     payload: parseJson(decodeBase64url(payload)),
@@ -68,9 +68,13 @@ function readHeader(header: JsonObject, typ: Typ): string {
   })
   // RFC 7515 section 4.1.11: no extension is understood, so `crit` or `b64` cannot change
   // anything.
-  requireThat(header.size === 3, 'extra_header', 'the header is exactly alg, typ, kid')
-  requireThat(alg === 'Ed25519', 'wrong_alg', 'alg is Ed25519')
-  requireThat(found === typ, 'wrong_typ', `typ is ${typ}`)
-  requireThat(typeof kid === 'string', 'bad_value', 'kid is a thumbprint')
+  requireThat(
+    header.size === 3,
+    'extra_header',
+    'the header must have exactly the members alg, typ and kid',
+  )
+  requireThat(alg === 'Ed25519', 'wrong_alg', 'alg must be Ed25519')
+  requireThat(found === typ, 'wrong_typ', `typ must be ${typ}`)
+  requireThat(typeof kid === 'string', 'bad_value', 'kid must be a thumbprint')
   return kid
 }

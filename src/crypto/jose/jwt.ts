@@ -49,9 +49,9 @@ export function parseJwt(
     // RFC 7515 section 4.1.11: no extension is understood, so `crit` or `b64` cannot change
     // anything.
     const known = wanted.includes(name) || optional.includes(name)
-    requireThat(known, 'extra_header', `the header may not hold ${inMessage(name)}`)
+    requireThat(known, 'extra_header', `the header must not contain ${inMessage(name)}`)
   }
-  requireThat(ALGS.includes(header.get('alg')), 'wrong_alg', 'alg is Ed25519')
+  requireThat(ALGS.includes(header.get('alg')), 'wrong_alg', 'alg must be Ed25519')
   return parsed
 }
 
@@ -89,7 +89,7 @@ export function optionalClaim<T>(jwt: Compact, name: string, kind: MemberKind<T>
 /** `jti`, which a verifier stores to reject a second use: 1 to 200 characters. */
 export const jti: MemberKind<string> = (value) => {
   const { length } = string(value)
-  requireThat(length >= 1 && length <= 200, 'bad_jti', 'jti has 1 to 200 characters')
+  requireThat(length >= 1 && length <= 200, 'bad_jti', 'jti must have 1 to 200 characters')
   return value as string
 }
 
@@ -101,6 +101,10 @@ export const newJti = () => encodeBase64url(randomBytes(16))
  * @throws Refusal `bad_value` unless they are a whole number from 0 on
  */
 export function numericDate(at: number): number {
-  requireThat(Number.isSafeInteger(at) && at >= 0, 'bad_value', 'a time is whole Unix seconds')
+  requireThat(
+    Number.isSafeInteger(at) && at >= 0,
+    'bad_value',
+    'a time must be in whole Unix seconds',
+  )
   return at
 }

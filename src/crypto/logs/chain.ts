@@ -44,7 +44,7 @@ export function requirePlace(seq: number, takesLast: boolean): void {
   requireThat(
     seq < places,
     'log_full',
-    `the log takes this op at places below ${places}, not ${seq}`,
+    `the log accepts this op only below place ${places}, not at ${seq}`,
   )
 }
 
@@ -56,10 +56,10 @@ export const requirePlaces = (entries: readonly string[]): void =>
   requireThat(
     entries.length <= PLACES,
     'log_full',
-    `a log has ${PLACES} places, not ${entries.length}`,
+    `a log has at most ${PLACES} entries, not ${entries.length}`,
   )
 
-export type Rules<E extends { seq: number; prev: string }, S> = {
+type Rules<E extends { seq: number; prev: string }, S> = {
   /**
    * Parses one entry; throws for each rule that needs no other entry.
    * @param proven whether this entry was verified before, so that no curve point in it needs to
@@ -107,7 +107,7 @@ export function* follow<E extends { seq: number; prev: string }, S>(
   rules: Rules<E, S>,
   known?: KnownPlace,
 ): Generator<void, Followed<S>, void> {
-  requireThat(entries.length > 0, 'empty', 'a log has at least one entry')
+  requireThat(entries.length > 0, 'empty', 'a log must have at least one entry')
   requirePlaces(entries)
   const heads: Uint8Array[] = []
   try {
@@ -136,29 +136,29 @@ function* walk<E extends { seq: number; prev: string }, S>(
       requireThat(
         fits,
         'too_large',
-        `an entry of ${jws.length} characters, above ${MOST_CHARACTERS}`,
+        `the entry has ${jws.length} characters; at most ${MOST_CHARACTERS} are allowed`,
       )
       const entry = rules.read(jws, proven)
       const { seq } = entry
       requireThat(seq <= index, 'gap', `entry ${index} is missing`)
       const isNew = seq === index || entries[seq] !== jws
-      requireThat(isNew, 'duplicate_entry', `entry ${seq} comes twice`)
+      requireThat(isNew, 'duplicate_entry', `entry ${seq} occurs twice`)
       const prev = seq === 0 ? NO_PREV : encodeBase64url(heads[seq - 1]!)
       requireThat(
         entry.prev === prev,
         'prev_mismatch',
-        `entry ${seq} does not follow the one before`,
+        `entry ${seq} does not follow from the previous entry`,
       )
       const hash = entryHash(jws)
       if (seq < index) {
         // Only now: an invalid second successor is no fork, and is rejected for its own fault.
         const before = yield* stateBefore(seq, entries, heads, rules)
         yield* rules.apply(before, entry, hash, proven)
-        throw new Refusal(rules.forked, `two entries ${seq}`)
+        throw new Refusal(rules.forked, `there are two different entries ${seq}`)
       }
       state = yield* rules.apply(state, entry, hash, proven)
       const same = isAsSeen(hash, seq, known)
-      requireThat(same, rules.forked, `entry ${seq} was seen before and was another`)
+      requireThat(same, rules.forked, `entry ${seq} differs from the one seen before`)
       heads.push(hash)
     } catch (error) {
       if (error instanceof Refusal) error.details.entry = index

@@ -7,7 +7,8 @@ import { encodeBase64url } from '../encoding/base64url.ts'
 import { ID_PREFIX } from '../encoding/id.ts'
 import { parseJws, type ParsedJws } from '../jose/jws.ts'
 import { signJws } from '../jose/jws-signature.ts'
-import { type KeyLog, signerAt, verifySignedBy } from './key-log.ts'
+import { signerAt, verifySignedBy } from './key-log-ops.ts'
+import type { KeyLog } from './key-log.ts'
 import { accountId, base64url, idWithPrefix, natural, payload, place } from './payload.ts'
 import { requireThat, onRefusal, Refusal, type RefusalReason } from '../refusal.ts'
 
@@ -23,7 +24,7 @@ const readPayload = payload({
 type Payload = ReturnType<typeof readPayload>
 
 /** A parsed consent: `rosterHead` is base64url of the hash of a roster entry. */
-export type Consent = Payload & { readonly jws: ParsedJws }
+type Consent = Payload & { readonly jws: ParsedJws }
 
 /**
  * Signs a consent with the signing key of a device of the account. Returns the JWS.
@@ -88,12 +89,16 @@ export function verifyConsent(
     consent.connection === add.connection &&
     consent.inviter === add.inviter &&
     consent.account === add.account
-  requireThat(isSame, 'consent_mismatch', 'a consent to another connection, inviter or account')
+  requireThat(
+    isSame,
+    'consent_mismatch',
+    'the consent is for another connection, inviter or account',
+  )
 
   const { seq, head } = consent.key_log
   const known = log.heads[seq]
   const isPlace = known !== undefined && encodeBase64url(known) === head
-  requireThat(isPlace, 'consent_log', 'key_log is not a place of the key log of the member')
+  requireThat(isPlace, 'consent_log', 'key_log is not a place in the key log of the member')
   requireThat(seq <= add.memberLog, 'consent_log', 'key_log is later than member_log')
   // A reset revokes every device: a device active at both places is of one generation at both.
   const signer = asReason('consent_log', () => {

@@ -165,7 +165,11 @@ export function replaceRecoveryKey(
   const inForce = keyInForce(generations)
   if (inForce === null) {
     const absent = signature === undefined
-    requireThat(absent, 'superfluous_member', 'recovery_sig, though no recovery key is in force')
+    requireThat(
+      absent,
+      'superfluous_member',
+      'there is a recovery_sig, but no recovery key is in force',
+    )
   } else {
     const message = 'the recovery key in force does not vouch for the new one'
     requireThat(signature !== undefined, 'missing_recovery_sig', message)
@@ -211,7 +215,7 @@ function* vouchingKey(
     }
     yield
   }
-  throw new Refusal('bad_recovery_sig', 'no recovery key that is in force vouches for this reset')
+  throw new Refusal('bad_recovery_sig', 'no recovery key in force vouches for this reset')
 }
 
 const isVouchedFor = (entry: ResetEntry | RecoveryEntry, signature: string, key: string): boolean =>

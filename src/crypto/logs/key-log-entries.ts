@@ -15,11 +15,11 @@ import { signJws } from '../jose/jws-signature.ts'
 import { verifyKeyLog, type KeyLog } from './key-log.ts'
 
 /** An active device that signs: its id, the thumbprint and the seed (32 bytes) of its key. */
-export type DeviceSigner = { by: string; kid: string; seed: Uint8Array; at: number }
+type DeviceSigner = { by: string; kid: string; seed: Uint8Array; at: number }
 /** A device that signs for itself. */
-export type SelfSigned = { device: string; keys: DeviceKeyPairs; at: number }
+type SelfSigned = { device: string; keys: DeviceKeyPairs; at: number }
 /** A recovery key, or `recovery_sig` as that key made it elsewhere (`vouchFor`). */
-export type Recovery = KeyPair | { readonly signature: string }
+type Recovery = KeyPair | { readonly signature: string }
 
 /** Returns the 32 bytes of a new salt. */
 export const newSalt = (): Uint8Array => randomBytes(32)

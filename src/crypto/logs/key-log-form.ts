@@ -86,7 +86,7 @@ function entryOf(text: string, read: typeof readPayload): KeyLogEntry {
   const jws = parseJws(text, 'keylog+jws')
   const entry = read(jws.payload)
   const { op, seq } = entry
-  requireThat(seq !== 0 || op === 'add', 'bad_op', 'a log begins with add')
+  requireThat(seq !== 0 || op === 'add', 'bad_op', 'the first entry of a log must be add')
   requireKeyLogPlace(op, seq)
   const uses: Optional[] = [...USES[op]]
   if (seq === 0) uses.push('salt')

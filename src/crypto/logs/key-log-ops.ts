@@ -51,7 +51,7 @@ export function signerAt<D extends Pick<LoggedDevice, 'addedAt' | 'revokedAt'>>(
 ): D {
   const found = devices.get(device)
   const named = found !== undefined && found.addedAt <= seq
-  requireThat(named, 'unknown_signer', 'the log has no such device')
+  requireThat(named, 'unknown_signer', 'the log has no device with this id')
   const active = found.revokedAt === null || found.revokedAt > seq
   requireThat(active, 'revoked_signer', 'the signing device is revoked')
   return found
@@ -67,7 +67,11 @@ export function verifySignedBy(
   jws: ParsedJws,
   proven = false,
 ): void {
-  requireThat(jws.kid === device.kid, 'kid_mismatch', 'kid is not the signing key of the device')
+  requireThat(
+    jws.kid === device.kid,
+    'kid_mismatch',
+    'kid does not name the signing key of the device',
+  )
   if (!proven) verifyJws(jws, decodeBase64url(device.keys.sign.x))
 }
 
@@ -112,7 +116,7 @@ export function* applyKeyLogEntry(
 function firstState(entry: FirstEntry, proven: boolean): KeyLogState {
   verifySelfSigned(entry, 'seq0_not_self_signed', proven)
   const certified = accountIdOf(rawKeys(entry.keys), decodeBase64url(entry.salt))
-  const message = `the first keys are those of ${certified}, not those of ${entry.account}`
+  const message = `the first keys belong to ${certified}, not to ${entry.account}`
   requireThat(certified === entry.account, 'account_mismatch', message)
   const generations = [{ root: 0, recovery: null, successor: null }]
   const state: KeyLogState = {
@@ -134,7 +138,7 @@ function verifySelfSigned(
 ): void {
   const kid = thumbprint(entry.keys.sign)
   const own = entry.by === entry.device && entry.jws.kid === kid
-  requireThat(own, otherwise, 'signed by another device than the one it names')
+  requireThat(own, otherwise, 'the entry is not signed by the device that it names')
   verifySignedBy({ kid, keys: entry.keys }, entry.jws, proven)
 }
 
@@ -155,7 +159,11 @@ function addDevice(
   state: KeyLogState,
   { device: id, keys, seq }: EntryOf<'add'> | ResetEntry,
 ): void {
-  requireThat(!state.devices.has(id), 'duplicate_device', 'a device id occurs once in a log')
+  requireThat(
+    !state.devices.has(id),
+    'duplicate_device',
+    'a device id must occur only once in a log',
+  )
   for (const key of [keys.sign.x, keys.seal, keys.auth.x]) requireNewKey(state, key)
   state.devices.set(id, {
     id,
@@ -172,8 +180,8 @@ function addDevice(
 
 function revokeDevice(state: KeyLogState, { device: id, seq }: EntryOf<'revoke'>): void {
   const device = state.devices.get(id)
-  requireThat(device !== undefined, 'unknown_device', 'the log has no device to revoke')
-  requireThat(device.revokedAt === null, 'already_revoked', 'the device is revoked already')
+  requireThat(device !== undefined, 'unknown_device', 'the log does not have the device to revoke')
+  requireThat(device.revokedAt === null, 'already_revoked', 'the device is already revoked')
   markRevoked(state, id, seq)
 }
 
@@ -192,7 +200,7 @@ function renewSealingKey(
   state: KeyLogState,
   { by, device: id, seal, seq }: EntryOf<'renew'>,
 ): void {
-  requireThat(by === id, 'renew_not_self_signed', 'a device renews its own sealing key only')
+  requireThat(by === id, 'renew_not_self_signed', 'a device may renew only its own sealing key')
   requireNewKey(state, seal)
   const device = state.devices.get(id)!
   device.renewals.push({ seq, seal })
@@ -200,6 +208,6 @@ function renewSealingKey(
 }
 
 function requireNewKey({ keys }: KeyLogState, key: string): void {
-  requireThat(!keys.has(key), 'duplicate_key', 'a public key occurs once in a log')
+  requireThat(!keys.has(key), 'duplicate_key', 'a public key must occur only once in a log')
   keys.add(key)
 }

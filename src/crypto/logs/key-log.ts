@@ -10,9 +10,6 @@ import { type Generations, keyInForce, type Vouchers } from './generations.ts'
 import { type KeyLogEntry, readKeyLogEntry, readVerified } from './key-log-form.ts'
 import { applyKeyLogEntry, type KeyLogState, type LoggedDevice } from './key-log-ops.ts'
 
-export { isLinked, type Generation } from './generations.ts'
-export { signerAt, verifySignedBy, type LoggedDevice } from './key-log-ops.ts'
-
 export type KeyLog = {
   account: string
   /** The last entry and its hash, 32 bytes. */
@@ -70,7 +67,7 @@ export function* verifyingKeyLog(
 ): Generator<void, KeyLog, void> {
   const read = (text: string, proven: boolean): KeyLogEntry => {
     const entry = proven ? readVerified(text) : readKeyLogEntry(text)
-    requireThat(entry.account === account, 'wrong_account', 'an entry of another account')
+    requireThat(entry.account === account, 'wrong_account', 'the entry belongs to another account')
     return entry
   }
   const apply = (
@@ -148,7 +145,7 @@ export function completeLog(
   const other = given.findIndex((jws, seq) => seq < remembered.length && jws !== remembered[seq])
   if (other !== -1) {
     verifyKeyLog(account, given)
-    const message = `entry ${other} is not the one remembered here`
+    const message = `entry ${other} is not the one stored here`
     throw new Refusal('key_log_forked', message, { entry: other })
   }
   return given.length < remembered.length ? remembered : given
@@ -171,12 +168,12 @@ export function checkOwnEntry(
   requireThat(
     sameKeys(found.keys, own.keys),
     'own_keys_differ',
-    'the key log names other keys of it',
+    'the key log names other keys for this device',
   )
   requireThat(found.addedAt > seen, 'added_before', 'the device was added before it was approved')
   // In the generation of that head, an entry after it that names a device is an `add`.
   const same = found.generation === generationAt(log, seen)
   requireThat(same, 'generation_changed', 'the account was reset before the device was added')
-  requireThat(found.revokedAt === null, 'not_active', 'the device is revoked already')
+  requireThat(found.revokedAt === null, 'not_active', 'the device is already revoked')
   return found
 }

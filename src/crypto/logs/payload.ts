@@ -20,7 +20,7 @@ type Read<R extends Shape, O extends Shape> = Plain<
 type Plain<T> = { [K in keyof T]: T[K] }
 
 const version: MemberKind<2> = (value) => {
-  requireThat(value === 2, 'wrong_version', 'v is 2')
+  requireThat(value === 2, 'wrong_version', 'v must be 2')
   return value
 }
 
@@ -103,7 +103,7 @@ export const natural: MemberKind<number> = (value) => {
 
 /** An epoch enters derivations as u32be. */
 export const epochNumber: MemberKind<number> = (value) => {
-  requireThat(natural(value) < 2 ** 32, 'bad_value', 'an epoch is below 2^32')
+  requireThat(natural(value) < 2 ** 32, 'bad_value', 'an epoch must be below 2^32')
   return value as number
 }
 

@@ -5,7 +5,8 @@
 import { ID_PREFIX } from '../encoding/id.ts'
 import { entryHash, parseJws } from '../jose/jws.ts'
 import { signJws } from '../jose/jws-signature.ts'
-import { signerAt, verifySignedBy, type KeyLog } from './key-log.ts'
+import { signerAt, verifySignedBy } from './key-log-ops.ts'
+import type { KeyLog } from './key-log.ts'
 import { accountId, idWithPrefix, natural, payload, string, type MemberKind } from './payload.ts'
 import { requireThat, Refusal } from '../refusal.ts'
 
@@ -15,7 +16,7 @@ const LONGEST_NAME = 64
 const name: MemberKind<string> = (value) => {
   const length = Array.from(string(value)).length
   const fits = length >= 1 && length <= LONGEST_NAME
-  requireThat(fits, 'bad_value', `a name has 1 to ${LONGEST_NAME} characters, not ${length}`)
+  requireThat(fits, 'bad_value', `a name must have 1 to ${LONGEST_NAME} characters, not ${length}`)
   return value as string
 }
 
@@ -59,7 +60,11 @@ export const readProfile = (jws: string): SignedProfile =>
 export function verifyProfile(jws: string, log: KeyLog): SignedProfile {
   const parsed = parseJws(jws, 'profile+jws')
   const profile = readPayload(parsed.payload)
-  requireThat(profile.account === log.account, 'wrong_account', 'a profile of another account')
+  requireThat(
+    profile.account === log.account,
+    'wrong_account',
+    'the profile belongs to another account',
+  )
   verifySignedBy(signerAt(log, profile.device, log.seq), parsed)
   return profile
 }
@@ -79,7 +84,7 @@ export function replaceProfile(kept: string | null, jws: string, log: KeyLog): S
     before === null ||
     profile.n > before.n ||
     (profile.n === before.n && isBelow(entryHash(jws), entryHash(kept)))
-  requireThat(isNewer, 'not_newer', `there is a profile ${before?.n} already`)
+  requireThat(isNewer, 'not_newer', `there already is a profile ${before?.n}`)
   return profile
 }
 

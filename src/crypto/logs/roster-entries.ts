@@ -89,7 +89,7 @@ export function confirmMember(
  */
 export function removeMember(of: Before & { member: string; k: Uint8Array } & Signer): string {
   const { member, k } = of
-  requireThat(member !== of.actor, 'bad_op', 'an owner does not remove itself: leave')
+  requireThat(member !== of.actor, 'bad_op', 'an owner must leave instead of removing itself')
   return nextEntry(of, { op: 'remove', member, k })
 }
 

@@ -40,15 +40,15 @@ type LogRow = ReturnType<typeof logRow>
 /** The text of ids sorts as their raw bytes do. */
 const logRows: MemberKind<LogRow[]> = (value) => {
   const isList = Array.isArray(value) && value.length > 0
-  requireThat(isList, 'bad_value', 'logs is a list of at least one row, or absent')
+  requireThat(isList, 'bad_value', 'logs must be a list of at least one row, or absent')
   const most = MOST_MEMBERS - 1
-  requireThat(value.length < MOST_MEMBERS, 'too_many_rows', `logs has at most ${most} rows`)
+  requireThat(value.length < MOST_MEMBERS, 'too_many_rows', `logs must have at most ${most} rows`)
   const rows = value.map((row) => logRow(row))
   const isSorted = rows.every((row, at) => at === 0 || rows[at - 1]!.account < row.account)
   requireThat(
     isSorted,
     'logs_unsorted',
-    'the rows of logs are sorted by account, each account once',
+    'the rows of logs must be sorted by account, with each account once',
   )
   return rows
 }
@@ -152,17 +152,17 @@ export function readRosterEntry(jws: string): RosterEntry {
   requireThat(
     commits || !opensEpoch,
     'missing_k_commit',
-    'an entry that opens an epoch commits to K',
+    'an entry that opens an epoch must commit to its secret (k_commit)',
   )
   requireThat(
     !commits || opensEpoch,
     'superfluous_k_commit',
-    'only an entry that opens an epoch does',
+    'only an entry that opens an epoch may commit to a secret (k_commit)',
   )
   const judged = Object.keys(OPTIONAL).filter((name) => !mayUse.some((one) => one === name))
   exactly(entry, judged, uses)
   const isOther = entry.replaces !== entry.connection
-  requireThat(isOther, 'bad_value', 'a connection does not replace itself')
+  requireThat(isOther, 'bad_value', 'a connection cannot replace itself')
   requireRosterPlace(entry.op, entry.seq)
   return { ...entry, jws: parsed }
 }

@@ -55,7 +55,7 @@ export function* verifyingRoster(
     requireThat(
       entry.connection === connection,
       'wrong_connection',
-      'an entry of another connection',
+      'the entry belongs to another connection',
     )
     return entry
   }

@@ -4,8 +4,11 @@
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { verifyConsent } from './consent.ts'
-import { generationAt, isLinked, signerAt, verifySignedBy } from './key-log.ts'
-import type { LoggedDevice, KeyLog } from './key-log.ts'
+import { isLinked } from './generations.ts'
+import { signerAt, verifySignedBy } from './key-log-ops.ts'
+import { generationAt } from './key-log.ts'
+import type { LoggedDevice } from './key-log-ops.ts'
+import type { KeyLog } from './key-log.ts'
 import { requireThat, type RefusalReason } from '../refusal.ts'
 import { FORMS, MOST_MEMBERS } from './roster-form.ts'
 import type { RosterEntry, OpName, Payload, RosterRole } from './roster-form.ts'
@@ -89,17 +92,25 @@ function add(before: RosterState, entry: Content, { keyLogs, proven }: By): Part
   requireThat(
     !rotationPending,
     'rotation_pending',
-    'no member is added while a rotation is pending',
+    'no member can be added while a rotation is pending',
   )
   const isNew = members.every((one) => one.account !== account)
-  requireThat(isNew, 'already_member', 'the account is a member already')
-  requireThat(members.length < MOST_MEMBERS, 'too_many_members', `at most ${MOST_MEMBERS} members`)
+  requireThat(isNew, 'already_member', 'the account is already a member')
+  requireThat(
+    members.length < MOST_MEMBERS,
+    'too_many_members',
+    `there are already ${MOST_MEMBERS} members`,
+  )
   const log = logAt(keyLogs, account, member_log, 'member_log_mismatch')
   const invited = { connection, inviter, account, memberLog: member_log.seq }
   const { roster_head: head } = verifyConsent(consent, invited, log, proven)
   const exit = exits.get(account)
   const isFresh = (places.get(head) ?? -1) >= (exit?.seq ?? 0)
-  requireThat(isFresh, 'consent_stale', 'given before the account last left, or to another roster')
+  requireThat(
+    isFresh,
+    'consent_stale',
+    'the consent was given before the account last left, or for another roster',
+  )
   const newcomer: RosterMember = {
     account,
     role,
@@ -113,11 +124,11 @@ function add(before: RosterState, entry: Content, { keyLogs, proven }: By): Part
 /** An owner accepts the keys of a member who replaced all devices. */
 function confirm({ members }: RosterState, entry: Content, { keyLogs }: By): Partial<RosterState> {
   const { actor, member, member_log } = entry
-  requireThat(member !== actor, 'self_confirm', 'an account does not confirm its own keys')
+  requireThat(member !== actor, 'self_confirm', 'an account cannot confirm its own keys')
   const { generation: before, logSeq } = memberOf(members, member)
   const log = logAt(keyLogs, member, member_log, 'member_log_mismatch')
   const generation = generationAt(log, member_log.seq)
-  requireThat(generation > before, 'no_new_generation', 'the generation holds the seat already')
+  requireThat(generation > before, 'no_new_generation', 'the generation is already confirmed')
   const place = Math.max(logSeq, member_log.seq)
   return { members: changed(members, member, { generation, logSeq: place }) }
 }
@@ -138,16 +149,16 @@ export function applyRosterEntry(
   requireThat(
     (before === undefined) === (entry.op === 'open'),
     'bad_op',
-    'a roster opens once, first',
+    'the first entry of a roster, and no other, must open it',
   )
-  requireThat(before?.ended !== true, 'ended', 'no entry follows the end of a connection')
+  requireThat(before?.ended !== true, 'ended', 'no entry may follow the end of a connection')
   requireEpoch(entry, before?.epoch ?? 0)
   const signer = signerOf(entry, by)
   const there = before ?? opened(entry, hash, signer)
   const bound = { ...there, members: seated(there, entry, signer, keyLogs) }
   const actor = memberOf(bound.members, entry.actor)
   const may = FORMS[entry.op].signedBy === 'member' || actor.role === 'owner'
-  requireThat(may, 'not_owner', 'only an owner signs this')
+  requireThat(may, 'not_owner', 'only an owner may sign this')
   requireRowsOf(bound.members, entry)
   // `readEntry` has checked that the members of the op are there.
   const after = { ...bound, ...CHANGES[entry.op](bound, entry as Content, by) }
@@ -159,9 +170,9 @@ export function applyRosterEntry(
 
 function requireEpoch({ op, epoch }: RosterEntry, before: number): void {
   const isRaised = op === 'leave' && epoch > before
-  requireThat(!isRaised, 'leave_opens_epoch', 'a member who leaves opens no epoch')
+  requireThat(!isRaised, 'leave_opens_epoch', 'a member who leaves cannot open an epoch')
   const expected = before + (FORMS[op].opensEpoch ? 1 : 0)
-  requireThat(epoch === expected, 'epoch_skip', `the epoch of this entry is ${expected}`)
+  requireThat(epoch === expected, 'epoch_skip', `the epoch of this entry must be ${expected}`)
 }
 
 /** Returns the state in which the first entry is signed: its actor owns the connection. */
@@ -194,7 +205,7 @@ function seated(
   keyLogs: KeyLogs,
 ): readonly RosterMember[] {
   const seat = memberOf(members, actor)
-  requireThat(seq >= seat.logSeq, 'actor_log_back', 'actor_log goes back')
+  requireThat(seq >= seat.logSeq, 'actor_log_back', 'actor_log names an earlier place than before')
   const isSeated = isLinked(keyLogs.get(actor)!, seat.generation, generation)
   requireThat(
     isSeated,
@@ -208,7 +219,7 @@ function requireRowsOf(members: readonly RosterMember[], { actor, logs = [] }: R
   const isOther = (account: string) =>
     account !== actor && members.some((one) => one.account === account)
   const areOthers = logs.every(({ account }) => isOther(account))
-  requireThat(areOthers, 'logs_not_member', 'logs names an account that is no other member')
+  requireThat(areOthers, 'logs_not_member', 'logs names an account that is not another member')
 }
 
 /** Returns the changes that an entry makes by opening an epoch. */
@@ -272,13 +283,13 @@ function logAt(
   const log = keyLogs.get(account)
   const head = log?.heads[at.seq]
   const isSame = head !== undefined && encodeBase64url(head) === at.head
-  requireThat(log !== undefined && isSame, otherwise, 'not a place of the key log of that account')
+  requireThat(log !== undefined && isSame, otherwise, 'not a place in the key log of that account')
   return log
 }
 
 function memberOf(members: readonly RosterMember[], account: string): RosterMember {
   const found = members.find((one) => one.account === account)
-  requireThat(found !== undefined, 'not_member', 'the account is no member')
+  requireThat(found !== undefined, 'not_member', 'the account is not a member')
   return found
 }
 

@@ -34,10 +34,10 @@ import { continueKeyLog, fetchKeyLog, withLogRefusals, rememberKeyLog } from '..
  * - `revealing`: this device has answered, and the new device has not revealed its keys
  * - `ready`: the user can type the words
  */
-export type ApprovalState = 'waiting' | 'answered' | 'revealing' | 'ready'
+type ApprovalState = 'waiting' | 'answered' | 'revealing' | 'ready'
 
 /** An attempt as the user sees it. */
-export interface ApprovalSeen {
+interface ApprovalSeen {
   readonly device_name: string
   readonly state: ApprovalState
 }
@@ -85,31 +85,31 @@ interface Open {
 }
 
 const OTHER_WORDS =
-  'These are not the words of the device that the account server offers, and nothing was signed. Type the four words that the new device shows now; not those of an earlier try, nor those of this device. ' +
-  'If they are refused again, approve nothing: the account server offers a device that is not yours, and may be dishonest.'
+  'These words do not match the device that the account server offers. Nothing was signed. Type the four words that the new device shows now, not those of an earlier attempt or of this device. ' +
+  'If they are rejected again, do not approve the device. The account server offers a device that is not yours, and may be dishonest.'
 
 const noneOpen = () =>
   new AppError(
     'invalid_state',
-    'No approval of this device is under way here: it lasts 15 minutes and ends with a restart. Run "countersignd device approve" again, and "countersignd login" on the new device.',
+    'No approval of this device is in progress here. An approval lasts 15 minutes and ends with a restart. Run "countersignd device approve" again, and "countersignd login" on the new device.',
     { details: { state: 'no_attempt' } },
   )
 
 const notReady = () =>
   new AppError(
     'invalid_state',
-    'The new device has not shown its words yet: run "countersignd login" on it.',
+    'The new device has not shown its words yet. Run "countersignd login" on it.',
     { details: { state: 'not_revealed' } },
   )
 
 const beganAgain = () =>
   new AppError(
     'conflict',
-    'The new device began again, or another device answered it. Nothing was approved: run "countersignd device approve" again.',
+    'The new device started again, or another device answered it. Nothing was approved. Run "countersignd device approve" again.',
   )
 
 const ended = () =>
-  new AppError('conflict', 'Another approval was begun on this device, which ended this one.')
+  new AppError('conflict', 'Another approval was started on this device, so this one has ended.')
 
 /**
  * Requires that the key log contains this device and has not revoked it.
@@ -119,15 +119,15 @@ function requireActive({ devices }: KeyLog, own: string): void {
   if (devices.get(own)?.revokedAt === null) return
   throw new AppError(
     'not_signed_in',
-    'The key log that the account server shows has this device revoked, so it approves no other and shows no words. If no device of the account revoked it, the server may be dishonest. ' +
-      'Otherwise run "countersignd logout" here, and sign in anew.',
+    'According to the key log from the account server, this device is revoked, so it cannot approve another device. If no device of the account revoked it, the server may be dishonest. ' +
+      'Otherwise run "countersignd logout" here, and sign in again.',
   )
 }
 
 const otherDevice = () =>
   new AppError(
     'conflict',
-    'The key log has this device already, revoked or with other keys. Sign in on it anew.',
+    'The key log already contains this device, revoked or with other keys. Sign in again on it.',
   )
 
 /**
@@ -208,8 +208,12 @@ export function newApprover(
     const { account, device } = reveal
     const keys = reveal.keys as LoggedKeys
     run.ready = judgedRelay(() => {
-      requireThat(account === identity.account, 'wrong_account', 'a device of another account')
-      requireThat(device === run.device, 'unknown_device', 'another device than was chosen')
+      requireThat(
+        account === identity.account,
+        'wrong_account',
+        'the device belongs to another account',
+      )
+      requireThat(device === run.device, 'unknown_device', 'this is not the device that was chosen')
       const nonce = decodeBase64url(reveal.nonce)
       const revealed = { account, device, keys: rawKeys(keys), nonce }
       checkReveal(decodeBase64url(sent.commitment), revealed)

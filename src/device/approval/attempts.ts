@@ -33,7 +33,7 @@ export function requireAttempt({ approvalAttempts }: Rows, side: ApprovalSide, n
     seconds > 7200 ? `${Math.ceil(seconds / 3600)} hours` : `${Math.ceil(seconds / 60)} min`
   throw new AppError(
     'rate_limited',
-    `This device has tried ${MOST} approvals in 24 hours, which is the most: a dishonest account server gets few chances. Try again in ${wait}.`,
+    `This device has tried ${MOST} approvals in 24 hours, which is the limit. Try again in ${wait}.`,
     { headers: { 'Retry-After': String(seconds) } },
   )
 }
@@ -63,7 +63,7 @@ export function judgedRelay<T>(work: () => T): T {
     (cause) =>
       new AppError(
         'backend_error',
-        `What the account server passed on of the other device cannot be right (${cause.reason}), and nothing was approved. The server may be dishonest.`,
+        `The account server sent invalid data for the other device (${cause.reason}). Nothing was approved. The server may be dishonest.`,
         { cause },
       ),
   )
@@ -78,13 +78,13 @@ export function judgedRelay<T>(work: () => T): T {
 export function requireWords(typed: string, expected: readonly string[], otherwise: string): void {
   if (areSame(typed, expected)) return
   throw new AppError('validation_failed', otherwise, {
-    details: { issues: [{ path: 'words', message: 'These are not the words expected.' }] },
+    details: { issues: [{ path: 'words', message: 'These are not the expected words.' }] },
   })
 }
 
 const areSame = (typed: string, expected: readonly string[]): boolean =>
   asTyped(() => sameWords(typed, expected), {
     typed,
-    wanted: 'Four words are wanted',
+    wanted: 'Four words are needed',
     suggests: 'Is it',
   })

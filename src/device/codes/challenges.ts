@@ -72,8 +72,8 @@ export function typedPurpose(typed: string): Purpose {
 }
 
 const CLOSED = {
-  used: 'Words were tried for this challenge: it takes one try.',
-  ended: 'A later challenge has replaced this one.',
+  used: 'This challenge has been used. It allows one try.',
+  ended: 'A newer challenge has replaced this one.',
   expired: 'This challenge has expired.',
 } as const
 
@@ -92,13 +92,13 @@ const tooMany = (caller: string | null, seconds: number) =>
   new AppError(
     'rate_limited',
     caller === null
-      ? `Too many challenges: ${MOST} in 15 minutes is the most for a connection. Try again in ${seconds} s.`
-      : `Too many challenges: ${MOST} in 15 minutes is the most for a connection, for all tokens together. Try again in ${seconds} s, or draw one with "countersignd verify --challenge": the command line counts apart.`,
+      ? `Too many challenges: the limit is ${MOST} in 15 minutes for each connection. Try again in ${seconds} s.`
+      : `Too many challenges: the limit is ${MOST} in 15 minutes for each connection, for all tokens together. Try again in ${seconds} s, or create one with "countersignd verify --challenge", which has its own limit.`,
     { headers: { 'Retry-After': String(seconds) } },
   )
 
 const closed = (state: keyof typeof CLOSED) =>
-  new AppError('invalid_state', `${CLOSED[state]} Make a new one, and ask for new words.`, {
+  new AppError('invalid_state', `${CLOSED[state]} Create a new one, and ask for new words.`, {
     details: { state },
   })
 
@@ -176,7 +176,7 @@ export function newChallenges(of: {
       if (row === null)
         throw new AppError(
           'not_found',
-          'There is no such challenge, or it is older than 15 minutes. Make a new one.',
+          'There is no challenge with this id, or it is older than 15 minutes. Create a new one.',
         )
       const { state: is, connection, word, purpose } = row
       if (is !== 'open') throw closed(is)
@@ -194,5 +194,5 @@ export function newChallenges(of: {
 export const unknownConnection = () =>
   new AppError(
     'not_found',
-    'This device knows no such connection. GET /api/v1/connections lists those of the account.',
+    'This device has no connection with this id. GET /api/v1/connections lists the connections of the account.',
   )

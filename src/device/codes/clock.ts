@@ -40,7 +40,7 @@ const BACK_MS = 60_000
 const RENEWED_MS = 60_000
 
 /** A simultaneous reading of the wall clock and the machine's uptime, in milliseconds. */
-export interface Reading {
+interface Reading {
   readonly wall_ms: number
   readonly uptime_ms: number
   /** Identifies the machine start from which the uptime counts; null if the system reports none. */
@@ -72,15 +72,15 @@ export function requireClock(clock: ClockState, source: ClockSource): void {
   if (!isWrong(clock)) return
   const what =
     source === 'own'
-      ? 'went back behind what it showed before'
-      : `went ${clock === 'ahead' ? 'ahead' : 'back'} since it was measured`
+      ? 'shows an earlier time than before'
+      : `moved ${clock === 'ahead' ? 'ahead' : 'back'} since it was last checked`
   const remedy =
     source === 'own'
-      ? 'Set it right. Where it is right now, and was ahead before: "countersignd sync --clock-is-right".'
-      : 'Set it right, then sync (POST /api/v1/sync).'
+      ? 'Set the clock. If it is right now and was ahead before, run "countersignd sync --clock-is-right".'
+      : 'Set the clock, then sync (POST /api/v1/sync).'
   throw new AppError(
     'invalid_state',
-    `The clock of this machine ${what}, so the words of this minute are not known. ${remedy}`,
+    `The clock of this machine ${what}, so the current words cannot be computed. ${remedy}`,
     { details: { state: 'clock_uncertain' } },
   )
 }

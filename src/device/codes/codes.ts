@@ -31,19 +31,19 @@ import { guestName, nameOf } from '../names.ts'
 import type { Vault } from '../identity/vault.ts'
 
 /** The own words of a window, in the form of the API. */
-export interface OwnCode {
+interface OwnCode {
   readonly words: string
   readonly period_s: typeof PERIOD_S
   readonly valid_from: string
   readonly valid_until: string
 }
 
-export interface ConnectionCode extends OwnCode {
+interface ConnectionCode extends OwnCode {
   readonly connection_id: string
 }
 
 /** A challenge that a speaker answers, and the listener who gave it. */
-export interface AnsweredChallenge extends Answered {
+interface AnsweredChallenge extends Answered {
   /** The account id of the listener. */
   readonly listener: string
 }

@@ -55,7 +55,7 @@ export function dropOldKeys(keeping: Keeping, at: number): void {
 }
 
 /** The speaker of words that belong to the previous epoch. */
-export interface FormerWords {
+interface FormerWords {
   /** The connection, with the number of the previous epoch. */
   readonly subject: Subject
   readonly speaker: Speaker

@@ -32,7 +32,7 @@ function secretOf(k: string | null): Uint8Array | null {
   }
   throw new AppError(
     'backend_error',
-    'The account server sent a secret of the public code that is none.',
+    'The account server sent an invalid secret for the public code.',
   )
 }
 

@@ -90,10 +90,11 @@ const pauseMs = (inRow: number, most: number): number =>
   inRow < most ? 0 : Math.min(LONGEST_PAUSE_MS, MINUTE_MS * 2 ** (inRow - most))
 
 const otherWay = ({ caller, expected }: Trying): string => {
-  if (caller !== null) return 'Check words with "countersignd verify" until then: it counts apart.'
+  if (caller !== null)
+    return 'Until then, check words with "countersignd verify", which has its own limit.'
   return expected
     ? 'Then ask for the words again and type them as you hear them.'
-    : 'Check the words of one person with "countersignd verify --expect" until then: it counts apart.'
+    : 'Until then, check the words of one person with "countersignd verify --expect", which has its own limit.'
 }
 
 /**
@@ -117,7 +118,7 @@ export function newGuesses(of: {
     const oldest = own.at(-ofMinute)
     if (oldest === undefined) return []
     const message = (wait: string) =>
-      `Too many wrong words: ${ofMinute} a minute is the most for ${named}. Try again in ${wait}.`
+      `Too many wrong words: the limit is ${ofMinute} a minute for ${named}. Try again in ${wait}.`
     return [{ ms: oldest.at + MINUTE_MS - uptime.recent(), message }]
   }
 
@@ -126,7 +127,7 @@ export function newGuesses(of: {
     if (pause === 0 || row.paused_from === null) return []
     const ms = pause - ranSince(row.paused_from, row.boot, moment())
     const message = (wait: string) =>
-      `Too many wrong words: ${row.in_row} in a row from ${named}. Try again in ${wait}; right words then end the pauses. ${otherWay(trying)}`
+      `Too many wrong words: ${row.in_row} in a row from ${named}. Try again in ${wait}. Correct words then end the pauses. ${otherWay(trying)}`
     return ms > 0 ? [{ ms, message }] : []
   }
 

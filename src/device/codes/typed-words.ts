@@ -31,7 +31,7 @@ export function asTyped<T>(
     if (!(error instanceof Refusal)) throw error
     const { found } = error.details
     if (error.reason === 'word_count')
-      throw new AppError('word_count', `${wanted}; ${found} were given.`, {
+      throw new AppError('word_count', `${wanted}, but there are ${found}.`, {
         details: found === undefined ? {} : { found },
       })
     const isKey = withoutKeys(typed) !== typed
@@ -49,7 +49,7 @@ export function asTyped<T>(
  */
 export function threeWords(words: string | readonly string[]): number[] {
   const typed = [words].flat().join(' ')
-  return asTyped(() => parseWords(typed, 3).indices, { typed, wanted: 'Three words are wanted' })
+  return asTyped(() => parseWords(typed, 3).indices, { typed, wanted: 'Three words are needed' })
 }
 
 /**
@@ -59,5 +59,5 @@ export function threeWords(words: string | readonly string[]): number[] {
 export const challengeWord = (word: string): number =>
   asTyped(() => parseWords(word, 1).indices[0]!, {
     typed: word,
-    wanted: 'A challenge is one word',
+    wanted: 'A challenge has one word',
   })

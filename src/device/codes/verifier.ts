@@ -25,7 +25,7 @@ import { summarise } from './verification-summary.ts'
 const REMEMBERED = 2
 
 /** Options of a check. */
-export interface VerifyOptions {
+interface VerifyOptions {
   /** The default is `local`. */
   readonly method?: VerificationEntry['method']
   /** The expected speaker. Only this speaker's words are checked. */

@@ -9,7 +9,7 @@ import { nameOf } from '../names.ts'
 import { challengeWord } from './typed-words.ts'
 
 /** A listener's challenge, as the speaker typed it. */
-export interface Heard {
+interface Heard {
   readonly challenge: string
   readonly purpose?: string | undefined
   /** The listener's account id; undefined if the connection has only one other member. */
@@ -26,9 +26,9 @@ function listenerIn(row: ConnectionRow, own: string, given: string | undefined):
   const refused = (message: string) => invalid('query', [{ path: 'listener', message }])
   if (others.length === 0) throw refused('You are the only member of this connection so far.')
   if (given === undefined && others.length > 1)
-    throw refused('Name the member who gave the challenge: this connection has several others.')
+    throw refused('This connection has several other members. Name the one who gave the challenge.')
   const listener = given === undefined ? others[0] : others.find(({ user_id }) => user_id === given)
-  if (listener === undefined) throw refused('This is no other member of the connection.')
+  if (listener === undefined) throw refused('This is not another member of the connection.')
   return listener
 }
 

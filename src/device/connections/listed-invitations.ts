@@ -26,7 +26,7 @@ const MOST = 10_000
 const FORGOTTEN = 'listed_invitations_forgotten'
 
 /** The connection and the inviter that a consent names. */
-export interface ConsentTo {
+interface ConsentTo {
   readonly connection: string
   /** Account id. */
   readonly inviter: string
@@ -38,7 +38,7 @@ interface Listed extends ConsentTo {
 }
 
 /** The caller of an approval: the id of a token, or null for the command line. */
-export type Reader = string | null
+type Reader = string | null
 
 /**
  * What an approval is compared with: a proven connection and inviter, or those listed for a caller.
@@ -58,7 +58,7 @@ export const isOpen = ({ state }: Pick<Invitation, 'state'>): boolean =>
 export const otherInvitation = ({ connection, inviter }: ConsentTo): AppError =>
   new AppError(
     'backend_error',
-    `The account server names another connection or inviter for this invitation than before (${connection}, ${inviter}): this device consented to nothing. The server may be dishonest. Decline the invitation, and have the inviter send you another one.`,
+    `The account server names another connection or inviter for this invitation (${connection}, ${inviter}) than before. Nothing was approved. The server may be dishonest. Decline the invitation, and ask the inviter to send another one.`,
     { details: { state: 'other_invitation' } },
   )
 
@@ -66,7 +66,7 @@ export const otherInvitation = ({ connection, inviter }: ConsentTo): AppError =>
 const readAgain = ({ connection, inviter }: ConsentTo): AppError =>
   new AppError(
     'invalid_state',
-    `The account server listed more than ${MOST} invitations, and this device forgot how it listed this one to you. It is now to connection ${connection}, from inviter ${inviter}. If you mean that one, approve it again.`,
+    `The account server listed more than ${MOST} invitations, so this device no longer knows what you saw for this one. It is for connection ${connection}, from inviter ${inviter}. If that is the one you mean, approve it again.`,
     { details: { state: 'read_again' } },
   )
 
@@ -105,7 +105,7 @@ function keep(
  * Stores the inviter and the connection of each invitation as the account server lists them.
  * @throws AppError not_signed_in if this device signed out in the meantime
  */
-export function rememberListed(device: Listing, listed: readonly Listed[]): void {
+function rememberListed(device: Listing, listed: readonly Listed[]): void {
   if (listed.length === 0) return
   device.requireSession()
   const { state, now } = device

@@ -52,12 +52,12 @@ const nobody = () => false
 const notMember = () => new AppError('not_found', 'The connection has no member with this id.')
 
 const notOwner = () =>
-  new AppError('forbidden', 'Only an owner of the connection may do that: ask one of them.')
+  new AppError('forbidden', 'Only an owner of the connection may do this. Ask one of them.')
 
 const lastOwner = () =>
   new AppError(
     'invalid_state',
-    'You are its only owner: make another member an owner ("countersignd connection role"), or delete it, which ends it for all members.',
+    'You are the only owner. Make another member an owner ("countersignd connection role"), or delete the connection, which ends it for all members.',
     { details: { state: 'last_owner' } },
   )
 
@@ -151,7 +151,7 @@ function unlessStale(add: () => string): string {
     (cause) =>
       new AppError(
         'invalid_state',
-        `An approval of an invitation is not valid (${cause.reason}), so its account was not added. Ask them to approve the invitation again, or invite them anew.`,
+        `An approval of an invitation is not valid (${cause.reason}), so the invited account was not added. Ask them to approve the invitation again, or send a new invitation.`,
         { details: { state: 'consent_refused' }, cause },
       ),
   )

@@ -43,7 +43,7 @@ function heldUpBy({ state, identity, now }: Asking, known: KnownRoster | null, i
 const rotationPending = (id: string, more: string) =>
   held(
     'rotation_pending',
-    `A member of this connection left it, lost a device or signed one out: nothing verifies until it has a new secret. "countersignd sync" makes or fetches it. Devices of the member make it at once, those of other members within ten minutes; "countersignd rotate ${id}" makes it now.${more}`,
+    `A member left this connection, lost a device or signed one out, so no words can be checked until the connection has a new secret. "countersignd sync" creates or fetches it. The member’s devices create it at once, those of other members within ten minutes. "countersignd rotate ${id}" creates it now.${more}`,
   )
 
 /** Joins names: "a", "b" or "c". */
@@ -86,8 +86,8 @@ function ownersWhoConfirm(device: Asking, { roster, keyLogs }: KnownRoster): str
 /** Returns the sentence that names who has to confirm the new keys of an account. */
 function ownersConfirm(owners: readonly string[], account: string, keys: string): string {
   return owners.length === 0
-    ? `An owner has to confirm ${keys} first, and no owner is left who could do so. Leave the connection and make a new one.`
-    : `${anyOf(owners)} has to confirm ${keys} first: "countersignd trust confirm ${account}" there, once the safety numbers were compared.`
+    ? `An owner has to confirm ${keys} first, but no owner is left. Leave the connection and create a new one.`
+    : `${anyOf(owners)} has to confirm ${keys} first. After comparing the safety numbers, run "countersignd trust confirm ${account}" there.`
 }
 
 /** Returns the sentence that asks the user to confirm the new keys of a member. */
@@ -119,7 +119,7 @@ function memberUnconfirmed(device: Asking, known: KnownRoster): AppError | null 
   const others = roster.members.filter((one) => !unconfirmed.includes(one.account))
   const without =
     others.length > 1
-      ? ` Without that, the others get a new secret within ten minutes ("countersignd rotate ${roster.connection}" makes it now), and ${name} gets none.`
+      ? ` Without that, the others get a new secret within ten minutes ("countersignd rotate ${roster.connection}" creates it now), and ${name} gets none.`
       : ''
   return held('changed_unverified', `${confirm}${without}`)
 }
@@ -164,13 +164,13 @@ async function waiting(device: Asking, account: Account, id: string, known: Know
     ...(own.length === 0 ? [] : [`your device ${anyOf(own)}`]),
     ...(others.length === 0 ? [] : [`a device of ${anyOf(others)}`]),
   ]
-  const rotate = `"countersignd rotate ${id}" makes a new secret`
+  const rotate = `"countersignd rotate ${id}" creates a new secret`
   const more = heldUpBy(device, known, id)
   return new AppError(
     'secret_unavailable',
     who.length === 0
       ? `No other device has the words for ${inQuotes(name)}: ${rotate}.${more}`
-      : `Waiting for ${who.join(' or ')} to hand over the words for ${inQuotes(name)}: sync there ("countersignd sync"), then here. If no device has them any more, ${rotate}.${more}`,
+      : `Waiting for ${who.join(' or ')} to hand over the words for ${inQuotes(name)}. Sync there ("countersignd sync"), then here. If no device has them any more, ${rotate}.${more}`,
   )
 }
 

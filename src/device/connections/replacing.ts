@@ -38,7 +38,7 @@ const MOST_HEARD = 10_000
 
 type Hints = Awaited<ReturnType<Account['duties']['read']>>
 /** An invitation to a replacement, as the account server announces it. */
-export type Hint = NonNullable<Hints['replacements']>[number]
+type Hint = NonNullable<Hints['replacements']>[number]
 
 /**
  * Returns two entries with the same seq: one of the branch followed here, one of the other branch.

@@ -114,11 +114,11 @@ function requireGoingOn({ roster }: KnownRoster): void {
  */
 function requireMember({ roster, keyLogs }: KnownRoster, own: string): void {
   if (roster.members.every(({ account }) => account !== own))
-    throw new AppError('not_found', 'You are no member of this connection any more.')
+    throw new AppError('not_found', 'You are no longer a member of this connection.')
   if (unconfirmedMembers(roster, keyLogs).includes(own))
     throw new AppError(
       'invalid_state',
-      'All devices of this account were replaced since it came into this connection: until an owner confirms its new keys ("countersignd trust confirm"), nothing can be changed from here.',
+      'All devices of this account were replaced since it joined this connection. Nothing can be changed from here until an owner confirms the new keys ("countersignd trust confirm").',
       { details: { state: 'changed_unverified' } },
     )
 }
@@ -275,7 +275,7 @@ async function checked<T>(device: Signing, id: string, work: () => T | Promise<T
     if (row !== null) holdRefused(device, row, cause.reason)
     throw new AppError(
       'backend_error',
-      `What the account server sent of this connection cannot be right (${cause.reason}), and nothing was changed. The server may be dishonest.`,
+      `The account server sent invalid data for this connection (${cause.reason}). Nothing was changed. The server may be dishonest.`,
       { cause },
     )
   }

@@ -110,7 +110,7 @@ export async function approveByWords(
   const { state, now, identity } = device
   const words = asTyped(() => parseWords(typed, CONTACT_WORDS).words.join(' '), {
     typed,
-    wanted: 'Four words are wanted',
+    wanted: 'Four words are needed',
   })
   const before = state.firstContacts.get(id)
   if (before?.state === 'open' || before?.state === 'answered') throw notTried('under_way')

@@ -83,7 +83,7 @@ async function verified(
     (entry) => Buffer.compare(entryHash(entry), rosterHead) === 0,
   )
   const isMember = roster.members.some((member) => member.account === row.peer)
-  requireThat(hasEntry && isMember, 'ad_mismatch', 'the other side names another roster')
+  requireThat(hasEntry && isMember, 'ad_mismatch', 'the other side named another roster')
   const expected = inviterAd({ account: row.peer, seq: log.seq, head: log.head, rosterHead })
   const { tag } = initiatorOf(device, row, secret).finish(reply, expected)
   device.requireSession()

@@ -65,13 +65,13 @@ async function begunBy(
   requireThat(
     !isId(ID_PREFIX.account, peer) || peer === invitee,
     'ad_mismatch',
-    'another account answers',
+    'another account answered',
   )
   const read = (id: string) => readingLogs(() => pullKeyLog(device, account, id))
   const theirs = await read(invitee)
   const own = await read(device.identity.account)
   const roster = device.state.logs.head('roster', connection)
-  requireThat(roster !== null, 'wrong_connection', 'this device knows no roster of the connection')
+  requireThat(roster !== null, 'wrong_connection', 'this device has no roster of the connection')
   const rosterHead = encodeBase64url(entryHash(roster.entry))
   return {
     message,

@@ -12,7 +12,7 @@ import { type Naming, nameOf } from '../names.ts'
 import type { FirstContactRow } from '../../state/invitations.ts'
 
 const NEW_WORDS =
-  'Ask for new words: "countersignd invite CONNECTION ADDRESS --words" makes them on the other side.'
+  'Ask for new words. The other side creates them with "countersignd invite CONNECTION ADDRESS --words".'
 
 /** The advice for failures that new words alone do not solve. */
 const COMPARE =
@@ -22,21 +22,21 @@ const COMPARE =
 const FAILED: Readonly<Record<ContactReason, Readonly<Record<FirstContactRow['role'], string>>>> = {
   wrong_words: {
     inviter:
-      'The words that were typed on the other side are not those of this device. Nothing was confirmed, and the words are used up. A word may have been misheard: make new words and read them out again. If they were typed correctly, another person may have answered.',
-    invitee: `These are not the words of the inviter’s device, and words are good for one try. Nothing was approved or confirmed. ${NEW_WORDS}`,
+      'The words typed on the other side do not match those of this device. Nothing was confirmed, and these words cannot be used again. A word may have been misheard. Create new words and read them out again. If they were typed correctly, another person may have answered.',
+    invitee: `These are not the words of the inviter’s device. Nothing was approved or confirmed, and the words allow only one try. ${NEW_WORDS}`,
   },
   words_expired: {
     inviter:
-      'The first contact was not completed within 15 minutes, so the words have expired. Make new words when you are both ready.',
-    invitee: `The inviter’s device did not answer while the words were good: perhaps it was off. Nothing was confirmed. ${NEW_WORDS}`,
+      'The first contact was not completed within 15 minutes, so the words have expired. Create new words when you are both ready.',
+    invitee: `The inviter’s device did not answer before the words expired. It may have been off. Nothing was confirmed. ${NEW_WORDS}`,
   },
   ad_mismatch: {
-    inviter: `The two devices were shown different keys or different members by the account server. Nothing was confirmed. ${COMPARE}`,
-    invitee: `The two devices were shown different keys or different members by the account server. Nothing was approved or confirmed. ${COMPARE}`,
+    inviter: `The account server showed the two devices different keys or different members. Nothing was confirmed. ${COMPARE}`,
+    invitee: `The account server showed the two devices different keys or different members. Nothing was approved or confirmed. ${COMPARE}`,
   },
   message_refused: {
-    inviter: `What the account server delivered is no answer to these words. Nothing was confirmed. ${COMPARE}`,
-    invitee: `What the account server delivered is no answer to these words. Nothing was approved or confirmed. ${COMPARE}`,
+    inviter: `The message that the account server delivered does not answer these words. Nothing was confirmed. ${COMPARE}`,
+    invitee: `The message that the account server delivered does not answer these words. Nothing was approved or confirmed. ${COMPARE}`,
   },
 }
 
@@ -50,12 +50,12 @@ export const reasonOf = (failure: Failure): ContactReason =>
 
 /** The messages for words that are not checked at all. */
 const NOT_TRIED = {
-  no_words: `The inviter’s device has no words open for this invitation: they ended, or none were made. Nothing was approved. ${NEW_WORDS}`,
-  words_used: `These words were used already, and each are good for one try. Nothing was approved. ${NEW_WORDS}`,
+  no_words: `The inviter’s device has no valid words for this invitation. They have expired, or none were created. Nothing was approved. ${NEW_WORDS}`,
+  words_used: `These words have already been used, and words allow only one try. Nothing was approved. ${NEW_WORDS}`,
   too_many_tries:
-    'Words of this invitation were tried three times in 15 minutes. Nothing was approved. Wait until 15 minutes have passed, then ask for new words; or approve without words and compare the safety number.',
+    'Words for this invitation were tried three times in 15 minutes. Nothing was approved. Wait 15 minutes, then ask for new words. Or approve without words and compare the safety number.',
   under_way:
-    'A first contact for this invitation is under way already: "countersignd invite contacts" shows what comes of it.',
+    'A first contact for this invitation is already in progress. "countersignd invite contacts" shows its result.',
 } as const
 
 /** Returns the error for words that were not checked. */
@@ -87,7 +87,7 @@ export function contactOf(naming: Naming, row: FirstContactRow): FirstContact {
       reason !== null
         ? FAILED[reason][role]
         : state === 'confirmed'
-          ? 'Both devices have the same words: the other side is confirmed.'
+          ? 'Both devices have the same words. The other side is confirmed.'
           : null,
     started_at: timeAt(row.started_at),
     expires_at: timeAt(row.until),

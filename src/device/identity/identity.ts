@@ -77,7 +77,7 @@ export function readSession(keychain: Keychain): string {
   if (token !== null) return token
   throw new AppError(
     'keychain_locked',
-    'The keychain has no session of this device: unlock or restore it, or sign in anew.',
+    'The keychain has no session for this device. Unlock or restore the keychain, or sign in again.',
   )
 }
 

@@ -6,7 +6,7 @@ import { type KeyLogs, accountsInRoster } from '../../crypto/logs/roster.ts'
 import type { State } from '../../state/state.ts'
 
 /** The stored entries of a key log, and up to where they and their vouchers were verified. */
-export interface RememberedEntries {
+interface RememberedEntries {
   readonly entries: readonly string[]
   readonly known: KnownLog | undefined
 }

@@ -67,7 +67,10 @@ const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 const bytesOf = (hex: string) => new Uint8Array(Buffer.from(hex, 'hex'))
 
 const noKeys = () =>
-  new AppError('keychain_locked', 'The keychain has no keys of this device: unlock or restore it.')
+  new AppError(
+    'keychain_locked',
+    'The keychain has no keys for this device. Unlock or restore the keychain.',
+  )
 
 const readSealKeys = ({ meta }: Meta) => meta.get(SEAL_KEYS) as SealKeys | null
 
@@ -254,9 +257,9 @@ export function copyWarning({ meta }: Meta): string | null {
   if (found === null) return null
   const { seq, device } = found
   return (
-    `Another copy of this device's keys is at work: entry ${seq} of the account's key log renews the sealing key of this device, is signed with its key, and was not made here. ` +
-    `Revoke this device: "countersignd device revoke ${device}" on another device of the account, or, where there is none, "countersignd reset --recovery-key". Then sign in anew here. ` +
-    'Do so as well where this machine was put back to an earlier state, as by a disk image.'
+    `Another copy of this device's keys is in use. Entry ${seq} of the account's key log renews the sealing key of this device and is signed with its key, but was not created here. ` +
+    `Revoke this device: "countersignd device revoke ${device}" on another device of the account, or, if there is none, "countersignd reset --recovery-key". Then sign in again here. ` +
+    'Do the same if this machine was restored to an earlier state, for example from a disk image.'
   )
 }
 

@@ -25,17 +25,17 @@ export function requireReceipt(
     requireThat(
       parsed.kid === thumbprint(key),
       'unknown_signer',
-      'not a receipt of the pinned server',
+      'the receipt is not from the pinned server',
     )
     verifyJws(parsed, jwkBytes(key))
     const { payload } = parsed
     const isIts = payload.get('jti') === id && payload.get('stamp_sha256') === stampFragment(jws)
-    requireThat(isIts, 'receipt_mismatch', 'a receipt for another stamp')
+    requireThat(isIts, 'receipt_mismatch', 'the receipt is for another stamp')
   } catch (cause) {
     if (!(cause instanceof Refusal)) throw cause
     throw new AppError(
       'backend_error',
-      `The account server sent a receipt for ${id} that cannot be right (${cause.reason}), and it was not kept. The server may be dishonest.`,
+      `The account server sent an invalid receipt for ${id} (${cause.reason}), which was not stored. The server may be dishonest.`,
       { cause },
     )
   }

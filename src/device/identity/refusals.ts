@@ -3,10 +3,10 @@ import { AppError } from '../../errors.ts'
 import type { Facts } from './identity.ts'
 
 export const notSignedIn = () =>
-  new AppError('not_signed_in', 'No account is signed in here: run "countersignd login".')
+  new AppError('not_signed_in', 'No account is signed in here. Run "countersignd login".')
 
 const GONE =
-  'The account of this daemon was deleted. Start the daemon again: it begins with a new, empty account, which needs no sign-in.'
+  'The account of this daemon was deleted. Restart the daemon to get a new, empty account, which needs no sign-in.'
 
 /** Returns the error for a deleted embedded account. The next start creates a new account. */
 export const embeddedGone = () => new AppError('not_signed_in', GONE)
@@ -18,7 +18,7 @@ export const embeddedGone = () => new AppError('not_signed_in', GONE)
 export const embedded = (isGone: boolean) =>
   new AppError(
     'invalid_state',
-    `${isGone ? GONE : 'This daemon uses its own embedded account, which needs no sign-in.'} To sign in to an account server, set SVC_BACKEND_URL to its address, best with another SVC_STATE_DIR.`,
+    `${isGone ? GONE : 'This daemon uses its own embedded account, which needs no sign-in.'} To sign in to an account server, set SVC_BACKEND_URL to its address, preferably with another SVC_STATE_DIR.`,
     { details: { state: 'embedded' } },
   )
 
@@ -28,7 +28,7 @@ export const occupied = ({ account, approved }: Facts) =>
     'invalid_state',
     approved
       ? `This device is signed in to ${account}. Run "countersignd logout" first.`
-      : `This device awaits its approval for ${account}: go on with "countersignd login", or give up with "countersignd logout".`,
+      : `This device waits for its approval for ${account}. Continue with "countersignd login", or cancel with "countersignd logout".`,
     { details: { state: approved ? 'signed_in' : 'awaiting_approval' } },
   )
 
@@ -46,7 +46,7 @@ export const elsewhere = ({ account, server }: Facts) =>
 export const revokedHere = () =>
   new AppError(
     'not_signed_in',
-    'This device was revoked. To use the account here again, run "countersignd logout" and sign in anew.',
+    'This device was revoked. To use the account here again, run "countersignd logout" and sign in again.',
   )
 
 /**
@@ -56,7 +56,7 @@ export const revokedHere = () =>
 export const wasRevoked = (cause: AppError) =>
   new AppError(
     'not_signed_in',
-    'This device was revoked, and its keys stay so. Run "countersignd logout --forget", and sign in anew: it then comes as a new device.',
+    'This device was revoked, and its keys stay revoked. Run "countersignd logout --forget" and sign in again, as a new device.',
     { cause },
   )
 
@@ -67,7 +67,7 @@ export const wasRevoked = (cause: AppError) =>
 export const turnedAway = () =>
   new AppError(
     'not_signed_in',
-    'The account server knows this device no more: it was turned away before it was approved. "countersignd login" lets it ask again, "countersignd logout --forget" gives up.',
+    'The account server no longer knows this device, because it was rejected before it was approved. "countersignd login" asks again, "countersignd logout --forget" cancels.',
   )
 
 export const leftMeanwhile = () =>
@@ -75,5 +75,5 @@ export const leftMeanwhile = () =>
 
 /** The log message for a machine account with a device that waits for approval. */
 export const secondDevice =
-  'this machine account has a device already, so this one may only read until that one approves it: ' +
+  'this machine account already has a device, so this one may only read until that one approves it: ' +
   'give each daemon a machine account of its own, or, if the other device is lost, run "countersignd reset --machine --key-file FILE --yes"'

@@ -49,7 +49,7 @@ export function openVault(keychain: Keychain, rows: SecretRows): Vault {
     if (here.size > 0)
       throw new AppError(
         'keychain_locked',
-        "The keychain has lost the key of this device's secrets: unlock or restore it.",
+        "The keychain does not have the key of this device's secrets. Unlock or restore the keychain.",
       )
     const made = randomBytes(32)
     keychain.set(KEY_ENTRY, made.toString('hex'))
@@ -74,7 +74,7 @@ export function openVault(keychain: Keychain, rows: SecretRows): Vault {
     } catch (cause) {
       throw new AppError(
         'secret_unavailable',
-        `The secret of ${id} on this device is damaged, or the keychain holds another key.`,
+        `The secret of ${id} on this device is damaged, or the keychain has another key. Restore the state folder and the keychain from the same backup.`,
         { cause },
       )
     }

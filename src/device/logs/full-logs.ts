@@ -13,14 +13,14 @@ const fullError = (message: string, cause: Refusal) =>
 /** Returns the error for a full key log of the own account. */
 export const keyLogFull = (cause: Refusal): AppError =>
   fullError(
-    'The key log of this account is full: its last 1,000 places take only revocations and resets. The devices in it go on working. To add devices or change keys again, sign in with another mailbox ("countersignd login --email"), which makes a new account, and have it invited to your connections.',
+    'The key log of this account is full. Its last 1,000 places accept only revocations and resets. Its devices continue to work. To add devices or change keys again, sign in with another mailbox ("countersignd login --email"), which creates a new account, and have it invited to your connections.',
     cause,
   )
 
 /** Returns the error if the own key log allows no more resets without the recovery key. */
 export const resetsUsedUp = (cause: Refusal): AppError =>
   fullError(
-    'This account was reset 240 times or more. Its key log takes 16 more resets, only with the recovery key: run "countersignd reset" with the words of the paper. Without them, sign in with another mailbox ("countersignd login --email"), which makes a new account.',
+    'This account was reset 240 times or more. Its key log accepts 16 more resets, only with the recovery key. Run "countersignd reset" with the words of the paper. Without them, sign in with another mailbox ("countersignd login --email"), which creates a new account.',
     cause,
   )
 
@@ -29,7 +29,7 @@ export const rosterFull =
   (connection: string) =>
   (cause: Refusal): AppError =>
     fullError(
-      `This connection (${connection}) is full: its last 1,000 places take only removing members, leaving, confirming keys, and its end. Make it anew: "countersignd connection create" with the same members, then leave this one ("countersignd connection leave ${connection}").`,
+      `This connection (${connection}) is full. In its last 1,000 places it accepts only removing members, leaving, confirming keys and ending it. Create a new one with the same members ("countersignd connection create"), then leave this one ("countersignd connection leave ${connection}").`,
       cause,
     )
 

@@ -27,7 +27,7 @@ interface History {
   readonly named: ReadonlySet<string>
 }
 
-export interface Histories {
+interface Histories {
   /** The ends of the branch that this device follows, which may have several continuations. */
   readonly kept: readonly History[]
   readonly others: readonly History[]

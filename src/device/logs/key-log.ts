@@ -41,7 +41,7 @@ const ATTEMPTS = 5
 const serverFault = (cause: Refusal) =>
   new AppError(
     'backend_error',
-    `The account server sent a key log that cannot be right (${cause.reason}), and nothing was changed. The server may be dishonest.`,
+    `The account server sent an invalid key log (${cause.reason}). Nothing was changed. The server may be dishonest.`,
     { cause },
   )
 
@@ -78,7 +78,7 @@ export const judgeKeyLog = (
  */
 function requireSameHistory({ logs }: State, { account, entries }: KeyLog): void {
   const isSame = logs.isSameHistory('keylog', account, entries)
-  requireThat(isSame, 'key_log_forked', 'another history was remembered meanwhile')
+  requireThat(isSame, 'key_log_forked', 'another history was stored in the meantime')
 }
 
 /**
@@ -252,7 +252,7 @@ export async function continueKeyLog(
       const { seq, head } = await account.keyLogs.append({ body: { entry, ...beside } })
       return withLogRefusals(() => {
         const isNext = seq === log.seq + 1 && head === encodeBase64url(entryHash(entry))
-        requireThat(isNext, 'rollback', 'the account server has the entry at another place')
+        requireThat(isNext, 'rollback', 'the account server placed the entry elsewhere')
         return verifyKeyLog(id, [...log.entries, entry], log)
       })
     } catch (error) {

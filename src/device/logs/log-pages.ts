@@ -18,7 +18,7 @@ export const MOST_OWN_CHARACTERS = 100_000 * 4096
 const MOST_UNKEPT = 4000
 
 /** A part of a log, as the account server returned it. */
-export interface FetchedLogPage {
+interface FetchedLogPage {
   readonly entries: readonly string[]
   /** The seq of the log's newest entry. */
   readonly seq: number
@@ -41,7 +41,7 @@ interface Reading<P extends FetchedLogPage> {
 }
 
 /** A log as the account server returned it. Entries that were not stored are unverified. */
-export interface ShownLog<P extends FetchedLogPage> {
+interface ShownLog<P extends FetchedLogPage> {
   readonly entries: readonly string[]
   /** The page with the newest entry. */
   readonly last: P
@@ -87,7 +87,7 @@ async function readOn<P extends FetchedLogPage>(
     entries = entries.concat(page.entries)
     requirePlaces(entries)
     size += sizeOf(page.entries)
-    requireThat(size <= most, 'too_large', `a log of more than ${most} characters`)
+    requireThat(size <= most, 'too_large', `the log has more than ${most} characters`)
     const isEnd = entries.length > page.seq || entries.length === 0
     if (isEnd || !isInPlace(page.entries, from, seqOf)) return { entries, last: page }
     // A page that begins with the newest known entry may contain nothing else.

@@ -1,7 +1,8 @@
 /**
  * The connections that this account must leave, because a now revoked device consented to them.
  *
- * This module does not verify rosters, so it does not load the elliptic curve code.
+ * `roster-cache.ts` finds these connections. This module does not verify rosters, so it does not
+ * load the elliptic curve code.
  */
 import type { State } from '../../state/state.ts'
 

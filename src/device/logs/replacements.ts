@@ -3,7 +3,7 @@
  * of the branch that this device follows must have created them.
  */
 import { inQuotes } from '../../api/name-text.ts'
-import { isLinked } from '../../crypto/logs/key-log.ts'
+import { isLinked } from '../../crypto/logs/generations.ts'
 import { type RosterMember, type Roster, unconfirmedMembers } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
 import type { ReplacementRow } from '../../state/forks.ts'
@@ -99,13 +99,13 @@ export function requireKeysOfSession(state: State, { account, generation }: Rost
   if (row !== null && row.confirmed && row.pinned === log.generation) return
   throw new AppError(
     'invalid_state',
-    `All devices of ${account} were replaced: compare the safety number, then confirm the new keys ("countersignd trust confirm ${account}").`,
+    `All devices of ${account} were replaced. Compare the safety number, then confirm the new keys ("countersignd trust confirm ${account}").`,
     { details: { state: 'changed_unverified' } },
   )
 }
 
 const FORKED =
-  'This connection forked: the account server showed two histories of it, so nothing of it verifies any more.'
+  'This connection forked: the account server showed two histories of it, so its words can no longer be checked.'
 
 const namesOf = ({ connections, names }: State, id: string, accounts: readonly string[]) => {
   const members = connections.get(id)?.members ?? []
@@ -119,16 +119,16 @@ function nextStep(state: State, own: string, id: string): string {
   const replacement = state.replacements.inPlaceOf(id)
   if (replacement !== null) {
     const name = state.connections.get(replacement)?.name ?? ''
-    return `${inQuotes(name)} (${replacement}) replaced it: use that one, and delete this one.`
+    return `${inQuotes(name)} (${replacement}) replaced it. Use that one, and delete this one.`
   }
   const branch = rememberedRoster(state, id)
   const owners = branch === null ? [] : ownersOf(state, branch)
   // Which accounts to invite is not computed here, because that would verify histories at each
   // request for words.
   if (owners.includes(own))
-    return 'A device of an owner opens a new connection in its place: this one does so at a sync ("countersignd sync"), unless both histories together leave no member to invite. If none comes, make a new connection with those who belong in it ("countersignd connection create"), and delete this one.'
+    return 'This device opens a new connection in its place at the next sync ("countersignd sync"), or another device of an owner does, unless both histories together leave no member to invite. If no new connection appears, create one with those who belong in it ("countersignd connection create"), and delete this one.'
   const ask = owners.length === 0 ? '' : ` or ask ${namesOf(state, id, owners)} for one`
-  return `A device of an owner that saw both opens a new connection in its place, which this device joins at a sync. If none comes, make a new one${ask}.`
+  return `A device of an owner that saw both histories opens a new connection in its place, which this device joins at a sync. If none appears, create a new one${ask}.`
 }
 
 /**

@@ -97,16 +97,16 @@ const inviting = (connection: string, account: string) =>
 
 /** Returns the message about a member that this device did not invite to a replacement. */
 export const notInvited = (state: State, replacement: string, account: string): string =>
-  `${nameOf(state, account)} was not invited, having left or been removed in one of the two histories. ${inviting(replacement, account)}`
+  `${nameOf(state, account)} was not invited, because they left or were removed in one of the two histories. ${inviting(replacement, account)}`
 
 /** Returns the error for an invited account that left or was removed in a later stored history. */
 export const leftOutError = (state: State, replacement: string, account: string): AppError =>
   new AppError(
     'invalid_state',
-    `${nameOf(state, account)} left the connection that this one replaces, or was removed there, and was not taken in. ${inviting(replacement, account)}`,
+    `${nameOf(state, account)} left the connection that this one replaces, or was removed there, so they were not added. ${inviting(replacement, account)}`,
     { details: { state: 'left_out' } },
   )
 
 /** Returns why no words of a replacement verify while an account is in it, and the remedy. */
 export const cameBack = (state: State, replacement: string, account: string): string =>
-  `${nameOf(state, account)} left the connection that this one replaces, or was removed or made a member there, and came back by the fork, or was seated by such a member: nothing verifies here until an owner removes them ("countersignd connection remove-member ${replacement} ${account}"), and invites them again if they belong in it. Or leave this connection, and approve another invitation to it.`
+  `${nameOf(state, account)} left the connection that this one replaces, or was removed or made an ordinary member there, and came back through the fork, or was added by such a member. No words can be checked here until an owner removes them ("countersignd connection remove-member ${replacement} ${account}") and, if they belong in it, invites them again. Or leave this connection, and approve another invitation to it.`

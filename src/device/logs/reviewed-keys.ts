@@ -4,7 +4,8 @@
  * If the user follows an account, these are the keys that the user saw first or confirmed.
  * Otherwise they are the account's first keys, and keys that an owner of a connection confirmed.
  */
-import { type KeyLog, isLinked } from '../../crypto/logs/key-log.ts'
+import { isLinked } from '../../crypto/logs/generations.ts'
+import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import type { RosterMember } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
 import type { State } from '../../state/state.ts'
@@ -37,7 +38,7 @@ export function requireLooked({ trust }: State, log: KeyLog, confirmed: boolean)
   if (isLooked ? row.confirmed || !confirmed : row === null && !confirmed) return
   throw new AppError(
     'invalid_state',
-    `The keys of ${account} are not those that you have looked at: compare the safety number, then confirm them ("countersignd trust confirm").`,
+    `The keys of ${account} are not those that you reviewed. Compare the safety number, then confirm them ("countersignd trust confirm").`,
     { details: { state: 'changed_unverified' } },
   )
 }

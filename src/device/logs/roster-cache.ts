@@ -62,7 +62,7 @@ export function rememberRoster(state: State, roster: Roster): void {
   const from = (state.logs.head('roster', connection)?.seq ?? -1) + 1
   if (!state.logs.isSameHistory('roster', connection, entries)) {
     keepFork(state, connection, entries)
-    throw new Refusal('roster_forked', 'another history of the connection is remembered')
+    throw new Refusal('roster_forked', 'another history of the connection is stored')
   }
   state.transaction(() => {
     for (const [at, entry] of entries.slice(from).entries())

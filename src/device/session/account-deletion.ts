@@ -59,7 +59,7 @@ interface AccountDeletionContext {
 const unheard = (error: AppError) =>
   new AppError(
     error.code,
-    `The account server did not confirm that the account is deleted, so nothing was forgotten here: ${error.message} Delete it again; what was begun is then finished.`,
+    `The account server did not confirm that the account is deleted, so nothing was deleted on this device: ${error.message} Delete it again to finish the deletion.`,
     { details: error.details, headers: error.headers, cause: error },
   )
 
@@ -90,7 +90,7 @@ async function leaveAll(
       const isOfOne = error instanceof Refusal || error instanceof AppError
       if (!isOfOne || isOne(['backend_timeout', 'backend_unavailable', 'not_signed_in'], error))
         throw error
-      log('info', 'connection not left by a signature', { connection, cause: error })
+      log('info', 'could not sign the leaving of a connection', { connection, cause: error })
     }
   }
 
@@ -185,7 +185,7 @@ export async function finishDeletion(of: AccountDeletionContext): Promise<boolea
     if (!isOne(GONE, error)) {
       // A rejected request proves that the account exists.
       if (isOne(['invalid_state'], error)) unmarkAsked(state)
-      else log('warn', 'not known whether the account was deleted', { cause: error })
+      else log('warn', 'unknown whether the account was deleted', { cause: error })
       return false
     }
   }

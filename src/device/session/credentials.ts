@@ -98,7 +98,7 @@ export const forgetMachineKey = (keychain: Keychain): void => keychain.delete(EN
 const unfit = () =>
   new AppError(
     'validation_failed',
-    'This is not the key of a machine account: x and d must be the two halves of one Ed25519 key (RFC 8037).',
+    'This is not the key of a machine account. x and d must be the public and private parts of one Ed25519 key (RFC 8037).',
   )
 
 async function keyPair({ x, d }: MachineKey): Promise<KeyPair> {
@@ -152,7 +152,7 @@ export async function machineCredential(
     refused: (cause) =>
       new AppError(
         'not_signed_in',
-        `The account server does not take this machine account's key: ${cause.message}`,
+        `The account server rejects this machine account's key: ${cause.message}`,
         { cause },
       ),
     keep: () => keychain.set(ENTRY, JSON.stringify(key)),

@@ -69,7 +69,7 @@ export async function enrol(
   const made = await door.enrolment.create({ body })
   const [device] = verifyKeyLog(account, [entry]).active
   if (device === undefined || made.account_id !== account || made.device_id !== device.id)
-    throw new Error('the account server enrolled another account or device than was asked')
+    throw new Error('the account server did not enrol the requested account and device')
   storeSession(keychain, made.session.refresh_token)
   state.transaction(() => {
     state.logs.append({ kind: 'keylog', subject: account, seq: 0, entry })

@@ -92,33 +92,33 @@ interface Open {
 type Relayed = NonNullable<Awaited<ReturnType<Account['approval']['read']>>['answer']>
 
 const OTHER_WORDS =
-  'These are not the words of the approval that this device is in, and nothing was changed. Type the four words that the other device shows now; not those of an earlier try, nor those of this device. ' +
-  'If they are refused again, the account server may show this device another account than that one: it may be dishonest.'
+  'These words do not match the approval of this device. Nothing was changed. Type the four words that the other device shows now, not those of an earlier attempt or of this device. ' +
+  'If they are rejected again, the account server may be dishonest and show this device another account.'
 
 const noneOpen = () =>
   new AppError(
     'invalid_state',
-    'This device is in no approval: it lasts 15 minutes and ends with a restart. Run "countersignd login" again, and "countersignd device approve" on the other device.',
+    'No approval of this device is in progress. An approval lasts 15 minutes and ends with a restart. Run "countersignd login" again, and "countersignd device approve" on the other device.',
     { details: { state: 'no_attempt' } },
   )
 
 const notYet = () =>
   new AppError(
     'invalid_state',
-    'Not approved yet: do it on the other device first, with "countersignd device approve" and the four words of this one.',
+    'Not approved yet. First approve this device on the other one, with "countersignd device approve" and the four words of this device.',
     { details: { state: 'awaiting_approval' } },
   )
 
 const lost = () =>
   new AppError(
     'conflict',
-    'The account server has this attempt no more: it lasts 15 minutes. Run "countersignd login" again.',
+    'The account server no longer has this attempt, which lasts 15 minutes. Run "countersignd login" again.',
   )
 
 const wasRevoked = (cause: Refusal) =>
   new AppError(
     'invalid_state',
-    'This device was revoked. Give up with "countersignd logout", and sign in anew.',
+    'This device was revoked. Run "countersignd logout", then sign in again.',
     { details: { state: 'revoked' }, cause },
   )
 

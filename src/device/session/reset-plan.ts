@@ -16,14 +16,14 @@ import type { Opens } from './sign-in-way.ts'
 const noKey = () =>
   new AppError(
     'invalid_state',
-    'This account has no recovery key, so no paper can help. Nothing was reset. Without --recovery-key the account comes back, and all its contacts have to confirm it again.',
+    'This account has no recovery key, so no paper can reset it. Nothing was reset. A reset without --recovery-key works, but then all contacts have to confirm the account again.',
     { details: { state: 'no_recovery_key' } },
   )
 
 const otherKey = () =>
   new AppError(
     'invalid_state',
-    'These are not the words of the recovery key of this account: the paper is of another account, or was replaced by a newer one. Nothing was reset. Take the newest paper of this account.',
+    'These are not the words of this account’s recovery key. The paper belongs to another account, or was replaced by a newer one. Nothing was reset. Use the newest paper of this account.',
     { details: { state: 'other_recovery_key' } },
   )
 

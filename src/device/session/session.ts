@@ -128,7 +128,7 @@ export interface DeviceSession {
 }
 
 const notSignedIn = () =>
-  new AppError('not_signed_in', 'No account is signed in on this device: run "countersignd login".')
+  new AppError('not_signed_in', 'No account is signed in on this device. Run "countersignd login".')
 
 const nobodysAccount = (absent: () => AppError): Account =>
   clientOf({ ...rest, ...signedIn }, () => Promise.reject(absent()), ['account', 'both'])

@@ -31,7 +31,7 @@ export interface Way {
  * The draft must not be shown to another account server, because that server would learn about a
  * customer of this one.
  */
-export interface Maker {
+interface Maker {
   /** The origin of the account server. */
   readonly server: string
   /** The mailbox or machine account of the draft; null for a code that the operator created. */
@@ -139,10 +139,10 @@ function finishing({ holder }: Maker): string {
 }
 
 /** Returns the error for a draft of another sign-in that may already be enrolled. */
-export const unfinished = (kept: Maker) =>
+const unfinished = (kept: Maker) =>
   new AppError(
     'invalid_state',
-    `A sign-in${kept.holder === null ? '' : ` of ${kept.holder}`} to ${kept.server} was not finished here, and that account server may have enrolled this device already. ` +
-      `Finish it there with ${finishing(kept)}, or give it up with "countersignd logout --forget": the keys that were made for it are gone then.`,
+    `A sign-in${kept.holder === null ? '' : ` of ${kept.holder}`} to ${kept.server} was not finished here, and that account server may already have enrolled this device. ` +
+      `Finish it there with ${finishing(kept)}, or cancel it with "countersignd logout --forget", which deletes the keys that were created for it.`,
     { details: { state: 'unfinished' } },
   )

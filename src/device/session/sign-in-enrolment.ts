@@ -135,7 +135,7 @@ async function present(
   if (made.account_id === account && made.device_id === device) return made
   throw new AppError(
     'backend_error',
-    'The account server enrolled another account or device than was asked. It may be dishonest; nothing was changed here.',
+    'The account server did not enrol the requested account and device. It may be dishonest. Nothing was changed here.',
   )
 }
 

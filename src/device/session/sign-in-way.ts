@@ -27,15 +27,15 @@ const seconds = (unixMs: number) => Math.floor(unixMs / 1000)
 const nothingToReset = () =>
   new AppError(
     'invalid_state',
-    'There is nothing to reset: this account never had a device. Sign in with "countersignd login".',
+    'There is nothing to reset, because this account never had a device. Sign in with "countersignd login".',
     { details: { state: 'no_device_yet' } },
   )
 
 const allLost = () =>
   new AppError(
     'invalid_state',
-    'Every device of this account is revoked, so none can approve this one. "countersignd reset" brings the account back with this device alone; ' +
-      'all who follow it see that its keys changed.',
+    'Every device of this account is revoked, so none can approve this one. "countersignd reset" restores the account with this device only. ' +
+      'Everyone who follows it sees that its keys changed.',
     { details: { state: 'all_devices_lost' } },
   )
 
@@ -72,7 +72,7 @@ function vouched(make: () => string): string {
     if (!(cause instanceof Refusal) || cause.reason !== 'bad_recovery_sig') throw cause
     throw new AppError(
       'conflict',
-      'The account changed after the recovery key had signed. Nothing was reset: run "countersignd reset" again.',
+      'The account changed after the recovery key had signed. Nothing was reset. Run "countersignd reset" again.',
       { cause },
     )
   }

@@ -51,13 +51,11 @@ async function requirePublicAddress(
   if (own === server) return
   throw new AppError(
     'invalid_state',
-    `The account server at ${server} reports the public address ${own ?? 'none'}. Set SVC_BACKEND_URL to that, exactly; ` +
-      'where it is not the server’s address, its operator must set SVC_PUBLIC_URL.',
+    `The account server at ${server} reports the public address ${own ?? 'none'}. Set SVC_BACKEND_URL to exactly that. ` +
+      'If that is not the server’s address, its operator must set SVC_PUBLIC_URL.',
     { details: { state: 'other_address' } },
   )
 }
-
-export type { SignInFlow } from './sign-in-flow.ts'
 
 const signedOut: SignIn = {
   state: 'signed_out',

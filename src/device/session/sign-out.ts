@@ -1,5 +1,5 @@
 /**
- * Signs out of an account, and cancels an incomplete sign-in.
+ * Signs out of an account, cancels an incomplete sign-in, and revokes other devices.
  *
  * To sign out, the device uploads local records, revokes itself in the key log, and then deletes
  * all data of the account. After the revocation, no device seals secrets to it. If the account
@@ -13,21 +13,22 @@ import { AppError, type ErrorCode } from '../../errors.ts'
 import type { Keychain } from '../../keychain/backend.ts'
 import type { Log } from '../../log.ts'
 import type { State } from '../../state/state.ts'
+import type { LocalDevice } from '../device.ts'
 import { type Identity, openIdentity } from '../identity/identity.ts'
+import { isMarked, markSigned, unmarkSigned } from '../identity/marks.ts'
 import { forgetKeys } from '../identity/own-keys.ts'
 import { notSignedIn } from '../identity/refusals.ts'
-import { isMarked, markSigned, unmarkSigned } from '../identity/marks.ts'
-import { continueKeyLog, fetchKeyLog } from '../logs/key-log.ts'
-import { forgetMachineKey, dropCode } from './credentials.ts'
+import { continueKeyLog, fetchKeyLog, rememberKeyLog, withLogRefusals } from '../logs/key-log.ts'
+import { dropCode, forgetMachineKey } from './credentials.ts'
 import type { DeviceSession } from './session.ts'
 import { dropDraft, hasDraft } from './sign-in-draft.ts'
 
 const lastDevice = () =>
   new AppError(
     'invalid_state',
-    'This is the last device of the account. After it, only "countersignd reset" brings the account back, with a new device; all who follow the account then see that its keys changed. ' +
-      'Connections with other people verify nothing until an owner removes this account or confirms its new keys; where you are the only owner, make another member an owner first ("countersignd connection role"). ' +
-      'To sign out all the same, add --last-device.',
+    'This is the last device of the account. After signing out, only "countersignd reset" restores the account, with a new device. Everyone who follows the account then sees that its keys changed. ' +
+      'Words of your connections cannot be checked until an owner removes this account or confirms its new keys. Where you are the only owner, first make another member an owner ("countersignd connection role"). ' +
+      'To sign out anyway, add --last-device.',
     { details: { state: 'last_device' } },
   )
 
@@ -40,11 +41,11 @@ function loginOf({ machine, email }: Identity): string | null {
 function unknownHere(identity: Identity, cause: AppError): AppError {
   const login = loginOf(identity)
   const again =
-    login === null ? '' : ` "${login}" signs the same device in again if it is still good.`
+    login === null ? '' : ` "${login}" signs the same device in again, unless it was revoked.`
   return new AppError(
     'invalid_state',
-    'The account server rejects the session of this device: the device was revoked, or its session ended. So its contacts are not notified, and its keys may still be valid. ' +
-      `"countersignd logout --forget" forgets them here all the same.${again}`,
+    'The account server rejects the session of this device, because the device was revoked or its session has ended. Contacts cannot be notified of a sign-out, and the keys of this device may still be valid. ' +
+      `"countersignd logout --forget" deletes them here without notice.${again}`,
     { details: { state: 'unknown_here' }, cause },
   )
 }
@@ -57,7 +58,7 @@ const UNHEARD: readonly ErrorCode[] = [...AWAY, 'not_signed_in', 'keychain_locke
 const unheard = (error: AppError) =>
   new AppError(
     error.code,
-    `Not signed out, for the account server must hear of it: ${error.message} To forget the keys of this device without that, use "countersignd logout --forget".`,
+    `Not signed out, because the account server must be notified: ${error.message} To delete the keys of this device without that, use "countersignd logout --forget".`,
     { details: error.details, headers: error.headers, cause: error },
   )
 
@@ -146,7 +147,10 @@ export async function leaveAccount(
   await takeLeave({ identity: leaving, state, account, now: now(), lastDevice, forget })
   const who = { account: identity.account, device: identity.device }
   if (left !== undefined && left.verifications + left.stamps > 0)
-    log('warn', 'signed out with records that the account server did not take', { ...who, ...left })
+    log('warn', 'signed out with records that the account server did not accept', {
+      ...who,
+      ...left,
+    })
   forgetMachineKey(keychain)
   log('info', 'signed out', who)
   await seat.leave()
@@ -170,4 +174,39 @@ export function giveUp(
   if (!drops) return
   dropDraft(state)
   forgetKeys(state, keychain)
+}
+
+/**
+ * Revokes a device that the key log names, or deletes a device that waits for approval.
+ *
+ * Every secret that the revoked device had is replaced. If the device is already revoked, only does
+ * the pending rotations, because a thief may have signed the device out.
+ * @throws AppError not_found for an unknown device, invalid_state for this device itself, and what
+ *   `continueKeyLog` and the account server throw
+ */
+export async function revoke(device: LocalDevice, account: Account, id: string): Promise<void> {
+  const { state, identity, now, sync, requireSession } = device
+  const own = identity.device
+  if (id === own)
+    throw new AppError(
+      'invalid_state',
+      'A device cannot revoke itself in this way. "countersignd logout" revokes this device and deletes its data.',
+      { details: { state: 'current' } },
+    )
+  const { sign } = await identity.keys()
+  const by = { by: own, kid: identity.kid, seed: sign.secret }
+  const log = await continueKeyLog(state, account, identity.account, (before) => {
+    const known = before.devices.get(id)
+    if (known === undefined || known.revokedAt !== null) return null
+    return revokeDevice({ log: before, device: id, ...by, at: Math.floor(now() / 1000) })
+  })
+  requireSession()
+  withLogRefusals(() => rememberKeyLog(device, log))
+  if (!log.devices.has(id)) {
+    await account.devices.delete({ id })
+    return
+  }
+  // The running sync may have passed the connections already. Failures are in the new run's report,
+  // and the next sync tries again.
+  await sync.runAnew('request')
 }

@@ -31,7 +31,7 @@ function ofFormerName(state: Meta): Notice[] {
   return [
     {
       about: 'name',
-      found: `This account has no signed name now. As the account server shows it, the former name was ${printableJson(former.name)}, signed by a device that is revoked.`,
+      found: `This account has no signed name now. According to the account server, its previous name ${printableJson(former.name)} was signed by a device that is now revoked.`,
       // The command must not contain the name, because a thief may have chosen it.
       remedy: 'Sign your name: countersignd profile set --name NAME',
     },

@@ -70,7 +70,7 @@ const WRONG: readonly ErrorCode[] = ['backend_error', 'validation_failed']
  */
 function toldOf(connection: string, error: unknown): string | null {
   if (error instanceof Refusal)
-    return `What the account server sent for ${connection} was refused (${error.reason}).`
+    return `Data from the account server for ${connection} was refused (${error.reason}).`
   if (!(error instanceof AppError)) throw error
   if (WRONG.includes(error.code) || isFullLog(error)) return `${connection}: ${error.message}`
   if (PASSING.includes(error.code)) return null
@@ -78,19 +78,19 @@ function toldOf(connection: string, error: unknown): string | null {
 }
 
 const unwanted = (connection: string) =>
-  `This account was taken into ${connection} by an approval that was withdrawn or is older than 30 days: this device left it.`
+  `This account was added to ${connection} by an approval that was withdrawn or is older than 30 days, so this device left the connection.`
 
 const takenIn = (connection: string, by: string) =>
-  `This account was taken into ${connection} by an approval of ${by}, a device that is revoked: this device leaves it. If you want to be in it, have yourself invited again, and approve that on a device that you have.`
+  `This account was added to ${connection} by an approval of ${by}, a device that is revoked, so this device leaves the connection. If you want to be in it, ask for a new invitation, and approve it on a device that is not revoked.`
 
 const declined = (name: string, connection: string) =>
-  `This account was taken into ${name} by an approval of this device, which was declined on another device, according to the account server. If you did that, leave it: "countersignd connection leave ${connection}".`
+  `This account was added to ${name} by an approval of this device. According to the account server, another device declined the invitation. If you did that, leave the connection: "countersignd connection leave ${connection}".`
 
 const joined = (forked: string) =>
-  `${forked} forked, and an owner replaced it by a new connection: this device agreed to be taken in.`
+  `${forked} forked, and an owner replaced it with a new connection, which this device agreed to join.`
 
 const replaced = (forked: string, replacement: string) =>
-  `${forked} forked, and was replaced by a new connection (${replacement}): its members are invited. Devices that saw both histories join by themselves, others ask their person.`
+  `${forked} forked, and was replaced by a new connection (${replacement}), to which its members are invited. Devices that saw both histories join automatically. Others ask their user.`
 
 type Hints = Awaited<ReturnType<Account['duties']['read']>>
 
@@ -114,11 +114,11 @@ export function newDuties(of: {
       report.pushed.envelopes += await work()
     } catch (error) {
       if (error instanceof AppError && THEIRS.includes(error.details.state)) {
-        log('info', 'duty not done', { connection, cause: error })
+        log('info', 'pending work failed', { connection, cause: error })
         return remark(report, `${named(connection)}: ${error.message}`)
       }
       const told = toldOf(connection, error)
-      log(told === null ? 'info' : 'warn', 'duty not done', { connection, cause: error })
+      log(told === null ? 'info' : 'warn', 'pending work failed', { connection, cause: error })
       if (told !== null) complain(report, told)
     }
   }
@@ -175,7 +175,7 @@ export function newDuties(of: {
       const { leaveUnagreed, consenterOf } = await import('../connections/consents.ts')
       const by = consenterOf(device, id)
       if (by === null) continue
-      log('warn', 'taken in by a revoked device', { connection: id, device: by })
+      log('warn', 'added by the approval of a revoked device', { connection: id, device: by })
       remark(report, takenIn(named(id), by))
       await attempt(id, report, async () => {
         await leaveUnagreed(device, account, id)
@@ -260,7 +260,7 @@ export function newDuties(of: {
       await work()
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'rate_limited')) throw error
-      log('warn', 'duty put off', { cause: error })
+      log('warn', 'pending work postponed', { cause: error })
       remark(report, error.message)
     }
   }

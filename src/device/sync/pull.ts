@@ -61,7 +61,7 @@ const NO_NAME: readonly ErrorCode[] = [
 const accountGone = () =>
   new AppError(
     'not_signed_in',
-    'The account server has this account no more: it was deleted. "countersignd logout --forget" forgets what this device holds of it.',
+    'This account was deleted at the account server. "countersignd logout --forget" deletes its data on this device.',
   )
 
 /**
@@ -131,7 +131,7 @@ export function newPull(of: {
     log('error', 'own key log refused', { cause: refusal })
     complain(
       report,
-      `The key log of this account, as the account server shows it, was refused (${refusal.reason}): this device uses the cached one.`,
+      `The key log of this account that the account server sent was refused (${refusal.reason}). This device uses the cached one.`,
     )
     return { isKnown: false, profile: undefined }
   }
@@ -174,8 +174,8 @@ export function newPull(of: {
       remark(
         report,
         error.reason === 'wrong_recipient_kid'
-          ? `The secret of ${connection} was sealed to a key that this device no longer has: its words cannot be checked here until another device has synced, which seals it again.`
-          : `The secret of ${connection} that the account server sent was refused (${error.reason}): its words cannot be checked here.`,
+          ? `The secret of ${connection} was sealed to a key that this device no longer has. Its words cannot be checked here until another device syncs and seals it again.`
+          : `The secret of ${connection} that the account server sent was refused (${error.reason}). Its words cannot be checked here.`,
       )
     }
   }
@@ -236,8 +236,8 @@ export function newPull(of: {
     complain(
       report,
       reason === 'roster_forked'
-        ? `${inQuotes(name)} (${id}) forked: the account server shows two histories of it, so nothing of it verifies any more. A device of an owner opens a new connection in its place.`
-        : `What the account server sent of ${id} was refused (${reason}): it stays unchanged here.`,
+        ? `${inQuotes(name)} (${id}) forked: the account server shows two histories of it, so its words can no longer be checked. A device of an owner opens a new connection in its place.`
+        : `Data from the account server for ${id} was refused (${reason}). It stays unchanged here.`,
     )
   }
 

@@ -80,7 +80,7 @@ export function newPush(of: { state: State; account: Account; identity: Identity
 }
 
 function refusal(ids: readonly string[]): string {
-  const [what, they] = ids.length === 1 ? ['a stamp', 'it'] : [`${ids.length} stamps`, 'they']
+  const [what, they] = ids.length === 1 ? ['a stamp', 'It'] : [`${ids.length} stamps`, 'They']
   const told = ids.slice(0, MOST_TOLD).join(', ') + (ids.length > MOST_TOLD ? ', …' : '')
-  return `The account server refused ${what} (${told}): ${they} can be checked offline, without a receipt and without a page at the server.`
+  return `The account server refused ${what} (${told}). ${they} can be checked offline, but without a receipt and without a page at the server.`
 }

@@ -31,7 +31,7 @@ import { type Sealing, OLD_KEY_KEPT_MS, isOld } from './seal-schedule.ts'
 import { revokedHere } from '../identity/refusals.ts'
 
 /** The parts of the device context that a renewal needs. */
-export type Renewing = Sealing & Remembering
+type Renewing = Sealing & Remembering
 
 /**
  * The maximum number of old private keys.
@@ -149,7 +149,7 @@ function requireRoom({ identity, now }: Renewing): void {
   )
   throw new AppError(
     'rate_limited',
-    `This device has renewed its sealing key ${MOST_OLD} times in 7 days, which is the most. Try again in ${Math.ceil(seconds / 3600)} hours.`,
+    `This device has renewed its sealing key ${MOST_OLD} times in 7 days, which is the limit. Try again in ${Math.ceil(seconds / 3600)} hours.`,
     { headers: { 'Retry-After': String(seconds) } },
   )
 }

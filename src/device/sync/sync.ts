@@ -40,7 +40,7 @@ const OFFSET = 'clock_offset_ms'
 const ORPHAN_MS = 24 * 3600 * 1000
 
 const CLOCK_BEHIND =
-  'The clock of this machine is behind what it showed before, so no words verify. Set it right. Where it is right now, and was ahead before: "countersignd sync --clock-is-right".'
+  'The clock of this machine shows an earlier time than before, so no words can be checked. Set the clock. If it is right now and was ahead before, run "countersignd sync --clock-is-right".'
 
 const RENEWED =
   'This device was restored from a backup that was made before its sealing key was renewed, and has renewed it again.'
@@ -154,7 +154,7 @@ export function newSync(options: {
   function warnOfCopy(report: SyncReport): void {
     const warning = copyWarning(state)
     if (warning === null) return
-    log('error', 'another copy of the keys of this device is at work', { device: identity.device })
+    log('error', 'another copy of the keys of this device is in use', { device: identity.device })
     remark(report, warning)
   }
 
@@ -177,7 +177,7 @@ export function newSync(options: {
     } catch (error) {
       const { code, message } = toAppError(error)
       if (ENDING.includes(code)) throw error
-      log('warn', 'sealing keys not kept up to date', { cause: error })
+      log('warn', 'could not renew the sealing keys', { cause: error })
       remark(report, `The sealing key of this device: ${message}`)
     }
   }
@@ -223,7 +223,7 @@ export function newSync(options: {
     for (const id of await refreshTrust(options, account))
       remark(
         report,
-        `${id} is followed on this device, and the account server lists them no more. If you unfollowed them on another device, do so here as well ("countersignd trust unfollow ${id}").`,
+        `${id} is followed on this device, but the account server no longer lists them. If you unfollowed them on another device, do the same here ("countersignd trust unfollow ${id}").`,
       )
     if (report.ok) dropOrphans()
   }
@@ -267,7 +267,7 @@ export function newSync(options: {
         if (report.ok) state.meta.set(GOOD, report.finished_at)
       })
     } catch (cause) {
-      log('error', 'sync report not kept', { cause })
+      log('error', 'sync report not stored', { cause })
     }
   }
 

@@ -6,7 +6,8 @@ import * as v from 'valibot'
 import type { Account } from '../../api/port.ts'
 import { SignedName } from '../../api/rest/names.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
-import { type KeyLog, verifySignedBy } from '../../crypto/logs/key-log.ts'
+import { verifySignedBy } from '../../crypto/logs/key-log-ops.ts'
+import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import { type SignedProfile, readProfile, signProfile } from '../../crypto/logs/profile.ts'
 import { AppError } from '../../errors.ts'
 import type { State } from '../../state/state.ts'
@@ -39,7 +40,7 @@ async function signNext(
   if (!Number.isSafeInteger(n))
     throw new AppError(
       'invalid_state',
-      'Another device of this account signed a name that no other can follow. Revoke that device, then set the name again.',
+      'Another device of this account signed a name with the highest possible number, so no newer name can be signed. Revoke that device, then set the name again.',
       { details: { state: 'last_name' } },
     )
   device.requireSession()

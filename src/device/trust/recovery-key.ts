@@ -20,7 +20,7 @@ import { entryTime } from '../logs/trust-history.ts'
 const changed = (cause?: unknown) =>
   new AppError(
     'conflict',
-    'Another device of the account changed its keys meanwhile. The recovery key did not change: try again.',
+    'Another device changed the account’s keys meanwhile. The recovery key was not changed. Try again.',
     { cause },
   )
 
@@ -28,7 +28,7 @@ const changed = (cause?: unknown) =>
 function notNamed(cause: Refusal): AppError | Refusal {
   if (cause.reason === 'log_full') return cause
   if (/recovery_sig|superfluous_member/.test(cause.reason)) return changed(cause)
-  return new AppError('validation_failed', `This is no new recovery key (${cause.reason}).`, {
+  return new AppError('validation_failed', `The new recovery key is not valid (${cause.reason}).`, {
     cause,
   })
 }

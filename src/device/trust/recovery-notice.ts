@@ -29,7 +29,7 @@ export interface SetKey {
 }
 
 /** The result of the last check of the own key log. */
-export interface RecoveryLook {
+interface RecoveryLook {
   /** The seq of the log's newest entry at that time. */
   readonly seq: number
   /** Null if there is no recovery key, or if this device set it. */
@@ -70,8 +70,8 @@ export function dismissSetKey(state: Meta): void {
  * reviewed keys would accept a reset with it.
  */
 export const FOREIGN_KEY =
-  'A thief with its words and your mailbox can replace all your devices, and your contacts would accept it. Secure the mailbox. Then, on a device that you keep, run "countersignd logout" and "countersignd reset" without --recovery-key, make a recovery key of your own ("countersignd recovery create"), and compare the safety number with each contact. A contact who has confirmed your new keys no longer accepts the other words.'
+  'Anyone with its words and access to your mailbox can replace all your devices, and your contacts would accept that. Secure the mailbox. Then, on a device that you want to keep, run "countersignd logout" and "countersignd reset" without --recovery-key, make a recovery key of your own ("countersignd recovery create"), and compare the safety number with each contact. A contact who has confirmed your new keys no longer accepts the other words.'
 
 /** Returns a sentence that names the device that set a recovery key, and the date. */
 export const sayWhoSet = ({ device, name, at, revoked }: SetKey): string =>
-  `The device ${name === null ? device : `${printableJson(name)} (${device})`} set a recovery key on ${timeAt(at).slice(0, 10)}${revoked ? ', and is revoked by now: the key is still in force' : ''}.`
+  `The device ${name === null ? device : `${printableJson(name)} (${device})`} set a recovery key on ${timeAt(at).slice(0, 10)}${revoked ? ', and has since been revoked. The key is still in force' : ''}.`

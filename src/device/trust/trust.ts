@@ -41,7 +41,7 @@ export function requireConfirmable({ refused, newest }: TrustRow): void {
   if (refused !== null)
     throw new AppError(
       'conflict',
-      `The key log of this account, as the account server shows it, does not hold (${refused}): confirm nothing. The server may be dishonest.`,
+      `The key log of this account that the account server sent is not valid (${refused}). Do not confirm anything. The server may be dishonest.`,
     )
   if (newest === 0)
     throw new AppError(

@@ -97,12 +97,14 @@ function refusalOf(message: unknown, body: string, version: string): Content | n
       `Only a message that calls ${CONTENT_TOOL} may be larger than ${LARGEST_CALL} characters.`,
     )
   if (!isWithin(message, DEEPEST_TEXT, MOST_MEMBERS))
-    return refused(`A message has at most ${MOST_MEMBERS} values, ${DEEPEST_TEXT} levels deep.`)
+    return refused(
+      `A message may have at most ${MOST_MEMBERS} values, nested at most ${DEEPEST_TEXT} levels deep.`,
+    )
   if (!Array.isArray(message)) return null
   const isKnown = /^\d{4}-\d\d-\d\d$/.test(version)
   return (isKnown && version >= WITHOUT_BATCHES) || message.length > LARGEST_BATCH
     ? refused(
-        `There are no batches since version ${WITHOUT_BATCHES}, and none of more than ${LARGEST_BATCH} before: send each message by itself.`,
+        `Batches are not supported since version ${WITHOUT_BATCHES}, nor with more than ${LARGEST_BATCH} messages before. Send each message separately.`,
       )
     : null
 }

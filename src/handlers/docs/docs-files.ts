@@ -92,7 +92,7 @@ export const files: DocsHandlers['docsFiles'] = {
   read: async ({ name }, context) => {
     const file = Object.values((await docsFiles()) ?? {}).find((it) => it.name === name)
     if (file === undefined)
-      throw new AppError('not_found', 'There is no such file here. Reload GET /api/v1/docs.')
+      throw new AppError('not_found', 'There is no file with this name. Reload GET /api/v1/docs.')
     const { type, bytes, gzipped } = file
     const kept = { 'Cache-Control': 'public, max-age=31536000, immutable' }
     if (!gzipped) return { type, body: bytes, headers: kept }

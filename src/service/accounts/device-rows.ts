@@ -17,7 +17,7 @@ const WAITING_MS = 7 * 24 * 3_600_000
 
 /** The error for an account or device id that exists already. It reveals nothing else. */
 export const taken = (): AppError =>
-  new AppError('conflict', 'This account or device is enrolled already: make new keys and ids.')
+  new AppError('conflict', 'This account or device is already enrolled. Create new keys and ids.')
 
 /** Stores a new device. Throws AppError `conflict` if its id is taken. */
 export async function insertDevice(
@@ -56,7 +56,7 @@ export async function approvedAt(db: Kysely<Schema>, device: string): Promise<nu
   if (row === undefined)
     throw new AppError(
       'invalid_token',
-      'This device was revoked: sign in on it anew, with new keys.',
+      'This device was revoked. Sign in again on it, with new keys.',
     )
   return row.approved_at
 }
@@ -71,7 +71,7 @@ export async function requireApproved(db: Kysely<Schema>, session: CallerSession
   if ((await approvedAt(db, device)) === null)
     throw new AppError(
       'forbidden',
-      'This device waits for approval and may only read: run "countersignd login" on it, and "countersignd device approve" on a device that is signed in.',
+      'This device waits for approval and may only read. Run "countersignd login" on it, and "countersignd device approve" on a device that is signed in.',
     )
   return device
 }

@@ -42,7 +42,7 @@ const waiting = (db: Kysely<Schema>, tokenHash: string, at: number): Promise<Cla
 
 const taken = (address: string): Said => ({
   title: 'This address belongs to an account already',
-  text: `${address} is an address of an account on this server, and an address belongs to one account. Nothing changes. If that account is yours, sign in to it with this address.`,
+  text: `${address} already belongs to an account on this server, and an address can belong to only one account. Nothing was changed. If that account is yours, sign in to it with this address.`,
   settled: true,
 })
 
@@ -65,7 +65,7 @@ export async function findClaim(
   const who = primary === null ? quoted(name) : `${quoted(name)} (${primary})`
   return {
     title: 'Confirm your address',
-    text: `The account of ${who} wants ${address} to be an address of its own. From then on a code that is mailed there signs in to that account, and invitations to that address reach it. If it is not your account, close this page: then nothing happens.`,
+    text: `The account of ${who} wants to add ${address} as one of its addresses. From then on, codes mailed to this address sign in to that account, and invitations to it reach that account. If it is not your account, close this page. Then nothing happens.`,
   }
 }
 
@@ -139,7 +139,7 @@ export async function confirmClaim(
     })
     return {
       title: 'Your address is confirmed',
-      text: `${address} is an address of that account now. You can close this page.`,
+      text: `${address} is now an address of that account. You can close this page.`,
     }
   })
 }

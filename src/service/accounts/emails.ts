@@ -29,7 +29,7 @@ const ASKED: Brake = {
   what: 'mailbox',
   most: 10,
   periodMs: HOUR_MS,
-  told: 'Too many addresses were added: 10 an hour is the most.',
+  told: 'Too many addresses were added. The limit is 10 an hour.',
 }
 /** Further mails of all accounts together: the mailbox reader may not have requested any. */
 const FURTHER: Allowance = { what: 'address', most: 9, periodMs: HOUR_MS }
@@ -115,7 +115,7 @@ async function requireRoom(
   if (Number(have) + Number(want) >= MOST)
     throw new AppError(
       'conflict',
-      `An account has at most ${MOST} addresses, those that wait to be confirmed included.`,
+      `An account can have at most ${MOST} addresses, including those that wait to be confirmed.`,
     )
 }
 
@@ -211,7 +211,7 @@ export const emails = (ground: ServiceContext): Service['emails'] => {
         await requirePerson(trx, account)
         await countTryIn(trx, account, ASKED, at)
         if ((await accountAt(trx, address)) === account)
-          throw new AppError('conflict', 'This address is one of your account already.')
+          throw new AppError('conflict', 'Your account already has this address.')
         await requireRoom(trx, account, address, at)
         await dropExpired(trx, account, address, at)
         const goesOut = await takeMail(trx, account, address, at)

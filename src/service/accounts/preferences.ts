@@ -47,12 +47,12 @@ function requireKnown({ locale, time_zone: timeZone }: Changes): void {
     }
   }
   if (locale != null)
-    known(() => Intl.getCanonicalLocales(locale), 'locale', 'There is no such language tag.')
+    known(() => Intl.getCanonicalLocales(locale), 'locale', 'This language tag does not exist.')
   if (timeZone != null)
     known(
       () => new Intl.DateTimeFormat('en', { timeZone }),
       'time_zone',
-      'There is no such time zone.',
+      'This time zone does not exist.',
     )
 }
 
@@ -111,7 +111,7 @@ async function requireShared(db: Kysely<Schema>, account: string, turn: number):
   if (shared !== 1n)
     throw new AppError(
       'invalid_state',
-      'No device has shared the secret of the public code: switch it on at a device.',
+      'No device has shared the secret of the public code. Switch the public code on at a device.',
       { details: { state: 'not_shared' } },
     )
 }

@@ -36,7 +36,7 @@ async function requireFree(
     .where('id', '!=', account)
     .executeTakeFirst()
   if (taken !== undefined)
-    throw new AppError('conflict', `The handle "${handle}" is taken: choose another.`)
+    throw new AppError('conflict', `The handle "${handle}" is taken. Choose another.`)
 }
 
 /** Throws AppError `no_device` if a device signed the name: only a device can then change it. */
@@ -49,7 +49,7 @@ async function requireUnsigned(trx: Transaction<Schema>, account: string): Promi
   if (profile !== null)
     throw new AppError(
       'no_device',
-      'A device of this account signed its name, so only a device can change it: do it where one is signed in.',
+      'A device of this account signed its name, so only a device can change it. Change it on a device that is signed in.',
     )
 }
 

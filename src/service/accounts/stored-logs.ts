@@ -5,7 +5,8 @@
  */
 import type { Kysely } from 'kysely'
 import { lastPlace } from '../../crypto/logs/chain.ts'
-import { generationAt, isLinked, type KeyLog, verifyingKeyLog } from '../../crypto/logs/key-log.ts'
+import { isLinked } from '../../crypto/logs/generations.ts'
+import { generationAt, type KeyLog, verifyingKeyLog } from '../../crypto/logs/key-log.ts'
 import { type KeyLogs, type Roster, verifyingRoster } from '../../crypto/logs/roster.ts'
 import { inSlices } from '../../slices.ts'
 import type { Schema } from '../db/schema.ts'

@@ -74,19 +74,21 @@ function refused(status: number): AppError {
   const cause = `The endpoint of the assistant answered ${status}.`
   if (status >= 300 && status < 400) return cannot(`${cause} Redirects are not followed.`)
   if (status === 401 || status === 403)
-    return cannot(`${cause} See to the key in the file that SVC_ASSISTANT_KEY_FILE names.`)
+    return cannot(`${cause} Check the key in the file that SVC_ASSISTANT_KEY_FILE names.`)
   if (status === 504 || status === 408)
     return failed('backend_timeout', 'did not answer in time.', cause)
   if (status === 429 || status >= 500)
-    return failed('backend_unavailable', 'has no time now. Try again later.', cause)
-  return cannot(`${cause} See to SVC_ASSISTANT_URL and SVC_ASSISTANT_MODEL.`)
+    return failed('backend_unavailable', 'is busy. Try again later.', cause)
+  return cannot(`${cause} Check SVC_ASSISTANT_URL and SVC_ASSISTANT_MODEL.`)
 }
 
 /** Returns the error for the head of a response; null if it is valid. */
 function faultOf({ statusCode = 0, headers }: IncomingMessage, isType: Hearing['isType']) {
   if (statusCode !== 200) return refused(statusCode)
   if ((headers['content-encoding'] ?? 'identity') !== 'identity')
-    return cannot('The endpoint of the assistant answers compressed, which was not asked for.')
+    return cannot(
+      'The endpoint of the assistant sent a compressed answer, which was not requested.',
+    )
   return isType(headers['content-type'])
     ? null
     : cannot('The endpoint of the assistant does not answer with an event stream.')
@@ -103,13 +105,13 @@ const unreachable = ({ code = 'no code' }: NodeJS.ErrnoException) =>
       )
 
 const BROKEN: Readonly<Record<Break, readonly [ErrorCode, string]>> = {
-  silent: ['backend_timeout', 'fell silent: what came is not the whole answer. Ask again.'],
-  late: ['backend_timeout', 'took too long: what came is not the whole answer. Ask again.'],
+  silent: ['backend_timeout', 'stopped answering, so the answer is incomplete. Ask again.'],
+  late: ['backend_timeout', 'took too long, so the answer is incomplete. Ask again.'],
   large: [
     'backend_error',
-    'sent an answer that is too long: this is only its beginning. Ask a shorter question.',
+    'sent an answer that is too long, so this is only its beginning. Ask a shorter question.',
   ],
-  broken: ['backend_error', 'broke off: what came is not the whole answer. Ask again.'],
+  broken: ['backend_error', 'closed the connection, so the answer is incomplete. Ask again.'],
 }
 
 const broken = (why: Break, cause?: Error) => {
@@ -130,11 +132,11 @@ function keyIn(file: string | null): string | null {
   } catch (cause) {
     throw cannot(cause)
   }
-  if (text === null) throw cannot('The file that SVC_ASSISTANT_KEY_FILE names is not there.')
+  if (text === null) throw cannot('The file that SVC_ASSISTANT_KEY_FILE names does not exist.')
   const key = text.trim()
   // RFC 6750 section 2.1: the characters allowed in the header.
   if (!/^[\x21-\x7e]{1,4096}$/.test(key))
-    throw cannot('The file that SVC_ASSISTANT_KEY_FILE names does not hold a key alone.')
+    throw cannot('The file that SVC_ASSISTANT_KEY_FILE names must contain only a key.')
   return key
 }
 
@@ -207,7 +209,7 @@ export function newAssistant(
     for await (const chunk of body) chunks.push(chunk)
     const listed = v.safeParse(Models, parsed(Buffer.concat(chunks).toString()))
     if (!listed.success)
-      throw cannot('The endpoint of the assistant lists no model: set SVC_ASSISTANT_MODEL.')
+      throw cannot('The endpoint of the assistant lists no model. Set SVC_ASSISTANT_MODEL.')
     return listed.output.data[0].id
   }
 

@@ -31,7 +31,7 @@ const TURNS: Brake = {
   what: 'chat',
   most: 120,
   periodMs: 3_600_000,
-  told: 'These are many questions for one hour.',
+  told: 'Too many questions were asked. The limit is 120 an hour.',
 }
 
 /** The maximum number of concurrent answers for an account; each occupies connections. */
@@ -55,11 +55,12 @@ const systemMessage = (sections: readonly Section[]): ChatMessage => ({
 
 /** Returns the answer of the handbook to a question. */
 function handbookAnswer({ contents }: Handbook, [best, ...others]: readonly Section[]): string {
-  const from = 'No assistant is set up on this account server, so this is from the handbook'
+  const from =
+    'No assistant is configured on this account server, so this answer comes from the handbook'
   if (best === undefined)
-    return `${from}, and nothing in it matches the question. Its subjects are:\n\n${contents.map((line) => `- ${line}`).join('\n')}`
+    return `${from}, but nothing in it matches the question. Its subjects are:\n\n${contents.map((line) => `- ${line}`).join('\n')}`
   const more = [...new Set(others.map(({ title }) => title))].filter((one) => one !== best.title)
-  const also = more.length === 0 ? '' : `\n\nIt has more under: ${more.join('; ')}.`
+  const also = more.length === 0 ? '' : `\n\nMore sections of it: ${more.join('; ')}.`
   return `${from}.\n\n${written(best)}${also}`
 }
 
@@ -163,7 +164,7 @@ function newTurnstile() {
     if (count >= AT_ONCE)
       throw new AppError(
         'rate_limited',
-        `${AT_ONCE} answers are under way. Wait until one has ended.`,
+        `${AT_ONCE} answers are in progress. Wait until one has ended.`,
         { headers: { 'Retry-After': '5' } },
       )
     running.set(account, count + 1)
@@ -210,7 +211,7 @@ const SENT: Brake = {
   what: 'feedback',
   most: 20,
   periodMs: 3_600_000,
-  told: 'This is much feedback for one hour. Thank you.',
+  told: 'Thank you for your feedback. The limit for one hour is reached.',
 }
 
 /** The number of newest messages to the operator that are kept per account. */

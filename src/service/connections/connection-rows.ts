@@ -53,7 +53,7 @@ export async function requireOwner(
   connection: string,
 ): Promise<void> {
   if ((await requireMember(db, account, connection)) !== 'owner')
-    throw new AppError('forbidden', 'Only an owner of the connection may do that: ask one of them.')
+    throw new AppError('forbidden', 'Only an owner of the connection may do this. Ask one of them.')
 }
 
 /**

@@ -204,7 +204,7 @@ async function end({ events, now }: ServiceContext, account: string, id: string)
       if (members.some(({ ended_at }) => ended_at === null))
         throw new AppError(
           'no_device',
-          'Others are in this connection, and leaving it needs a device’s keys. Do it on a device that is signed in.',
+          'This connection has other members, and leaving it needs a device’s keys. Leave it on a device that is signed in.',
         )
       await trx
         .deleteFrom('memberships')

@@ -43,7 +43,11 @@ export const consents = (ground: ServiceContext): Service['consents'] => {
       const { roster_head } = judged('consent', () => {
         const of = { connection, inviter, account, memberLog: log.seq }
         const signed = verifyConsent(consent, of, log)
-        requireThat(signed.device === device, 'unknown_signer', 'signed by another device')
+        requireThat(
+          signed.device === device,
+          'unknown_signer',
+          'the consent is signed by another device',
+        )
         return signed
       })
       return invitationAnswers(ground).approve(invitation, account, consent, async (trx) => {

@@ -47,7 +47,7 @@ export interface Addressed {
  * device reads the roster again and decides again.
  */
 export const moved = (what: string, head: Uint8Array): AppError =>
-  new AppError('conflict', `${what}: read the roster and its key logs, and decide anew.`, {
+  new AppError('conflict', `${what}. Read the roster and its key logs, then try again.`, {
     details: { head: encodeBase64url(head) },
   })
 
@@ -62,9 +62,13 @@ const everNamed = (keyLogs: KeyLogs, device: string) =>
  */
 function requireCurrent(envelope: EnvelopeFields, roster: Roster, newest: Uint8Array): void {
   const { connection, epoch, epoch_head } = envelope
-  requireThat(connection === roster.connection, 'wrong_connection', 'of another connection')
-  if (epoch < roster.epoch) throw moved('Another epoch has begun', newest)
-  requireThat(epoch === roster.epoch, 'unknown_epoch', 'sealed for another epoch')
+  requireThat(
+    connection === roster.connection,
+    'wrong_connection',
+    'the envelope is for another connection',
+  )
+  if (epoch < roster.epoch) throw moved('Another epoch has started', newest)
+  requireThat(epoch === roster.epoch, 'unknown_epoch', 'the envelope is for another epoch')
   const head = encodeBase64url(roster.epochHead)
   requireThat(epoch_head === head, 'wrong_epoch_head', 'the epoch was opened by another entry')
 }
@@ -83,21 +87,29 @@ export function addressed(
   const { sender, roster, keyLogs, newest } = of
   if (envelopes.length === 0) return []
   const recipients = new Map(recipientsOf(roster, keyLogs).map((one) => [one.device.id, one]))
-  requireThat(recipients.has(sender.device), 'sender_not_member', 'sealed by no device of a member')
+  requireThat(
+    recipients.has(sender.device),
+    'sender_not_member',
+    'the envelope is not sealed by a device of a member',
+  )
   const list = envelopes.map((text): Addressed => {
     const envelope = readEnvelope(text)
     requireCurrent(envelope, roster, newest)
     const recipient = recipients.get(envelope.recipient)
     if (recipient === undefined && everNamed(keyLogs, envelope.recipient))
-      throw moved('A device that it is sealed to is a member’s no more', newest)
-    requireThat(recipient !== undefined, 'wrong_recipient', 'sealed to no device of a member')
+      throw moved('An envelope is sealed to a device that no longer belongs to a member', newest)
+    requireThat(
+      recipient !== undefined,
+      'wrong_recipient',
+      'the envelope is not sealed to a device of a member',
+    )
     const { account, device } = recipient
     if (envelope.recipient_kid !== device.seal)
-      throw moved('A device that it is sealed to has another sealing key', newest)
+      throw moved('An envelope is sealed to a device that now has another sealing key', newest)
     return { recipient: device.id, account, envelope: text }
   })
   const distinct = new Set(list.map(({ recipient }) => recipient)).size === list.length
-  requireThat(distinct, 'duplicate_device', 'two envelopes for one device')
+  requireThat(distinct, 'duplicate_device', 'there are two envelopes for one device')
   return list
 }
 

@@ -58,7 +58,7 @@ async function requireRoom(trx: Transaction<Schema>, account: string): Promise<v
   if (Number(count) >= MOST)
     throw new AppError(
       'conflict',
-      `There are ${MOST} external members, which is the most: delete one that you need no more.`,
+      `There are ${MOST} external members, which is the limit. Delete one that you no longer need.`,
     )
 }
 

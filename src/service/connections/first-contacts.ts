@@ -72,7 +72,7 @@ async function requireRoom(
   if (Number(open) < MOST_OPEN) return
   throw new AppError(
     'rate_limited',
-    `Too many first contacts are open: ${MOST_OPEN} at once are the most. Try again in 15 minutes.`,
+    `Too many first contacts are open. The limit is ${MOST_OPEN} at once. Try again in 15 minutes.`,
     { headers: { 'Retry-After': String(WORDS_MS / 1000) } },
   )
 }
@@ -84,7 +84,7 @@ async function requireRoom(
 function requireOpen(row: Named, at: number): void {
   const state = stateOf(row, at)
   if (state === 'pending' || state === 'approved') return
-  throw new AppError('invalid_state', `This invitation is ${state}: invite them again.`, {
+  throw new AppError('invalid_state', `This invitation is ${state}. Invite them again.`, {
     details: { state },
   })
 }
@@ -178,7 +178,7 @@ export const deviceFirstContacts = ({
       if (sent !== 1n)
         throw new AppError(
           'conflict',
-          'Another message stands in this place, or the one before it is missing.',
+          'There already is another message at this place, or the previous message is missing.',
         )
     },
 

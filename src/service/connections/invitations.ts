@@ -26,12 +26,12 @@ import type { Schema } from '../db/schema.ts'
 const MOST = 500
 
 const ENDED: Readonly<Record<Invitation['state'], string>> = {
-  pending: 'This invitation was not answered yet.',
+  pending: 'This invitation has not been answered yet.',
   approved:
     'This invitation was approved and has become a membership. Leave the connection, or remove the member, instead.',
-  declined: 'This invitation was declined: it takes another one.',
-  withdrawn: 'This invitation was withdrawn: ask for another one.',
-  expired: 'This invitation has expired: ask for another one.',
+  declined: 'This invitation was declined. Send or ask for another one.',
+  withdrawn: 'This invitation was withdrawn. Ask for another one.',
+  expired: 'This invitation has expired. Ask for another one.',
 }
 
 const ended = (state: Invitation['state'], told = ENDED[state]) =>

@@ -47,14 +47,14 @@ const SENT: Brake = {
   what: 'invitation',
   most: MOST_MEMBERS,
   periodMs: 3_600_000,
-  told: `Too many people were invited: ${MOST_MEMBERS} an hour is the most.`,
+  told: `Too many people were invited. The limit is ${MOST_MEMBERS} an hour.`,
 }
 
 const STATES = {
   self: 'This is your own account.',
-  member: 'This account is a member of the connection already.',
-  invited: 'Another owner has invited them already: their answer is awaited.',
-  full: `A connection has at most ${MOST_MEMBERS} members, and this one has as many, invited ones included.`,
+  member: 'This account is already a member of the connection.',
+  invited: 'Another owner has already invited them. Wait for their answer.',
+  full: `This connection already has ${MOST_MEMBERS} members, including invited ones, which is the limit.`,
 } as const
 
 const refused = (state: keyof typeof STATES) =>

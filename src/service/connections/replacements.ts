@@ -9,7 +9,7 @@ import { isStanding } from './invitation-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
 /** Two entries (JWSs) at one position of the roster of a forked connection. */
-export type Fork = [one: string, other: string]
+type Fork = [one: string, other: string]
 
 /** The most replacements in one response, the newest first: each has up to three entries. */
 const MOST = 20
@@ -22,12 +22,16 @@ const MOST = 20
  */
 export function requireFork({ replaces }: Roster, fork: Fork | undefined): void {
   if (fork === undefined) return
-  requireThat(replaces !== null, 'superfluous_member', 'a fork, though the entry replaces nothing')
+  requireThat(
+    replaces !== null,
+    'superfluous_member',
+    'there is a fork, but the entry replaces nothing',
+  )
   const [one, other] = fork.map((jws) => readRosterEntry(jws)) as [RosterEntry, RosterEntry]
   const isTheirs = one.connection === replaces && other.connection === replaces
-  requireThat(isTheirs, 'wrong_connection', 'the fork is of another connection')
+  requireThat(isTheirs, 'wrong_connection', 'the fork belongs to another connection')
   const isFork = one.seq === other.seq && one.prev === other.prev && fork[0] !== fork[1]
-  requireThat(isFork, 'bad_value', 'not two entries at one place')
+  requireThat(isFork, 'bad_value', 'the fork must be two different entries at the same place')
 }
 
 /** Stores which connection a connection replaces, if any, with the fork. */

@@ -9,7 +9,7 @@ import type { Service } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import type { JsonObject } from '../../crypto/encoding/json.ts'
 import { entryHash, parseJws } from '../../crypto/jose/jws.ts'
-import { signerAt } from '../../crypto/logs/key-log.ts'
+import { signerAt } from '../../crypto/logs/key-log-ops.ts'
 import { requireThat } from '../../crypto/refusal.ts'
 import { type KeyLogs, type Roster, accountsInRoster } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
@@ -61,7 +61,7 @@ export function requireSignedBy(
   keyLogs: KeyLogs,
 ): void {
   const own = entry.get('actor') === account && entry.get('device') === device
-  requireThat(own, 'unknown_signer', 'signed by another device')
+  requireThat(own, 'unknown_signer', 'the entry is signed by another device')
   const log = keyLogs.get(account)
   requireThat(log !== undefined, 'unknown_signer', 'the account has no key log')
   signerAt(log, device, log.seq)
@@ -73,7 +73,8 @@ export function requireSignedBy(
  */
 export function requireSealed(sender: Sender, envelopes: readonly Addressed[]): void {
   if (envelopes.some(({ recipient }) => recipient === sender.device)) return
-  const message = 'Give an envelope for the device that opens the epoch, and for every other one.'
+  const message =
+    'Give an envelope for the device that opens the epoch, and for every other device.'
   throw invalid('body', [{ path: 'envelopes', message }])
 }
 
@@ -98,7 +99,7 @@ async function consentOf(
   if (row === undefined)
     throw new AppError(
       'invalid_state',
-      'This account has not approved an invitation to the connection: invite it, and wait for its answer.',
+      'This account has not approved an invitation to the connection. Invite it, and wait for its answer.',
       { details: { state: 'not_approved' } },
     )
   return row

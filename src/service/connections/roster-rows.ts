@@ -97,7 +97,7 @@ const ENTRIES: Brake = {
   what: 'roster',
   most: 1000,
   periodMs: 24 * 3_600_000,
-  told: 'This account changed this connection 1,000 times in a day. Removing members, leaving and ending the connection go on.',
+  told: 'This account has changed this connection 1,000 times in a day, which is the limit. Removing members, leaving and ending the connection are still possible.',
 }
 
 /** Entries that end access are never limited. */
@@ -122,7 +122,7 @@ export function requireShort(entry: string, payload: JsonObject): void {
   requireThat(
     entry.length <= most,
     'too_large',
-    `this server takes such entries of ${most} characters`,
+    `this server accepts such entries of at most ${most} characters`,
   )
 }
 

@@ -167,5 +167,8 @@ async function requireSame(trx: Transaction<Schema>, { connection, entry }: Body
   // The entry names its account and is signed by it, so an equal entry comes from the same
   // account.
   if (first?.entry !== entry)
-    throw new AppError('conflict', 'This connection was opened by another entry: make a new one.')
+    throw new AppError(
+      'conflict',
+      'This connection was opened by another entry. Create a new connection.',
+    )
 }

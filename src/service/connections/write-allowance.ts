@@ -32,7 +32,7 @@ function tooMany(at: number, most: number): AppError {
   const seconds = Math.ceil((MINUTE_MS - (at % MINUTE_MS)) / 1000)
   return new AppError(
     'rate_limited',
-    `Too many writes: the limit is ${most} a minute. Try again in ${seconds} s.`,
+    `Too many writes. The limit is ${most} a minute. Try again in ${seconds} s.`,
     { headers: { 'Retry-After': String(seconds) } },
   )
 }

@@ -103,7 +103,7 @@ export function collection<
         .select(({ fn }) => fn.countAll<number>().as('count'))
         .executeTakeFirstOrThrow()
       if (Number(count) >= most)
-        throw new AppError('conflict', `${anOwner} has at most ${most} ${what}s: delete one first.`)
+        throw new AppError('conflict', `${anOwner} has at most ${most} ${what}s. Delete one first.`)
     },
 
     /**
@@ -124,7 +124,7 @@ export function collection<
       if (others.some((one) => one.id !== own && folded(one.name) === folded(name)))
         throw new AppError(
           'conflict',
-          `${has} a ${what} of this name already: choose another name.`,
+          `${has} a ${what} with this name already. Choose another name.`,
         )
     },
   }

@@ -235,7 +235,7 @@ function isOutage(error: unknown): boolean {
 /** Returns host, port and database of a URL, the parts without secrets, for messages. */
 export function databaseAddress(url: string): string {
   if (!URL.canParse(url))
-    throw new StartError('failed', 'The URL of the account database is not a URL.')
+    throw new StartError('failed', 'The URL of the account database is not valid.')
   const { host, pathname } = new URL(url)
   return host + pathname
 }

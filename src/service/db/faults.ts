@@ -73,13 +73,13 @@ export function newReach(isAway: (error: unknown) => boolean) {
       if (isOrphaned(cause))
         throw new AppError(
           'conflict',
-          'Something that this names was deleted a moment ago: read it again and decide anew.',
+          'Something that this request names has just been deleted. Read it again, then try again.',
           { cause },
         )
       if (!isAway(cause)) throw cause
       throw new AppError(
         'backend_unavailable',
-        'The database of the account server cannot answer at the moment: try again in a while.',
+        'The database of the account server is not available at the moment. Try again later.',
         { cause },
       )
     }

@@ -13,7 +13,7 @@ export interface PageLimits {
 export const LOG_PAGES: PageLimits = { entries: 1000, characters: 4 * 1024 * 1024 }
 
 /** Part of a log. */
-export interface StoredLogPage {
+interface StoredLogPage {
   readonly entries: string[]
   /** The position of the newest entry in the log; -1 if there is no log. */
   readonly seq: number

@@ -123,5 +123,5 @@ export const migrate = (
     }
     if (copy === undefined) return
     copies?.keepOnly(from)
-    log?.('info', 'account database brought forward', { from, to: newest, copy })
+    log?.('info', 'account database migrated', { from, to: newest, copy })
   })

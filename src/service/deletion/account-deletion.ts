@@ -30,7 +30,7 @@ const WAIT_MS = 14 * 24 * 3_600_000
 const tooEarly = (reset: number) =>
   new AppError(
     'invalid_state',
-    `This account was reset on ${timeAt(reset)} without the recovery key that was in force. It can be deleted from ${timeAt(reset + WAIT_MS)} on, so that the owner of that key can take it back until then. ` +
+    `This account was reset on ${timeAt(reset)} without the recovery key that was in force. It can be deleted from ${timeAt(reset + WAIT_MS)} on, so that the owner of that key can recover it until then. ` +
       'A reset with that key ("countersignd reset --recovery-key") ends the wait. Nothing was deleted.',
     { details: { state: 'reset_without_recovery_key' } },
   )

@@ -7,7 +7,7 @@ import type { LoggedKeys } from '../../crypto/device-public-keys.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { thumbprint } from '../../crypto/jose/jwk.ts'
 import { entryHash } from '../../crypto/jose/jws.ts'
-import type { LoggedDevice } from '../../crypto/logs/key-log.ts'
+import type { LoggedDevice } from '../../crypto/logs/key-log-ops.ts'
 import { AppError } from '../../errors.ts'
 import { approvedAt, unapprovedDevice } from '../accounts/device-rows.ts'
 import { entriesOf, readKeyLog } from '../accounts/key-log-rows.ts'
@@ -81,7 +81,7 @@ export const devices = ({ db }: ServiceContext): Service['devices'] => ({
     if (known === undefined) throw notFound('device')
     throw new AppError(
       'no_device',
-      'Only a device of the account can revoke this one, by its signature: ask the daemon of one.',
+      'Revoking this device needs the signature of a device of the account. Use the daemon of one.',
     )
   },
 })
@@ -101,7 +101,7 @@ function requireStored(changed: bigint, same: boolean): void {
   if (changed === 1n || same) return
   throw new AppError(
     'conflict',
-    'This attempt is over, or further than that: begin a new one on the new device.',
+    'This attempt has ended, or is past this step. Start a new one on the new device.',
   )
 }
 
@@ -154,7 +154,7 @@ export const approval = ({ db, now }: ServiceContext): Service['approval'] => ({
   begin: async ({ body: { commitment } }, session) => {
     const device_id = deviceOf(session)
     if ((await approvedAt(db, device_id)) !== null)
-      throw new AppError('invalid_state', 'This device is approved already.', {
+      throw new AppError('invalid_state', 'This device is already approved.', {
         details: { state: 'active' },
       })
     const fresh = { commitment, begun_at: now(), answered_by: null, answer: null, reveal: null }
@@ -203,11 +203,11 @@ export const approval = ({ db, now }: ServiceContext): Service['approval'] => ({
     if (!log.active.some(({ id }) => id === device))
       throw new AppError(
         'invalid_state',
-        'No device has added this one to the key log yet: type its words on a device that is signed in.',
+        'No device has added this one to the key log yet. Type its words on a device that is signed in.',
         { details: { state: 'pending' } },
       )
     if (!entries.some((entry) => encodeBase64url(entryHash(entry)) === body.head))
-      throw new AppError('conflict', 'The key log has no entry with this hash: read it again.')
+      throw new AppError('conflict', 'The key log has no entry with this hash. Read it again.')
     await db.transaction().execute(async (trx) => {
       await trx
         .updateTable('devices')

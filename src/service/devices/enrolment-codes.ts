@@ -47,7 +47,7 @@ const normal = (code: string) =>
 
 /** Returns the error for every code that does not give the requested access. */
 export const refusedCode = (): AppError =>
-  new AppError('invalid_token', 'This enrolment code is wrong, used or expired: ask for a new one.')
+  new AppError('invalid_token', 'This enrolment code is wrong, used or expired. Ask for a new one.')
 
 type Needs = Pick<ServiceContext, 'db' | 'now'>
 
@@ -90,7 +90,7 @@ async function makeCode(
     // Otherwise another valid code has this name.
     if (made === 1n) return { locator, code: text.replace(/(.{4})(?!$)/g, '$1-'), expiresAt }
   }
-  throw tooMany('This account server has no room for another code: try again', 60_000)
+  throw tooMany('This account server cannot store another code. Try again', 60_000)
 }
 
 const dropCode = (db: Kysely<Schema>, locator: string) =>
@@ -163,7 +163,7 @@ async function lackOfRoom(db: Needs['db'], at: number, address: string): Promise
   const there = await live.where('email', '=', address).executeTakeFirstOrThrow()
   if (there.count >= LIVE_OF_ADDRESS)
     return tooMany(
-      'Too many codes were sent to this address: use the newest if it was not used yet, or try again',
+      'Too many codes were sent to this address. Use the newest one if you have not used it yet, or try again',
       there.first - at,
       // The reader of the mailbox has a valid code.
       { state: 'code_sent' },
@@ -171,7 +171,7 @@ async function lackOfRoom(db: Needs['db'], at: number, address: string): Promise
   const anywhere = await live.where('email', 'is not', null).executeTakeFirstOrThrow()
   return anywhere.count >= LIVE_OF_SERVER
     ? tooMany(
-        'This account server has sent as many codes as it may for now: use one that you have, or try again',
+        'This account server has reached its limit of codes for now. Use a code that you have, or try again',
         anywhere.first - at,
       )
     : null

@@ -8,7 +8,8 @@ import type { Transaction } from 'kysely'
 import type { Open } from '../../api/port.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { thumbprint } from '../../crypto/jose/jwk.ts'
-import { type KeyLog, isLinked } from '../../crypto/logs/key-log.ts'
+import { isLinked } from '../../crypto/logs/generations.ts'
+import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
 import { requireThat } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
@@ -47,7 +48,7 @@ const RESETS: Brake = {
   what: 'reset',
   most: 10,
   periodMs: 24 * 3_600_000,
-  told: 'This account was reset 10 times in a day.',
+  told: 'This account was reset 10 times in a day, which is the limit.',
 }
 
 interface Place {
@@ -136,8 +137,8 @@ export const enrolment = (ground: ServiceContext): Open['enrolment'] => {
 function placeOf(entry: string): Place {
   const { payload } = parseJws(entry, 'keylog+jws')
   const [account, device] = [payload.get('account'), payload.get('device')]
-  requireThat(typeof account === 'string', 'bad_value', 'account is an id')
-  requireThat(typeof device === 'string', 'bad_value', 'device is an id')
+  requireThat(typeof account === 'string', 'bad_value', 'account must be an id')
+  requireThat(typeof device === 'string', 'bad_value', 'device must be an id')
   return { account, device }
 }
 
@@ -187,8 +188,8 @@ async function requirePrimary(
   if (email === null || (await primaryAddress(trx, account)) === email) return
   throw new AppError(
     'forbidden',
-    'An account is reset with a code that was mailed to its primary address, and this is another of its addresses. With a device ' +
-      'that is left, sign in with this one and have it approved there.',
+    'An account can be reset only with a code mailed to its primary address, and this is another of its addresses. If you have a device ' +
+      'left, sign in with this address and approve the new device there.',
   )
 }
 
@@ -293,8 +294,8 @@ async function requireLive(trx: Transaction<Schema>, device: string): Promise<vo
 const begunAlready = () =>
   new AppError(
     'conflict',
-    'This account has a first device already: enrol as a further one, or reset it.',
+    'This account already has a first device. Enrol as a further device, or reset the account.',
   )
 
 const otherMachine = () =>
-  new AppError('invalid_token', 'The assertion is of another account than the entry.')
+  new AppError('invalid_token', 'The assertion and the entry belong to different accounts.')

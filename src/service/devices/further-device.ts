@@ -22,14 +22,14 @@ type Body = Parameters<Open['enrolment']['further']>[0]['body']
 export const nobodyApproves = () =>
   new AppError(
     'conflict',
-    'There is no account here, or none with a device that could approve another. If the account of this device was deleted or reset, "countersignd logout --forget" clears the device, and "countersignd login" begins anew; "countersignd reset" restores an account that has lost all its devices.',
+    'There is no account here, or it has no device that could approve this one. If the account of this device was deleted or reset, "countersignd logout --forget" clears the device, and "countersignd login" starts over. "countersignd reset" restores an account that has lost all its devices.',
   )
 
 /** Returned only to callers with a credential of the account. */
 export const revoked = () =>
   new AppError(
     'invalid_state',
-    'This device was revoked, and its keys stay so. Sign in on it anew: it then makes new keys, as a new device.',
+    'This device was revoked, and its keys stay revoked. Sign in again on it, with new keys, as a new device.',
     { details: { state: 'revoked' } },
   )
 
@@ -40,18 +40,18 @@ export const revoked = () =>
 export function requireKeys({ sign, auth }: Body['keys']): void {
   jwkBytes(sign)
   jwkBytes(auth)
-  requireThat(sign.x !== auth.x, 'duplicate_key', 'two different signing keys')
+  requireThat(
+    sign.x !== auth.x,
+    'duplicate_key',
+    'the signing key and the authentication key must differ',
+  )
 }
 
 /** Checks that the bytes are the sealing key with the id in a log or device. Throws AppError. */
 export function requireSealKey(sealKey: string, id: string): void {
   judged('seal_key', () => {
     const named = sealKeyId(decodeBase64url(sealKey)) === id
-    requireThat(
-      named,
-      'hash_mismatch',
-      'these bytes are not those of the sealing key that is named',
-    )
+    requireThat(named, 'hash_mismatch', 'these bytes are not the sealing key that is named')
   })
 }
 
@@ -111,7 +111,7 @@ async function wait(
     requireThat(
       namesOf(keys).every((name) => !used.has(name)),
       'duplicate_key',
-      'a key of another device of this account',
+      'the key belongs to another device of this account',
     ),
   )
   await insertDevice(

@@ -38,7 +38,7 @@ const CHANGES: Brake = {
   what: 'keys',
   most: 50,
   periodMs: 24 * 3_600_000,
-  told: 'The keys of this account were changed 50 times in a day.',
+  told: 'The keys of this account were changed 50 times in a day, which is the limit.',
 }
 
 /** The longest entry has under a thousand characters; white space could make it 65,536. */
@@ -60,7 +60,11 @@ export async function storeEntry(
   const last = entries.at(-1)
   const log = await judgedLater('entry', async () => {
     const isShort = entry.length <= MOST_CHARACTERS
-    requireThat(isShort, 'too_large', `this server takes entries of ${MOST_CHARACTERS} characters`)
+    requireThat(
+      isShort,
+      'too_large',
+      `this server accepts entries of at most ${MOST_CHARACTERS} characters`,
+    )
     const { payload } = parseJws(entry, 'keylog+jws')
     if (last !== undefined && payload.get('prev') !== encodeBase64url(entryHash(last))) return null
     const after = await storedKeyLog(account, entries, [entry])
@@ -79,7 +83,7 @@ export async function storeEntry(
 }
 
 const cameFirst = () =>
-  new AppError('conflict', 'Another entry came first: read the key log and decide anew.')
+  new AppError('conflict', 'Another entry came first. Read the key log, then try again.')
 
 type Body = Parameters<Service['keyLogs']['append']>[0]['body']
 
@@ -110,19 +114,23 @@ async function append(
     if (op === 'renew' || op === 'recovery') await countTryIn(trx, account, CHANGES, at)
     const waiting = op === 'add' ? await waitingDevice(trx, { account, device }, at) : null
     const log = await storeEntry(trx, ground, { account, entries, entry, at }, (after) => {
-      requireThat(op !== 'reset', 'bad_op', 'a reset is a new enrolment')
-      requireThat(payload.get('by') === by, 'unknown_signer', 'signed by another device')
+      requireThat(op !== 'reset', 'bad_op', 'a reset needs a new enrolment')
+      requireThat(
+        payload.get('by') === by,
+        'unknown_signer',
+        'the entry is signed by another device',
+      )
       const given = seal_key === undefined ? null : sealKeyId(decodeBase64url(seal_key))
       const named = op === 'renew' ? after.devices.get(device)!.seal : null
       requireThat(
         given === named,
         'hash_mismatch',
-        'seal_key is the key that a renew names, and no other',
+        'seal_key must be the key that a renew entry names, and is allowed only there',
       )
       if (op !== 'add') return
-      requireThat(waiting !== null, 'unknown_device', 'no such device waits for approval')
+      requireThat(waiting !== null, 'unknown_device', 'no device with this id waits for approval')
       const same = sameKeys(waiting.keys, after.devices.get(device)!.keys)
-      requireThat(same, 'bad_key', 'the keys are not those of the device that waits')
+      requireThat(same, 'bad_key', 'the keys are not those of the device that waits for approval')
     })
     if (op === 'renew') {
       await updateSealKey(trx, device, seal_key!)

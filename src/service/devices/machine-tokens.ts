@@ -156,7 +156,7 @@ async function requireMachine({ db }: Needs, account: string): Promise<void> {
   if (machine === undefined)
     throw new AppError(
       'forbidden',
-      'Only a machine account has tokens here. The tokens of a person are their daemon’s: POST /api/v1/api-tokens makes one.',
+      'Only machine accounts have tokens here. The tokens of a person belong to their daemon, where POST /api/v1/api-tokens creates one.',
     )
 }
 
@@ -248,7 +248,7 @@ export const bearer = ({ db }: Pick<ServiceContext, 'db'>): Service['bearer'] =>
     if (token === null)
       throw new AppError(
         'forbidden',
-        'This describes the token of a machine account, and the request came with a session.',
+        'This route describes the token of a machine account, but the request came with a session.',
       )
     const row = await activeMachines(db)
       .innerJoin('machine_tokens', 'machine_tokens.account_id', 'machines.account_id')

@@ -39,7 +39,7 @@ export async function requireActiveMachine(db: Kysely<Schema>, account: string):
   if (row === undefined)
     throw new AppError(
       'forbidden',
-      'This machine account is suspended in its organisation: have an owner or admin activate it.',
+      'This machine account is suspended in its organisation. Ask an owner or admin to activate it.',
     )
 }
 

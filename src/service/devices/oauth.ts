@@ -41,8 +41,8 @@ const refusedAssertion = (cause: unknown): AppError =>
   oauthError(
     'invalid_client',
     cause instanceof Refusal && OF_TIME.includes(cause.reason)
-      ? "The assertion's times do not fit this server's clock: check yours, and sign one that expires within 5 minutes."
-      : 'The assertion is not accepted: sign a new one for this server with the key of the machine account. One that is suspended in its organisation is refused too.',
+      ? "The assertion's times do not match this server's clock. Check your clock, and sign an assertion that expires within 5 minutes."
+      : 'The assertion is not accepted. Sign a new one for this server with the key of the machine account. A machine account that is suspended in its organisation is rejected, too.',
     { cause },
   )
 
@@ -74,7 +74,7 @@ async function verified({ db, now, publicUrl }: AssertionContext, assertion: str
     .where('machines.id', '=', machine)
     .executeTakeFirst()
   if (row === undefined)
-    throw refusedAssertion(new Error(`${machine} is no machine, or a suspended one.`))
+    throw refusedAssertion(new Error(`${machine} is not a machine account, or is suspended.`))
   const verified = await verifyAssertion(assertion, {
     publicKey: JSON.parse(row.key) as PublicJwk,
     audiences: [publicUrl(), tokenEndpoint({ publicUrl })],
@@ -98,7 +98,7 @@ function widest(list: string) {
   const ranks = list.split(' ').map((scope) => SCOPES.findIndex((known) => known === scope))
   const scope = ranks.includes(-1) ? undefined : SCOPES[Math.max(...ranks)]
   if (scope === undefined)
-    throw oauthError('invalid_scope', 'The scopes here are read, write and full.')
+    throw oauthError('invalid_scope', 'The supported scopes are read, write and full.')
   return scope
 }
 
@@ -107,15 +107,12 @@ function assertionIn(type: string | undefined, assertion: string | undefined): s
   if (type === undefined && assertion === undefined)
     throw oauthError(
       'invalid_client',
-      'A client proves itself here by private_key_jwt: send client_assertion_type and client_assertion.',
+      'Clients must authenticate by private_key_jwt. Send client_assertion_type and client_assertion.',
     )
   if (type === undefined || assertion === undefined)
-    throw oauthError(
-      'invalid_request',
-      'Send client_assertion_type and client_assertion, one with the other.',
-    )
+    throw oauthError('invalid_request', 'Send both client_assertion_type and client_assertion.')
   if (type !== BY_JWT)
-    throw oauthError('invalid_client', `The client_assertion_type here is ${BY_JWT}.`)
+    throw oauthError('invalid_client', `The client_assertion_type must be ${BY_JWT}.`)
   return assertion
 }
 
@@ -137,7 +134,7 @@ export const oauth = (ground: AssertionContext): Open['oauth'] => ({
     if (grant === undefined)
       throw oauthError('invalid_request', `Send grant_type=${GRANT} in a form.`)
     if (grant !== GRANT)
-      throw oauthError('unsupported_grant_type', `The grant_type here is ${GRANT}.`)
+      throw oauthError('unsupported_grant_type', `The grant_type must be ${GRANT}.`)
     // Checks the scope first, because an assertion is valid for one attempt.
     const scope = widest(given(body.scope) ?? 'read')
     const assertion = assertionIn(given(body.client_assertion_type), given(body.client_assertion))

@@ -79,7 +79,7 @@ const CHANGES: Brake = {
   what: 'name',
   most: 50,
   periodMs: DAY_MS,
-  told: 'The name of this account was changed 50 times in a day.',
+  told: 'The name of this account was changed 50 times in a day, which is the limit.',
 }
 
 const olderName = (cause: Refusal) =>
@@ -96,7 +96,11 @@ function requireNewer(kept: string | null, jws: string, log: KeyLog): SignedProf
   return judged('profile', () => {
     try {
       const profile = replaceProfile(kept, jws, log)
-      requireThat(v.is(SignedName, profile.name), 'bad_value', 'a name that cannot be read')
+      requireThat(
+        v.is(SignedName, profile.name),
+        'bad_value',
+        'the name has characters that cannot be displayed',
+      )
       return profile
     } catch (error) {
       if (error instanceof Refusal && error.reason === 'not_newer') throw olderName(error)

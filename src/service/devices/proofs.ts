@@ -108,14 +108,14 @@ export function newProofs({
         return { thumbprint, jti }
       } catch (error) {
         if (!(error instanceof Refusal)) throw error
-        throw refused(`The proof of the key is not good: ${error.message}.`, error)
+        throw refused(`The DPoP proof is not valid: ${error.message}.`, error)
       }
     },
 
     use: async ({ thumbprint, jti }) => {
       const id = hash('sha256', `proof ${thumbprint} ${jti}`, 'hex')
       if (!(await seenOnce.first(id, now() + REPLAY_MS)))
-        throw refused('This proof was used before: make a new one each time.')
+        throw refused('This proof was used before. Create a new one for each request.')
     },
   }
 }

@@ -69,7 +69,7 @@ export const sessions = (ground: ServiceContext): Service['sessions'] => ({
     if (id === session)
       throw new AppError(
         'invalid_state',
-        'The session that asks is not ended so. A device that signed in leaves with "countersignd logout"; the embedded account needs no sign-in.',
+        'A session cannot end itself in this way. To sign out a device, run "countersignd logout" on it. The embedded account needs no sign-in.',
         { details: { state: 'current' } },
       )
     // The deletion includes the access tokens of the session, and makes its refresh token

@@ -72,7 +72,7 @@ async function requireRoom(db: Kysely<Schema>, device: string, now: number): Pro
     .where('proven', '=', 0)
     .executeTakeFirstOrThrow()
   if (unproven < MOST_UNPROVEN) return
-  throw new AppError('rate_limited', 'This device was signed in too often: try again in a while.', {
+  throw new AppError('rate_limited', 'This device was signed in too often. Try again later.', {
     headers: { 'Retry-After': String(BESIDE_MS / 1000) },
   })
 }
@@ -105,7 +105,7 @@ export async function openSession(
 }
 
 const ended = () =>
-  new AppError('invalid_token', 'This session has ended, or is another key’s: renew it.', {
+  new AppError('invalid_token', 'This session has ended or belongs to another key. Renew it.', {
     headers: challenge('invalid_token'),
   })
 
@@ -120,9 +120,13 @@ export async function authenticate(
 ): Promise<CallerSession & { scope: 'session' | 'device' }> {
   // RFC 9449 section 7.2: a token that is bound to a key is not a bearer token.
   if (proof === null)
-    throw new AppError('invalid_token', 'This token is good only with a proof of its key (DPoP).', {
-      headers: challenge('invalid_token'),
-    })
+    throw new AppError(
+      'invalid_token',
+      'This token is valid only with a proof of its key (DPoP).',
+      {
+        headers: challenge('invalid_token'),
+      },
+    )
   // Checks that need no query come first.
   const shown = await proofs.judge(proof, token)
   const at = now()
@@ -167,7 +171,7 @@ export async function authenticate(
 }
 
 /** An anonymous caller with a proof of a key. */
-export interface Proven extends Visitor {
+interface Proven extends Visitor {
   /** The proof to record once it gave access. */
   readonly shown: ValidProof
 }
@@ -181,7 +185,7 @@ export async function provenBy(proofs: Proofs, proof: Proof): Promise<Proven> {
 }
 
 const unknownSession = () =>
-  new AppError('invalid_token', 'This session is not known here: enrol the device again.', {
+  new AppError('invalid_token', 'This session is not known here. Enrol the device again.', {
     headers: challenge('invalid_token'),
   })
 
@@ -191,7 +195,7 @@ export const session = (ground: ServiceContext, proofs: Proofs): Open['session']
     if (key === null)
       throw new AppError(
         'invalid_token',
-        'A session is renewed with a proof of the device’s authentication key.',
+        'Renewing a session needs a proof of the device’s authentication key.',
         { headers: challenge('invalid_dpop_proof') },
       )
     const at = now()

@@ -27,8 +27,8 @@ const LATEST_MS = 24 * 3_600_000
 const RETRY_MS = 30_000
 
 const UNBUILT =
-  'The account server could not build this export. Ask for another. If that fails too, inform the operator of the account server: its ' +
-  'log says why.'
+  'The account server could not build this export. Request another. If that fails too, inform the operator of the account server. The server’s ' +
+  'log has the reason.'
 
 export interface Exporter {
   /**
@@ -125,7 +125,7 @@ export function newExporter(of: {
     const isOutage = cause instanceof AppError && cause.code === 'backend_unavailable'
     if (isOutage || isAway(cause)) throw cause
     await fail(job)
-    log('error', 'an export could not be built', { export_id: job.id, cause })
+    log('error', 'could not build an export', { export_id: job.id, cause })
   }
 
   async function build(job: Job): Promise<void> {

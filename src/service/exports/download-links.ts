@@ -123,7 +123,7 @@ export function newDownloadLinks({
 const noSuchFile = () =>
   new AppError(
     'not_found',
-    'There is no such file: the link is wrong or not good any more, or the export was deleted. Ask for a new link.',
+    'There is no such file. The link is wrong or has expired, or the export was deleted. Request a new link.',
   )
 
 /**

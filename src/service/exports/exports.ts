@@ -29,7 +29,7 @@ const BRAKE: Brake = {
   what: 'export',
   most: 20,
   periodMs: 3_600_000,
-  told: 'Too many exports were asked for: 20 an hour is the most.',
+  told: 'Too many exports were requested. The limit is 20 an hour.',
 }
 
 type Row = Schema['exports']
@@ -53,10 +53,10 @@ const resource = (row: Row, now: number): Export => ({
 /** Returns the error for an export without a file, by its state. */
 const notReady = (state: Export['state']) => {
   const why = {
-    queued: 'This export waits to be built: ask again in a while.',
-    building: 'This export is being built: ask again in a while.',
-    failed: 'This export could not be built: ask for another.',
-    expired: 'This export has expired, and its file is deleted: ask for another.',
+    queued: 'This export is waiting to be built. Try again later.',
+    building: 'This export is being built. Try again later.',
+    failed: 'This export could not be built. Request another.',
+    expired: 'This export has expired, and its file is deleted. Request another.',
     ready: '',
   }[state]
   return new AppError('export_not_ready', why, { details: { state } })
@@ -76,10 +76,13 @@ async function requireRoom(trx: Transaction<Schema>, account: string): Promise<v
   if (running !== undefined)
     throw new AppError(
       'conflict',
-      `An export is being built, ${running.id}: wait for it, or delete your exports first.`,
+      `The export ${running.id} is being built. Wait for it, or delete your exports first.`,
     )
   if (rows.length >= MOST)
-    throw new AppError('conflict', `${MOST} exports are kept at most: delete them first.`)
+    throw new AppError(
+      'conflict',
+      `There are already ${MOST} exports, which is the limit. Delete them first.`,
+    )
 }
 
 /** Deletes an export and its file. Returns 1, or 0 if another request deleted it first. */
@@ -92,7 +95,7 @@ async function removed(db: Kysely<Schema>, id: string): Promise<number> {
       state: 'failed',
       builder: null,
       builder_until: null,
-      error: 'This export is being deleted: delete your exports again where it stays.',
+      error: 'This export is being deleted. If it does not disappear, delete your exports again.',
     })
     .where('id', '=', id)
     .execute()

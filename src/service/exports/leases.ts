@@ -85,7 +85,7 @@ export function newLeases({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Leas
       .where('id', '=', id)
       .where('builder', '=', builder)
       .executeTakeFirstOrThrow()
-    if (held !== 1n) throw new Lost('The lease of an export is not held any more.')
+    if (held !== 1n) throw new Lost('The lease of an export was lost.')
   }
 
   /** Takes an export. Of several builders at once, one succeeds and gets true. */

@@ -118,7 +118,7 @@ export const deviceGuestCodes = (ground: ServiceContext): Service['deviceGuestCo
     const { id, label, external_member_id: external } = body
     const expires_at = Date.parse(body.expires_at)
     if (!Number.isFinite(expires_at))
-      throw invalid('body', [{ path: 'expires_at', message: 'Expected a time that exists.' }])
+      throw invalid('body', [{ path: 'expires_at', message: 'This time does not exist.' }])
     const at = now()
     const row = await db.transaction().execute(async (trx) => {
       if (external !== null) await holdExternalMember(trx, { account, id: external })
@@ -146,7 +146,7 @@ export const deviceGuestCodes = (ground: ServiceContext): Service['deviceGuestCo
         .executeTakeFirst()
     })
     if (row === undefined)
-      throw new AppError('conflict', 'There is another guest code with this id: make a new one.')
+      throw new AppError('conflict', 'Another guest code has this id. Create a new guest code.')
     return guestCodeResource(row, at)
   },
 })
@@ -157,13 +157,13 @@ const SENT: Brake = {
   what: 'guest mail',
   most: 20,
   periodMs: HOUR_MS,
-  told: 'Too many guest codes were mailed: 20 an hour is the most.',
+  told: 'Too many guest codes were mailed. The limit is 20 an hour.',
 }
 const SENT_TO_ONE: Brake = {
   what: 'guest mail to one',
   most: 5,
   periodMs: HOUR_MS,
-  told: 'Too many guest codes were mailed to this address: 5 an hour is the most.',
+  told: 'Too many guest codes were mailed to this address. The limit is 5 an hour.',
 }
 
 /** Mails to one mailbox from all accounts: the owner of the mailbox may be a stranger. */
@@ -172,7 +172,7 @@ const MAILS: Allowance = { what: 'guest mail', most: 10, periodMs: HOUR_MS }
 const crowded = () =>
   new AppError(
     'rate_limited',
-    'Too many guest codes were mailed to this address: try again in an hour, or hand the link over in another way.',
+    'Too many guest codes were mailed to this address. Try again in an hour, or hand over the link in another way.',
     { headers: { 'Retry-After': String(HOUR_MS / 1000) } },
   )
 
@@ -201,7 +201,10 @@ async function guestCodeOf(db: Kysely<Schema>, { account, id }: { account: strin
 
 const nowhere = () =>
   invalid('body', [
-    { path: 'to', message: 'Give an address: this guest code has no external member with one.' },
+    {
+      path: 'to',
+      message: 'Give an address, because this guest code has no external member with one.',
+    },
   ])
 
 /** Mails the link of a guest code. The mail is sent after the response. */
@@ -215,7 +218,7 @@ const sendBy =
       if (state !== 'active')
         throw new AppError(
           'invalid_state',
-          `This guest code is ${state}: its link opens nothing any more.`,
+          `This guest code is ${state}, so its link no longer works.`,
           { details: { state } },
         )
       const to = (body.to ?? email)?.toLowerCase()

@@ -167,7 +167,7 @@ const LOOK_UPS: Brake = {
   what: 'look-up',
   most: 20,
   periodMs: 60_000,
-  told: 'Too many words were looked up: 20 a minute is the most.',
+  told: 'Too many words were looked up. The limit is 20 a minute.',
 }
 
 export const publicCode = ({ db }: ServiceContext): Service['publicCode'] => ({

@@ -198,7 +198,7 @@ export async function findAsk(
     text:
       `${owner} will be asked to connect with ${name} at ${row.email}. People choose these names themselves: anyone can write any name.\n\n` +
       (row.message === null ? '' : `Their message:\n${marked(row.message)}\n\n`) +
-      'If this was not you, close this page: nothing happens then.',
+      'If this was not you, close this page. Then nothing happens.',
   }
 }
 
@@ -245,7 +245,7 @@ export async function confirmAsk(
     return {
       title: 'You have asked to connect',
       text:
-        `${isolated(found.owner)} sees your request now, with your name, your message and ${email}. ` +
+        `${isolated(found.owner)} can now see your request, with your name, your message and ${email}. ` +
         'If it is approved, an invitation comes to this mailbox. You may close this page.',
     }
   })

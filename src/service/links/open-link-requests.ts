@@ -125,5 +125,7 @@ export const settleApproval: Subscriber<'open_link.approved'> = async ({ trx }, 
   const { state, requester } = await read(trx, account, id)
   if (!settled) throw answered(state as Exclude<State, 'pending'>)
   if (!invite.some((one) => 'email' in one && one.email.toLowerCase() === requester.email))
-    throw invalid('body', [{ path: 'invite', message: 'Invite the mailbox of who asked.' }])
+    throw invalid('body', [
+      { path: 'invite', message: 'Invite the mailbox of the person who asked.' },
+    ])
 }

@@ -92,7 +92,7 @@ async function freeSlug(db: Kysely<Schema>, names: readonly string[]): Promise<s
   const taken = new Set(rows.map(({ slug }) => slug))
   const free = proposals.find((slug) => !taken.has(slug))
   if (free === undefined)
-    throw new AppError('conflict', 'No slug was found that is free: choose one yourself.')
+    throw new AppError('conflict', 'No free slug was found. Choose one yourself.')
   return free
 }
 
@@ -149,7 +149,7 @@ async function requireFree(trx: Transaction<Schema>, slug: string): Promise<void
     .where('slug', '=', slug)
     .executeTakeFirst()
   if (taken !== undefined)
-    throw new AppError('conflict', `The slug "${slug}" is taken: choose another.`)
+    throw new AppError('conflict', `The slug "${slug}" is taken. Choose another.`)
 }
 
 export const openLinks = ({ db, publicUrl, now }: ServiceContext): Service['openLinks'] => {

@@ -75,7 +75,7 @@ export async function prepareMail(place: MailPlace): Promise<void> {
     const { code } = cause as NodeJS.ErrnoException
     throw new StartError(
       'configuration',
-      `Mail cannot be written to ${place.dir} (${code}): set SVC_MAIL_DIR to a folder that this user may write, or SVC_SMTP_URL to a relay.`,
+      `Mail cannot be written to ${place.dir} (${code}). Set SVC_MAIL_DIR to a folder that this user may write, or SVC_SMTP_URL to a relay.`,
       cause,
     )
   }

@@ -9,7 +9,7 @@
 const SPACES = /[\p{C}\p{Z}\s]+/gu
 
 /** Returns the text as one line, in a form that mail programs do not make a link of. */
-export const unlinked = (text: string): string =>
+const unlinked = (text: string): string =>
   text
     .toWellFormed()
     .replaceAll(SPACES, ' ')

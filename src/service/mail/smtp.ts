@@ -53,13 +53,13 @@ function notSent(error: unknown, cause: string): AppError {
   if ((error as { permanent?: boolean }).permanent === true)
     return new AppError(
       'backend_error',
-      'The mail could not be sent: the mail relay refused it. Check the address; if it is right, the operator of this account ' +
+      'The mail could not be sent, because the mail relay refused it. Check the address. If it is right, the operator of this account ' +
         'server finds the reason in its log.',
       { cause },
     )
   return new AppError(
     'backend_unavailable',
-    'The mail could not be sent at the moment: try again in a while.',
+    'The mail could not be sent at the moment. Try again later.',
     { cause },
   )
 }

@@ -24,7 +24,7 @@ export const noticeOfEmail: Subscriber<'email.added'> = (
     {
       kind: 'email_added',
       title: 'An address was added to your account',
-      body: `${address} was confirmed: a code that is mailed there signs in to your account from now on.`,
+      body: `${address} was confirmed. Codes mailed to this address now sign in to your account.`,
       data: { email_id: email },
     },
     at,
@@ -87,13 +87,13 @@ export const noticesOfReset: Subscriber<'account.reset'> = async ({ trx }, event
     title: `The keys of ${name} changed`,
     body: withKey
       ? `All devices of ${name} were replaced by a new one, with the words of a recovery key. Your device checks whether that key belongs to the keys that you know, and the trust card shows the result: if it does, there is nothing to do.`
-      : `All devices of ${name} were replaced by a new one. Ask them by a way that you know whether it was they, and compare the safety number before you rely on the new keys.`,
+      : `All devices of ${name} were replaced by a new one. Ask them, in a way that you trust, whether they did this, and compare the safety number before you rely on the new keys.`,
     data: { user_id: account },
   }
   const reset: Note = {
     kind: 'account_reset',
     title: 'All devices of your account were replaced',
-    body: `All devices of your account were replaced by ${plainName(deviceName)}, ${withKey ? 'with' : 'without'} a recovery key. If that was not you, a thief may read your mail: make your mailbox safe, then reset the account yourself.`,
+    body: `All devices of your account were replaced by ${plainName(deviceName)}, ${withKey ? 'with' : 'without'} a recovery key. If that was not you, someone else may have access to your mail. Secure your mailbox, then reset the account yourself.`,
     data: { device_id: device },
   }
   const notes = [...followers, ...members].map(({ account_id }): [string, Note] => [
@@ -123,7 +123,7 @@ export const noticeOfRevocation: Subscriber<'device.revoked'> = (
   const note: Note = {
     kind: 'device_revoked',
     title: `A device was revoked: ${plainName(name)}`,
-    body: `${plainName(name)} was revoked, or signed out: it is no device of your account any more.`,
+    body: `${plainName(name)} was revoked, or signed out. It is no longer a device of your account.`,
     data: { device_id: device },
   }
   return notify(trx, account, note, at)
@@ -154,7 +154,7 @@ export const noticeOfOpening: Subscriber<'guest_code.opened'> = (
     {
       kind: 'guest_code_opened',
       title: 'The page of a guest code was opened',
-      body: `The page of the guest code ${plainName(label)} was opened for the first time. If your guest cannot have been that, revoke it.`,
+      body: `The page of the guest code ${plainName(label)} was opened for the first time. If that cannot have been your guest, revoke the code.`,
       data: { guest_code_id: code },
     },
     at,
@@ -171,7 +171,7 @@ export const noticeOfRequest: Subscriber<'open_link.requested'> = (
     {
       kind: 'open_link_request',
       title: 'A person asks to connect',
-      body: `${plainName(name)} at ${email} came by an open link. The mailbox is proven, but anyone can write any name.`,
+      body: `${plainName(name)} at ${email} used an open link. The mailbox is confirmed, but anyone can write any name.`,
       data: { open_link_id: link, open_link_request_id: request },
     },
     at,

@@ -22,7 +22,7 @@ export const noticeOfInvitation: Subscriber<'invitation.sent'> = async ({ trx },
     title: `${name} invites you to a connection`,
     body:
       `Someone who calls themselves ${name} invites you to a connection that they call ${plainName(by.name)}. ` +
-      'Ask them whether it was they, by a way that you know; then approve or decline it.',
+      'Ask them, in a way that you trust, whether they sent it. Then approve or decline it.',
     data: { invitation_id: id, connection_id: by.connection },
   }
   await notify(trx, account, note, at)
@@ -42,7 +42,7 @@ export const noticeOfAnswer: Subscriber<'invitation.answered'> = async ({ trx },
       ? {
           kind: 'invitation_approved',
           title: `${who} approved your invitation`,
-          body: `${who} approved your invitation to ${connection}. Your device takes them in at its next sync.`,
+          body: `${who} approved your invitation to ${connection}. Your device adds them at its next sync.`,
           data: { ...data, ...(to.account === null ? {} : { user_id: to.account }) },
         }
       : {
@@ -89,7 +89,7 @@ async function notifyMembers(
       return {
         kind: 'member_joined',
         title: `${who} joined a connection`,
-        body: `${who} is in the connection ${connectionName} now: ${actor} took them in.`,
+        body: `${actor} added ${who} to the connection ${connectionName}.`,
       }
     return {
       kind: 'member_left',
@@ -97,7 +97,7 @@ async function notifyMembers(
       body:
         op === 'left'
           ? `${who} left the connection ${connectionName}.`
-          : `${who} is in the connection ${connectionName} no more: ${actor} removed them.`,
+          : `${actor} removed ${who} from the connection ${connectionName}.`,
     }
   }
   const data = { connection_id: connection, user_id: member }
@@ -126,7 +126,7 @@ async function notifyOfEnd(
     {
       kind: 'connection_ended',
       title: `${who} ended a connection`,
-      body: `${who} ended the connection ${plainName(name)} for all members: its words prove nothing any more. Delete it from your list.`,
+      body: `${who} ended the connection ${plainName(name)} for all members. Its words no longer prove anything. Delete it from your list.`,
       data: { connection_id: connection, user_id: by },
     },
   ])
@@ -225,7 +225,7 @@ export const noticesOfWithdrawal: Subscriber<'invitation.withdrawn'> = (
       noticeTo(receiver, (from, connection) => ({
         kind: 'invitation_withdrawn',
         title: `${from} withdrew an invitation`,
-        body: `The invitation of ${from} to the connection ${connection} was withdrawn: there is nothing to answer any more.`,
+        body: `The invitation of ${from} to the connection ${connection} was withdrawn. No answer is needed.`,
       })),
     ),
     at,
@@ -240,8 +240,8 @@ export const noticesOfExpiry: Subscriber<'invitation.expired'> = async ({ trx },
     kind: 'invitation_expired',
     title: `Your invitation of ${who} has expired`,
     body: event.isApproved
-      ? `${who} approved your invitation to ${connection}, and no device of yours took them in within a day of its end. Invite them again.`
-      : `${who} did not answer your invitation to ${connection} in time. Invite them again where you still want to.`,
+      ? `${who} approved your invitation to ${connection}, but no device of yours added them within a day of its end. Invite them again.`
+      : `${who} did not answer your invitation to ${connection} in time. Invite them again if you still want to.`,
     data: { invitation_id: invitation, connection_id: event.connection },
   }
   const invited = receivers.map((receiver) =>

@@ -15,7 +15,7 @@ const invitedNote = (from: string, { id, name }: Organisation): Note => ({
   title: `${quoted(from)} invites you to an organisation`,
   body:
     `Someone who calls themselves ${quoted(from)} invites you to an organisation that they call ${quoted(name)}. ` +
-    'You are a member from the next time on that a device of yours renews its session; who is in it then sees your name and this address. If you do not want that, suspend yourself there ("countersignd org suspend").',
+    'You become a member when a device of yours next renews its session. Its members then see your name and this address. If you do not want that, suspend yourself there ("countersignd org suspend").',
   data: { organisation_id: id },
 })
 
@@ -31,7 +31,7 @@ const suspendedNote = ({ id, name }: Organisation): Note => ({
 const activatedNote = ({ id, name }: Organisation): Note => ({
   kind: 'org_activated',
   title: `You are a member of ${quoted(name)}`,
-  body: `An owner or admin of the organisation ${quoted(name)} made you an active member of it. Who is in it sees your name and the address that was invited.`,
+  body: `An owner or admin of the organisation ${quoted(name)} made you an active member of it. Its members see your name and the address that was invited.`,
   data: { organisation_id: id },
 })
 

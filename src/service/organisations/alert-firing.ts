@@ -13,7 +13,7 @@ import { type Fired, mailFired, phraseOf, type Post, type Rule } from './alert-l
 import type { Schema } from '../db/schema.ts'
 
 /** The times at which alerts are judged, by event, in ascending order: Unix milliseconds. */
-export type Times = ReadonlyMap<OrgEvent, readonly number[]>
+type Times = ReadonlyMap<OrgEvent, readonly number[]>
 
 /**
  * Returns the times to judge: for each event and minute, the last time at which it happened.

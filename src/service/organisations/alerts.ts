@@ -14,7 +14,7 @@ import { strangersAmong } from './member-rows.ts'
 import { managing, requireActing } from './organisations.ts'
 import type { Schema } from '../db/schema.ts'
 
-export const ALERT_PREFIX = 'alr_'
+const ALERT_PREFIX = 'alr_'
 
 type Row = Schema['organisation_alerts']
 

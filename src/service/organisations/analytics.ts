@@ -43,8 +43,8 @@ function readDays(query: { from?: string | undefined; to?: string | undefined },
   if (from > to)
     throw badFrom(
       query.to === undefined
-        ? 'Give a first day that has come already, or the last one too.'
-        : 'Give a first day that is not after the last.',
+        ? 'The first day must not be in the future, unless you also give the last day.'
+        : 'The first day must not be after the last.',
     )
   return { from, to }
 }
@@ -95,7 +95,7 @@ export const orgActivity = ({
     const acting = await requireActing(db, session)
     const { from, to } = readDays(query, now())
     if (to - from >= MOST_DAYS)
-      throw badFrom(`A summary is of at most ${MOST_DAYS} days: let it begin later.`)
+      throw badFrom(`A summary may span at most ${MOST_DAYS} days. Choose a later first day.`)
     const [events, actors] = await Promise.all([
       db
         .selectFrom('organisation_event_days')
@@ -150,12 +150,12 @@ const BUCKETS = {
     days: 1,
     most: 366,
     tooMany:
-      'A trend by day is of at most 366 days: ask by week (bucket=week), or let it begin later.',
+      'A trend by day may span at most 366 days. Use bucket=week, or choose a later first day.',
   },
   week: {
     days: WEEK,
     most: 530,
-    tooMany: 'A trend by week is of at most 530 weeks: let it begin later.',
+    tooMany: 'A trend by week may span at most 530 weeks. Choose a later first day.',
   },
 } as const
 

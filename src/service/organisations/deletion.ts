@@ -10,7 +10,7 @@ import type { Schema } from '../db/schema.ts'
 const lastOwner = ({ id, name }: { id: string; name: string }) =>
   new AppError(
     'invalid_state',
-    `This account is the only owner of the organisation ${JSON.stringify(name)} (${id}), and others are in it: make one of them an owner first (invite their address again, as owner), or suspend them all, and it goes with you. Nothing was deleted.`,
+    `This account is the only owner of the organisation ${JSON.stringify(name)} (${id}), which has other members. First make one of them an owner (invite their address again, as owner), or suspend all of them, so that the organisation is deleted with the account. Nothing was deleted.`,
     { details: { state: 'last_owner' } },
   )
 
@@ -26,7 +26,7 @@ export function requireHeld(
   if (left.some(({ organisation_id }) => !held.includes(organisation_id)))
     throw new AppError(
       'conflict',
-      'An organisation took this account in at this moment: try again. Nothing was deleted.',
+      'This account was just added to an organisation. Nothing was deleted. Try again.',
     )
 }
 

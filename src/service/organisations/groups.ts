@@ -15,7 +15,7 @@ import { strangersAmong } from './member-rows.ts'
 import { managing, requireActing } from './organisations.ts'
 import type { Schema } from '../db/schema.ts'
 
-export const GROUP_PREFIX = 'grp_'
+const GROUP_PREFIX = 'grp_'
 
 const groups = collection({
   prefix: GROUP_PREFIX,

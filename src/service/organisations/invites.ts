@@ -119,7 +119,7 @@ const INVITED: Brake = {
   what: 'org invite',
   most: 20 * MOST_INVITES,
   periodMs: HOUR_MS,
-  told: `Too many people were invited: ${20 * MOST_INVITES} an hour is the most. No one in this request was.`,
+  told: `Too many people were invited. The limit is ${20 * MOST_INVITES} an hour. No one in this request was invited.`,
 }
 
 type Answer = Awaited<ReturnType<Service['orgMembers']['bulkInvite']>>

@@ -78,7 +78,7 @@ async function madeBefore(db: Kysely<Schema>, { organisation_id, name, key }: Wa
     .where('display_name', '=', name)
     .executeTakeFirst()
   if (row === undefined)
-    throw new AppError('conflict', 'This key is in use by another machine: make a new key.')
+    throw new AppError('conflict', 'Another machine uses this key. Create a new key.')
   return row.id
 }
 

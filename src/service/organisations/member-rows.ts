@@ -205,7 +205,7 @@ export async function strangersAmong(
   const messageOf = (id: string) =>
     isId(ORGANISATION_MEMBER_PREFIX, id)
       ? 'This names an invitation. Name the member by account id (acc_…) after they have joined.'
-      : 'No member of the organisation has this id: GET /api/v1/org/members ("countersignd org members") lists them.'
+      : 'No member of the organisation has this id. GET /api/v1/org/members ("countersignd org members") lists the members.'
   return ids
     .flatMap((id, i) => (known.has(id) ? [] : [{ path: `${path}.${i}`, message: messageOf(id) }]))
     .slice(0, MOST_ISSUES)

@@ -37,13 +37,13 @@ const refused = (state: 'invited' | 'last_owner', message: string) =>
 const unproven = () =>
   refused(
     'invited',
-    'No account has confirmed this mailbox yet. The person who signs in with it becomes a member at once; no other step is needed.',
+    'No account has confirmed this mailbox yet. The person who signs in with it becomes a member at once. No other step is needed.',
   )
 
 const lastOwner = () =>
   refused(
     'last_owner',
-    'This is the last active owner of the organisation: invite another owner, or activate one, first.',
+    'This is the last active owner of the organisation. First invite another owner, or activate one.',
   )
 
 /**

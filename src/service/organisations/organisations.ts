@@ -38,7 +38,7 @@ async function requireManaging(
   if (active.role !== 'member') return active
   throw new AppError(
     'forbidden',
-    'Only an owner or admin of the organisation may do this: ask one of them.',
+    'Only an owner or admin of the organisation may do this. Ask one of them.',
   )
 }
 
@@ -61,7 +61,7 @@ export async function requireManager(
   if (member.state !== 'active' || member.role === 'member')
     throw new AppError(
       'forbidden',
-      'Only an active owner or admin of the organisation may do this: ask one of them.',
+      'Only an active owner or admin of the organisation may do this. Ask one of them.',
     )
 }
 
@@ -139,7 +139,7 @@ export async function requireRoom(
   if (Number(members.count) + Number(invites.count) + more > MOST_ORGANISATION_MEMBERS)
     throw new AppError(
       'conflict',
-      `An organisation has at most ${MOST_ORGANISATION_MEMBERS} members, machines and invited mailboxes included: no member was added.`,
+      `An organisation can have at most ${MOST_ORGANISATION_MEMBERS} members, including machines and invited mailboxes. No member was added.`,
     )
 }
 
@@ -163,7 +163,7 @@ async function requireFewerOwned(trx: Transaction<Schema>, account: string): Pro
     .where('invited_at', 'is', null)
     .executeTakeFirstOrThrow()
   if (Number(count) >= MOST_OWNED)
-    throw new AppError('conflict', `A person makes at most ${MOST_OWNED} organisations.`)
+    throw new AppError('conflict', `A person can own at most ${MOST_OWNED} organisations.`)
 }
 
 export const organisations = ({

@@ -45,8 +45,9 @@ const endedPage = (): Content =>
     status: 404,
     main: html`<section class="card">
       <p>
-        It was used already, or it is too old. If you confirmed something with it before, that still
-        holds. Otherwise begin anew where the mail came from, and use the link in the newest mail.
+        The link was already used or has expired. If you confirmed something with it before, that is
+        still valid. Otherwise start again where the mail came from, and use the link in the newest
+        mail.
       </p>
     </section>`,
   })

@@ -91,7 +91,7 @@ function formPage(
         again === null
           ? html``
           : html`<p class="verdict" data-kind="bad">
-              Nothing was sent yet: look at what is marked.
+              Nothing was sent yet. Check the marked fields.
             </p>`
       }
       <div class="entry">
@@ -179,8 +179,8 @@ const pausedPage = (link: OpenLinkPage, status = 200): Content =>
     main: html`<section class="result" data-kind="warn">
       <h2>This link is paused</h2>
       <p>
-        <bdi>${link.owner}</bdi> takes no requests here for now, and nothing was sent. Try again
-        later, or ask them in a way that you know.
+        <bdi>${link.owner}</bdi> accepts no requests here at the moment. Nothing was sent. Try again
+        later, or ask them in another way.
       </p>
     </section>`,
   })
@@ -192,7 +192,7 @@ function fullPage(link: OpenLinkPage): Content {
     status: 429,
     main: html`<section class="result" data-kind="warn">
       <h2>Too many people are asking</h2>
-      <p>This link takes no more requests for now, and nothing was sent. Try again later.</p>
+      <p>This link accepts no more requests at the moment. Nothing was sent. Try again later.</p>
     </section>`,
   })
   return { ...full, headers: { ...full.headers, 'Retry-After': String(RETRY_AFTER_S) } }

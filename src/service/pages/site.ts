@@ -99,7 +99,7 @@ const READY_MS = 2_000
 async function soon(answer: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    const error = new AppError('backend_unavailable', 'The database does not answer in time.')
+    const error = new AppError('backend_unavailable', 'The database did not answer in time.')
     timer = setTimeout(() => reject(error), READY_MS)
   })
   try {

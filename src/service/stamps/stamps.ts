@@ -58,7 +58,7 @@ export const stamps = (ground: ServiceContext): Service['stamps'] => ({
     if (kept === undefined)
       throw new AppError(
         'conflict',
-        'The id or the words of this stamp are taken: sign again with a new jti.',
+        'The id or the words of this stamp are taken. Sign again with a new jti.',
       )
     return { receipt: kept.receipt }
   },
@@ -88,9 +88,13 @@ const wordNumber = (stamp: string) =>
 /** Verifies a stamp of this account, and returns the state of its key. Throws Refusal. */
 async function verified(stamp: string, account: string, entries: readonly string[]) {
   const { payload } = parseJws(stamp, 'stamp+jws')
-  requireThat(payload.get('iss') === account, 'wrong_account', 'a stamp of another account')
+  requireThat(
+    payload.get('iss') === account,
+    'wrong_account',
+    'the stamp belongs to another account',
+  )
   const jti = payload.get('jti')
-  requireThat(typeof jti === 'string', 'bad_value', 'jti is an id')
+  requireThat(typeof jti === 'string', 'bad_value', 'jti must be an id')
   try {
     // The log was verified entry by entry before it was stored.
     await inSlices(verifyingStamp({ stamp, key_log: entries }, { remembered: () => entries }))

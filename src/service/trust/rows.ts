@@ -8,7 +8,7 @@ import { parseJws } from '../../crypto/jose/jws.ts'
 import { requireId, notFound } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 
-export type Row = Schema['trust_cards'] & { readonly display_name: string }
+type Row = Schema['trust_cards'] & { readonly display_name: string }
 /** The account that follows, and the account that it follows. */
 export type Watching = Pick<Row, 'account_id' | 'watched_id'>
 

@@ -37,7 +37,7 @@ const open = (dir: string, name: string, mode: number) => chmodSync(join(dir, na
 
 /** Faults of the folder and of the folders above it. */
 export const FOLDERS: readonly Broken[] = [
-  { name: 'nothing', by: () => undefined, says: [['ok', 'daemon', /none runs/]], code: 0 },
+  { name: 'nothing', by: () => undefined, says: [['ok', 'daemon', /not running/]], code: 0 },
   {
     name: 'another device set a recovery key, and no name was signed since a reset',
     by: (dir) => {
@@ -56,7 +56,7 @@ export const FOLDERS: readonly Broken[] = [
         /"phone" \(dev_1\) set a recovery key on 1970-01-01/,
         /recovery dismiss/,
       ],
-      ['warn', 'name', /former name was "Ann"/, /profile set --name/],
+      ['warn', 'name', /previous name "Ann"/, /profile set --name/],
     ],
     code: 0,
   },
@@ -74,12 +74,12 @@ export const FOLDERS: readonly Broken[] = [
       open(dir, 'state.db', 0o660)
     },
     says: [
-      ['fail', 'state folder', /can be written by every user/, /^chmod o-w '/],
-      ['fail', 'state folder', /open to other users \(mode 0755\)/, /^chmod 700 '/],
+      ['fail', 'state folder', /every user can write to its parent folder/, /^chmod o-w '/],
+      ['fail', 'state folder', /accessible to other users \(mode 0755\)/, /^chmod 700 '/],
       ['warn', 'files', /keychain\.json\.tmp was left/, /^rm '/],
-      ['fail', 'files', /\/secret is open to other users/, /^chmod 600 '/],
-      ['fail', 'files', /\/keychain is open to other users/, /^chmod 700 '/],
-      ['fail', 'files', /\/state\.db is open to other users/, /^chmod 600 '/],
+      ['fail', 'files', /\/secret is accessible to other users/, /^chmod 600 '/],
+      ['fail', 'files', /\/keychain is accessible to other users/, /^chmod 700 '/],
+      ['fail', 'files', /\/state\.db is accessible to other users/, /^chmod 600 '/],
     ],
     mends: true,
   },
@@ -100,7 +100,7 @@ export const FOLDERS: readonly Broken[] = [
       chownSync(dir, 65_534, 65_534)
     },
     says: [
-      ['fail', 'state folder', /belongs to user 65534, this is user 0/, /chown -R/],
+      ['fail', 'state folder', /belongs to user 65534, but this is user 0/, /chown -R/],
       ['fail', 'files', /state\.db belongs to user 65534/, /^chown "\$\(id -u\)" '/],
     ],
   },
@@ -125,8 +125,8 @@ export const FOLDERS: readonly Broken[] = [
       chownSync(path, 65_534, 65_534)
     },
     says: [
-      ['fail', 'state folder', /belongs to user 65534, who can put another/],
-      ['warn', 'state folder', /can be written by group 65534/, /^chmod g-w '/],
+      ['fail', 'state folder', /belongs to user 65534, who can replace the state folder/],
+      ['warn', 'state folder', /group 65534 can write to its parent folder/, /^chmod g-w '/],
     ],
   },
   {
@@ -138,9 +138,24 @@ export const FOLDERS: readonly Broken[] = [
       writeFileSync(join(dir, 'runtime.json'), '{"pid":', { mode: 0o600 })
     },
     says: [
-      ['fail', 'state.db', /state\.db is damaged \(it is cut short\)/, /restore it from a backup/],
-      ['fail', 'account.db', /account\.db is damaged/, /keep what is damaged/],
-      ['fail', 'daemon', /unknown whether one runs: file is not a database/, /rm '.*lock\.db'/],
+      [
+        'fail',
+        'state.db',
+        /state\.db is damaged \(it is incomplete\)/,
+        /restore the state folder from a backup/,
+      ],
+      [
+        'fail',
+        'account.db',
+        /account\.db is damaged/,
+        /move the whole state folder elsewhere and keep it/,
+      ],
+      [
+        'fail',
+        'daemon',
+        /cannot tell whether a daemon is running: file is not a database/,
+        /rm '.*lock\.db'/,
+      ],
       ['warn', 'account', /state\.db cannot be read/],
     ],
   },
@@ -165,7 +180,7 @@ export const FOLDERS: readonly Broken[] = [
     says: [
       ['fail', 'state.db', /damaged \(file is not a database\)/],
       ['fail', 'account.db', /account\.db is damaged/],
-      ['warn', 'daemon', /none runs; runtime\.json is left/, /^countersignd serve$/],
+      ['warn', 'daemon', /not running; runtime\.json is left/, /^countersignd serve$/],
     ],
   },
   {
@@ -185,8 +200,8 @@ export const FOLDERS: readonly Broken[] = [
       for (const name of ['state.db', 'keychain.key']) rmSync(join(dir, name))
     },
     says: [
-      ['fail', 'state.db', /is gone, and this is no first start/, /backup/],
-      ['fail', 'keychain', /key of the file keychain is gone/, /backup/],
+      ['fail', 'state.db', /is missing, although this is not the first start/, /backup/],
+      ['fail', 'keychain', /key of the file keychain is missing/, /backup/],
     ],
   },
   {
@@ -196,14 +211,14 @@ export const FOLDERS: readonly Broken[] = [
       rmSync(join(dir, 'keychain'), { recursive: true })
     },
     says: [
-      ['fail', 'account', /account\.db is gone/, /backup/],
-      ['fail', 'keychain', /holds no keys of this device/, /backup/],
+      ['fail', 'account', /account\.db is missing/, /backup/],
+      ['fail', 'keychain', /does not contain the keys of this device/, /backup/],
     ],
   },
   {
     name: 'the key is another one',
     by: (dir) => writeFileSync(join(dir, 'keychain.key'), `${'ab'.repeat(32)}\n`),
-    says: [['fail', 'keychain', /key found is not the one/, /backup/]],
+    says: [['fail', 'keychain', /key found does not open/, /backup/]],
   },
   {
     name: 'the record of the keychain is garbage, a line of the audit log was changed',
@@ -214,7 +229,7 @@ export const FOLDERS: readonly Broken[] = [
     },
     says: [
       ['fail', 'keychain', /keychain\.json is damaged/],
-      ['fail', 'audit log', /audit\.jsonl, row \d+/, /countersignd audit verify/],
+      ['fail', 'audit log', /audit\.jsonl, line \d+/, /countersignd audit verify/],
     ],
   },
 ]

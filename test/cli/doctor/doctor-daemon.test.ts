@@ -59,7 +59,7 @@ const silent: [name: string, by: (dir: string, t: TestContext) => unknown, found
   [
     'names an address on another machine',
     (dir) => point(dir, 'http://user:canary@evil.example:80'),
-    /names no address of this machine/,
+    /an address that is not on this machine/,
   ],
   [
     'is not the program at its address',
@@ -67,7 +67,7 @@ const silent: [name: string, by: (dir: string, t: TestContext) => unknown, found
       const server = httpServer((_, res) => res.end('{"status":"ok","version":"0","uptime_s":1}'))
       point(dir, `http://127.0.0.1:${await listening(t, server)}`)
     },
-    /the program that answers at .* is not it/,
+    /another program answers at /,
   ],
   [
     'answers with a wrong proof',
@@ -78,7 +78,7 @@ const silent: [name: string, by: (dir: string, t: TestContext) => unknown, found
       })
       point(dir, `http://127.0.0.1:${await listening(t, server)}`)
     },
-    /is not it/,
+    /another program answers at /,
   ],
   [
     'has lost its secret',
@@ -86,7 +86,7 @@ const silent: [name: string, by: (dir: string, t: TestContext) => unknown, found
       rmSync(join(dir, 'secret'))
       point(dir, 'http://127.0.0.1:1')
     },
-    /secret in its folder is gone/,
+    /secret in its folder is missing/,
   ],
   [
     'dribbles',
@@ -117,13 +117,18 @@ describe('doctor while the folder or the ports are in use', { concurrency: 4 }, 
     const { code, checks } = await examine(dir, ports)
     assert.equal(code, 0)
     findingOf(checks, ['ok', 'daemon', new RegExp(`process ${pid} at ${daemon.address}.*proved`)])
-    findingOf(checks, ['ok', 'API port', /held by this countersignd/])
-    findingOf(checks, ['ok', 'account port', /held by this countersignd/])
-    findingOf(checks, ['ok', 'state.db', /^whole/])
-    findingOf(checks, ['ok', 'keychain', /keys of this device are there/])
+    findingOf(checks, ['ok', 'API port', /used by this countersignd/])
+    findingOf(checks, ['ok', 'account port', /used by this countersignd/])
+    findingOf(checks, ['ok', 'state.db', /^intact/])
+    findingOf(checks, ['ok', 'keychain', /contains the keys of this device/])
 
     const elsewhere = await examine(dir, { SVC_HTTP_PORT: await free() })
-    findingOf(elsewhere.checks, ['warn', 'daemon', /the environment here has/, /SVC_HTTP_PORT/])
+    findingOf(elsewhere.checks, [
+      'warn',
+      'daemon',
+      /the environment of this command has/,
+      /SVC_HTTP_PORT/,
+    ])
 
     process.kill(pid, 'SIGSTOP')
     const stopped = await examine(dir, ports)
@@ -133,7 +138,7 @@ describe('doctor while the folder or the ports are in use', { concurrency: 4 }, 
       /does not answer as its daemon: .*does not answer/,
       /kill/,
     ])
-    findingOf(stopped.checks, ['ok', 'state.db', /^whole/])
+    findingOf(stopped.checks, ['ok', 'state.db', /^intact/])
     if (process.platform === 'linux') assert.equal(finding.remedy, `kill -CONT ${pid}`)
     process.kill(pid, 'SIGCONT')
     findingOf((await examine(dir, ports)).checks, ['ok', 'daemon', /proved/])
@@ -148,8 +153,8 @@ describe('doctor while the folder or the ports are in use', { concurrency: 4 }, 
     const health = await fetch(`http://127.0.0.1:${ports.SVC_ACCOUNT_PORT}/health`)
     assert.equal(health.status, 200)
     const { code, checks } = await examine(dir, ports)
-    findingOf(checks, ['ok', 'daemon', /an account server alone holds this folder/])
-    findingOf(checks, ['ok', 'account port', /held by this countersignd/])
+    findingOf(checks, ['ok', 'daemon', /an account server without a daemon uses this folder/])
+    findingOf(checks, ['ok', 'account port', /used by this countersignd/])
     assert.equal(code, 0)
   })
 
@@ -168,10 +173,10 @@ describe('doctor while the folder or the ports are in use', { concurrency: 4 }, 
     const account = await listening(t, createServer(), '::1')
     const env = { SVC_HTTP_PORT: String(api), SVC_ACCOUNT_PORT: String(account) }
     const { code, checks } = await examine(dir, env)
-    const mine = new RegExp(`is taken by .*\\(process ${process.pid}\\)`)
+    const mine = new RegExp(`is used by .*\\(process ${process.pid}\\)`)
     findingOf(checks, ['fail', 'API port', mine, /SVC_HTTP_PORT/])
     findingOf(checks, ['ok', 'account port', /is free/])
-    findingOf(checks, ['warn', 'account port', /have the origin of ours/, /^kill \d+$/])
+    findingOf(checks, ['warn', 'account port', /they have the same origin/, /^kill \d+$/])
     assert.equal(code, 1)
   })
 
@@ -197,10 +202,10 @@ describe('doctor while the folder or the ports are in use', { concurrency: 4 }, 
     const daemon = await startIdle(dir)
     await daemon.end('SIGKILL')
     const { checks } = await examine(dir)
-    findingOf(checks, ['ok', 'state.db', /^whole/])
-    findingOf(checks, ['ok', 'account.db', /^whole/])
+    findingOf(checks, ['ok', 'state.db', /^intact/])
+    findingOf(checks, ['ok', 'account.db', /^intact/])
     findingOf(checks, ['ok', 'account', /^acc_/])
-    findingOf(checks, ['warn', 'daemon', /left of one that was killed/])
+    findingOf(checks, ['warn', 'daemon', /left over from a daemon that was killed/])
   })
 })
 

@@ -30,7 +30,7 @@ export const SURROUNDINGS: readonly Broken[] = [
       ['fail', 'configuration', /there is no such user/],
       ['warn', 'program', /NODE_OPTIONS/, /^unset NODE_OPTIONS$/],
       ['fail', 'keychain', /SVC_KEYCHAIN is "os", but the secrets of .* are in the file keychain/],
-      ['ok', 'state.db', /^whole/],
+      ['ok', 'state.db', /^intact/],
     ],
   },
   {
@@ -48,8 +48,8 @@ export const SURROUNDINGS: readonly Broken[] = [
     },
     says: [
       ['warn', 'token route', /every user of this machine/, /SVC_TOKEN_USERS=/],
-      ['fail', 'mail', /\/dev\/null cannot be written/, /SVC_MAIL_DIR/],
-      ['fail', 'assistant', /open to other users/, /^Make it a file/],
+      ['fail', 'mail', /cannot write to \/dev\/null/, /SVC_MAIL_DIR/],
+      ['fail', 'assistant', /accessible to other users/, /^The file must belong to this user/],
     ],
   },
   {
@@ -57,7 +57,12 @@ export const SURROUNDINGS: readonly Broken[] = [
     by: () => ({ SVC_BACKEND_URL: 'http://127.0.0.1:1' }),
     says: [
       ['fail', 'account', /holds the embedded account/, /^unset SVC_BACKEND_URL/],
-      ['fail', 'account server', /127\.0\.0\.1:1 cannot be reached/, /^Try it by hand: curl/],
+      [
+        'fail',
+        'account server',
+        /127\.0\.0\.1:1 cannot be reached/,
+        /^Check the answer yourself: curl/,
+      ],
       ['warn', 'clock', /^unknown: the account server/],
     ],
   },
@@ -74,12 +79,7 @@ export const SURROUNDINGS: readonly Broken[] = [
       )
     },
     says: [
-      [
-        'warn',
-        'sync',
-        /The last one failed|the last one failed: The account server says/,
-        /^countersignd sync$/,
-      ],
+      ['warn', 'sync', /the last sync failed: The account server says/, /^countersignd sync$/],
     ],
     code: 0,
   },
@@ -105,9 +105,9 @@ export const SURROUNDINGS: readonly Broken[] = [
       return { SVC_BACKEND_URL: 'http://127.0.0.1:1' }
     },
     says: [
-      ['warn', 'account', /waits for approval/, /countersignd login/],
+      ['warn', 'account', /awaits approval/, /countersignd login/],
       ['warn', 'sync', /8 days ago/, /^countersignd sync$/],
-      ['fail', 'clock', /gone back.* 5 hours later/, /timedatectl/],
+      ['fail', 'clock', /set back.* 5 hours later/, /timedatectl/],
     ],
   },
 ]

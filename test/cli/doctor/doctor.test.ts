@@ -55,13 +55,13 @@ describe('doctor without a state folder', { concurrency: 2 }, () => {
     const dir = join(freshFolder(t), 'a', 'b')
     const { code, checks } = await examine(dir)
     assert.equal(code, 0)
-    findingOf(checks, ['ok', 'state folder', /is not there yet/])
+    findingOf(checks, ['ok', 'state folder', /does not exist yet/])
     assert(!existsSync(dirname(dir)))
   })
 
   it('a missing folder that cannot be created', async () => {
     const { checks } = await examine('/dev/null/state')
-    findingOf(checks, ['fail', 'state folder', /cannot be/])
+    findingOf(checks, ['fail', 'state folder', /cannot write to/])
   })
 
   const instead: [name: string, by: (dir: string) => void, expected: Expected][] = [
@@ -73,7 +73,7 @@ describe('doctor without a state folder', { concurrency: 2 }, () => {
     [
       'a file',
       (dir) => writeFileSync(dir, ''),
-      ['fail', 'state folder', /is not a folder/, /Move it away/],
+      ['fail', 'state folder', /is not a folder/, /Move it elsewhere/],
     ],
   ]
   for (const [name, by, expected] of instead)
@@ -104,7 +104,7 @@ it('doctor on a full disk', { skip: !isRoot && 'only root mounts' }, async (t) =
     rmSync(top, { recursive: true })
   })
   const { checks } = await examine(top)
-  findingOf(checks, ['fail', 'disk', /free/, /^Make room/])
+  findingOf(checks, ['fail', 'disk', /free/, /^Free some space/])
 })
 
 describe('doctor at a terminal', () => {
@@ -130,7 +130,7 @@ describe('doctor at a terminal', () => {
     renameSync(join(dir, 'secret'), join(dir, 'a\u001b[2J'))
     chmodSync(join(dir, 'a\u001b[2J'), 0o644)
     const { out } = await terminal(dir)(['doctor'])
-    assert(out.includes('is open to other users') && !out.includes('\u001b'))
+    assert(out.includes('is accessible to other users') && !out.includes('\u001b'))
   })
 })
 

@@ -92,14 +92,14 @@ describe('the definitions', () => {
     for (const platform of PLATFORMS)
       assert.throws(
         () => made(platform, 'user', ['/opt/two\nlines/countersignd']),
-        /has a character that/,
+        /contains a character that/,
       )
     for (const path of [
       '/opt/"a"/countersignd',
       "/opt/it's/countersignd",
       '/opt/a\\b/countersignd',
     ])
-      assert.throws(() => made('linux', 'user', [path]), /systemd does not take/)
+      assert.throws(() => made('linux', 'user', [path]), /systemd does not accept/)
   })
 })
 

@@ -219,7 +219,7 @@ describe('service install', () => {
       })
       const { error } = await call(machine, 'install')
       assert.equal(error?.exit, 8)
-      assert.match(String(error?.message), /\/etc\/countersign\/key is gone/)
+      assert.match(String(error?.message), /\/etc\/countersign\/key is missing/)
       assert.deepEqual([files.has(KEY), files.has(UNIT), files.has(PLACE)], [false, false, false])
     })
 
@@ -249,7 +249,10 @@ describe('service install', () => {
       )
       const { error } = await call(machine, 'install')
       assert.match(String(error?.message), message)
-      assert.match(String(error?.message), /Nothing was left installed\.$/)
+      assert.match(
+        String(error?.message),
+        /The service is not installed: what was written has been removed again\.$/,
+      )
       assert.deepEqual([files.has(UNIT), files.has(PLACE)], [false, false])
       const last = (line: string) => deeds.lastIndexOf(line)
       if (deeds.includes('systemctl enable countersignd.service'))
@@ -277,7 +280,7 @@ describe('service install', () => {
       assert.match(
         String(error?.message),
         begun
-          ? /The service from before is in its place again, and runs again\.$/
+          ? /The previous service was restored and is running again\.$/
           : /stays installed as it (is|was)/,
       )
       assert.deepEqual([text(UNIT), text(PLACE), text(KEY)], [OLD_UNIT, 'old program', 'old key'])
@@ -294,14 +297,22 @@ describe('service install', () => {
       ? { code: 0, out: `ActiveState=failed\nExecMainStatus=${code}\n`, err: '' }
       : failing('systemctl restart countersignd.service')(line)
   for (const [name, code, message] of [
-    ['does not start either', 1, /does not run: "systemctl restart .*" failed for it, too/],
-    ['refuses the state', 7, /does not run: the newer version has upgraded the state.*exit code 7/],
+    [
+      'does not start either',
+      1,
+      /is not running, because "systemctl restart .*" failed for it too/,
+    ],
+    [
+      'refuses the state',
+      7,
+      /is not running, because the newer version has upgraded the state.*exit code 7/,
+    ],
   ] as const)
     it(`reports the state if the older one is restored and ${name}`, async () => {
       const { machine, files, text } = fakeMachine({ files: OLDER, answer: ended(code) })
       const { error } = await call(machine, 'install')
       assert.match(String(error?.message), message)
-      assert.doesNotMatch(String(error?.message), /stays installed|runs again/)
+      assert.doesNotMatch(String(error?.message), /stays installed|is running again/)
       assert.deepEqual([text(UNIT), text(PLACE), files.size], [OLD_UNIT, 'old program', 3])
     })
 
@@ -316,7 +327,7 @@ describe('service install', () => {
         line.includes('health') && asked++ === 0 ? { code: 9, out: '', err: '' } : undefined,
     })
     const { error } = await call(machine, 'install')
-    assert.match(String(error?.message), /is in its place again, and runs again\.$/)
+    assert.match(String(error?.message), /was restored and is running again\.$/)
     assert.deepEqual([text(place), files.size], ['old program', 2])
     const last = (deed: RegExp) => deeds.findLastIndex((line) => deed.test(line))
     const order = [/^copy .*before/, /^write/, /bootout/, /bootstrap/, /health/].map(last)
@@ -338,7 +349,7 @@ describe('service install', () => {
     const { error } = await call(machine, 'install')
     assert.match(
       String(error?.message),
-      /could not be put back into .*, and is kept as .*before \(ENOSPC\)/,
+      /could not be restored to .*; it is kept as .*before \(ENOSPC\)/,
     )
     assert.equal(text(KEPT), 'old program')
   })
@@ -374,7 +385,10 @@ describe('service install', () => {
     })
     const { error } = await call(machine, 'install')
     assert.equal(error?.exit, 9)
-    assert.match(String(error?.message), /does not answer within 60 seconds[^]*Nothing was left/)
+    assert.match(
+      String(error?.message),
+      /did not answer within 60 seconds[^]*The service is not installed/,
+    )
     assert.equal(files.size, 0)
     assert.ok(deeds.includes('launchctl bootout gui/501/org.countersign.countersignd'))
   })
@@ -392,13 +406,13 @@ describe('service install', () => {
       {},
       /npm run build:exe/,
     ],
-    ['two scopes at once', {}, { system: true, user: true }, /exclude each other/],
-    ['a system without a service manager', { platform: 'freebsd' }, {}, /no service for freebsd/],
+    ['two scopes at once', {}, { system: true, user: true }, /either --user or --system, not both/],
+    ['a system without a service manager', { platform: 'freebsd' }, {}, /does not support freebsd/],
     [
       'no systemd',
       { answer: () => ({ code: 1, out: '', err: 'not been booted with systemd\n' }) },
       {},
-      /does not run here, as in most containers/,
+      /is not running here, as in most containers/,
     ],
     [
       'no user for the daemon of macOS',
@@ -485,7 +499,7 @@ describe('service uninstall', () => {
   it('purges only with the option', async () => {
     const { machine, deeds } = fakeMachine({ files: OLDER })
     const { error, purged } = await call(machine, 'uninstall', { purge: true })
-    assert.match(String(error?.message), /Add --yes/)
+    assert.match(String(error?.message), /add --yes/)
     assert.deepEqual([deeds, purged], [[], []])
   })
 
@@ -498,7 +512,7 @@ describe('service uninstall', () => {
     assert.ifError(error)
     assert.deepEqual(purged, ['/var/lib/private/countersign'])
     assert.deepEqual([...files.keys()], [other])
-    assert.match(err, /notes\.txt is not of this program, and stays/)
+    assert.match(err, /notes\.txt was not created by this program, so it is kept/)
   })
 })
 
@@ -523,7 +537,7 @@ describe("a user's service", () => {
     await call(machine, 'install')
     const { purged, err } = await call(machine, 'uninstall', { purge: true, yes: true })
     assert.deepEqual(purged, ['/srv/service'])
-    assert.match(err, /is removed: \/srv\/service$/m)
+    assert.match(err, /^Deleting the state folder of the service: \/srv\/service$/m)
   })
 
   it('removes nothing if its folder is uncertain', async () => {
@@ -535,7 +549,7 @@ describe("a user's service", () => {
     await call(machine, 'install')
     const there = files.size
     const { error, purged } = await call(machine, 'uninstall', { purge: true, yes: true })
-    assert.match(String(error?.message), /Line 1 of .*cannot be read with certainty/)
+    assert.match(String(error?.message), /Line 1 of .*is ambiguous/)
     assert.deepEqual([purged, files.size], [[], there])
     assert.ifError((await call(machine, 'uninstall')).error)
     assert.deepEqual([...files.keys()], [settings])
@@ -564,7 +578,7 @@ describe('service status', () => {
   const cases: [string, Wish, number, RegExp][] = [
     ['runs and answers', { files: OLDER, answer: show('active', 0) }, 0, /the daemon answers/],
     ['runs without an answer', { files: OLDER, answer: show('active', 9) }, 1, /does not answer/],
-    ['has failed', { files: OLDER, answer: show('failed', 9) }, 1, /running\s+no\n.*nothing runs/],
+    ['has failed', { files: OLDER, answer: show('failed', 9) }, 1, /running\s+no\n.*not running/],
     ['is not installed', { answer: show('inactive', 9) }, 1, /not installed/],
   ]
   for (const [name, wish, code, text] of cases)
@@ -596,12 +610,12 @@ describe('service print', () => {
       const { out, err, error } = await call(machine, 'print', { platform, system: true })
       assert.ifError(error)
       assert.match(out, first)
-      assert.match(err, /Then these are run:\n {2}\w/)
+      assert.match(err, /Then these commands are run:\n {2}\w/)
       assert.deepEqual(deeds, [])
     })
 
   it('names the known systems', async () => {
     const { error } = await call(fakeMachine().machine, 'print', { platform: 'plan9' })
-    assert.match(String(error?.message), /--platform takes one of linux, darwin, win32/)
+    assert.match(String(error?.message), /--platform must be one of: linux, darwin, win32/)
   })
 })

@@ -113,7 +113,7 @@ describe(
         const create = (more: object) => terminal(dir)(['guest', 'create', '--label', 'x'], more)
         for (const { code, out, err } of await Promise.all([create({}), create({ env })])) {
           assert.deepEqual([code, out], [EXIT.daemonSilent, ''], err)
-          assert.match(err, /holds this state folder but does not answer as itself/)
+          assert.match(err, /uses this state folder, but does not answer as its daemon/)
         }
         assert.doesNotMatch(squatter.heard(), /authorization|csd_|guest/i)
         assert.equal(squatter.connections(), 2, 'it was asked, once each time')

@@ -293,6 +293,6 @@ describe('in place of the service of the whole machine', { skip }, () => {
     publish(site, 'http://127.0.0.1:9')
     const { code, stderr } = await site.call(SERVICE, ['status'])
     assert.equal(code, EXIT.stateUnsafe)
-    assert.match(stderr, /your own: set SVC_STATE_DIR/)
+    assert.match(stderr, /belongs to you\. Set SVC_STATE_DIR/)
   })
 })

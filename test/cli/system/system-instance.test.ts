@@ -128,13 +128,13 @@ describe('the service of the whole machine', { skip }, () => {
   ][] = [
     ['a user who is not listed requests a token', GUS, CREATE, {}, /SVC_TOKEN_USERS.*sudo/],
     ['a user without a token requests anything else', ANN, ['status'], {}, /SVC_TOKEN_FILE/],
-    ['a user without a token signs in', ANN, ['login', '--email', 'a@b.c'], {}, /only root.*sudo/],
+    ['a user without a token signs in', ANN, ['login', '--email', 'a@b.c'], {}, /Only root.*sudo/],
     [
       'a user with a token signs out',
       ANN,
       ['logout', '--last-device'],
       { SVC_TOKEN: 'csd_x' },
-      /only root.*sudo/,
+      /Only root.*sudo/,
     ],
     ['a token is wrong', ANN, ['status'], { SVC_TOKEN: 'csd_wrong' }, /token/],
   ]
@@ -180,7 +180,7 @@ describe('the service of the whole machine', { skip }, () => {
   it('keeps its audit log from others', async () => {
     const { code, stderr } = await site.call(ANN, ['audit', 'verify'])
     assert.equal(code, EXIT.failed)
-    assert.match(stderr, /call this again with sudo/)
+    assert.match(stderr, /Run the command again with sudo/)
   })
 
   it('is not used if the environment names a state folder', async () => {

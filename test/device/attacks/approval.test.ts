@@ -4,14 +4,15 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import type { UnauthenticatedClient } from '../../../src/api/port.ts'
 import type { LoggedKeys } from '../../../src/crypto/device-public-keys.ts'
 import { publicKeys } from '../../../src/crypto/device-keys.ts'
 import { ID_PREFIX, newId } from '../../../src/crypto/encoding/id.ts'
 import { firstOf, newDeviceKeys } from '../../crypto/keys.ts'
 import { T0 } from '../bench.ts'
-import { testServer } from '../session/sign-in-server.ts'
-import { type Laptop, EMAIL, away, newLaptop, refusedWith } from '../session/signing-in.ts'
+import { newWorld } from '../../world/world.ts'
+import { type Laptop, EMAIL, newLaptop } from '../session/signing-in.ts'
+import { rejects } from '../../rejects.ts'
+import { away, both, insteadAtDoor } from '../../world/interceptor.ts'
 
 interface Shown {
   readonly account: string
@@ -31,8 +32,8 @@ const noAccount = { account_id: null, email: EMAIL, key_log: [] }
  * Returns a server that names the accounts of a script, and answers or fails as the script
  * requires.
  */
-function scripted() {
-  const server = testServer()
+async function scripted(t: TestContext) {
+  const server = await newWorld(t)
   const script = { names: anAccount() as typeof noAccount | ReturnType<typeof anAccount> }
   const shown: Shown[] = []
   let isAway = false
@@ -54,18 +55,20 @@ function scripted() {
       },
     }
   }
-  const door = {
-    ...server.door,
-    signIns: { ...server.door.signIns, read: async () => script.names },
-    enrolment: {
-      further: async ({ body }: { body: { device: string; keys: LoggedKeys } }) =>
-        enrol({ ...body, account: script.names.account_id ?? '' }, false),
-      create: async ({ body: { entry } }: { body: { entry: string } }) => {
-        const said = JSON.parse(Buffer.from(entry.split('.')[1] ?? '', 'base64url').toString())
-        return enrol(said as Shown, true)
-      },
-    },
-  } as unknown as UnauthenticatedClient
+  const door = both(
+    insteadAtDoor('signIns', 'read', () => async () => ({ ...script.names, key_log_seq: null })),
+    insteadAtDoor(
+      'enrolment',
+      'further',
+      () =>
+        async ({ body }) =>
+          enrol({ ...body, account: script.names.account_id ?? '' }, false),
+    ),
+    insteadAtDoor('enrolment', 'create', () => async ({ body: { entry } }) => {
+      const said = JSON.parse(Buffer.from(entry.split('.')[1] ?? '', 'base64url').toString())
+      return enrol(said as Shown, true)
+    }),
+  )
   return {
     server,
     script,
@@ -75,7 +78,7 @@ function scripted() {
     /** The server accepts the sign-in and does not answer. */
     outage: async (laptop: Laptop, reset = false) => {
       isAway = true
-      await assert.rejects(laptop.signIn({ reset }), refusedWith('backend_unavailable'))
+      await rejects('backend_unavailable', laptop.signIn({ reset }))
       isAway = false
     },
   }
@@ -121,7 +124,7 @@ describe('an account server that names another account after it received the key
   for (const [how, names, reset] of another)
     for (const [when, then] of between)
       it(`${how}, then another account ${when}: the device presents other keys and another id`, async (t: TestContext) => {
-        const { server, script, door, last, outage } = scripted()
+        const { server, script, door, last, outage } = await scripted(t)
         script.names = names() ?? script.names
         const laptop = newLaptop(t, server, 'laptop', { door })
         await outage(laptop, reset)
@@ -132,7 +135,7 @@ describe('an account server that names another account after it received the key
       })
 
   it('first as a further device, then without an account: the device presents other keys', async (t) => {
-    const { server, script, door, last, outage } = scripted()
+    const { server, script, door, last, outage } = await scripted(t)
     const laptop = newLaptop(t, server, 'laptop', { door })
     await outage(laptop)
     const first = last()
@@ -142,7 +145,7 @@ describe('an account server that names another account after it received the key
   })
 
   it('a return to the first account: the device presents other keys again', async (t) => {
-    const { server, script, door, last, outage } = scripted()
+    const { server, script, door, last, outage } = await scripted(t)
     const { names } = script
     const laptop = newLaptop(t, server, 'laptop', { door })
     await outage(laptop)
@@ -159,7 +162,7 @@ describe('an account server that names another account after it received the key
   })
 
   it('the same account again: the device presents the same keys, as the server may have enrolled it', async (t) => {
-    const { server, door, last, outage } = scripted()
+    const { server, door, last, outage } = await scripted(t)
     const laptop = newLaptop(t, server, 'laptop', { door })
     await outage(laptop)
     const first = last()
@@ -168,23 +171,20 @@ describe('an account server that names another account after it received the key
   })
 
   it('another account when a waiting device renews its session: rejected; a new sign-in presents other keys', async (t) => {
-    const { server, script, door, last } = scripted()
+    const { server, script, door, last } = await scripted(t)
     const laptop = newLaptop(t, server, 'laptop', { door })
     await laptop.signIn()
     const first = last()
     script.names = anAccount()
-    const lying = {
-      ...door,
-      enrolment: {
-        ...door.enrolment,
-        further: async (input: Parameters<UnauthenticatedClient['enrolment']['further']>[0]) => ({
-          ...(await door.enrolment.further(input)),
-          account_id: script.names.account_id ?? '',
-        }),
-      },
-    }
+    const lying = both(
+      door,
+      insteadAtDoor('enrolment', 'further', (scripted) => async (input) => ({
+        ...(await scripted(input)),
+        account_id: script.names.account_id ?? '',
+      })),
+    )
     const deceived = laptop.restart({ door: lying })
-    await assert.rejects(deceived.signIn(), refusedWith('backend_error', /may be dishonest/))
+    await rejects('backend_error', deceived.signIn(), { says: /may be dishonest/ })
     await laptop.flow.end({ last_device: false, forget: true })
     await laptop.signIn()
     sharesNothing(first, last())

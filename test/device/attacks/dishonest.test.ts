@@ -17,10 +17,12 @@ import { verifyKeyLog } from '../../../src/crypto/logs/key-log.ts'
 import { recipientsOf, verifyRoster } from '../../../src/crypto/logs/roster.ts'
 import { rotateNow } from '../../../src/device/connections/members.ts'
 import { connections } from '../../../src/handlers/connections.ts'
-import { at } from '../../handlers/trust-desk.ts'
-import { showing } from './lying.ts'
-import { type Desk, connected, consentFor, restless, verifies, worldOf } from '../people.ts'
-import { paged } from '../paged.ts'
+import { at } from '../../world/requests.ts'
+import { showing } from '../../world/lies.ts'
+import { type Desk, connected, consentFor, verifies, worldOf } from '../../world/world.ts'
+import { paged } from '../../world/paged.ts'
+import { rejects } from '../../rejects.ts'
+import { restless } from '../../world/interceptor.ts'
 
 type Entries = readonly string[]
 
@@ -60,7 +62,7 @@ describe('rosters', () => {
     it(`${lie}: ${reason}, and the stored roster stays unchanged`, async (t) => {
       const { ada, bob, id } = await two(t)
       const { lied, error } = await told(ada, showing(change))
-      assert.match(error, new RegExp(`refused \\(${reason}\\): it stays unchanged here`))
+      assert.match(error, new RegExp(`refused \\(${reason}\\). It stays unchanged here`))
       assert(await verifies(lied, bob, id))
     })
 
@@ -128,7 +130,7 @@ describe('rosters', () => {
       [id],
       'the connection that replaced it stays',
     )
-    await assert.rejects(connections.read({ id }, at(rid)), { code: 'not_found' })
+    await rejects('not_found', connections.read({ id }, at(rid)))
     assert.equal(rid.state.connections.get(id), null, 'whoever gave it up is rid of it')
   })
 

@@ -11,8 +11,8 @@ import { sealEnvelope } from '../../../src/crypto/envelope.ts'
 import { rotateNow } from '../../../src/device/connections/members.ts'
 import { rememberedRoster } from '../../../src/device/logs/roster-cache.ts'
 import { newDeviceKeys } from '../../crypto/keys.ts'
-import { honest, lied, showingEnvelopes } from './lying.ts'
-import { type Desk, connected, verifies, worldOf } from '../people.ts'
+import { honest, lied, showingEnvelopes } from '../../world/lies.ts'
+import { type Desk, connected, verifies, worldOf } from '../../world/world.ts'
 
 const epochOf = ({ state }: Desk, id: string) => {
   const { connection, epoch, epochHead } = rememberedRoster(state, id)!.roster

@@ -9,9 +9,10 @@ import { readEnvelope } from '../../../src/crypto/envelope-form.ts'
 import { Refusal } from '../../../src/crypto/refusal.ts'
 import { remove, rotateNow, setRole } from '../../../src/device/connections/members.ts'
 import { AppError } from '../../../src/errors.ts'
-import { instead } from '../../handlers/trust-desk.ts'
 import { gate } from '../enrolled.ts'
-import { type Desk, connected, restless, takenIn, verifies, worldOf } from '../people.ts'
+import { type Desk, connected, takenIn, verifies, worldOf } from '../../world/world.ts'
+import { rejects } from '../../rejects.ts'
+import { instead, restless } from '../../world/interceptor.ts'
 
 type Appended = Parameters<Account['rosters']['append']>[0]['body']
 
@@ -163,6 +164,6 @@ describe('a rotated secret', () => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     await remove(ada.device(), ada.account(), id, bob.id)
-    await assert.rejects(rotateNow(bob.device(), bob.account(), id), { code: 'not_found' })
+    await rejects('not_found', rotateNow(bob.device(), bob.account(), id))
   })
 })

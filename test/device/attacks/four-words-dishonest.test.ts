@@ -8,12 +8,12 @@ import {
   invited,
   otherThan,
   outcomes,
-  refusedAs,
   trusts,
   turn,
   typed,
   withSend,
 } from '../contacting.ts'
+import { rejects } from '../../rejects.ts'
 
 describe('a dishonest account server', () => {
   it('that names another inviter after the right words: the device approves and confirms nothing', async (t) => {
@@ -31,7 +31,9 @@ describe('a dishonest account server', () => {
         }),
       },
     }))
-    await assert.rejects(typed(swapped, invitation.id, words, ada), refusedAs('ad_mismatch'))
+    await rejects('invalid_state', typed(swapped, invitation.id, words, ada), {
+      state: 'ad_mismatch',
+    })
     assert.deepEqual([trusts(swapped, ada), trusts(swapped, eve)], ['none', 'none'])
   })
 
@@ -41,7 +43,7 @@ describe('a dishonest account server', () => {
     const lied = ada.restart(
       delivering((items) => items.map((run) => ({ ...run, invitee: run.invitee && eve.id }))),
     )
-    await assert.rejects(typed(bob, invitation.id, words, lied), refusedAs('ad_mismatch'))
+    await rejects('invalid_state', typed(bob, invitation.id, words, lied), { state: 'ad_mismatch' })
     assert.deepEqual(outcomes(ada), [['failed', 'ad_mismatch']])
     assert.deepEqual(
       [trusts(ada, eve), trusts(ada, bob), trusts(bob, ada)],
@@ -60,7 +62,9 @@ describe('a dishonest account server', () => {
           account.keyLogs.read(input.account === ada.id ? { account: eve.id } : input),
       },
     }))
-    await assert.rejects(typed(swapped, invitation.id, words, ada), refusedAs('ad_mismatch'))
+    await rejects('invalid_state', typed(swapped, invitation.id, words, ada), {
+      state: 'ad_mismatch',
+    })
     assert.deepEqual([trusts(ada, bob), trusts(swapped, ada)], ['none', 'none'])
     assert.deepEqual(outcomes(ada), [['failed', 'ad_mismatch']])
   })
@@ -72,7 +76,9 @@ describe('a dishonest account server', () => {
         items.map((run) => ({ ...run, messages: [run.messages[0]!, run.messages[0]!] })),
       ),
     )
-    await assert.rejects(typed(echoing, invitation.id, words, ada), refusedAs('message_refused'))
+    await rejects('invalid_state', typed(echoing, invitation.id, words, ada), {
+      state: 'message_refused',
+    })
 
     const { words: again } = await makeWords(ada.device(), ada.account(), invitation)
     const old: string[] = []
@@ -83,14 +89,16 @@ describe('a dishonest account server', () => {
       }),
     )
     const wrong = typed(recorded, invitation.id, otherThan(again), ada)
-    await assert.rejects(wrong, refusedAs('wrong_words'))
+    await rejects('invalid_state', wrong, { state: 'wrong_words' })
     const { words: third } = await makeWords(ada.device(), ada.account(), invitation)
     const replaying = bob.restart(
       delivering((items) =>
         items.map((run) => ({ ...run, messages: [run.messages[0]!, old[0]!] })),
       ),
     )
-    await assert.rejects(typed(replaying, invitation.id, third, ada), refusedAs('wrong_words'))
+    await rejects('invalid_state', typed(replaying, invitation.id, third, ada), {
+      state: 'wrong_words',
+    })
     assert.equal(trusts(bob, ada), 'none')
   })
 

@@ -8,9 +8,17 @@ import { describe, it, type TestContext } from 'node:test'
 import { signJws } from '../../../src/crypto/jose/jws-signature.ts'
 import { remove } from '../../../src/device/connections/members.ts'
 import { newDeviceKeys } from '../../crypto/keys.ts'
-import { instead } from '../../handlers/trust-desk.ts'
-import { forgedEntry, honest, lied, membersOf, placeOf, showing } from './lying.ts'
-import { type Desk, type World, connected, consentFor, isIn, verifies, worldOf } from '../people.ts'
+import { forgedEntry, honest, lied, membersOf, placeOf, showing } from '../../world/lies.ts'
+import {
+  type Desk,
+  type World,
+  connected,
+  consentFor,
+  isIn,
+  verifies,
+  worldOf,
+} from '../../world/world.ts'
+import { instead } from '../../world/interceptor.ts'
 
 interface Scene {
   readonly world: World

@@ -10,8 +10,8 @@ import { LABEL, ZERO_HEAD, codeKey, codeReader, windowOf } from '../../../src/cr
 import { parseId } from '../../../src/crypto/encoding/id.ts'
 import { wordsAt } from '../../../src/crypto/words.ts'
 import { guestCodes } from '../../../src/handlers/guest-codes.ts'
-import { at } from '../../handlers/trust-desk.ts'
-import { type Desk, worldOf } from '../people.ts'
+import { at } from '../../world/requests.ts'
+import { type Desk, worldOf } from '../../world/world.ts'
 
 const HOUR_S = 3600
 

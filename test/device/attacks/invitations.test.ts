@@ -11,7 +11,7 @@ import { openConnection } from '../../../src/device/connections/connections.ts'
 import { AppError } from '../../../src/errors.ts'
 import { invitations } from '../../../src/handlers/invitations.ts'
 import { members } from '../../../src/handlers/connections.ts'
-import { at, instead } from '../../handlers/trust-desk.ts'
+import { at } from '../../world/requests.ts'
 import { gate } from '../enrolled.ts'
 import {
   type Desk,
@@ -21,8 +21,9 @@ import {
   sayingApproved,
   verifies,
   worldOf,
-} from '../people.ts'
-import { away } from '../session/signing-in.ts'
+} from '../../world/world.ts'
+import { rejects } from '../../rejects.ts'
+import { away, instead } from '../../world/interceptor.ts'
 
 const MAIL = 'cy@example.org'
 
@@ -52,10 +53,7 @@ describe('an invitation that was taken back adds no member', () => {
     await members.remove({ id, mid }, at(ada))
     assert.deepEqual(ada.state.invites.all(), [])
     await takesNobodyIn(ada, id, cy, MAIL)
-    await assert.rejects(
-      members.remove({ id, mid }, at(ada)),
-      (error) => error instanceof AppError && error.code === 'not_found',
-    )
+    await rejects('not_found', members.remove({ id, mid }, at(ada)))
   })
 
   it('if the account server answers with another invitation', async (t) => {
@@ -73,7 +71,7 @@ describe('an invitation that was taken back adds no member', () => {
     const { ada, cy, id } = await two(t)
     const made = await ada.invite(id, { user_id: cy.id })
     const cut = ada.restart(instead('invitations', 'withdraw', () => away))
-    await assert.rejects(withdraw(made, cut), { code: 'backend_unavailable' })
+    await rejects('backend_unavailable', withdraw(made, cut))
     await takesNobodyIn(ada, id, cy, null)
   })
 
@@ -123,7 +121,7 @@ describe('an invitation stays valid', () => {
           () => refused,
         )(instead('members', 'remove', () => refused)(account)),
       )
-      await assert.rejects(take(made, far, cy), { code: 'invalid_state' })
+      await rejects('invalid_state', take(made, far, cy), { state: 'approved' })
       await ada.sync()
       await cy.sync()
       world.later()

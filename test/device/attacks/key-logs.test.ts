@@ -15,10 +15,10 @@ import { signJws } from '../../../src/crypto/jose/jws-signature.ts'
 import { newSalt } from '../../../src/crypto/logs/key-log-entries.ts'
 import { connections } from '../../../src/handlers/connections.ts'
 import { newDeviceKeys } from '../../crypto/keys.ts'
-import { at } from '../../handlers/trust-desk.ts'
+import { at } from '../../world/requests.ts'
 import { T0 } from '../bench.ts'
-import { honest, lied, membersOf, showingLog } from './lying.ts'
-import { type Desk, connected, isIn, verifies, worldOf } from '../people.ts'
+import { honest, lied, membersOf, showingLog } from '../../world/lies.ts'
+import { type Desk, connected, isIn, verifies, worldOf } from '../../world/world.ts'
 
 /** Returns a key-log entry with these members, signed by a key. */
 const signed = ({ sign }: Pick<DeviceKeyPairs, 'sign'>, members: Record<string, unknown>): string =>
@@ -177,7 +177,7 @@ describe('an invalid key log from the server', () => {
       const own = await lied(bob, lie)
       // The device reads no further in a log that has the known length and the known last entry.
       const isSeen = log.length !== entries.length || log.at(-1) !== entries.at(-1)
-      const message = `was refused \\(${reason}\\): this device uses the cached one`
+      const message = `was refused \\(${reason}\\). This device uses the cached one`
       assert.equal(new RegExp(message).test(own.error), isSeen, own.error)
       assert.deepEqual(own.lied.state.logs.read('keylog', bob.id), entries)
 

@@ -8,9 +8,10 @@ import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
 import { remove, rotateNow, setRole } from '../../../src/device/connections/members.ts'
 import { trustCards } from '../../../src/handlers/trust-cards.ts'
-import { at, confirmAt, instead } from '../../handlers/trust-desk.ts'
-import { type Desk, connected, isIn, takenIn, three, verifies, worldOf } from '../people.ts'
-import { away } from '../session/signing-in.ts'
+import { at, confirmAt } from '../../world/requests.ts'
+import { type Desk, connected, isIn, takenIn, three, verifies, worldOf } from '../../world/world.ts'
+import { rejects } from '../../rejects.ts'
+import { away, instead } from '../../world/interceptor.ts'
 
 const DAYS = 24 * 60
 
@@ -178,7 +179,7 @@ describe('keys that an owner confirmed and a follower did not', () => {
     await unfollow(bob, forged)
     assert.equal(bob.state.connections.get(id)?.hold, null)
     await bob.sync()
-    await assert.rejects(unfollow(bob, forged), { code: 'not_found' })
+    await rejects('not_found', unfollow(bob, forged))
   })
 })
 
@@ -191,7 +192,7 @@ describe('a trust card in an answer of the account server', () => {
     await world.reset('bob')
     const card = (await ada.account().trustCards.list({ limit: 1 })).items[0] ?? assert.fail('none')
     const lied = ada.restart(instead('trustCards', 'create', () => async () => card))
-    await assert.rejects(follow(lied, cy), { code: 'backend_error' })
+    await rejects('backend_error', follow(lied, cy))
     await trustCards.create({ body: { email: 'cy@example.org' } }, at(lied))
     const { pinned, confirmed, newest } = lied.state.trust.get(bob.id) ?? assert.fail('not known')
     assert.deepEqual([pinned, confirmed, newest], [before?.pinned, true, 2])

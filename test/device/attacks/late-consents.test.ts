@@ -8,10 +8,9 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
 import { leaveOrEnd, rotateNow, setRole } from '../../../src/device/connections/members.ts'
-import { instead } from '../../handlers/trust-desk.ts'
-import { membersOf, showingLog } from './lying.ts'
-import { type Desk, isIn, newWorld, verifies } from '../people.ts'
-import { away } from '../session/signing-in.ts'
+import { membersOf, showingLog } from '../../world/lies.ts'
+import { type Desk, isIn, newWorld, verifies } from '../../world/world.ts'
+import { away, instead } from '../../world/interceptor.ts'
 
 /** Returns Eve with a phone, which approves an invitation of Ada’s. */
 async function approvedByPhone(t: TestContext) {
@@ -58,7 +57,8 @@ async function opsOf(reader: Desk, { id: actor }: Desk, connection: string): Pro
     .map(({ op }) => op)
 }
 
-const LEFT = /by an approval of dev_\w{26}, a device that is revoked: this device leaves it/
+const LEFT =
+  /by an approval of dev_\w{26}, a device that is revoked, so this device leaves the connection/
 
 const cut = (account: Account): Account => instead('rosters', 'append', () => away)(account)
 
@@ -109,7 +109,7 @@ describe('an account that is added by a consent of a device that it had revoked'
     await leaveOrEnd(after.device(), after.account(), id)
     const error = await said(eve)
     assert.match(error, LEFT)
-    assert.match(error, /You are its only owner/)
+    assert.match(error, /You are the only owner/)
     assert.deepEqual(await opsOf(eve, eve, id), [])
   })
 

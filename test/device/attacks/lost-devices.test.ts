@@ -7,12 +7,12 @@ import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
 import { AppError } from '../../../src/errors.ts'
 import { remove, rotateNow } from '../../../src/device/connections/members.ts'
-import { revoke } from '../../../src/device/session/revocation.ts'
+import { revoke } from '../../../src/device/session/sign-out.ts'
 import { trustCards } from '../../../src/handlers/trust-cards.ts'
-import { at, confirmAt, instead } from '../../handlers/trust-desk.ts'
+import { at, confirmAt } from '../../world/requests.ts'
 import { gate } from '../enrolled.ts'
-import { type Desk, connected, takenIn, three, verifies, worldOf } from '../people.ts'
-import { away } from '../session/signing-in.ts'
+import { type Desk, connected, takenIn, three, verifies, worldOf } from '../../world/world.ts'
+import { away, instead } from '../../world/interceptor.ts'
 
 /**
  * Checks that the speaker’s words are inconclusive at the other device.

@@ -11,9 +11,9 @@ import { openEntry, rotate } from '../../../src/crypto/logs/roster.ts'
 import { rememberedRoster } from '../../../src/device/logs/roster-cache.ts'
 import { consentTo, newDevice, newPerson, place, signer, logsOf } from '../../crypto/builders.ts'
 import { malformedEntries, malformedKeyLogEntries, signedText } from '../../crypto/malformed.ts'
-import { honest, lied, showing, showingLog } from './lying.ts'
-import { paged } from '../paged.ts'
-import { type Desk, connected, verifies, worldOf } from '../people.ts'
+import { honest, lied, showing, showingLog } from '../../world/lies.ts'
+import { paged } from '../../world/paged.ts'
+import { type Desk, connected, verifies, worldOf } from '../../world/world.ts'
 
 const two = async (t: TestContext) => {
   const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
@@ -49,7 +49,7 @@ describe('an account server that returns', () => {
       const { error } = await lied.device().sync.run('request')
       assert.match(
         error ?? '',
-        new RegExp(`refused \\(${reason}\\): it stays unchanged here`),
+        new RegExp(`refused \\(${reason}\\). It stays unchanged here`),
         what,
       )
       assert.deepEqual(stored(lied), before, what)
@@ -67,7 +67,7 @@ describe('an account server that returns', () => {
       Array.from({ length: 100_001 }, (_, seq) => entries[seq] ?? entries.at(-1)!)
     const lied = ada.restart(showing(many))
     const { error } = await lied.device().sync.run('request')
-    assert.match(error ?? '', /refused \(log_full\): it stays unchanged here/)
+    assert.match(error ?? '', /refused \(log_full\). It stays unchanged here/)
     assert.deepEqual(stored(lied), before)
     world.later()
     assert(await verifies(lied, bob, id))
@@ -87,7 +87,7 @@ describe('an account server that returns', () => {
         seal_keys,
       }))
       const { lied: there, error } = await lied(ada, lie)
-      assert.match(error, new RegExp(`refused \\(${reason}\\): it stays unchanged here`), what)
+      assert.match(error, new RegExp(`refused \\(${reason}\\). It stays unchanged here`), what)
       assert.deepEqual(stored(there), before, what)
     }
     const there = await honest(ada)
@@ -103,7 +103,7 @@ describe('an account server that returns', () => {
       seal_keys,
     }))
     const { lied: there, error } = await lied(ada, lie)
-    assert.match(error, /refused \(log_full\): it stays unchanged here/)
+    assert.match(error, /refused \(log_full\). It stays unchanged here/)
     assert.deepEqual(stored(there), before)
     world.later()
     assert(await verifies(there, bob, id))

@@ -14,36 +14,32 @@ import { addDevice, resetLog, revokeDevice } from '../../../src/crypto/logs/key-
 import type { AppError } from '../../../src/errors.ts'
 import { logEntry, newDevice } from '../../crypto/builders.ts'
 import { firstOf, newDeviceKeys } from '../../crypto/keys.ts'
-import { added } from '../approving.ts'
-import { testServer } from '../session/sign-in-server.ts'
-import { newLaptop, refusedWith } from '../session/signing-in.ts'
+import { added } from '../../world/approving.ts'
+import { newWorld } from '../../world/world.ts'
+import { newLaptop } from '../session/signing-in.ts'
 import { isWaiting, twoLaptops } from '../waiting-laptop.ts'
-import { paged } from '../paged.ts'
+import { paged } from '../../world/paged.ts'
+import { rejects } from '../../rejects.ts'
+import { both, instead, insteadAtDoor } from '../../world/interceptor.ts'
 
 describe('the new device', () => {
   it('binds itself to the first answer: a later answer changes nothing', async (t) => {
     const { old, fresh } = await twoLaptops(t)
     const answers: { nonce: string; seq: number; head: string }[] = []
     const lied = fresh.restart({
-      account: (honest) => ({
-        ...honest,
-        approval: {
-          ...honest.approval,
-          read: async () => {
-            const read = await honest.approval.read({})
-            if (read.answer === null) return read
-            answers.push(read.answer)
-            const other = encodeBase64url(new Uint8Array(randomBytes(32)))
-            return answers.length === 1
-              ? read
-              : { ...read, answer: { ...read.answer, nonce: other } }
-          },
-          reveal: async (input) => {
-            await honest.approval.reveal(input)
-            if (answers.length === 1) throw new Error('lost')
-          },
-        },
-      }),
+      account: both(
+        instead('approval', 'read', (honest) => async () => {
+          const read = await honest({})
+          if (read.answer === null) return read
+          answers.push(read.answer)
+          const other = encodeBase64url(new Uint8Array(randomBytes(32)))
+          return answers.length === 1 ? read : { ...read, answer: { ...read.answer, nonce: other } }
+        }),
+        instead('approval', 'reveal', (honest) => async (input) => {
+          await honest(input)
+          if (answers.length === 1) throw new Error('lost')
+        }),
+      ),
     })
     const { device_id: id } = await lied.flow.beginApproval()
     await old.approver.begin(old.account, id ?? '')
@@ -61,19 +57,13 @@ describe('the new device', () => {
     const own = firstOf(newId('dev_', 1), newDeviceKeys())
     const { head } = verifyKeyLog(own.account, [own.entry])
     const lied = fresh.restart({
-      account: (honest) => ({
-        ...honest,
-        approval: {
-          ...honest.approval,
-          read: async () => {
-            const read = await honest.approval.read({})
-            const of = { head: encodeBase64url(head) }
-            return read.answer === null ? read : { ...read, answer: { ...read.answer, ...of } }
-          },
-        },
+      account: instead('approval', 'read', (honest) => async () => {
+        const read = await honest({})
+        const of = { head: encodeBase64url(head) }
+        return read.answer === null ? read : { ...read, answer: { ...read.answer, ...of } }
       }),
     })
-    await assert.rejects(added(old, lied.flow), refusedWith('validation_failed', /not yours/))
+    await rejects('validation_failed', added(old, lied.flow), { says: /not yours/ })
     await isWaiting(lied)
   })
 
@@ -87,12 +77,14 @@ describe('the new device', () => {
     make: (of: Shown) => Promise<readonly string[]> | readonly string[],
     code: AppError['code'],
     says: RegExp,
+    state?: string,
   ][] = [
     [
       'the device is not in the log',
       ({ server, account }) => server.logOf(account).entries.slice(0, 1),
       'invalid_state',
       /Not approved yet/,
+      'awaiting_approval',
     ],
     [
       'the device is in the log with other keys',
@@ -124,6 +116,7 @@ describe('the new device', () => {
       },
       'invalid_state',
       /was revoked/,
+      'revoked',
     ],
     [
       'the log lacks the promised entry',
@@ -137,33 +130,28 @@ describe('the new device', () => {
       /account_mismatch/,
     ],
   ]
-  for (const [what, make, code, says] of logs)
+  for (const [what, make, code, says, state] of logs)
     it(`${what}: the device stores and posts nothing, and accepts the true log later`, async (t) => {
       const of = await twoLaptops(t)
       const posted: unknown[] = []
       let shown: readonly string[] | null = null
       const lied = of.fresh.restart({
-        account: (honest) => ({
-          ...honest,
-          keyLogs: {
-            ...honest.keyLogs,
-            read: async (input) =>
-              shown === null
-                ? honest.keyLogs.read(input)
-                : { ...paged(shown, input), seal_keys: [] },
-          },
-          approval: {
-            ...honest.approval,
-            create: async (input) => {
-              posted.push(input)
-              return honest.approval.create(input)
-            },
-          },
-        }),
+        account: both(
+          instead(
+            'keyLogs',
+            'read',
+            (honest) => async (input) =>
+              shown === null ? honest(input) : { ...paged(shown, input), seal_keys: [] },
+          ),
+          instead('approval', 'create', (honest) => (input) => {
+            posted.push(input)
+            return honest(input)
+          }),
+        ),
       })
       const words = await added(of.old, lied.flow)
       shown = await make(of)
-      await assert.rejects(lied.flow.approve(words), refusedWith(code, says))
+      await rejects(code, lied.flow.approve(words), { says, state })
       assert.deepEqual(posted, [])
       await isWaiting(lied)
       shown = null
@@ -180,12 +168,13 @@ describe('the new device', () => {
   })
 
   it('does not trust an answer to its enrolment that it is approved', async (t) => {
-    const server = testServer()
+    const server = await newWorld(t)
     const old = newLaptop(t, server, 'desk')
     await old.signIn()
-    const { further } = server.door.enrolment
-    const lying: typeof further = async (input) => ({ ...(await further(input)), approved: true })
-    const door = { ...server.door, enrolment: { ...server.door.enrolment, further: lying } }
+    const door = insteadAtDoor('enrolment', 'further', (honest) => async (input) => ({
+      ...(await honest(input)),
+      approved: true,
+    }))
     const fresh = newLaptop(t, server, 'laptop 2', { door })
     assert.equal((await fresh.signIn()).state, 'awaiting_approval')
     await isWaiting(fresh)

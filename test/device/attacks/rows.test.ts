@@ -12,8 +12,8 @@ import { keyCommitment } from '../../../src/crypto/logs/roster-form.ts'
 import { recipientsOf, verifyRoster } from '../../../src/crypto/logs/roster.ts'
 import { noWords } from '../../../src/device/connections/no-words.ts'
 import { rememberedRoster } from '../../../src/device/logs/roster-cache.ts'
-import { forgedEntry, honest, placeOf } from './lying.ts'
-import { type Desk, three, verifies } from '../people.ts'
+import { forgedEntry, honest, placeOf } from '../../world/lies.ts'
+import { type Desk, three, verifies } from '../../world/world.ts'
 
 interface Row {
   readonly account: string

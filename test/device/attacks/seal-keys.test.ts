@@ -12,8 +12,8 @@ import { renewSealKey } from '../../../src/crypto/logs/key-log-entries.ts'
 import { markRestored } from '../../../src/device/identity/own-keys.ts'
 import { remove, rotateNow } from '../../../src/device/connections/members.ts'
 import { newDeviceKeys } from '../../crypto/keys.ts'
-import { honest, lied, showingLog } from './lying.ts'
-import { type Desk, connected, takenIn, verifies, worldOf } from '../people.ts'
+import { honest, lied, showingLog } from '../../world/lies.ts'
+import { type Desk, connected, takenIn, verifies, worldOf } from '../../world/world.ts'
 
 const shorter = (text: string) => encodeBase64url(decodeBase64url(text).slice(1))
 

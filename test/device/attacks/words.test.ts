@@ -14,34 +14,22 @@ import { publicKeys } from '../../../src/crypto/device-keys.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { resetLog } from '../../../src/crypto/logs/key-log-entries.ts'
 import { newDeviceKeys } from '../../crypto/keys.ts'
-import { approved, shownBy } from '../approving.ts'
-import { newLaptop, refusedWith } from '../session/signing-in.ts'
+import { approved, shownBy } from '../../world/approving.ts'
+import { newLaptop } from '../session/signing-in.ts'
 import { twoLaptops } from '../waiting-laptop.ts'
-import { paged } from '../paged.ts'
+import { paged } from '../../world/paged.ts'
+import { rejects } from '../../rejects.ts'
+import { both, instead } from '../../world/interceptor.ts'
 
 type Read = Awaited<ReturnType<Account['pendingDevices']['read']>>
 
-/** Returns the account with changes to what the server relays from the new device. */
-const relaying =
-  (change: (read: Read) => Read) =>
-  (account: Account): Account => ({
-    ...account,
-    pendingDevices: {
-      ...account.pendingDevices,
-      read: async (input) => change(await account.pendingDevices.read(input)),
-    },
-  })
+/** Changes what the server relays from the new device. */
+const relaying = (change: (read: Read) => Read) =>
+  instead('pendingDevices', 'read', (honest) => async (input) => change(await honest(input)))
 
-/** Returns the account with another key log. */
-const showing =
-  (entries: () => readonly string[]) =>
-  (account: Account): Account => ({
-    ...account,
-    keyLogs: {
-      ...account.keyLogs,
-      read: async (of) => ({ ...paged(entries(), of), seal_keys: [] }),
-    },
-  })
+/** Shows another key log. */
+const showing = (entries: () => readonly string[]) =>
+  instead('keyLogs', 'read', () => async (of) => ({ ...paged(entries(), of), seal_keys: [] }))
 
 describe('the approving device', () => {
   const random = () => encodeBase64url(new Uint8Array(randomBytes(32)))
@@ -66,14 +54,12 @@ describe('the approving device', () => {
             : { ...read, reveal: { ...read.reveal, ...change(read.reveal) } },
         ),
       })
-      await assert.rejects(
-        shownBy(deceived, fresh.flow),
-        refusedWith('backend_error', /nothing was approved[^]*may be dishonest/),
-      )
-      await assert.rejects(
-        deceived.approver.advance(deceived.account, newcomer.id),
-        refusedWith('invalid_state', /./, 'no_attempt'),
-      )
+      await rejects('backend_error', shownBy(deceived, fresh.flow), {
+        says: /Nothing was approved[^]*may be dishonest/,
+      })
+      await rejects('invalid_state', deceived.approver.advance(deceived.account, newcomer.id), {
+        state: 'no_attempt',
+      })
       assert.equal(server.logOf(account).seq, 0)
     })
 
@@ -86,36 +72,33 @@ describe('the approving device', () => {
     const relayed: Partial<Read> = { commitment }
     let answered: { nonce: string; seq: number; head: string } | null = null
     const deceived = old.restart({
-      account: (honest) => ({
-        ...honest,
-        pendingDevices: {
-          read: async (input) => ({ ...(await honest.pendingDevices.read(input)), ...relayed }),
-          answer: async ({ body }) => {
-            answered = body.answer
-            Object.assign(relayed, { answered_by: deceived.identity().device, reveal })
-          },
-        },
-      }),
+      account: both(
+        relaying((read) => ({ ...read, ...relayed })),
+        instead('pendingDevices', 'answer', () => async ({ body }) => {
+          answered = body.answer
+          Object.assign(relayed, { answered_by: deceived.identity().device, reveal })
+        }),
+      ),
     })
     const lied = fresh.restart({
-      account: (honest) => ({
-        ...honest,
-        approval: {
-          ...honest.approval,
-          // The true answer, so that only the keys and nonces differ.
-          read: async () => ({ ...(await honest.approval.read({})), answer: answered }),
-          reveal: async () => undefined,
-        },
-      }),
+      account: both(
+        // The true answer, so that only the keys and nonces differ.
+        instead('approval', 'read', (honest) => async () => ({
+          ...(await honest({})),
+          answer: answered,
+        })),
+        instead('approval', 'reveal', () => async () => undefined),
+      ),
     })
     await lied.flow.beginApproval()
     await deceived.approver.begin(deceived.account, newcomer.id)
     const { device_words } = await lied.flow.advanceApproval()
     const { state } = await deceived.approver.advance(deceived.account, newcomer.id)
     assert.equal(state, 'ready')
-    await assert.rejects(
+    await rejects(
+      'validation_failed',
       deceived.approver.approve(deceived.account, newcomer.id, device_words ?? ''),
-      refusedWith('validation_failed', /nothing was signed[^]*may be dishonest/),
+      { says: /Nothing was signed[^]*may be dishonest/ },
     )
     assert.equal(server.logOf(account).seq, 0)
   })
@@ -127,10 +110,9 @@ describe('the approving device', () => {
     const reset = resetLog({ log: before, device: by, keys: own, at: 1 })
     const deceived = old.restart({ account: showing(() => [...before.entries, reset]) })
     await fresh.flow.beginApproval()
-    await assert.rejects(
-      deceived.approver.begin(deceived.account, newcomer.id),
-      refusedWith('not_signed_in', /revoked/),
-    )
+    await rejects('not_signed_in', deceived.approver.begin(deceived.account, newcomer.id), {
+      says: /revoked/,
+    })
     assert.deepEqual(old.state.approvalAttempts.after('approving', 0), [])
     assert.equal(old.state.logs.head('keylog', account)?.seq, before.seq)
     assert.equal((await fresh.flow.advanceApproval()).device_words, null)
@@ -138,15 +120,14 @@ describe('the approving device', () => {
 
   it('receives an older log than its cached one: rejects it', async (t) => {
     const { server, old, fresh, account } = await twoLaptops(t)
-    const before = [...(server.logs.get(account) ?? [])]
+    const before = server.entries(account)
     await approved(old, fresh.flow)
     const phone = newLaptop(t, server, 'phone')
     await phone.signIn()
     const deceived = old.restart({ account: showing(() => before) })
-    await assert.rejects(
-      shownBy(deceived, phone.flow),
-      refusedWith('backend_error', /\(rollback\)[^]*dishonest/),
-    )
+    await rejects('backend_error', shownBy(deceived, phone.flow), {
+      says: /\(rollback\)[^]*dishonest/,
+    })
   })
 
   it('is asked to approve a revoked device again: its id is in the log, so no nonce is sent', async (t) => {
@@ -154,21 +135,14 @@ describe('the approving device', () => {
     await approved(old, fresh.flow)
     await fresh.flow.end({ last_device: false, forget: false })
     const deceived = old.restart({
-      account: (honest) => ({
-        ...honest,
-        pendingDevices: {
-          ...honest.pendingDevices,
-          read: async ({ id }) => {
-            const nothing = { answered_by: null, reveal: null }
-            return { id, name: 'x', platform: 'linux', commitment: 'A'.repeat(43), ...nothing }
-          },
-        },
+      account: instead('pendingDevices', 'read', () => async ({ id }) => {
+        const nothing = { answered_by: null, reveal: null }
+        return { id, name: 'x', platform: 'linux', commitment: 'A'.repeat(43), ...nothing }
       }),
     })
-    await assert.rejects(
-      deceived.approver.begin(deceived.account, newcomer.id),
-      refusedWith('conflict', /revoked/),
-    )
+    await rejects('conflict', deceived.approver.begin(deceived.account, newcomer.id), {
+      says: /revoked/,
+    })
     assert.equal(old.state.approvalAttempts.after('approving', 0).length, 1)
     assert.equal(server.logOf(account).seq, 2)
   })

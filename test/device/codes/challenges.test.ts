@@ -4,7 +4,6 @@ import { describe, it } from 'node:test'
 import { wordsAt } from '../../../src/crypto/words.ts'
 import type { OpenChallenge } from '../../../src/device/codes/challenges.ts'
 import { wordsForListener } from '../../../src/device/codes/words-for-listener.ts'
-import { AppError } from '../../../src/errors.ts'
 import {
   BOB,
   CAROL,
@@ -17,10 +16,10 @@ import {
   WRONG,
   bench,
   numbered,
-  refusal,
   slowPace,
   type Bench,
 } from '../bench.ts'
+import { rejects } from '../../rejects.ts'
 
 const FAMILY = numbered('connection', 1)
 const PURPOSE = 'Pay 12,000 to 1234'
@@ -29,11 +28,7 @@ const FAILED =
   'Not verified: different words, person or purpose. Make a new challenge, and ask for new words. If they fail again, hang up, and call a number that you know.'
 
 const wordOf = ({ word }: OpenChallenge): string => wordsAt([word])[0]!
-const closedAs = (state: string) => (error: unknown) => {
-  assert(refusal('invalid_state')(error))
-  assert.equal((error as AppError).details.state, state)
-  return true
-}
+const closedAs = (state: string) => ({ code: 'invalid_state', details: { state } })
 const answer = (b: Bench, words: string, { id }: OpenChallenge, caller: string | null = null) =>
   b.verifier.verify(words, caller, { challenge: id })
 
@@ -121,7 +116,7 @@ describe('an answer to a challenge', () => {
       )
       assert.equal(b.state.wrongTries.get({ caller: 'tok', expected: true })?.in_row, 1)
       const right = b.answer({ speaker: BOB, challenge: wordOf(drawn), purpose: SHOWN })
-      await assert.rejects(answer(b, right, drawn), closedAs('used'))
+      await rejects('invalid_state', answer(b, right, drawn), { state: 'used' })
       // The challenge does not use up the words without a listener.
       const { verified } = await b.verifier.verify(b.say(CONNECTION, BOB), null)
       assert.equal(verified, true)
@@ -246,8 +241,8 @@ describe('an answer to a challenge', () => {
     const b = bench(t)
     b.connection()
     const drawn = b.challenges.draw(CONNECTION, '', null)
-    await assert.rejects(answer(b, 'matador carload recedes', drawn), refusal('unknown_word'))
-    await assert.rejects(answer(b, 'matador carload', drawn), refusal('word_count'))
+    await rejects('unknown_word', answer(b, 'matador carload recedes', drawn))
+    await rejects('word_count', answer(b, 'matador carload', drawn))
     const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
     assert.equal((await answer(b, said, drawn)).verified, true)
   })
@@ -259,7 +254,7 @@ describe('an answer to a challenge', () => {
       await b.verifier.verify(WRONG, 'tok', { expect: { connection_id: CONNECTION } })
     const drawn = b.challenges.draw(CONNECTION, '', null)
     const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
-    await assert.rejects(answer(b, said, drawn, 'tok'), refusal('rate_limited'))
+    await rejects('rate_limited', answer(b, said, drawn, 'tok'))
     // A refused attempt does not count.
     assert.equal((await answer(b, said, drawn)).verified, true)
   })
@@ -335,7 +330,7 @@ describe('a challenge for any connection', () => {
       delete more.try
       b.challenges.use(drawn.id)
     }
-    await assert.rejects(answer(b, said, drawn), closedAs('used'))
+    await rejects('invalid_state', answer(b, said, drawn), { state: 'used' })
   })
 
   it('is searched for by one caller at a time: the others find it used up, and do not search', async (t) => {
@@ -360,7 +355,7 @@ describe('a challenge for any connection', () => {
     const b: Bench = bench(t, { pace })
     for (let n = 1; n <= 300; n++) b.connection({ id: numbered('connection', n) })
     const drawn = b.challenges.draw(null, '', null)
-    await assert.rejects(answer(b, WRONG, drawn), refusal('not_signed_in'))
+    await rejects('not_signed_in', answer(b, WRONG, drawn))
   })
 })
 
@@ -394,11 +389,7 @@ describe('challenges', () => {
       b.clock.ms += 60 * MINUTE
       here = b.reopen()
     }
-    const limited = (error: unknown) => {
-      assert(refusal('rate_limited')(error))
-      assert.equal((error as AppError).headers['Retry-After'], '600')
-      return true
-    }
+    const limited = { code: 'rate_limited', headers: { 'Retry-After': '600' } }
     assert.throws(() => here.challenges.draw(CONNECTION, '', null), limited)
     assert.throws(() => here.challenges.draw(null, '', null), limited)
     here.challenges.draw(FAMILY, '', null)
@@ -406,7 +397,7 @@ describe('challenges', () => {
     // interval must pass.
     b.machine.boot = 'boot 2'
     b.machine.uptime = MINUTE
-    assert.throws(() => b.reopen().challenges.draw(CONNECTION, '', null), refusal('rate_limited'))
+    assert.throws(() => b.reopen().challenges.draw(CONNECTION, '', null), { code: 'rate_limited' })
     b.machine.uptime = 15 * MINUTE
     b.reopen().challenges.draw(CONNECTION, '', null)
   })
@@ -423,16 +414,12 @@ describe('challenges', () => {
     assert.equal(b.challenges.open(others.id).id, others.id)
     for (let i = 0; i < 2; i++) b.challenges.draw(CONNECTION, '', 'tok_b')
     for (const token of ['tok_a', 'tok_b', 'tok_new'])
-      assert.throws(
-        () => b.reopen().challenges.draw(CONNECTION, '', token),
-        (error) => {
-          assert(refusal('rate_limited')(error))
-          assert.match((error as AppError).message, /for all tokens together/)
-          return true
-        },
-      )
+      assert.throws(() => b.reopen().challenges.draw(CONNECTION, '', token), {
+        code: 'rate_limited',
+        message: /for all tokens together/,
+      })
     for (let i = 0; i < 4; i++) b.reopen().challenges.draw(CONNECTION, '', null)
-    assert.throws(() => b.challenges.draw(CONNECTION, '', null), refusal('rate_limited'))
+    assert.throws(() => b.challenges.draw(CONNECTION, '', null), { code: 'rate_limited' })
     // Only the command line’s own draws ended its challenges. Answering the last one takes one
     // attempt.
     assert.throws(() => b.challenges.open(owners.id), closedAs('ended'))
@@ -449,8 +436,8 @@ describe('challenges', () => {
     b.connection()
     for (let i = 0; i < 3; i++) b.challenges.draw(null, '', null)
     for (let i = 0; i < 2; i++) b.challenges.draw(CONNECTION, '', null)
-    assert.throws(() => b.challenges.draw(CONNECTION, '', null), refusal('rate_limited'))
-    assert.throws(() => b.challenges.draw(null, '', null), refusal('rate_limited'))
+    assert.throws(() => b.challenges.draw(CONNECTION, '', null), { code: 'rate_limited' })
+    assert.throws(() => b.challenges.draw(null, '', null), { code: 'rate_limited' })
     b.pass(15 * MINUTE)
     assert.equal(b.challenges.draw(null, '', null).connection, null)
   })
@@ -462,7 +449,7 @@ describe('challenges', () => {
     const said = b.answer({ speaker: BOB, challenge: wordOf(drawn), purpose: SHOWN })
     const { verified, purpose } = await answer(b.reopen(), said, drawn)
     assert.deepEqual([verified, purpose], [true, SHOWN])
-    await assert.rejects(answer(b.reopen(), said, drawn), closedAs('used'))
+    await rejects('invalid_state', answer(b.reopen(), said, drawn), { state: 'used' })
   })
 
   it('expire after fifteen minutes of uptime, and with a restart of the machine', (t) => {
@@ -483,9 +470,9 @@ describe('challenges', () => {
     const b = bench(t)
     b.connection()
     for (const unknown of [FAMILY, b.guest()])
-      assert.throws(() => b.challenges.draw(unknown, '', null), refusal('not_found'))
-    assert.throws(() => b.challenges.open('chl_none'), refusal('not_found'))
-    assert.throws(() => b.challenges.draw(CONNECTION, 'a'.repeat(65), null), refusal('too_long'))
+      assert.throws(() => b.challenges.draw(unknown, '', null), { code: 'not_found' })
+    assert.throws(() => b.challenges.open('chl_none'), { code: 'not_found' })
+    assert.throws(() => b.challenges.draw(CONNECTION, 'a'.repeat(65), null), { code: 'too_long' })
     // A refused draw neither counts nor ends another challenge.
     assert.deepEqual(b.state.challenges.all(), [])
     assert.equal(
@@ -511,7 +498,7 @@ describe('words for a listener', () => {
   it('of a group are for the named member', (t) => {
     const b = bench(t)
     b.connection({ others: [BOB, CAROL] })
-    assert.throws(() => ownWords(b, heard), /Name the member who gave the challenge/)
+    assert.throws(() => ownWords(b, heard), /Name the one who gave the challenge/)
     const said = [BOB, CAROL].map((listener) => ownWords(b, { ...heard, listener })?.words)
     assert.notEqual(said[0], said[1])
     const of = { speaker: ME, challenge: 'matador', purpose: SHOWN, listener: CAROL }
@@ -525,7 +512,7 @@ describe('words for a listener', () => {
     it(`for ${name}: validation_failed`, (t) => {
       const b = bench(t)
       b.connection()
-      assert.throws(() => ownWords(b, { ...heard, listener }), refusal('validation_failed'))
+      assert.throws(() => ownWords(b, { ...heard, listener }), { code: 'validation_failed' })
     })
 
   it('do not exist for a single member, without the connection, or while it is suspended', (t) => {
@@ -547,6 +534,6 @@ describe('words for a listener', () => {
       ['matador carload', 'word_count'],
       ['', 'word_count'],
     ] as const)
-      assert.throws(() => ownWords(b, { challenge }), refusal(code))
+      assert.throws(() => ownWords(b, { challenge }), { code: code })
   })
 })

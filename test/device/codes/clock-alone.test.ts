@@ -5,10 +5,11 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { connections } from '../../../src/handlers/connections.ts'
-import { contextOf } from '../../handlers/context.ts'
+import { contextOf } from '../../world/requests.ts'
 import { MINUTE } from '../bench.ts'
 import { enrolled } from '../enrolled.ts'
 import { SPAN, WRONG, far, guestOf, moveState, pass, restart, set } from './moving-clock.ts'
+import { rejects } from '../../rejects.ts'
 
 describe('the clock of an embedded account, with no server clock to compare to', () => {
   /** Returns the device after a sync. */
@@ -33,7 +34,10 @@ describe('the clock of an embedded account, with no server clock to compare to',
         if (synced) {
           const { ok, error } = await now.sync.run('request')
           assert(ok)
-          assert.match(String(error), /clock of this machine is behind.*sync --clock-is-right/)
+          assert.match(
+            String(error),
+            /clock of this machine shows an earlier time.*sync --clock-is-right/,
+          )
         }
         const { verified, conclusive, reasons } = await now.verifier.verify(recorded, null)
         assert.deepEqual([verified, conclusive, reasons], [false, false, ['clock_uncertain']])
@@ -96,10 +100,9 @@ describe('the clock of an embedded account, with no server clock to compare to',
     const { device } = await alone(t)
     const id = await device.connect()
     set(device, -SPAN)
-    await assert.rejects(connections.code({ id }, contextOf(device)), {
-      code: 'invalid_state',
-      message: /went back.*"countersignd sync --clock-is-right"/,
-      details: { state: 'clock_uncertain' },
+    await rejects('invalid_state', connections.code({ id }, contextOf(device)), {
+      says: /shows an earlier time.*"countersignd sync --clock-is-right"/,
+      state: 'clock_uncertain',
     })
   })
 

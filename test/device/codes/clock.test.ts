@@ -12,11 +12,12 @@ import { connections } from '../../../src/handlers/connections.ts'
 import { guestCodes } from '../../../src/handlers/guest-codes.ts'
 import { preferences, profile } from '../../../src/handlers/account.ts'
 import { stamp } from '../../../src/handlers/stamp.ts'
-import { contextOf } from '../../handlers/context.ts'
+import { contextOf } from '../../world/requests.ts'
 import { MINUTE } from '../bench.ts'
 import { actAt } from '../enrolled.ts'
 import { newMeta } from '../meta.ts'
 import { SPAN, WRONG, far, moveState, pass, restart, set } from './moving-clock.ts'
+import { rejects } from '../../rejects.ts'
 
 describe('a clock that is set back after a good sync', () => {
   for (const [how, reopened] of [
@@ -127,10 +128,9 @@ describe('a clock that moved since it was measured', () => {
       const { items } = await guestCodes.list({ limit: 50 }, contextOf(first))
       assert.notEqual(items[0]?.code, null)
       set(first, ms)
-      await assert.rejects(connections.code({ id }, contextOf(first)), {
-        code: 'invalid_state',
-        message: new RegExp(`went ${name} since it was measured.*sync`),
-        details: { state: 'clock_uncertain' },
+      await rejects('invalid_state', connections.code({ id }, contextOf(first)), {
+        says: new RegExp(`moved ${name} since it was last checked.*sync`),
+        state: 'clock_uncertain',
       })
       const later = await guestCodes.list({ limit: 50 }, contextOf(first))
       assert.deepEqual(

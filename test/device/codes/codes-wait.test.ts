@@ -7,6 +7,7 @@ import { it } from 'node:test'
 import type { TestContext } from 'node:test'
 import { type AppError } from '../../../src/errors.ts'
 import { BOB, MINUTE, WRONG, bench, numbered, slowPace } from '../bench.ts'
+import { rejects } from '../../rejects.ts'
 
 const MANY = 120
 const ID = numbered('connection', 7)
@@ -56,13 +57,13 @@ it('of concurrent guesses twenty are answered, and the others are rate-limited',
 
 it('an unknown word is rejected without a wait', async (t) => {
   const { verifier, count } = slow(t)
-  await assert.rejects(verifier.verify('matador carlod recede', null), { code: 'unknown_word' })
+  await rejects('unknown_word', verifier.verify('matador carlod recede', null))
   assert.equal(count.turns, 0)
 })
 
 it('after a sign-out meanwhile, a verification is rejected and not logged', async (t) => {
   const { verifier, say, state } = slow(t, ({ seat }) => void (seat.left = true))
-  await assert.rejects(verifier.verify(say(ID, BOB), null), { code: 'not_signed_in' })
+  await rejects('not_signed_in', verifier.verify(say(ID, BOB), null))
   assert.deepEqual(state.verifications.page(9, null), [])
 })
 

@@ -11,8 +11,9 @@ import {
   shareCode,
 } from '../../../src/device/codes/public-code.ts'
 import { preferences, profile } from '../../../src/handlers/account.ts'
-import { at, instead } from '../../handlers/trust-desk.ts'
-import { newWorld, type Desk } from '../people.ts'
+import { at } from '../../world/requests.ts'
+import { newWorld, type Desk } from '../../world/world.ts'
+import { instead } from '../../world/interceptor.ts'
 
 const switchOn = (desk: Desk) => preferences.update({ body: { public_code: true } }, at(desk))
 const isOn = async (desk: Desk) => (await desk.account().preferences.read({})).public_code

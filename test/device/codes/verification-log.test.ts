@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { AppError } from '../../../src/errors.ts'
-import { BOB, CONNECTION, ME, WRONG, bench, refusal } from '../bench.ts'
+import { BOB, CONNECTION, ME, WRONG, bench } from '../bench.ts'
+import { rejects } from '../../rejects.ts'
 
 describe('the verification log', () => {
   it('has an entry of every outcome, without the words', async (t) => {
@@ -37,7 +38,7 @@ describe('the verification log', () => {
     const broken = good.reopen({
       state: { ...state, verifications: { ...state.verifications, insert: full } },
     })
-    await assert.rejects(broken.verifier.verify(words, null), refusal('storage_full'))
+    await rejects('storage_full', broken.verifier.verify(words, null))
     assert.equal((await good.verifier.verify(words, null)).verified, true)
     assert.equal(state.verifications.page(9, null).length, 1)
   })

@@ -5,18 +5,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Expectation, Verification } from '../../../src/api/rest/verify.ts'
-import {
-  BOB,
-  CAROL,
-  CONNECTION,
-  GUEST,
-  ME,
-  WRONG,
-  bench,
-  numbered,
-  refusal,
-  type Bench,
-} from '../bench.ts'
+import { BOB, CAROL, CONNECTION, GUEST, ME, WRONG, bench, numbered, type Bench } from '../bench.ts'
+import { rejects } from '../../rejects.ts'
 
 const FAMILY = numbered('connection', 1)
 const ALONE = numbered('connection', 2)
@@ -97,9 +87,9 @@ describe('an expected speaker', () => {
     const b = known(bench(t))
     for (let i = 0; i < 20; i++)
       await b.verifier.verify(b.say(FAMILY, CAROL), 'tok', { expect: inBank })
-    await assert.rejects(
+    await rejects(
+      'rate_limited',
       b.verifier.verify(b.say(CONNECTION, BOB), 'tok', { expect: inBank }),
-      refusal('rate_limited'),
     )
   })
 
@@ -157,10 +147,7 @@ describe('an unknown expected speaker', () => {
       const b = bench(t)
       b.connection()
       for (let i = 0; i < 30; i++)
-        await assert.rejects(
-          b.verifier.verify(b.say(CONNECTION, BOB), 'tok', { expect }),
-          refusal('not_found'),
-        )
+        await rejects('not_found', b.verifier.verify(b.say(CONNECTION, BOB), 'tok', { expect }))
       assert.equal((await b.verifier.verify(b.say(CONNECTION, BOB), 'tok')).verified, true)
     })
 
@@ -177,7 +164,7 @@ describe('an unknown expected speaker', () => {
     }
     b.state.connections.put(row)
     b.codes.putConnection(row)
-    await assert.rejects(b.verifier.verify(WRONG, null, { expect: isCarol }), refusal('not_found'))
+    await rejects('not_found', b.verifier.verify(WRONG, null, { expect: isCarol }))
   })
 })
 

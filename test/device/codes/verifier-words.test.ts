@@ -1,8 +1,8 @@
 /** Tests the spellings of words that are accepted, and texts that are not words. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { AppError } from '../../../src/errors.ts'
-import { BOB, CONNECTION, bench, refusal } from '../bench.ts'
+import { BOB, CONNECTION, bench } from '../bench.ts'
+import { rejects } from '../../rejects.ts'
 
 describe('spellings of words', () => {
   for (const [name, spell] of [
@@ -28,23 +28,12 @@ describe('spellings of words', () => {
     ['', 'word_count', { found: 0 }],
   ] as const)
     it(`"${words}": ${code}`, async (t) => {
-      await assert.rejects(
-        bench(t).verifier.verify(words, null),
-        (error) =>
-          refusal(code)(error) &&
-          assert.deepEqual((error as AppError).details, details) === undefined,
-      )
+      await rejects(code, bench(t).verifier.verify(words, null), details)
     })
 
   it('the error for an unknown word names the word and similar ones', async (t) => {
-    await assert.rejects(
-      bench(t).verifier.verify('matador carlod recede', null),
-      (error: AppError) => {
-        assert.equal(error.code, 'unknown_word')
-        assert.equal(error.details.word, 'carlod')
-        assert(error.details.suggestions?.includes('carload'))
-        return true
-      },
-    )
+    const heard = bench(t).verifier.verify('matador carlod recede', null)
+    const { details } = await rejects('unknown_word', heard, { word: 'carlod' })
+    assert(details.suggestions?.includes('carload'))
   })
 })

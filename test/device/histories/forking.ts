@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { rotateNow, setRole } from '../../../src/device/connections/members.ts'
-import { instead } from '../../handlers/trust-desk.ts'
-import { showing } from '../attacks/lying.ts'
-import { type Desk, takenIn, worldOf } from '../people.ts'
+import { showing } from '../../world/lies.ts'
+import { type Desk, takenIn, worldOf } from '../../world/world.ts'
+import { instead } from '../../world/interceptor.ts'
 
 /** Returns Ada and Bob, who own a connection, with Cy in it. */
 export async function owned(t: TestContext) {

@@ -4,8 +4,8 @@
  */
 import type { Account } from '../../../src/api/port.ts'
 import type { memoryServer } from '../memory-server.ts'
-import { paged } from '../paged.ts'
-import { restless } from '../people.ts'
+import { paged } from '../../world/paged.ts'
+import { restless } from '../../world/interceptor.ts'
 
 /** A call that did not return: it failed before it reached the server, or after. */
 export class Crash extends Error {}

@@ -17,7 +17,7 @@ import { pullKeyLog } from '../../../src/device/logs/key-log.ts'
 import { judgeHolds } from '../../../src/device/logs/connection-record.ts'
 import { leaveOrEnd, remove, rotateNow, setRole } from '../../../src/device/connections/members.ts'
 import { putRecoveryKey, readRecoveryKey } from '../../../src/device/trust/recovery-key.ts'
-import { revoke } from '../../../src/device/session/revocation.ts'
+import { revoke } from '../../../src/device/session/sign-out.ts'
 import { renewNow } from '../../../src/device/sync/seal-renewal.ts'
 import { AppError } from '../../../src/errors.ts'
 import { leaveConnection } from '../../../src/handlers/connections.ts'
@@ -49,7 +49,7 @@ const RESETS = 3
 
 /** Reasons of refusals; a report without one of them is a failure. */
 const NAMED =
-  /(refused|cannot be right|not valid|hold) \([a-z_0-9]+\)|followed on this device|forked|approval that was withdrawn|sealed to a key that this device no longer has|have to confirm|not those that you have looked at|only owner|came back by the fork|was not taken in/
+  /(refused|invalid [a-z ]+|not valid) \([a-z_0-9]+\)|followed on this device|forked|approval that was withdrawn|sealed to a key that this device no longer has|have to confirm|not those that you reviewed|only owner|came back through the fork|they were not added/
 
 /** Runs a sync; its error must name a reason. */
 export async function syncNamed(on: LocalDevice): Promise<void> {

@@ -1,6 +1,5 @@
 /** Tests a deleted account: what this device deletes, and what its contacts see. */
 import assert from 'node:assert/strict'
-import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
@@ -29,8 +28,8 @@ import {
   three,
   verifies,
   worldOf,
-} from '../people.ts'
-import { refusedWith } from './signing-in.ts'
+} from '../../world/world.ts'
+import { rejects } from '../../rejects.ts'
 
 const membersOf = async (desk: Desk, id: string) =>
   (await desk.account().connections.read({ id })).members.map(({ user_id }) => user_id ?? '')
@@ -55,8 +54,8 @@ function rowsOf({ db }: Pick<State, 'db'>): string[] {
 }
 
 /** Checks that the account server stores nothing of a connection without members. */
-function isDeleted({ mail }: Pick<World, 'mail'>, id: string): void {
-  const db = new DatabaseSync(join(dirname(mail), 'account.db'), { readOnly: true })
+function isDeleted({ file }: Pick<World, 'file'>, id: string): void {
+  const db = new DatabaseSync(file, { readOnly: true })
   const found = db.prepare('select 1 from connections where id = ?').all(id)
   db.close()
   assert.deepEqual(found, [])
@@ -157,10 +156,9 @@ describe('a group', () => {
     world.later()
     assert(await verifies(bob, tablet, id))
     // No account is left that may change the members.
-    await assert.rejects(
-      remove(bob.device(), bob.account(), id, cy.id),
-      refusedWith('forbidden', /Only an owner/),
-    )
+    await rejects('forbidden', remove(bob.device(), bob.account(), id, cy.id), {
+      says: /Only an owner/,
+    })
     await leaveOrEnd(bob.device(), bob.account(), id)
     await cy.sync()
     await leaveOrEnd(cy.device(), cy.account(), id)
@@ -179,10 +177,10 @@ describe('a group', () => {
       () => leaveOrEnd(bob.device(), bob.account(), id),
       () => setRole(bob.device(), bob.account(), id, { member: bob.id, role: 'member' }),
     ])
-      await assert.rejects(give, refusedWith('invalid_state', /only owner/, 'last_owner'))
-    await assert.rejects(
+      await rejects('invalid_state', give, { state: 'last_owner', says: /only owner/ })
+    await rejects(
+      'not_found',
       setRole(bob.device(), bob.account(), id, { member: gone.id, role: 'member' }),
-      refusedWith('not_found'),
     )
     await remove(bob.device(), bob.account(), id, gone.id)
     for (const desk of [bob, cy]) {
@@ -341,7 +339,7 @@ describe('this device', () => {
     assert.deepEqual(held(ada, entries), entries)
     await ada.flow.deleteAccount()
     isEmpty(ada, entries)
-    await assert.rejects(ada.flow.deleteAccount(), refusedWith('not_signed_in'))
+    await rejects('not_signed_in', ada.flow.deleteAccount())
     assert.equal((await ada.flow.read()).state, 'signed_out')
   })
 
@@ -355,10 +353,9 @@ describe('this device', () => {
     ]
     for (const parts of cut) {
       const desk = ada.restart((account) => ({ ...account, ...parts(account) }))
-      await assert.rejects(
-        desk.flow.deleteAccount(),
-        refusedWith('backend_unavailable', /nothing was forgotten here: It is away/),
-      )
+      await rejects('backend_unavailable', desk.flow.deleteAccount(), {
+        says: /nothing was deleted on this device: It is away/,
+      })
       assert.deepEqual(held(desk, entries), entries)
       assert.notEqual(desk.state.connections.get(id), null)
     }
@@ -375,10 +372,9 @@ describe('this device', () => {
   ] as const)
     it(`with a deletion that lost its answer: ${name} deletes the local data`, async (t) => {
       const { ada, entries } = await full(t)
-      await assert.rejects(
-        ada.restart(unheard).flow.deleteAccount(),
-        refusedWith('backend_unavailable', /Delete it again/),
-      )
+      await rejects('backend_unavailable', ada.restart(unheard).flow.deleteAccount(), {
+        says: /Delete it again/,
+      })
       assert.deepEqual(held(ada, entries), entries)
       const again = ada.restart()
       await forget(again)
@@ -396,7 +392,7 @@ describe('this device', () => {
         },
       },
     }))
-    await assert.rejects(desk.flow.deleteAccount(), refusedWith('backend_unavailable'))
+    await rejects('backend_unavailable', desk.flow.deleteAccount())
     const again = ada.restart()
     assert.equal(await finish(again), true)
     isEmpty(again, entries)
@@ -405,7 +401,7 @@ describe('this device', () => {
   it('with a deletion that a later sync refutes: the end of the session deletes nothing', async (t) => {
     const { world, ada, entries } = await full(t)
     const desk = ada.restart((account) => ({ ...account, account: { delete: away } }))
-    await assert.rejects(desk.flow.deleteAccount(), refusedWith('backend_unavailable'))
+    await rejects('backend_unavailable', desk.flow.deleteAccount())
     world.later(6)
     await desk.device().sync.run('timer')
     const ended = () => Promise.reject(new AppError('not_signed_in', 'It has ended.'))
@@ -417,10 +413,10 @@ describe('this device', () => {
   it('awaiting approval cannot delete the account', async (t) => {
     const { world, ada } = await full(t)
     const waiting = await world.waiting(ada, 'tablet')
-    await assert.rejects(
-      waiting.flow.deleteAccount(),
-      refusedWith('invalid_state', /awaits its approval/, 'awaiting_approval'),
-    )
+    await rejects('invalid_state', waiting.flow.deleteAccount(), {
+      state: 'awaiting_approval',
+      says: /waits for its approval/,
+    })
   })
 
   it('with a deletion and a rejected retry: the account is deleted', async (t) => {
@@ -461,7 +457,7 @@ describe('this device', () => {
     const { ada, entries } = await full(t)
     const ended = () => Promise.reject(new AppError('not_signed_in', 'It has ended.'))
     const desk = ada.restart((account) => ({ ...account, deletion: { read: ended } }))
-    await assert.rejects(desk.flow.deleteAccount(), refusedWith('not_signed_in', /has ended/))
+    await rejects('not_signed_in', desk.flow.deleteAccount(), { says: /has ended/ })
     assert.equal(await finish(desk), false)
     assert.deepEqual(held(ada, entries), entries)
   })
@@ -471,10 +467,10 @@ describe('this device', () => {
     const refused = () =>
       Promise.reject(new AppError('invalid_state', 'Not so.', { details: { state: 'last_owner' } }))
     const desk = ada.restart((account) => ({ ...account, deletion: { read: refused } }))
-    await assert.rejects(
-      desk.flow.deleteAccount(),
-      refusedWith('invalid_state', /Not so/, 'last_owner'),
-    )
+    await rejects('invalid_state', desk.flow.deleteAccount(), {
+      state: 'last_owner',
+      says: /Not so/,
+    })
     assert.deepEqual(held(ada, entries), entries)
     for (const one of [ada, bob]) await one.sync()
     world.later()

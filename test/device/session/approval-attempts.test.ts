@@ -4,30 +4,38 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { approved, shownBy } from '../approving.ts'
-import { testServer } from './sign-in-server.ts'
-import { newLaptop, refusedWith } from './signing-in.ts'
+import { approved, shownBy } from '../../world/approving.ts'
+import { newWorld } from '../../world/world.ts'
+import { newLaptop } from './signing-in.ts'
+import { type Call, rejects } from '../../rejects.ts'
+import { instead } from '../../world/interceptor.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
 /** Returns a signed-in device and one that waits. */
 async function twoLaptops(t: TestContext) {
-  const server = testServer()
+  const server = await newWorld(t)
   const old = newLaptop(t, server, 'desk')
   await old.signIn()
   const fresh = newLaptop(t, server, 'laptop 2')
   await fresh.signIn()
+  /** Returns one more that waits, by a code of the operator: few are mailed to an address. */
   const another = async (name: string) => {
     const one = newLaptop(t, server, name)
-    await one.signIn()
+    const code = await server.server.newEnrolmentCode(old.identity().account)
+    await one.flow.code({ code, reset: false })
     return one
   }
   const seq = () => server.logOf(old.identity().account).seq
   return { server, old, fresh, another, seq }
 }
 
-const tooMany = refusedWith('rate_limited', /5 approvals in 24 hours.*Try again in/)
+const tooMany = (call: Call) =>
+  rejects('rate_limited', call, { says: /5 approvals in 24 hours.*Try again in/ })
+
+const endedByRestart = (call: Call) =>
+  rejects('invalid_state', call, { state: 'no_attempt', says: /ends with a restart/ })
 
 describe('a restart in the middle', () => {
   it('of the new device: the same keys, other words, and the other attempt ends', async (t) => {
@@ -36,13 +44,15 @@ describe('a restart in the middle', () => {
     const { device, kid } = fresh.identity()
     const next = fresh.restart()
     assert.equal((await next.flow.read()).device_words, null)
-    const noAttempt = refusedWith('invalid_state', /ends with a restart/, 'no_attempt')
-    await assert.rejects(next.flow.advanceApproval(), noAttempt)
-    await assert.rejects(next.flow.approve(words), noAttempt)
+    await endedByRestart(next.flow.advanceApproval())
+    await endedByRestart(next.flow.approve(words))
     // The words prepared on the old device are of no use to the new one.
     const { words: stale } = await old.approver.approve(old.account, id, words)
     await next.flow.beginApproval()
-    await assert.rejects(next.flow.approve(stale), refusedWith('invalid_state', /Not approved yet/))
+    await rejects('invalid_state', next.flow.approve(stale), {
+      state: 'awaiting_approval',
+      says: /Not approved yet/,
+    })
     const again = await shownBy(old, next.flow)
     assert.notEqual(again.words, words)
     const shown = await old.approver.approve(old.account, id, again.words)
@@ -57,10 +67,7 @@ describe('a restart in the middle', () => {
     await old.approver.begin(old.account, id)
     const next = fresh.restart()
     await next.flow.beginApproval()
-    await assert.rejects(
-      old.approver.advance(old.account, id),
-      refusedWith('conflict', /began again/),
-    )
+    await rejects('conflict', old.approver.advance(old.account, id), { says: /started again/ })
     await approved(old, next.flow)
   })
 
@@ -68,8 +75,7 @@ describe('a restart in the middle', () => {
     const { old, fresh } = await twoLaptops(t)
     const { id, words } = await shownBy(old, fresh.flow)
     const next = old.restart()
-    const noAttempt = refusedWith('invalid_state', /ends with a restart/, 'no_attempt')
-    await assert.rejects(next.approver.approve(next.account, id, words), noAttempt)
+    await endedByRestart(next.approver.approve(next.account, id, words))
     assert.equal((await next.approver.begin(next.account, id)).state, 'answered')
     assert.equal((await next.approver.advance(next.account, id)).state, 'answered')
     await approved(next, fresh.flow)
@@ -80,21 +86,23 @@ describe('the lifetime of an attempt', () => {
   it('is 15 minutes on both devices', async (t) => {
     const { server, old, fresh, seq } = await twoLaptops(t)
     const { id, words } = await shownBy(old, fresh.flow)
-    const noAttempt = refusedWith('invalid_state', /lasts 15 minutes/, 'no_attempt')
+    const noAttempt = (call: Call) =>
+      rejects('invalid_state', call, { state: 'no_attempt', says: /lasts 15 minutes/ })
     server.clock.ms += 15 * MINUTE - 1
-    await assert.rejects(old.approver.approve(old.account, id, 'x'), refusedWith('unknown_word'))
+    await rejects('unknown_word', old.approver.approve(old.account, id, 'x'))
     server.clock.ms += 1
-    await assert.rejects(old.approver.approve(old.account, id, words), noAttempt)
-    await assert.rejects(fresh.flow.approve(words), noAttempt)
+    await noAttempt(old.approver.approve(old.account, id, words))
+    await noAttempt(fresh.flow.approve(words))
     assert.equal((await fresh.flow.read()).device_words, null)
     assert.equal(seq(), 0)
   })
 
   it('ends if the account server has the attempt no longer', async (t) => {
-    const { server, fresh } = await twoLaptops(t)
-    await fresh.flow.beginApproval()
-    delete server.devices.get(fresh.identity().device)?.attempt
-    await assert.rejects(fresh.flow.advanceApproval(), refusedWith('conflict', /no more/))
+    const { fresh } = await twoLaptops(t)
+    const none = { commitment: null, answer: null }
+    const lost = fresh.restart({ account: instead('approval', 'read', () => async () => none) })
+    await lost.flow.beginApproval()
+    await rejects('conflict', lost.flow.advanceApproval(), { says: /no longer has/ })
   })
 })
 
@@ -104,10 +112,9 @@ describe('two attempts at once', () => {
     const { id, words } = await shownBy(old, fresh.flow)
     const phone = await another('phone')
     const second = await shownBy(old, phone.flow)
-    await assert.rejects(
-      old.approver.approve(old.account, id, words),
-      refusedWith('conflict', /Another approval was begun/),
-    )
+    await rejects('conflict', old.approver.approve(old.account, id, words), {
+      says: /Another approval was started/,
+    })
     assert.equal(seq(), 0)
     await old.approver.approve(old.account, second.id, second.words)
     assert.equal(seq(), 1)
@@ -152,7 +159,7 @@ describe('five attempts in 24 hours', () => {
     ]
     for (const at of [server.clock.ms, first + DAY - 1]) {
       server.clock.ms = at
-      for (const begin of sixth) await assert.rejects(begin, tooMany)
+      for (const begin of sixth) await tooMany(begin)
     }
     server.clock.ms = first + DAY
     await approved(again, waiting.flow)
@@ -189,7 +196,7 @@ describe('five attempts in 24 hours', () => {
     await begun.approver.begin(begun.account, id)
     for (let made = 0; made < 5; made++) await shownBy(old, (await another(`phone ${made}`)).flow)
     await fresh.flow.beginApproval()
-    await assert.rejects(begun.approver.advance(begun.account, id), tooMany)
+    await tooMany(begun.approver.advance(begun.account, id))
     assert.deepEqual(
       await begun.account.pendingDevices.read({ id }).then((of) => of.answered_by),
       null,
@@ -201,16 +208,10 @@ describe('five attempts in 24 hours', () => {
     const { device: id } = fresh.identity()
     const sent: unknown[] = []
     const lossy = old.restart({
-      account: (own) => ({
-        ...own,
-        pendingDevices: {
-          ...own.pendingDevices,
-          answer: async (input) => {
-            sent.push(input.body)
-            if (sent.length === 1) throw new Error('lost')
-            return own.pendingDevices.answer(input)
-          },
-        },
+      account: instead('pendingDevices', 'answer', (honest) => async (input) => {
+        sent.push(input.body)
+        if (sent.length === 1) throw new Error('lost')
+        return honest(input)
       }),
     })
     await fresh.flow.beginApproval()
@@ -229,9 +230,9 @@ describe('five attempts in 24 hours', () => {
     server.clock.ms = now
     const last = await another('last')
     const begin = () => old.approver.begin(old.account, last.identity().device)
-    await assert.rejects(begin, tooMany)
+    await tooMany(begin)
     server.clock.ms = now + DAY - 1
-    await assert.rejects(begin, tooMany)
+    await tooMany(begin)
     server.clock.ms = now + DAY
     await begin()
   })

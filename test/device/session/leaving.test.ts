@@ -6,14 +6,17 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
 import { changeFacts } from '../../../src/device/identity/identity.ts'
-import { type SignInFlow, newSignIn } from '../../../src/device/session/sign-in.ts'
+import type { SignInFlow } from '../../../src/device/session/sign-in-flow.ts'
+import { newSignIn } from '../../../src/device/session/sign-in.ts'
 import { AppError, type ErrorCode } from '../../../src/errors.ts'
 import { stamp } from '../../../src/handlers/stamp.ts'
-import { contextOf } from '../../handlers/context.ts'
-import { added } from '../approving.ts'
+import { contextOf } from '../../world/requests.ts'
+import { added } from '../../world/approving.ts'
 import { BACKEND, NAMES, type Enrolled, enrolled, gate } from '../enrolled.ts'
-import { testServer } from './sign-in-server.ts'
-import { type Laptop, away, newLaptop, refusedWith } from './signing-in.ts'
+import { newWorld } from '../../world/world.ts'
+import { type Laptop, newLaptop } from './signing-in.ts'
+import { type Call, rejects } from '../../rejects.ts'
+import { away, instead } from '../../world/interceptor.ts'
 
 const leave = ({ flow }: { flow: SignInFlow }, how = {}) =>
   flow.end({ last_device: false, forget: false, ...how })
@@ -21,7 +24,7 @@ const leave = ({ flow }: { flow: SignInFlow }, how = {}) =>
 describe('a keychain that fails half way through a sign-out', () => {
   for (const entry of ['vault', 'session', 'device'])
     it(`at "${entry}": no sign-in is possible before it is finished, and the next user keeps everything`, async (t) => {
-      const server = testServer()
+      const server = await newWorld(t)
       const laptop = newLaptop(t, server)
       await laptop.signIn()
       let isLocked = true
@@ -33,15 +36,15 @@ describe('a keychain that fails half way through a sign-out', () => {
         },
       }
       const running = laptop.restart({ keychain })
-      const locked = refusedWith('keychain_locked')
-      await assert.rejects(leave(running, { last_device: true }), locked)
+      const locked = (call: Call) => rejects('keychain_locked', call)
+      await locked(leave(running, { last_device: true }))
       for (const step of [
         () => running.flow.read(),
         () => running.flow.begin('bob@example.org'),
         () => running.flow.code({ code: 'x', reset: false }),
         () => leave(running),
       ])
-        await assert.rejects(step, locked)
+        await locked(step)
       assert.equal(running.seat.identity(), null)
 
       isLocked = false
@@ -56,7 +59,7 @@ describe('a keychain that fails half way through a sign-out', () => {
     })
 
   it('a new identity stored during that is not used', async (t) => {
-    const laptop = newLaptop(t, testServer())
+    const laptop = newLaptop(t, await newWorld(t))
     await laptop.signIn()
     const identity = laptop.identity()
     laptop.state.meta.set('leaving', true)
@@ -67,7 +70,7 @@ describe('a keychain that fails half way through a sign-out', () => {
 describe('a device that gives up while it awaits approval', () => {
   /** Returns a signed-in device, and one that waits for it, approved or not. */
   async function waiting(t: TestContext, isApproved: boolean) {
-    const server = testServer()
+    const server = await newWorld(t)
     const desk = newLaptop(t, server, 'desk')
     await desk.signIn()
     const fresh = newLaptop(t, server, 'laptop 2')
@@ -88,24 +91,22 @@ describe('a device that gives up while it awaits approval', () => {
       await leave(fresh)
       await isGone(fresh)
       assert.deepEqual(active(), [desk.identity().device])
-      await assert.rejects(leave(desk), refusedWith('invalid_state', /last device/, 'last_device'))
+      await rejects('invalid_state', leave(desk), { state: 'last_device', says: /last device/ })
     })
 
   it('and is the last in the log: needs a confirmation for that', async (t) => {
     const { desk, fresh, active } = await waiting(t, true)
     await leave(desk)
     assert.deepEqual(active(), [fresh.identity().device])
-    await assert.rejects(leave(fresh), refusedWith('invalid_state', /last device/, 'last_device'))
+    await rejects('invalid_state', leave(fresh), { state: 'last_device', says: /last device/ })
     await leave(fresh, { last_device: true })
     assert.deepEqual(active(), [])
   })
 
   it('while the server is unreachable: stays, with its keys, unless it is signed out with forget', async (t) => {
     const { fresh } = await waiting(t, true)
-    const offline = fresh.restart({
-      account: (account) => ({ ...account, keyLogs: { ...account.keyLogs, read: away } }),
-    })
-    await assert.rejects(leave(offline), refusedWith('backend_unavailable', /Not signed out/))
+    const offline = fresh.restart({ account: instead('keyLogs', 'read', () => away) })
+    await rejects('backend_unavailable', leave(offline), { says: /Not signed out/ })
     assert.equal((await offline.flow.read()).state, 'awaiting_approval')
     assert.notEqual(fresh.keychain.get('device'), null)
     await leave(offline, { forget: true })
@@ -209,7 +210,7 @@ describe('local changes', () => {
     }))
     await leave(at, { last_device: true })
     const told = JSON.stringify(at.logged)
-    assert.match(told, /"warn",[^[]*did not take[^[]*"verifications":1,"stamps":1/)
+    assert.match(told, /"warn",[^[]*did not accept[^[]*"verifications":1,"stamps":1/)
     assert.equal(at.here.seat.identity(), null)
   })
 })

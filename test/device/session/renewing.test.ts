@@ -5,6 +5,7 @@ import type { Account } from '../../../src/api/port.ts'
 import { renewing } from '../../../src/device/session/session.ts'
 import { AppError, type ErrorCode } from '../../../src/errors.ts'
 import { gate } from '../enrolled.ts'
+import { rejects } from '../../rejects.ts'
 
 const none = { items: [], next_cursor: null }
 
@@ -64,7 +65,7 @@ describe('a session that ended', () => {
   it('is renewed once: another rejection is returned', async () => {
     const { seen, of } = account()
     const wrapped = renewing(of, async () => void seen.renewals++)
-    await assert.rejects(wrapped.connections.list({}), { code: 'not_signed_in' })
+    await rejects('not_signed_in', wrapped.connections.list({}))
     assert.deepEqual([seen.calls, seen.renewals], [3, 1])
   })
 
@@ -77,7 +78,7 @@ describe('a session that ended', () => {
   it('is not assumed for other errors, which are returned unchanged', async () => {
     const { seen, of } = account('not_found')
     const wrapped = renewing(of, async () => void seen.renewals++)
-    await assert.rejects(wrapped.connections.list({}), { code: 'not_found' })
+    await rejects('not_found', wrapped.connections.list({}))
     assert.deepEqual([seen.calls, seen.renewals], [1, 0])
   })
 })

@@ -10,10 +10,11 @@ import { newId } from '../../../src/crypto/encoding/id.ts'
 import { entryHash } from '../../../src/crypto/jose/jws.ts'
 import { type KeyLog, verifyKeyLog } from '../../../src/crypto/logs/key-log.ts'
 import { addDevice, revokeDevice } from '../../../src/crypto/logs/key-log-entries.ts'
-import { revoke } from '../../../src/device/session/revocation.ts'
+import { revoke } from '../../../src/device/session/sign-out.ts'
 import { AppError } from '../../../src/errors.ts'
 import { enrolled } from '../enrolled.ts'
-import { paged } from '../paged.ts'
+import { paged } from '../../world/paged.ts'
+import { rejects } from '../../rejects.ts'
 
 /** Returns a device with two others in its log, at a server that checks only the order. */
 async function household(t: TestContext) {
@@ -111,7 +112,7 @@ describe('revoking another device', () => {
   it('gives up after five attempts', async (t) => {
     const { others, race, addedByOthers, seen, log, revoke: act } = await household(t)
     race(addedByOthers)
-    await assert.rejects(act(others[0]), { code: 'conflict' })
+    await rejects('conflict', act(others[0]))
     assert.equal(seen.appended, 5)
     assert(isActive(log(), others[0]))
   })

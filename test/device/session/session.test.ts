@@ -10,11 +10,10 @@ import { storeFacts } from '../../../src/device/identity/identity.ts'
 import { openSeat } from '../../../src/device/session/session.ts'
 import { AppError } from '../../../src/errors.ts'
 import { memoryKeychain } from '../../keychain/memory.ts'
-import { contextOf } from '../../handlers/context.ts'
+import { contextOf } from '../../world/requests.ts'
 import { BACKEND, type Enrolled, actAt, enrolled, gate } from '../enrolled.ts'
 import { T0 } from '../bench.ts'
-
-const notSignedIn = (error: unknown) => error instanceof AppError && error.code === 'not_signed_in'
+import { rejects } from '../../rejects.ts'
 
 /** Returns a device with data of every kind, and the secrets in it. */
 async function furnished(t: TestContext) {
@@ -120,8 +119,8 @@ describe('signing out', () => {
     await device.seat.leave()
     for (const seat of [device.seat, reseated(device)]) {
       assert.deepEqual([seat.identity(), seat.device()], [null, null])
-      await assert.rejects(seat.account().connections.list({}), notSignedIn)
-      await assert.rejects(seat.account().keyLogs.read({ account: 'acc_x' }), notSignedIn)
+      await rejects('not_signed_in', seat.account().connections.list({}))
+      await rejects('not_signed_in', seat.account().keyLogs.read({ account: 'acc_x' }))
     }
   })
 
@@ -165,9 +164,9 @@ describe('signing out', () => {
         },
       },
     })
-    await assert.rejects(
+    await rejects(
+      'not_signed_in',
       openConnection(late, late.account, { name: 'n', invite: [] }, actAt(T0)),
-      notSignedIn,
     )
     assert.deepEqual([late.state.connections.all(), late.state.secrets.ids()], [[], []])
   })
@@ -231,7 +230,7 @@ describe('signing in', () => {
       taken: () => heard++,
     })
     const before = seat.device()
-    await assert.rejects(seat.account().context.read({}), notSignedIn)
+    await rejects('not_signed_in', seat.account().context.read({}))
     assert.equal(seat.refused(), 'The session is no good.')
     seat.take(device.identity)
     assert.deepEqual([seat.refused(), heard], [null, 1])

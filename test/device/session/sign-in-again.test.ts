@@ -4,18 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { UnauthenticatedClient } from '../../../src/api/port.ts'
-import { AppError } from '../../../src/errors.ts'
-import { approved } from '../approving.ts'
-import { type TestServer, testServer } from './sign-in-server.ts'
-import { EMAIL, type Laptop, losing, newLaptop, refusedWith } from './signing-in.ts'
+import { approved } from '../../world/approving.ts'
+import { newWorld } from '../../world/world.ts'
+import { EMAIL, type Laptop, newLaptop } from './signing-in.ts'
+import { type Call, rejects } from '../../rejects.ts'
+import { insteadAtDoor, losing, refusing } from '../../world/interceptor.ts'
 
 /** Deletes the session of a device on the server, and nothing else. */
-function endSession(server: TestServer, { identity }: Laptop) {
-  const row = server.devices.get(identity().device)
-  assert(row)
-  row.session = null
-}
+const endSession = ({ account }: Laptop) => account.currentSession.delete({})
 
 const read = ({ seat, identity }: Laptop) =>
   seat.account().keyLogs.read({ account: identity().account })
@@ -23,7 +19,7 @@ const read = ({ seat, identity }: Laptop) =>
 describe('a user with an ended session', () => {
   for (const which of ['the first device', 'a further device'] as const)
     it(`${which}: a code gives the same device with the same keys a new session`, async (t) => {
-      const server = testServer()
+      const server = await newWorld(t)
       const first = newLaptop(t, server, 'desk')
       await first.signIn()
       let laptop = first
@@ -34,17 +30,19 @@ describe('a user with an ended session', () => {
       }
       const { account, device, session } = laptop.identity()
       const keys = laptop.keychain.get('device')
-      const devices = server.devices.size
-      endSession(server, laptop)
-      await assert.rejects(read(laptop), refusedWith('not_signed_in'))
+      const devices = server.devices().length
+      await endSession(laptop)
+      await rejects('not_signed_in', read(laptop))
       const begun = await laptop.flow.begin(EMAIL.toUpperCase())
       assert.deepEqual(
         [begun.state, begun.account_id, begun.device_id],
         ['code_sent', account, device],
       )
-      const seen = await laptop.restart().flow.code({ code: server.code(), reset: false })
+      const seen = await laptop
+        .restart()
+        .flow.code({ code: await server.code(EMAIL), reset: false })
       assert.deepEqual([seen.state, seen.account_id], ['signed_in', account])
-      assert.deepEqual([laptop.identity().device, server.devices.size], [device, devices])
+      assert.deepEqual([laptop.identity().device, server.devices().length], [device, devices])
       assert.equal(laptop.keychain.get('device'), keys)
       assert.notEqual(laptop.identity().session, session)
       await read(laptop)
@@ -52,41 +50,44 @@ describe('a user with an ended session', () => {
     })
 
   it('a wrong code changes nothing, and the right one then works', async (t) => {
-    const server = testServer()
+    const server = await newWorld(t)
     const laptop = newLaptop(t, server)
     await laptop.signIn()
-    endSession(server, laptop)
+    await endSession(laptop)
     await laptop.flow.begin(EMAIL)
-    await assert.rejects(
-      laptop.flow.code({ code: 'x', reset: false }),
-      refusedWith('not_signed_in', /wrong, used or expired/),
-    )
-    const { state } = await laptop.flow.code({ code: server.code(), reset: false })
+    await rejects('not_signed_in', laptop.flow.code({ code: 'x', reset: false }), {
+      says: /wrong, used or expired/,
+    })
+    const { state } = await laptop.flow.code({ code: await server.code(EMAIL), reset: false })
     assert.equal(state, 'signed_in')
   })
 
   it('another address and a reset are rejected while this device is signed in', async (t) => {
-    const server = testServer()
+    const server = await newWorld(t)
     const laptop = newLaptop(t, server)
     await laptop.signIn()
-    endSession(server, laptop)
-    const isHere = refusedWith('invalid_state', /countersignd logout/, 'signed_in')
-    await assert.rejects(laptop.flow.begin('bob@example.org'), isHere)
+    await endSession(laptop)
+    const isHere = (call: Call) =>
+      rejects('invalid_state', call, { state: 'signed_in', says: /countersignd logout/ })
+    await isHere(laptop.flow.begin('bob@example.org'))
     await laptop.flow.begin(EMAIL)
-    await assert.rejects(laptop.flow.code({ code: server.code(), reset: true }), isHere)
+    await isHere(laptop.flow.code({ code: await server.code(EMAIL), reset: true }))
   })
 
   it('a revoked device gets that error, and signs in as a new one after logout --forget', async (t) => {
-    const server = testServer()
+    const server = await newWorld(t)
     const laptop = newLaptop(t, server)
     await laptop.signIn()
     const { device } = laptop.identity()
     const other = newLaptop(t, server, 'other')
     await other.signIn({ reset: true })
     await laptop.flow.begin(EMAIL)
-    await assert.rejects(
-      laptop.flow.code({ code: server.code(), reset: false }),
-      refusedWith('not_signed_in', /was revoked.*countersignd logout --forget/),
+    await rejects(
+      'not_signed_in',
+      laptop.flow.code({ code: await server.code(EMAIL), reset: false }),
+      {
+        says: /was revoked.*countersignd logout --forget/,
+      },
     )
     await laptop.flow.end({ last_device: false, forget: true })
     assert.equal((await laptop.flow.read()).state, 'signed_out')
@@ -95,14 +96,14 @@ describe('a user with an ended session', () => {
   })
 
   it('a rejected device can ask for approval again with a code, as the same device', async (t) => {
-    const server = testServer()
+    const server = await newWorld(t)
     const old = newLaptop(t, server, 'desk')
     await old.signIn()
     const fresh = newLaptop(t, server, 'laptop 2')
     await fresh.signIn()
     const { device } = fresh.identity()
-    server.devices.delete(device)
-    await assert.rejects(read(fresh), refusedWith('not_signed_in'))
+    await old.account.devices.delete({ id: device })
+    await rejects('not_signed_in', read(fresh))
     const asked = await fresh.signIn()
     assert.deepEqual([asked.state, asked.device_id], ['awaiting_approval', device])
     await approved(old, fresh.flow)
@@ -113,7 +114,7 @@ describe('data for one account server', () => {
   const other = 'https://other.test'
 
   it('a code of one server is not awaited at another', async (t) => {
-    const server = testServer()
+    const server = await newWorld(t)
     const laptop = newLaptop(t, server)
     await laptop.flow.begin(EMAIL)
     assert.equal((await laptop.restart({ server: other }).flow.read()).state, 'signed_out')
@@ -121,95 +122,85 @@ describe('data for one account server', () => {
   })
 
   it('at another than the server’s public address, sign-in fails: the error names both, and no mail is sent', async (t) => {
-    const server = testServer(other)
+    const server = await newWorld(t, { publicUrl: () => other })
     const laptop = newLaptop(t, server, 'laptop', { server: 'https://localhost' })
-    const refused = refusedWith(
-      'invalid_state',
-      /localhost.*https:\/\/other\.test.*SVC_BACKEND_URL/,
-      'other_address',
-    )
-    await assert.rejects(laptop.flow.begin(EMAIL), refused)
-    assert.equal(server.code(), undefined)
-    await assert.rejects(laptop.flow.code({ code: 'operator-made', reset: false }), refused)
+    const refused = (call: Call) =>
+      rejects('invalid_state', call, {
+        state: 'other_address',
+        says: /localhost.*https:\/\/other\.test.*SVC_BACKEND_URL/,
+      })
+    await refused(laptop.flow.begin(EMAIL))
+    assert.deepEqual(await server.codes(EMAIL), [])
+    await refused(laptop.flow.code({ code: 'operator-made', reset: false }))
     assert.equal((await laptop.flow.read()).state, 'signed_out')
   })
 
   it('keys and accounts of one server are not sent to another', async (t) => {
-    const [server, second] = [testServer(), testServer(other)]
+    const [server, second] = [await newWorld(t), await newWorld(t, { publicUrl: () => other })]
     const laptop = newLaptop(t, server)
     await laptop.flow.begin(EMAIL)
-    const create = async () => Promise.reject(new AppError('backend_error', 'crash'))
-    const door = { ...server.door, enrolment: { ...server.door.enrolment, create } }
-    await assert.rejects(laptop.restart({ door }).flow.code({ code: server.code(), reset: false }))
+    const door = insteadAtDoor('enrolment', 'create', () => refusing('backend_error', 'crash'))
+    await assert.rejects(
+      laptop.restart({ door }).flow.code({ code: await server.code(EMAIL), reset: false }),
+    )
     const keys = laptop.keychain.get('device')
     const shown: string[] = []
-    const { signIns, enrolment } = second.door
-    const told: UnauthenticatedClient['enrolment']['create'] = async (input) => {
+    const seen = insteadAtDoor('enrolment', 'create', (honest) => (input) => {
       shown.push(input.body.entry)
-      return enrolment.create(input)
-    }
-    const elsewhere = laptop.restart({
-      server: other,
-      door: { ...second.door, signIns, enrolment: { ...enrolment, create: told } },
+      return honest(input)
     })
-    const unfinished = refusedWith('invalid_state', /countersign\.test/, 'unfinished')
-    await assert.rejects(elsewhere.flow.begin(EMAIL), unfinished)
+    const elsewhere = laptop.restart({ server: other, door: () => seen(second.door) })
+    const unfinished = (call: Call) =>
+      rejects('invalid_state', call, { state: 'unfinished', says: /countersign\.test/ })
+    await unfinished(elsewhere.flow.begin(EMAIL))
     await second.door.signIns.create({ body: { email: EMAIL } })
-    await assert.rejects(elsewhere.flow.code({ code: second.code(), reset: false }), unfinished)
+    await unfinished(elsewhere.flow.code({ code: await second.code(EMAIL), reset: false }))
     assert.equal(laptop.keychain.get('device'), keys)
     assert.equal(shown.length, 0)
     await elsewhere.flow.end({ last_device: false, forget: true })
     await elsewhere.flow.begin(EMAIL)
-    await elsewhere.flow.code({ code: second.code(), reset: false })
+    await elsewhere.flow.code({ code: await second.code(EMAIL), reset: false })
     assert.equal(shown.length, 1)
     assert.notEqual(laptop.keychain.get('device'), keys)
     assert.equal(laptop.identity().server, other)
     assert.equal((await laptop.restart().flow.read()).state, 'signed_out', 'nobody is here')
-    await assert.rejects(
-      laptop.restart().flow.begin(EMAIL),
-      refusedWith('invalid_state', /https:\/\/other\.test/, 'other_server'),
-    )
+    await rejects('invalid_state', laptop.restart().flow.begin(EMAIL), {
+      state: 'other_server',
+      says: /https:\/\/other\.test/,
+    })
   })
 })
 
 describe('an address that reached its limit of mails', () => {
-  const limited = (server: TestServer) => ({
-    ...server.door,
-    signIns: {
-      ...server.door.signIns,
-      create: async () =>
-        Promise.reject(
-          new AppError('rate_limited', 'Too many codes.', { details: { state: 'code_sent' } }),
-        ),
-    },
-  })
+  const limited = insteadAtDoor('signIns', 'create', () =>
+    refusing('rate_limited', 'Too many codes.', { details: { state: 'code_sent' } }),
+  )
 
   it('a code that is in the mailbox already signs in', async (t) => {
-    const server = testServer()
+    const server = await newWorld(t)
     await server.door.signIns.create({ body: { email: EMAIL } })
-    const { flow } = newLaptop(t, server, 'laptop', { door: limited(server) })
-    await assert.rejects(flow.begin(EMAIL), refusedWith('rate_limited'))
+    const { flow } = newLaptop(t, server, 'laptop', { door: limited })
+    await rejects('rate_limited', flow.begin(EMAIL), { state: 'code_sent' })
     assert.deepEqual([(await flow.read()).state, (await flow.read()).email], ['code_sent', EMAIL])
-    const { email, state } = await flow.code({ code: server.code(), reset: false })
+    const { email, state } = await flow.code({ code: await server.code(EMAIL), reset: false })
     assert.deepEqual([state, email], ['signed_in', EMAIL])
   })
 
   it('a server that sends no mail for now: no new code is awaited, and an earlier one still is', async (t) => {
-    const server = testServer()
+    const server = await newWorld(t)
     const laptop = newLaptop(t, server)
-    const create = async () => Promise.reject(new AppError('rate_limited', 'Later.'))
-    const door = { ...server.door, signIns: { ...server.door.signIns, create } }
+    const door = insteadAtDoor('signIns', 'create', () => refusing('rate_limited', 'Later.'))
     const { flow } = laptop.restart({ door })
-    await assert.rejects(flow.begin(EMAIL), refusedWith('rate_limited'))
+    await rejects('rate_limited', flow.begin(EMAIL))
     assert.equal((await flow.read()).state, 'signed_out')
     await laptop.flow.begin(EMAIL)
-    await assert.rejects(flow.begin(EMAIL), refusedWith('rate_limited'))
+    await rejects('rate_limited', flow.begin(EMAIL))
     assert.deepEqual([(await flow.read()).state, (await flow.read()).email], ['code_sent', EMAIL])
   })
 
   it('a code is not awaited longer than its lifetime', async (t) => {
-    const server = testServer()
-    const { flow } = newLaptop(t, server, 'laptop', { door: limited(server) })
+    const server = await newWorld(t)
+    const { flow } = newLaptop(t, server, 'laptop', { door: limited })
     await assert.rejects(flow.begin(EMAIL))
     server.clock.ms += 600_000
     await assert.rejects(flow.begin(EMAIL))
@@ -220,14 +211,17 @@ describe('an address that reached its limit of mails', () => {
 
 for (const minutes of [-20, 20])
   it(`a clock that is ${minutes} minutes off does not prevent a sign-in`, async (t) => {
-    const server = testServer()
+    const server = await newWorld(t)
     const clock = { ms: server.clock.ms + minutes * 60_000 }
     const { flow } = newLaptop(t, server, 'laptop', { now: () => clock.ms })
     assert.equal((await flow.begin(EMAIL)).state, 'code_sent')
     assert.equal((await flow.read()).state, 'code_sent')
     clock.ms += 899_000
     assert.equal((await flow.read()).state, 'code_sent')
-    assert.equal((await flow.code({ code: server.code(), reset: false })).state, 'signed_in')
+    assert.equal(
+      (await flow.code({ code: await server.code(EMAIL), reset: false })).state,
+      'signed_in',
+    )
   })
 
 describe('an answer that is lost after the server executed the request', () => {
@@ -240,32 +234,35 @@ describe('an answer that is lost after the server executed the request', () => {
   for (const [group, row, as] of cases)
     for (const code of ['backend_unavailable', 'backend_timeout'] as const)
       it(`${group}.${row} of a ${as} device, ${code}: repeated, and executed once`, async (t) => {
-        const server = testServer()
+        const server = await newWorld(t)
         if (as !== 'first') await newLaptop(t, server, 'old').signIn()
-        const before = server.devices.size
-        const door = losing(server.door, group, row, 2, code)
+        const before = server.devices().length
+        const door = insteadAtDoor(group, row as never, losing(2, code) as never)
         const laptop = newLaptop(t, server, 'laptop', { door })
         const { state } = await laptop.signIn({ reset: as === 'reset' })
         assert.equal(state, as === 'further' ? 'awaiting_approval' : 'signed_in')
-        assert.equal(server.devices.size, before + 1)
+        assert.equal(server.devices().length, before + 1)
         const { account } = laptop.identity()
         assert.equal(server.logOf(account).seq, as === 'reset' ? 1 : 0)
       })
 
   it('always: reported after three attempts', async (t) => {
-    const server = testServer()
-    const door = losing(server.door, 'enrolment', 'create', 3, 'backend_unavailable')
+    const server = await newWorld(t)
+    const door = insteadAtDoor('enrolment', 'create', losing(3))
     const laptop = newLaptop(t, server, 'laptop', { door })
-    await assert.rejects(laptop.signIn(), refusedWith('backend_unavailable'))
-    assert.equal((await laptop.flow.code({ code: server.code(), reset: false })).state, 'signed_in')
-    assert.deepEqual([server.accounts().length, server.devices.size], [1, 1])
+    await rejects('backend_unavailable', laptop.signIn())
+    assert.equal(
+      (await laptop.flow.code({ code: await server.code(EMAIL), reset: false })).state,
+      'signed_in',
+    )
+    assert.deepEqual([server.accounts().length, server.devices().length], [1, 1])
   })
 
   it('signIns.create: sends no second mail by itself', async (t) => {
-    const server = testServer()
-    const door = losing(server.door, 'signIns', 'create', 1, 'backend_unavailable')
+    const server = await newWorld(t)
+    const door = insteadAtDoor('signIns', 'create', losing(1))
     const laptop = newLaptop(t, server, 'laptop', { door })
-    await assert.rejects(laptop.flow.begin(EMAIL), refusedWith('backend_unavailable'))
-    assert.equal(server.code(), 'CODE-0')
+    await rejects('backend_unavailable', laptop.flow.begin(EMAIL))
+    assert.equal((await server.codes(EMAIL)).length, 1)
   })
 })

@@ -3,10 +3,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import type { AppError } from '../../../src/errors.ts'
-import { added, approved, shownBy } from '../approving.ts'
-import { crashAt, crashing, newLaptop, refusedWith } from './signing-in.ts'
+import { added, approved, shownBy } from '../../world/approving.ts'
+import { crashAt, crashing, newLaptop } from './signing-in.ts'
 import { isWaiting, twoLaptops } from '../waiting-laptop.ts'
-import { paged } from '../paged.ts'
+import { paged } from '../../world/paged.ts'
+import { rejects } from '../../rejects.ts'
+import { instead } from '../../world/interceptor.ts'
 
 describe('approval', () => {
   it('words typed on both sides: the new device is signed in, and both have the same log', async (t) => {
@@ -23,7 +25,7 @@ describe('approval', () => {
     assert.deepEqual([done.state, done.device_words], ['signed_in', null])
     assert.notEqual(fresh.seat.device(), null)
     for (const { identity } of [old, fresh])
-      assert.deepEqual((await identity().keyLog()).entries, server.logs.get(account))
+      assert.deepEqual((await identity().keyLog()).entries, server.entries(account))
     assert.equal((await fresh.restart().flow.read()).state, 'signed_in')
     assert.equal((await fresh.flow.approve('x')).state, 'signed_in', 'done is done')
   })
@@ -47,10 +49,10 @@ describe('approval', () => {
     assert.equal((await fresh.flow.advanceApproval()).device_words, null)
     assert.equal(await seen(), 'revealing')
     assert.equal(await seen(), 'revealing')
-    await assert.rejects(
-      old.approver.approve(old.account, id, 'x'),
-      refusedWith('invalid_state', /has not shown its words/, 'not_revealed'),
-    )
+    await rejects('invalid_state', old.approver.approve(old.account, id, 'x'), {
+      state: 'not_revealed',
+      says: /has not shown its words/,
+    })
     const { device_words: words } = await fresh.flow.advanceApproval()
     assert.equal(await seen(), 'ready')
     const { words: others } = await old.approver.approve(old.account, id, words ?? '')
@@ -58,7 +60,7 @@ describe('approval', () => {
   })
 
   const slips: [typed: string, code: AppError['code'], says: RegExp][] = [
-    ['matador carload', 'word_count', /Four words are wanted; 2 were given/],
+    ['matador carload', 'word_count', /Four words are needed, but there are 2/],
     ['matadorx carload recede matador', 'unknown_word', /"matadorx" is not on.*matador/],
     ['matador carload recede matador', 'validation_failed', /may be dishonest/],
   ]
@@ -66,7 +68,7 @@ describe('approval', () => {
     it(`on the old device, "${typed}": ${code}, nothing is signed, and the words can be typed again`, async (t) => {
       const { server, old, fresh, account } = await twoLaptops(t)
       const { id, words } = await shownBy(old, fresh.flow)
-      await assert.rejects(old.approver.approve(old.account, id, typed), refusedWith(code, says))
+      await rejects(code, old.approver.approve(old.account, id, typed), { says })
       assert.equal(server.logOf(account).seq, 0)
       await old.approver.approve(old.account, id, words)
       assert.equal(server.logOf(account).seq, 1)
@@ -75,7 +77,7 @@ describe('approval', () => {
     it(`on the new device, "${typed}": ${code}, nothing changes, and the words can be typed again`, async (t) => {
       const { old, fresh } = await twoLaptops(t)
       const words = await added(old, fresh.flow)
-      await assert.rejects(fresh.flow.approve(typed), refusedWith(code, says))
+      await rejects(code, fresh.flow.approve(typed), { says })
       await isWaiting(fresh)
       assert.equal((await fresh.flow.approve(words)).state, 'signed_in')
     })
@@ -84,12 +86,11 @@ describe('approval', () => {
   it('words typed on the device that shows them are rejected, on both devices', async (t) => {
     const { server, old, fresh, account } = await twoLaptops(t)
     const { id, words } = await shownBy(old, fresh.flow)
-    await assert.rejects(fresh.flow.approve(words), refusedWith('validation_failed', /this device/))
+    await rejects('validation_failed', fresh.flow.approve(words), { says: /this device/ })
     const { words: others } = await old.approver.approve(old.account, id, words)
-    await assert.rejects(
-      old.approver.approve(old.account, id, others),
-      refusedWith('validation_failed', /this device/),
-    )
+    await rejects('validation_failed', old.approver.approve(old.account, id, others), {
+      says: /this device/,
+    })
     assert.equal(server.logOf(account).seq, 1)
     await isWaiting(fresh)
   })
@@ -97,24 +98,21 @@ describe('approval', () => {
   it('words typed on the new device before the old one signed: the new device is asked to wait', async (t) => {
     const { server, old, fresh, account } = await twoLaptops(t)
     const words = await added(old, fresh.flow)
-    const [first = ''] = server.logs.get(account) ?? []
+    const [first = ''] = server.entries(account)
     const early = fresh.restart({
-      account: (own) => ({
-        ...own,
-        keyLogs: {
-          ...own.keyLogs,
-          read: async (of) => ({ ...paged([first], of), seal_keys: [] }),
-        },
-      }),
+      account: instead('keyLogs', 'read', () => async (of) => ({
+        ...paged([first], of),
+        seal_keys: [],
+      })),
     })
     const again = await added(old, early.flow)
     assert.notEqual(again, words)
     // The server shows the log up to the place before the device’s own entry: that is no other
     // log.
-    await assert.rejects(
-      early.flow.approve(again),
-      refusedWith('invalid_state', /^Not approved yet: do it on the other device first/),
-    )
+    await rejects('invalid_state', early.flow.approve(again), {
+      state: 'awaiting_approval',
+      says: /^Not approved yet. First approve this device on the other one/,
+    })
     await isWaiting(early)
   })
 
@@ -128,10 +126,9 @@ describe('approval', () => {
 
   it('an unknown id', async (t) => {
     const { old } = await twoLaptops(t)
-    await assert.rejects(
-      old.approver.begin(old.account, newId('dev_', 1)),
-      refusedWith('not_found', /waits/),
-    )
+    await rejects('not_found', old.approver.begin(old.account, newId('dev_', 1)), {
+      says: /no such device/,
+    })
   })
 
   it('entries of another device in between: the addition follows them, and is accepted', async (t) => {
@@ -140,18 +137,12 @@ describe('approval', () => {
     await third.signIn()
     let raced = false
     const slow = old.restart({
-      account: (own) => ({
-        ...own,
-        keyLogs: {
-          ...own.keyLogs,
-          append: async (input) => {
-            if (!raced) {
-              raced = true
-              await approved(old, third.flow)
-            }
-            return own.keyLogs.append(input)
-          },
-        },
+      account: instead('keyLogs', 'append', (honest) => async (input) => {
+        if (!raced) {
+          raced = true
+          await approved(old, third.flow)
+        }
+        return honest(input)
       }),
     })
     await approved(slow, fresh.flow)
@@ -163,12 +154,12 @@ describe('approval', () => {
     const { device } = fresh.identity()
     await fresh.flow.end({ last_device: false, forget: false })
     assert.equal((await fresh.flow.read()).state, 'signed_out')
-    assert(!server.devices.has(device))
+    assert(server.devices().every(({ id }) => id !== device))
   })
 
   it('a new device that was rejected meanwhile can leave', async (t) => {
-    const { server, fresh } = await twoLaptops(t)
-    server.devices.delete(fresh.identity().device)
+    const { old, fresh } = await twoLaptops(t)
+    await old.account.devices.delete({ id: fresh.identity().device })
     await fresh.flow.end({ last_device: false, forget: false })
     assert.equal((await fresh.flow.read()).state, 'signed_out')
   })

@@ -4,8 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { testServer } from './sign-in-server.ts'
+import { newWorld, type World } from '../../world/world.ts'
 import { EMAIL, crashAt, crashing, newLaptop, type Laptop } from './signing-in.ts'
+import { insteadAtDoor } from '../../world/interceptor.ts'
 
 describe('a crash at any step', () => {
   /**
@@ -14,18 +15,18 @@ describe('a crash at any step', () => {
    */
   async function everyCrash(
     prepare: (laptop: Laptop) => Promise<void>,
-    attempt: (laptop: Laptop) => Promise<unknown>,
-    check: (laptop: Laptop, server: ReturnType<typeof testServer>, at: number) => Promise<void>,
+    attempt: (laptop: Laptop, server: World) => Promise<unknown>,
+    check: (laptop: Laptop, server: World, at: number) => Promise<void>,
     t: TestContext,
   ): Promise<number> {
     for (let at = 1; ; at++) {
-      const server = testServer()
+      const server = await newWorld(t)
       const laptop = newLaptop(t, server)
       await prepare(laptop)
       const { arm, step, crashed } = crashAt(at)
       const { state, keychain } = laptop
       const dying = laptop.restart({
-        door: crashing(server.door, step),
+        door: (door) => crashing(door, step),
         keychain: crashing(keychain, step),
         state: {
           ...state,
@@ -40,7 +41,7 @@ describe('a crash at any step', () => {
         account: (account) => crashing(account, step),
       })
       arm()
-      await attempt(dying).catch(() => undefined)
+      await attempt(dying, server).catch(() => undefined)
       if (!crashed()) return at - 1
       const next = laptop.restart()
       await check(next, server, at)
@@ -51,12 +52,12 @@ describe('a crash at any step', () => {
     let code = ''
     const steps = await everyCrash(
       async ({ flow }) => void (await flow.begin(EMAIL)),
-      async ({ flow }) => flow.code({ code: 'CODE-0', reset: false }),
+      async ({ flow }, server) => flow.code({ code: await server.code(EMAIL), reset: false }),
       async ({ flow, identity }, server, at) => {
-        code = server.code()
+        code = await server.code(EMAIL)
         if ((await flow.read()).state !== 'signed_in') await flow.code({ code, reset: false })
         assert.equal(server.accounts().length, 1, `crash ${at}`)
-        assert.equal(server.devices.size, 1, `crash ${at}`)
+        assert.equal(server.devices().length, 1, `crash ${at}`)
         const { account, device, keys, keyLog } = identity()
         const own = (await keyLog()).devices.get(device)
         assert.equal(own?.keys.sign.x, (await keys()).sign.jwk.x, `crash ${at}`)
@@ -70,10 +71,10 @@ describe('a crash at any step', () => {
   it('of a first sign-in, with a new code afterwards: the same account and device', async (t) => {
     await everyCrash(
       async ({ flow }) => void (await flow.begin(EMAIL)),
-      async ({ flow }) => flow.code({ code: 'CODE-0', reset: false }),
+      async ({ flow }, server) => flow.code({ code: await server.code(EMAIL), reset: false }),
       async (laptop, server, at) => {
         if ((await laptop.flow.read()).state !== 'signed_in') await laptop.signIn()
-        assert.deepEqual([server.accounts().length, server.devices.size], [1, 1], `crash ${at}`)
+        assert.deepEqual([server.accounts().length, server.devices().length], [1, 1], `crash ${at}`)
       },
       t,
     )
@@ -86,10 +87,10 @@ describe('a crash at any step', () => {
         await laptop.seat.leave()
         await laptop.flow.begin(EMAIL)
       },
-      async ({ flow }) => flow.code({ code: 'CODE-1', reset: true }),
+      async ({ flow }, server) => flow.code({ code: await server.code(EMAIL), reset: true }),
       async ({ flow, identity }, server, at) => {
         if ((await flow.read()).state !== 'signed_in')
-          await flow.code({ code: 'CODE-1', reset: true })
+          await flow.code({ code: await server.code(EMAIL), reset: true })
         const log = server.logOf(identity().account)
         assert.deepEqual([log.seq, log.generation, log.active.length], [1, 2, 1], `crash ${at}`)
         assert.equal(log.active[0]?.id, identity().device)
@@ -115,7 +116,7 @@ describe('a crash at any step', () => {
   })
 
   it('and its device at the server was revoked meanwhile: signs in as a new one', async (t) => {
-    const server = testServer()
+    const server = await newWorld(t)
     const laptop = newLaptop(t, server)
     await laptop.flow.begin(EMAIL)
     const full = {
@@ -126,33 +127,31 @@ describe('a crash at any step', () => {
       },
     }
     const dying = laptop.restart({ keychain: full })
-    await assert.rejects(dying.flow.code({ code: server.code(), reset: false }), /crash/)
-    const [spent] = server.devices.keys()
+    await assert.rejects(dying.flow.code({ code: await server.code(EMAIL), reset: false }), /crash/)
+    const [spent] = server.devices()
     await newLaptop(t, server, 'other').signIn({ reset: true })
     const next = laptop.restart()
     assert.equal((await next.signIn()).state, 'awaiting_approval')
-    assert.notEqual(next.identity().device, spent)
+    assert.notEqual(next.identity().device, spent?.id)
   })
 
   it('and the server does not report its account yet: presents the same entry again', async (t) => {
-    const server = testServer()
+    const server = await newWorld(t)
     const laptop = newLaptop(t, server)
     await laptop.flow.begin(EMAIL)
     const { step, arm } = crashAt(1)
-    const { enrolment, signIns } = server.door
     arm()
-    const dying = laptop.restart({ door: { ...server.door, enrolment: crashing(enrolment, step) } })
-    await assert.rejects(dying.flow.code({ code: server.code(), reset: false }), /crash/)
+    const dying = laptop.restart({
+      door: (door) => ({ ...door, enrolment: crashing(door.enrolment, step) }),
+    })
+    await assert.rejects(dying.flow.code({ code: await server.code(EMAIL), reset: false }), /crash/)
     const [account] = server.accounts()
-    const behind = {
-      ...signIns,
-      read: async (input: Parameters<typeof signIns.read>[0]) => {
-        await signIns.read(input)
-        return { account_id: null, email: EMAIL, key_log: [], key_log_seq: null }
-      },
-    }
-    const next = laptop.restart({ door: { ...server.door, signIns: behind } })
-    const { account_id } = await next.flow.code({ code: server.code(), reset: false })
+    const behind = insteadAtDoor('signIns', 'read', (honest) => async (input) => {
+      await honest(input)
+      return { account_id: null, email: EMAIL, key_log: [], key_log_seq: null }
+    })
+    const next = laptop.restart({ door: behind })
+    const { account_id } = await next.flow.code({ code: await server.code(EMAIL), reset: false })
     assert.equal(account_id, account)
     assert.deepEqual(server.accounts(), [account])
   })

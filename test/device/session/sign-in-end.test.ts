@@ -6,19 +6,22 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { revokeDevice } from '../../../src/crypto/logs/key-log-entries.ts'
 import { AppError } from '../../../src/errors.ts'
-import { testServer } from './sign-in-server.ts'
-import { EMAIL, away, newLaptop, refusedWith } from './signing-in.ts'
+import { newWorld } from '../../world/world.ts'
+import { EMAIL, newLaptop } from './signing-in.ts'
+import { rejects } from '../../rejects.ts'
+import { away, instead } from '../../world/interceptor.ts'
+import { paged } from '../../world/paged.ts'
 
 describe('sign-out', () => {
   it('of the last device needs a confirmation; then the account has no device', async (t) => {
-    const server = testServer()
+    const server = await newWorld(t)
     const laptop = newLaptop(t, server)
     await laptop.signIn()
     const { account } = laptop.identity()
-    await assert.rejects(
-      laptop.flow.end({ last_device: false, forget: false }),
-      refusedWith('invalid_state', /countersignd reset[^]*keys changed/, 'last_device'),
-    )
+    await rejects('invalid_state', laptop.flow.end({ last_device: false, forget: false }), {
+      state: 'last_device',
+      says: /countersignd reset[^]*keys changed/,
+    })
     assert.equal((await laptop.flow.read()).state, 'signed_in')
     await laptop.flow.end({ last_device: true, forget: false })
     assert.equal((await laptop.flow.read()).state, 'signed_out')
@@ -27,18 +30,15 @@ describe('sign-out', () => {
   })
 
   it('while the server is unreachable: rejected, nothing changes, and it works later', async (t) => {
-    const server = testServer()
+    const server = await newWorld(t)
     const laptop = newLaptop(t, server)
     await laptop.signIn()
     const keys = laptop.keychain.get('device')
-    for (const dead of [{ read: away }, { append: away }]) {
-      const offline = laptop.restart({
-        account: (account) => ({ ...account, keyLogs: { ...account.keyLogs, ...dead } }),
+    for (const dead of ['read', 'append'] as const) {
+      const offline = laptop.restart({ account: instead('keyLogs', dead, () => away) })
+      await rejects('backend_unavailable', offline.flow.end({ last_device: true, forget: false }), {
+        says: /^Not signed out.*The server is away/,
       })
-      await assert.rejects(
-        offline.flow.end({ last_device: true, forget: false }),
-        refusedWith('backend_unavailable', /^Not signed out.*The server is away/),
-      )
       assert.equal((await offline.flow.read()).state, 'signed_in')
       assert.equal(laptop.keychain.get('device'), keys)
     }
@@ -46,17 +46,17 @@ describe('sign-out', () => {
   })
 
   it('of a device that was revoked elsewhere needs logout --forget', async (t) => {
-    const server = testServer()
+    const server = await newWorld(t)
     const laptop = newLaptop(t, server)
     await laptop.signIn()
     const { account, device, kid, keys, keyLog } = laptop.identity()
     const { secret: seed } = (await keys()).sign
     const entry = revokeDevice({ log: await keyLog(), device, by: device, kid, seed, at: 1 })
     await laptop.seat.account().keyLogs.append({ body: { entry } })
-    await assert.rejects(
-      laptop.flow.end({ last_device: false, forget: false }),
-      refusedWith('invalid_state', /countersignd logout --forget/, 'unknown_here'),
-    )
+    await rejects('invalid_state', laptop.flow.end({ last_device: false, forget: false }), {
+      state: 'unknown_here',
+      says: /countersignd logout --forget/,
+    })
     assert.equal((await laptop.flow.read()).state, 'signed_in')
     await laptop.flow.end({ last_device: false, forget: true })
     assert.equal((await laptop.flow.read()).state, 'signed_out')
@@ -64,7 +64,7 @@ describe('sign-out', () => {
   })
 
   it('sends local changes to the account first', async (t) => {
-    const server = testServer()
+    const server = await newWorld(t)
     const laptop = newLaptop(t, server)
     await laptop.signIn()
     const done: string[] = []
@@ -73,39 +73,36 @@ describe('sign-out', () => {
         done.push('hand over')
         return { verifications: 0, stamps: 2 }
       },
-      account: (account) => ({
-        ...account,
-        keyLogs: {
-          ...account.keyLogs,
-          append: async (input) => {
-            done.push('leave')
-            return account.keyLogs.append(input)
-          },
-        },
+      account: instead('keyLogs', 'append', (honest) => (input) => {
+        done.push('leave')
+        return honest(input)
       }),
     })
     await syncing.flow.end({ last_device: true, forget: false })
     assert.deepEqual(done, ['hand over', 'leave'])
-    assert.match(JSON.stringify(syncing.logged), /did not take.*"verifications":0,"stamps":2/)
+    assert.match(JSON.stringify(syncing.logged), /did not accept.*"verifications":0,"stamps":2/)
   })
 
   it('signs nothing for a server that returns an older log than before', async (t) => {
-    const server = testServer()
+    const server = await newWorld(t)
     const laptop = newLaptop(t, server)
     await laptop.signIn()
     await newLaptop(t, server, 'other').signIn({ email: 'bob@example.org' })
-    const { account } = laptop.identity()
     const [, other = ''] = server.accounts()
-    server.logs.set(account, server.logs.get(other) as string[])
-    await assert.rejects(
-      laptop.flow.end({ last_device: true, forget: false }),
-      refusedWith('backend_error', /cannot be right/),
-    )
+    const lied = laptop.restart({
+      account: instead('keyLogs', 'read', () => async (of) => ({
+        ...paged(server.entries(other), of),
+        seal_keys: [],
+      })),
+    })
+    await rejects('backend_error', lied.flow.end({ last_device: true, forget: false }), {
+      says: /invalid key log/,
+    })
     assert.equal((await laptop.flow.read()).state, 'signed_in')
   })
 
   it('repeats the signature after entries of other devices, a limited number of times', async (t) => {
-    const server = testServer()
+    const server = await newWorld(t)
     const laptop = newLaptop(t, server)
     await laptop.signIn()
     const cases: [losses: number, ends: boolean][] = [
@@ -115,31 +112,24 @@ describe('sign-out', () => {
     for (const [losses, ends] of cases) {
       let left = losses
       const contested = laptop.restart({
-        account: (account) => ({
-          ...account,
-          keyLogs: {
-            ...account.keyLogs,
-            append: async (input) => {
-              if (left === 0) return account.keyLogs.append(input)
-              left -= 1
-              throw new AppError('conflict', 'another came first')
-            },
-          },
+        account: instead('keyLogs', 'append', (honest) => async (input) => {
+          if (left === 0) return honest(input)
+          left -= 1
+          throw new AppError('conflict', 'another came first')
         }),
       })
       const end = contested.flow.end({ last_device: true, forget: false })
       if (ends) await end
-      else await assert.rejects(end, refusedWith('conflict', /another came first/))
+      else await rejects('conflict', end, { says: /another came first/ })
     }
   })
 
   it('without an account: not_signed_in; a code that was sent is discarded', async (t) => {
-    const server = testServer()
+    const server = await newWorld(t)
     const { flow } = newLaptop(t, server)
-    await assert.rejects(
-      flow.end({ last_device: false, forget: false }),
-      refusedWith('not_signed_in', /No account/),
-    )
+    await rejects('not_signed_in', flow.end({ last_device: false, forget: false }), {
+      says: /No account/,
+    })
     await flow.begin(EMAIL)
     await flow.end({ last_device: false, forget: false })
     assert.equal((await flow.read()).state, 'signed_out')

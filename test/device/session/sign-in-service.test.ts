@@ -1,13 +1,10 @@
-/**
- * Tests signing in to the real account server, over HTTP with proofs.
- * The other tests use a simulated server.
- */
+/** Tests signing in to an account server over HTTP; the other tests call it in this process. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { serveAccount } from '../../../src/daemon/account-server.ts'
 import { readConfig } from '../../../src/config/config.ts'
-import { isLinked } from '../../../src/crypto/logs/key-log.ts'
+import { isLinked } from '../../../src/crypto/logs/generations.ts'
 import { nameRecoveryKey, vouchFor } from '../../../src/crypto/logs/key-log-entries.ts'
 import { newRecoverySeed, recoveryKeyOf } from '../../../src/crypto/recovery-paper.ts'
 import { remoteBackend } from '../../../src/daemon/remote.ts'
@@ -15,17 +12,11 @@ import { newDeviceKeys } from '../../crypto/keys.ts'
 import { environment, folder } from '../../e2e/program.ts'
 import { memoryKeychain } from '../../keychain/memory.ts'
 import { codeIn, hasCode, lettersIn } from '../../service/letters.ts'
-import { added, approved, shownBy } from '../approving.ts'
-import {
-  type Laptop,
-  type Place,
-  crashAt,
-  crashing,
-  losing,
-  newLaptop,
-  refusedWith,
-} from './signing-in.ts'
+import { approved, shownBy } from '../../world/approving.ts'
+import { type Laptop, type Place, newLaptop } from './signing-in.ts'
 import '../../declared-errors.ts'
+import { type Call, rejects } from '../../rejects.ts'
+import { insteadAtDoor, losing } from '../../world/interceptor.ts'
 
 let people = 0
 /** Returns the address of a new person. */
@@ -77,48 +68,15 @@ describe('over the account server', () => {
     assert.deepEqual([user.id, user.email, user.kind], [account, email, 'person'])
   })
 
-  it('a crash at any step of it, with the same code or a new one: one account, one device', async (t) => {
-    for (let at = 1; ; at++) {
-      const email = anybody()
-      const laptop = newLaptop(t, place)
-      const { arm, step, crashed } = crashAt(at)
-      await laptop.flow.begin(email)
-      const code = await place.code(email)
-      const { state, keychain } = laptop
-      const dying = laptop.restart({
-        door: crashing(place.door, step),
-        keychain: crashing(keychain, step),
-        state: { ...state, meta: crashing(state.meta, step), logs: crashing(state.logs, step) },
-      })
-      arm()
-      await dying.flow.code({ code, reset: false }).catch(() => undefined)
-      if (!crashed()) break
-      const next = laptop.restart()
-      if ((await next.flow.read()).state !== 'signed_in') {
-        if (at % 2 === 0) await next.flow.code({ code, reset: false })
-        else await next.signIn({ email })
-      }
-      assert.equal((await next.flow.read()).state, 'signed_in', `crash ${at}`)
-      const { items } = await next.seat.account().devices.list({})
-      assert.deepEqual(
-        items.map(({ id, current }) => [id, current]),
-        [[next.identity().device, true]],
-        `crash ${at}`,
-      )
-      assert.equal((await logOf(next)).length, 1, `crash ${at}`)
-    }
-  })
-
   it('wrong, used and expired codes are rejected', async (t) => {
     const { email } = await person(t)
     const other = newLaptop(t, place)
     await other.flow.begin(anybody())
     const wrong = ['', 'XXXX', 'AAAA-AAAA-AAAA-AAAA', await place.code(email)]
     for (const code of wrong)
-      await assert.rejects(
-        other.flow.code({ code, reset: false }),
-        refusedWith('not_signed_in', /wrong, used or expired/),
-      )
+      await rejects('not_signed_in', other.flow.code({ code, reset: false }), {
+        says: /wrong, used or expired/,
+      })
   })
 
   it('a further device can only read until it checked the log that names it', async (t) => {
@@ -128,40 +86,18 @@ describe('over the account server', () => {
     assert.equal(state, 'awaiting_approval')
     assert.equal((await fresh.seat.account().context.read({})).user.id, account)
     const write = () => fresh.seat.account().organisations.create({ body: { name: 'x' } })
-    await assert.rejects(write, refusedWith('forbidden'))
-    const early = refusedWith('invalid_state', /in no approval/, 'no_attempt')
-    await assert.rejects(fresh.flow.approve('a'), early)
+    await rejects('forbidden', write)
+    const early = (call: Call) =>
+      rejects('invalid_state', call, { state: 'no_attempt', says: /No approval of this device/ })
+    await early(fresh.flow.approve('a'))
     const { id, words } = await shownBy(old, fresh.flow)
     const shown = await old.approver.approve(old.account, id, words)
     assert.equal(shown.device_name, 'laptop 2')
-    await assert.rejects(write, refusedWith('forbidden'))
+    await rejects('forbidden', write)
     assert.deepEqual(await old.approver.approve(old.account, id, words), shown)
     assert.equal((await fresh.flow.approve(shown.words)).state, 'signed_in')
     assert.equal((await write()).role, 'owner')
     assert.deepEqual(await logOf(fresh), await logOf(old))
-  })
-
-  it('a crash at any step of the new device’s check', async (t) => {
-    for (let at = 1; ; at++) {
-      const { email, laptop: old } = await person(t)
-      const fresh = newLaptop(t, place, `laptop ${at}`)
-      await fresh.signIn({ email })
-      const { arm, step, crashed } = crashAt(at)
-      const { state } = fresh
-      const dying = fresh.restart({
-        state: { ...state, meta: crashing(state.meta, step) },
-        account: (account) => crashing(account, step),
-      })
-      const words = await added(old, dying.flow)
-      arm()
-      await dying.flow.approve(words).catch(() => undefined)
-      if (!crashed()) break
-      const next = fresh.restart()
-      const { state: then } = await next.flow.beginApproval()
-      if (then === 'awaiting_approval') await approved(old, next.flow)
-      assert.equal((await next.flow.read()).state, 'signed_in', `crash ${at}`)
-      assert.deepEqual(await logOf(next), await logOf(old))
-    }
   })
 
   it('a new device that gives up is deleted, and signs in again as another', async (t) => {
@@ -171,21 +107,21 @@ describe('over the account server', () => {
     const gone = fresh.identity().device
     await fresh.flow.end({ last_device: false, forget: false })
     const asked = old.seat.account().pendingDevices.read({ id: gone })
-    await assert.rejects(asked, refusedWith('not_found'), 'it waits no more')
+    await rejects('not_found', asked)
     assert.equal((await fresh.signIn({ email })).state, 'awaiting_approval')
   })
 
   it('logout: the device is revoked, and only a reset brings the account back', async (t) => {
     const { email, laptop, account } = await person(t)
-    await assert.rejects(
-      laptop.flow.end({ last_device: false, forget: false }),
-      refusedWith('invalid_state', /countersignd reset/),
-    )
+    await rejects('invalid_state', laptop.flow.end({ last_device: false, forget: false }), {
+      state: 'last_device',
+      says: /countersignd reset/,
+    })
     await laptop.flow.end({ last_device: true, forget: false })
-    await assert.rejects(
-      laptop.signIn({ email }),
-      refusedWith('invalid_state', /countersignd reset/),
-    )
+    await rejects('invalid_state', laptop.signIn({ email }), {
+      state: 'all_devices_lost',
+      says: /countersignd reset/,
+    })
     const code = await place.code(email)
     assert.equal((await laptop.flow.code({ code, reset: true })).account_id, account)
     assert.equal((await laptop.identity().keyLog()).generation, 2)
@@ -195,7 +131,7 @@ describe('over the account server', () => {
     const { email, laptop, account } = await person(t)
     const { device } = laptop.identity()
     await laptop.seat.account().currentSession.delete({})
-    await assert.rejects(laptop.seat.account().context.read({}), refusedWith('not_signed_in'))
+    await rejects('not_signed_in', laptop.seat.account().context.read({}))
     const { state } = await laptop.signIn({ email })
     assert.deepEqual([state, laptop.identity().device], ['signed_in', device])
     assert.equal((await laptop.seat.account().context.read({})).user.id, account)
@@ -205,7 +141,7 @@ describe('over the account server', () => {
   for (const row of ['create', 'further'] as const)
     it(`the answer of enrolment.${row} is lost: enrolled once, with a code and with a key`, async (t) => {
       const { laptop: owner, email } = await person(t)
-      const door = () => losing(place.door, 'enrolment', row, 2, 'backend_unavailable')
+      const door = () => insteadAtDoor('enrolment', row as never, losing(2) as never)
       const laptop = newLaptop(t, place, 'lossy', { door: door() })
       await laptop.signIn({ email: row === 'create' ? anybody() : email })
       assert((await logOf(laptop)).length === 1)
@@ -228,14 +164,15 @@ describe('over the account server', () => {
     const { device: id } = waiting.identity()
     await bot.seat.account().devices.delete({ id })
     const read = (of: Laptop) => of.seat.account().context.read({})
-    await assert.rejects(read(waiting), refusedWith('not_signed_in', /turned away/))
+    await rejects('not_signed_in', read(waiting), { says: /was rejected before/ })
     const asked = bot.seat.account().pendingDevices.read({ id })
-    await assert.rejects(asked, refusedWith('not_found'), 'and does not come back by itself')
+    await rejects('not_found', asked)
 
     await newLaptop(t, place, 'new').flow.machine({ key, reset: true })
-    const isRevoked = refusedWith('not_signed_in', /revoked.*countersignd logout --forget/)
-    await assert.rejects(read(bot), isRevoked)
-    await assert.rejects(bot.flow.machine({ key, reset: false }), isRevoked)
+    const isRevoked = (call: Call) =>
+      rejects('not_signed_in', call, { says: /revoked.*countersignd logout --forget/ })
+    await isRevoked(read(bot))
+    await isRevoked(bot.flow.machine({ key, reset: false }))
     await bot.flow.end({ last_device: false, forget: true })
     assert.equal((await bot.flow.machine({ key, reset: false })).state, 'awaiting_approval')
   })
@@ -255,7 +192,10 @@ describe('over the account server', () => {
     await next.flow.machine({ key, reset: false })
     const plan = (recovery_key: string) => next.flow.planReset({ by: { key }, recovery_key })
     const other = recoveryKeyOf(newRecoverySeed())
-    await assert.rejects(plan(other.jwk.x), refusedWith('invalid_state', /not the words/))
+    await rejects('invalid_state', plan(other.jwk.x), {
+      state: 'other_recovery_key',
+      says: /not the words/,
+    })
     assert.equal((await next.flow.read()).state, 'awaiting_approval')
     const { unsigned } = await plan(paper.jwk.x)
     const entry = { op: 'reset', ...(unsigned ?? assert.fail('nothing to sign')) } as const
@@ -270,7 +210,7 @@ describe('over the account server', () => {
     const fresh = newLaptop(t, place, 'new')
     await fresh.signIn({ email, reset: true })
     assert.equal(fresh.identity().account, account)
-    await assert.rejects(lost.seat.account().context.read({}), refusedWith('not_signed_in'))
+    await rejects('not_signed_in', lost.seat.account().context.read({}))
     await lost.flow.end({ last_device: false, forget: true })
     assert.equal((await logOf(fresh)).length, 2)
   })
@@ -318,9 +258,9 @@ describe('over the account server', () => {
     const { keychain, state } = bot
     assert.deepEqual([keychain.get('machine'), keychain.get('device')], [null, null])
     assert.equal(state.meta.get('identity'), null)
-    await assert.rejects(
-      next.flow.machine({ key, reset: false }),
-      refusedWith('invalid_state', /countersignd reset/),
-    )
+    await rejects('invalid_state', next.flow.machine({ key, reset: false }), {
+      state: 'all_devices_lost',
+      says: /countersignd reset/,
+    })
   })
 })

@@ -1,5 +1,4 @@
 /** A device before its first sign-in, over the account server of the test. */
-import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Account, UnauthenticatedClient } from '../../../src/api/port.ts'
 import { type Approver, newApprover } from '../../../src/device/approval/approver.ts'
@@ -7,14 +6,15 @@ import { openCodes } from '../../../src/device/codes/codes.ts'
 import type { LocalDevice } from '../../../src/device/device.ts'
 import { openIdentity, type Identity } from '../../../src/device/identity/identity.ts'
 import { openSeat } from '../../../src/device/session/session.ts'
-import { type SignInFlow, newSignIn } from '../../../src/device/session/sign-in.ts'
+import type { SignInFlow } from '../../../src/device/session/sign-in-flow.ts'
+import { newSignIn } from '../../../src/device/session/sign-in.ts'
 import type { Unpushed } from '../../../src/device/sync/sync.ts'
 import { openVault } from '../../../src/device/identity/vault.ts'
-import { AppError } from '../../../src/errors.ts'
 import type { Keychain } from '../../../src/keychain/backend.ts'
 import { openState, type State } from '../../../src/state/state.ts'
 import { freshFolder } from '../../keychain/fresh-folder.ts'
 import { memoryKeychain } from '../../keychain/memory.ts'
+import type { Between, BetweenDoor } from '../../world/interceptor.ts'
 
 export const EMAIL = 'ada@example.org'
 
@@ -31,8 +31,8 @@ export interface Place {
 interface Parts {
   readonly state: State
   readonly keychain: Keychain
-  readonly door: UnauthenticatedClient
-  readonly account: (account: Account) => Account
+  readonly door: BetweenDoor
+  readonly account: Between
   readonly server: string | null
   /** The local clock, if it is not the server’s: Unix milliseconds. */
   readonly now: () => number
@@ -54,7 +54,7 @@ export function newLaptop(
   return laptopOver(server, name, {
     state,
     keychain: memoryKeychain(),
-    door: server.door,
+    door: (door) => door,
     account: (account) => account,
     server: server.origin,
     now: () => server.now(),
@@ -64,7 +64,7 @@ export function newLaptop(
 }
 
 function laptopOver(server: Place, name: string, parts: Parts) {
-  const { state, keychain, door, now } = parts
+  const { state, keychain, now } = parts
   const logged: unknown[] = []
   const seat = openSeat({
     state,
@@ -89,7 +89,7 @@ function laptopOver(server: Place, name: string, parts: Parts) {
     state,
     keychain,
     seat,
-    door,
+    door: parts.door(server.door),
     server: parts.server,
     now,
     log: (...line) => logged.push(line),
@@ -137,26 +137,6 @@ export function crashing<T extends object>(of: T, step: () => void): T {
   return Object.fromEntries(wrapped) as T
 }
 
-/** Returns a door that loses the answers of one row a number of times, after the server acted. */
-export function losing(
-  door: UnauthenticatedClient,
-  group: 'signIns' | 'enrolment',
-  row: string,
-  times: number,
-  code: AppError['code'],
-): UnauthenticatedClient {
-  let left = times
-  const rows = door[group] as Readonly<Record<string, unknown>>
-  const call = rows[row] as (input: unknown) => Promise<unknown>
-  const lossy = async (input: unknown) => {
-    const answer = await call(input)
-    if (left === 0) return answer
-    left -= 1
-    throw new AppError(code, 'The answer is lost.')
-  }
-  return { ...door, [group]: { ...rows, [row]: lossy } }
-}
-
 /** Throws once, at call number `at` (from 1) of all calls counted after `arm`. */
 export function crashAt(at: number) {
   let calls: number | null = null
@@ -172,21 +152,6 @@ export function crashAt(at: number) {
     /** Returns whether there were that many calls. */
     crashed: () => (calls ?? 0) >= at,
   }
-}
-
-/** Checks an error: an AppError with this code, message, and state among its details. */
-export const refusedWith =
-  (code: AppError['code'], says = /./, state?: string) =>
-  (error: unknown) => {
-    assert(error instanceof AppError, String(error))
-    assert.equal(error.code, code, error.message)
-    assert.match(error.message, says)
-    if (state !== undefined) assert.equal(error.details.state, state)
-    return true
-  }
-
-export const away = async () => {
-  throw new AppError('backend_unavailable', 'The server is away.')
 }
 
 /** Returns everything that a device wrote outside its secrets, as text. */

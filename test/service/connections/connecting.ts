@@ -1,7 +1,8 @@
 /** People who connect: what their daemons sign and seal for a connection, in few lines. */
 import { decodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { signConsent } from '../../../src/crypto/logs/consent.ts'
-import type { LoggedDevice, KeyLog } from '../../../src/crypto/logs/key-log.ts'
+import type { LoggedDevice } from '../../../src/crypto/logs/key-log-ops.ts'
+import type { KeyLog } from '../../../src/crypto/logs/key-log.ts'
 import {
   accountsInRoster,
   addMember,

@@ -9,11 +9,11 @@ import type { Account } from '../../../src/api/port.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { approveInvitation, approved, changeBy, connected, make, takeIn } from './connecting.ts'
 import { invite, members, openClubs, received, sent, type Clubs } from './connections-subject.ts'
-import { fails } from '../faults.ts'
 import { invitationAnswersSuite } from './invitation-answers.suite.ts'
 import { invitationsSuite } from './invitations.suite.ts'
 import { addressOf, arrived, enrol, newAddress, opening } from '../person.ts'
 import type { Place } from '../subject.ts'
+import { rejects } from '../../rejects.ts'
 
 export function connectionsSuite(
   name: string,
@@ -41,7 +41,7 @@ export function connectionsSuite(
           await owner.account.members.remove({ id, mid: bob.id })
           assert.deepEqual((await received(bob, id))[0]?.state, 'withdrawn')
           assert.equal((await members(ada, id)).length, 2)
-          await fails('not_found', owner.account.members.remove({ id, mid: bob.id }))
+          await rejects('not_found', owner.account.members.remove({ id, mid: bob.id }))
         }
       })
 
@@ -60,31 +60,31 @@ export function connectionsSuite(
           state: 'invited',
         })
         for (const { id: mid, user_id } of listed) if (user_id !== null) assert.equal(mid, user_id)
-        await fails('forbidden', carl.account.members.remove({ id, mid: invitation }))
-        await fails('not_found', ada.account.members.remove({ id: other, mid: invitation }))
+        await rejects('forbidden', carl.account.members.remove({ id, mid: invitation }))
+        await rejects('not_found', ada.account.members.remove({ id: other, mid: invitation }))
         assert.equal((await sent(ada, id))[0]?.state, 'pending')
         await owner.account.members.remove({ id, mid: invitation })
         assert.equal((await sent(ada, id))[0]?.state, 'withdrawn')
         assert.equal((await members(ada, id)).length, 3)
-        await fails('not_found', owner.account.members.remove({ id, mid: invitation }))
+        await rejects('not_found', owner.account.members.remove({ id, mid: invitation }))
       })
 
       test('removing an active member needs a device and the role of owner', async () => {
         const id = await club()
         await takeIn(ada, id, carl)
-        await fails('no_device', ada.account.members.remove({ id, mid: carl.id }))
+        await rejects('no_device', ada.account.members.remove({ id, mid: carl.id }))
         for (const person of [ada, carl])
-          await fails('no_device', person.account.members.remove({ id, mid: person.id }))
-        await fails('forbidden', carl.account.members.remove({ id, mid: ada.id }))
-        await fails('not_found', bob.account.members.remove({ id, mid: ada.id }))
+          await rejects('no_device', person.account.members.remove({ id, mid: person.id }))
+        await rejects('forbidden', carl.account.members.remove({ id, mid: ada.id }))
+        await rejects('not_found', bob.account.members.remove({ id, mid: ada.id }))
         for (const mid of ['x', bob.id, newId('acc_', Date.now())])
-          await fails('not_found', ada.account.members.remove({ id, mid }))
+          await rejects('not_found', ada.account.members.remove({ id, mid }))
       })
 
       test('an invited mailbox cannot be removed by the account id behind it', async () => {
         const id = await club()
         await invite(ada, id, await addressOf(carl))
-        await fails('not_found', ada.account.members.remove({ id, mid: carl.id }))
+        await rejects('not_found', ada.account.members.remove({ id, mid: carl.id }))
       })
     })
 
@@ -111,7 +111,7 @@ export function connectionsSuite(
         const id = await club()
         await invite(ada, id, bob)
         await invite(ada, id, newAddress())
-        await fails('not_found', bob.account.connections.delete({ id }))
+        await rejects('not_found', bob.account.connections.delete({ id }))
         await ada.account.connections.delete({ id })
         assert.deepEqual([await sent(ada, id), await received(bob, id)], [[], []])
         const tables = ['invitations', 'roster_entries', 'envelopes', 'memberships'] as const
@@ -120,13 +120,13 @@ export function connectionsSuite(
             await hand.db.selectFrom(table).selectAll().where('connection_id', '=', id).execute(),
             [],
           )
-        await fails('not_found', ada.account.connections.delete({ id }))
+        await rejects('not_found', ada.account.connections.delete({ id }))
       })
 
       test('a connection with other members is not deleted without a signed entry', async () => {
         const { id, people } = await connected(server, ['Ada', 'Bob'])
         for (const { account } of people)
-          await fails('no_device', account.connections.delete({ id }))
+          await rejects('no_device', account.connections.delete({ id }))
       })
 
       test('after its owner ends it, the others see it as ended until they delete it, without signing', async () => {
@@ -139,7 +139,7 @@ export function connectionsSuite(
         const append = () => ada.account.rosters.append(change)
         const placed = await append()
         assert.deepEqual(await append(), placed, 'the same entry again is answered as before')
-        await fails('not_found', ada.account.connections.read({ id }))
+        await rejects('not_found', ada.account.connections.read({ id }))
         assert.deepEqual(
           (await received(outside, id)).map(({ state }) => state),
           ['withdrawn'],
@@ -152,7 +152,7 @@ export function connectionsSuite(
           )
           assert.deepEqual(await person.account.duties.read({}), { joins: [], unsealed: [] })
           await person.account.connections.delete({ id })
-          await fails('not_found', person.account.connections.delete({ id }))
+          await rejects('not_found', person.account.connections.delete({ id }))
         }
         const left = hand.db.selectFrom('connections').select('id').where('id', '=', id)
         assert.deepEqual(await left.execute(), [])
@@ -181,7 +181,7 @@ export function connectionsSuite(
           ...(await opening(eve)),
           invite: [{ email: newAddress() }, { user_id: eve.id }],
         }
-        await fails('invalid_state', eve.account.rosters.open({ body: bad }), 'self')
+        await rejects('invalid_state', eve.account.rosters.open({ body: bad }), { state: 'self' })
         assert.equal((await eve.account.connections.list({})).items.length, 1)
         assert.equal((await eve.account.invitations.list({})).sent.length, 2)
         assert.deepEqual(await letters(bad.invite[0]!.email!), [])
@@ -204,7 +204,7 @@ export function connectionsSuite(
           (of) => of.envelopes.read({ connection: id }),
         ]
         for (const person of [bob, carl, eve]) {
-          for (const call of calls) await fails('not_found', call(person.account))
+          for (const call of calls) await rejects('not_found', call(person.account))
           const { items } = await person.account.connections.list({})
           assert.deepEqual(items, [])
           const duties = await person.account.duties.read({})

@@ -7,9 +7,9 @@ import { everything, isInvalid } from '../../account/subject.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { openServiceDatabase, type ServiceDatabase } from '../database.ts'
 import type { Engine } from '../engines.ts'
-import { fails } from '../faults.ts'
 import { addressOf, arrived, enrol, enrolByMail, newAddress, type Person } from '../person.ts'
 import { type LocalSubject, openSubject, PUBLIC_URL } from '../subject.ts'
+import { rejects } from '../../rejects.ts'
 
 const HOUR = 3_600_000
 const VISITOR = { key: null }
@@ -90,7 +90,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
     }))
       test(`rejects ${what}`, async () => {
         const before = (await ada.account.externalMembers.list({})).items
-        await fails('validation_failed', newExternal(ada, body))
+        await rejects('validation_failed', newExternal(ada, body))
         assert.deepEqual((await ada.account.externalMembers.list({})).items, before)
       })
 
@@ -100,9 +100,9 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       await newGuest(ada)
       const { next_cursor } = await guestCodes.list({ limit: 1 })
       for (const cursor of [next_cursor!, '', '*'])
-        await fails('bad_request', externalMembers.list({ cursor }))
+        await rejects('bad_request', externalMembers.list({ cursor }))
       for (const limit of [-1, 0, 201])
-        await fails('validation_failed', externalMembers.list({ limit }))
+        await rejects('validation_failed', externalMembers.list({ limit }))
     })
 
     test('an account has 1,000 at most', async () => {
@@ -119,7 +119,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       await hand.db.insertInto('external_members').values(rows).execute()
       const made = await Promise.allSettled([newExternal(bob), newExternal(bob)])
       assert.deepEqual(made.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
-      await fails('conflict', newExternal(bob))
+      await rejects('conflict', newExternal(bob))
       await bob.account.externalMembers.delete({ id: rows[0]!.id })
       await newExternal(bob)
     })
@@ -133,7 +133,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(await newGuest(ada, body, made.id), made)
       const others = [null, (await newExternal(ada)).id]
       for (const other of others)
-        await fails('conflict', newGuest(ada, { ...body, external_member_id: other }, made.id))
+        await rejects('conflict', newGuest(ada, { ...body, external_member_id: other }, made.id))
       assert.deepEqual(await listed(ada, made.id), made)
     })
 
@@ -157,8 +157,8 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       const theirs = await newExternal(eve)
       const before = (await ada.account.guestCodes.list({})).items
       for (const external_member_id of [theirs.id, newId('ext_', Date.now())])
-        await fails('not_found', newGuest(ada, { external_member_id }))
-      await fails('validation_failed', newGuest(ada, { external_member_id: 'ext_1' }))
+        await rejects('not_found', newGuest(ada, { external_member_id }))
+      await rejects('validation_failed', newGuest(ada, { external_member_id: 'ext_1' }))
       assert.deepEqual((await ada.account.guestCodes.list({})).items, before)
     })
 
@@ -188,7 +188,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(still, at, 'one that was revoked before was revoked then')
       const ids = (await ada.account.externalMembers.list({})).items.map(({ id }) => id)
       assert.ok(!ids.includes(one.id) && ids.includes(other.id))
-      await fails('not_found', ada.account.externalMembers.delete({ id: one.id }))
+      await rejects('not_found', ada.account.externalMembers.delete({ id: one.id }))
     })
 
     test('a guest code created while its external member is deleted is revoked or rejected', async () => {
@@ -200,7 +200,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
         ])
         if (made.status === 'fulfilled')
           assert.equal((await listed(ada, made.value.id))?.state, 'revoked')
-        else await fails('not_found', Promise.reject(made.reason as Error))
+        else await rejects('not_found', Promise.reject(made.reason as Error))
       }
     })
 
@@ -215,10 +215,10 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
         `${theirs.id}0`,
         guest.id,
       ])
-        await fails('not_found', ada.account.externalMembers.delete({ id }))
+        await rejects('not_found', ada.account.externalMembers.delete({ id }))
       const body = { to: newAddress(), secret: newSecret() }
       for (const id of [guest.id, newId('gst_', Date.now()), 'x', `${guest.id}0`])
-        await fails('not_found', ada.account.deviceGuestCodes.send({ id, body }))
+        await rejects('not_found', ada.account.deviceGuestCodes.send({ id, body }))
       assert.deepEqual((await eve.account.externalMembers.list({})).items[0], theirs)
       assert.deepEqual(await listed(eve, guest.id), guest)
       assert.deepEqual(await subject.server.letters(body.to), [])
@@ -294,10 +294,10 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
         [forgotten, 'revoked'],
         [expired, 'expired'],
       ] as const)
-        await fails('invalid_state', send(id), state)
+        await rejects('invalid_state', send(id), { state })
       const active = await newGuest(ada)
       for (const secret of ['', 'x', 'x'.repeat(44), `${'x'.repeat(42)}.`])
-        await fails(
+        await rejects(
           'validation_failed',
           ada.account.deviceGuestCodes.send({ id: active.id, body: { to, secret } }),
         )
@@ -311,9 +311,9 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
         bob.account.deviceGuestCodes.send({ id, body: { to, secret: newSecret() } })
       const addresses = Array.from({ length: 4 }, newAddress)
       for (let i = 0; i < 5; i++) await send(addresses[0]!)
-      for (let i = 0; i < 20; i++) await fails('rate_limited', send(addresses[0]!.toUpperCase()))
+      for (let i = 0; i < 20; i++) await rejects('rate_limited', send(addresses[0]!.toUpperCase()))
       for (const to of addresses.slice(1)) for (let i = 0; i < 5; i++) await send(to)
-      await fails('rate_limited', send(newAddress()))
+      await rejects('rate_limited', send(newAddress()))
       const { id: another } = await newGuest(ada, { expires_at: time(9 * HOUR) })
       await ada.account.deviceGuestCodes.send({
         id: another,
@@ -333,7 +333,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
           body: { to: `${local}+${tag}@${domain}`, secret: newSecret() },
         })
       for (let tag = 0; tag < 5; tag++) await send(tag)
-      await fails('rate_limited', send(5))
+      await rejects('rate_limited', send(5))
     })
 
     test('sends ten an hour to one address for all accounts together', async () => {
@@ -346,7 +346,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
         }),
       )
       for (const send of sends.slice(0, 2)) for (let i = 0; i < 5; i++) await send()
-      await fails('rate_limited', sends[2]!())
+      await rejects('rate_limited', sends[2]!())
       subject.clock.ms += HOUR
       await sends[2]!()
     })
@@ -395,7 +395,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
           // A repetition has the same result.
           for (let i = 0; i < 2; i++)
             if (outcome === 'done') await act()
-            else await fails(outcome, act(), state)
+            else await rejects(outcome, act(), { state })
           const left = await listed(ada, id)
           assert.deepEqual([left?.state, left?.last_opened_at !== null], [after, isOpened])
         })

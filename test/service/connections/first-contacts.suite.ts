@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { connect, enrol, type Person } from '../person.ts'
 import { openRosters, type Rosters } from './rosters-subject.ts'
 import type { Place } from '../subject.ts'
+import { rejects } from '../../rejects.ts'
 
 const newSid = () => randomBytes(16).toString('base64url')
 
@@ -52,19 +53,16 @@ export function firstContactsSuite(
         [run.sid, run.connection, run.inviter, run.invitee],
         [of.sid, of.connection, ada.id, null],
       )
-      await assert.rejects(send(ada, of, 1, 'early'), { code: 'conflict' })
+      await rejects('conflict', send(ada, of, 1, 'early'))
       await send(bob, of, 0, 'a')
       await send(bob, of, 0, 'a')
-      await assert.rejects(send(bob, of, 0, 'other'), { code: 'conflict' })
-      await assert.rejects(send(bob, of, 2, 'early'), { code: 'conflict' })
+      await rejects('conflict', send(bob, of, 0, 'other'))
+      await rejects('conflict', send(bob, of, 2, 'early'))
       await send(ada, of, 1, 'b')
       await send(bob, of, 2, 'c')
       for (const person of [ada, bob]) assert.deepEqual(await messages(person), [['a', 'b', 'c']])
-      for (const place of [0, 1, 2] as const)
-        await assert.rejects(send(eve, of, place, 'x'), { code: 'not_found' })
-      await assert.rejects(eve.account.deviceFirstContacts.read({ invitation }), {
-        code: 'not_found',
-      })
+      for (const place of [0, 1, 2] as const) await rejects('not_found', send(eve, of, place, 'x'))
+      await rejects('not_found', eve.account.deviceFirstContacts.read({ invitation }))
       assert.deepEqual(await messages(eve), [])
       await bob.account.deviceFirstContacts.end({ invitation })
       assert.deepEqual(await messages(ada), [['a', 'b', 'c']], 'not the invitee’s to end')
@@ -85,7 +83,7 @@ export function firstContactsSuite(
       const sid = newSid()
       await ada.account.deviceFirstContacts.open({ body: { invitation, sid } })
       assert.deepEqual(await messages(ada), [[]])
-      await assert.rejects(send(bob, of, 0, 'a'), { code: 'not_found' })
+      await rejects('not_found', send(bob, of, 0, 'a'))
       await send(bob, { invitation, sid }, 0, 'a')
     })
 
@@ -93,21 +91,21 @@ export function firstContactsSuite(
       const of = await opened()
       const { bob, eve, connection } = of
       const read = ({ account }: Person) => account.rosters.read({ connection })
-      await assert.rejects(read(bob), { code: 'not_found' })
+      await rejects('not_found', read(bob))
       await send(bob, of, 0, 'a')
       assert.equal((await read(bob)).entries.length, 1)
-      await assert.rejects(read(eve), { code: 'not_found' })
+      await rejects('not_found', read(eve))
     })
 
     test('only the inviter opens a session, for an invitation that can be approved', async () => {
       const { ada, bob, invitation } = await opened()
       const open = ({ account }: Person) =>
         account.deviceFirstContacts.open({ body: { invitation, sid: newSid() } })
-      await assert.rejects(open(bob), { code: 'not_found' })
+      await rejects('not_found', open(bob))
       await ada.account.invitations.withdraw({ id: invitation })
-      await assert.rejects(open(ada), { code: 'invalid_state' })
-      await assert.rejects(bob.account.deviceFirstContacts.read({ invitation }), {
-        code: 'invalid_state',
+      await rejects('invalid_state', open(ada), { state: 'withdrawn' })
+      await rejects('invalid_state', bob.account.deviceFirstContacts.read({ invitation }), {
+        state: 'withdrawn',
       })
     })
 
@@ -121,7 +119,7 @@ export function firstContactsSuite(
         .where('invitation_id', '=', invitation)
         .execute()
       for (const person of [ada, bob]) assert.deepEqual(await messages(person), [])
-      await assert.rejects(send(ada, of, 1, 'b'), { code: 'not_found' })
+      await rejects('not_found', send(ada, of, 1, 'b'))
       // The next first contact that is opened deletes the expired one.
       await opened()
       const left = await rosters.hand.db

@@ -4,15 +4,15 @@
  */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { entryHash } from '../../../src/crypto/jose/jws.ts'
 import { malformedConsents } from '../../crypto/malformed.ts'
 import { approveInvitation, approved, consentBy, make, takeIn } from './connecting.ts'
 import { DAY, invite, members, received, sent, type Clubs } from './connections-subject.ts'
 import { isInvalid } from '../../account/subject.ts'
-import { fails } from '../faults.ts'
 import { addressOf, enrolByMail, newAddress, type Person } from '../person.ts'
+import { rejects } from '../../rejects.ts'
+import { until } from '../../until.ts'
 
 /** Approves, declines or withdraws an invitation as a person. */
 const answerBy = (person: Person, verb: 'approve' | 'decline' | 'withdraw', id: string) =>
@@ -74,7 +74,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
           const [, refusal] = /^409 (.*)/.exec(outcomes[i]!) ?? []
           const before = await sent(ada, id)
           if (refusal !== undefined) {
-            await fails('invalid_state', answer(), refusal)
+            await rejects('invalid_state', answer(), { state: refusal })
             assert.deepEqual(await sent(ada, id), before)
             continue
           }
@@ -90,7 +90,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
 
     test('an approval needs a consent to this invitation, signed by the approving device', async () => {
       const { id, invitation } = await invited('pending')
-      await fails('no_device', carl.account.invitations.approve({ id: invitation }))
+      await rejects('no_device', carl.account.invitations.approve({ id: invitation }))
       const other = await club()
       const wrong = [
         await consentBy(carl, invitation, { connection: other }),
@@ -102,7 +102,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
         ),
       ]
       for (const consent of wrong)
-        await fails(
+        await rejects(
           'validation_failed',
           carl.account.consents.give({ body: { invitation, consent } }),
         )
@@ -152,12 +152,12 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
       const connection = await club()
       const { id } = await invite(ada, connection, address)
       for (const verb of ['approve', 'decline'] as const)
-        for (const person of [ada, bob]) await fails('not_found', answerBy(person, verb, id))
+        for (const person of [ada, bob]) await rejects('not_found', answerBy(person, verb, id))
       for (const { account } of [bob, dora])
-        await fails('not_found', account.invitations.withdraw({ id }))
+        await rejects('not_found', account.invitations.withdraw({ id }))
       for (const bad of ['x', newId('inv_', Date.now()), ada.id])
         for (const verb of ['approve', 'decline', 'withdraw'] as const)
-          await fails('not_found', answerBy(ada, verb, bad))
+          await rejects('not_found', answerBy(ada, verb, bad))
       assert.deepEqual(await received(bob, connection), [])
       // Another account that has the mailbox after the answer cannot approve it, either.
       await approveInvitation(dora, { id })
@@ -166,7 +166,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
         .set({ account_id: bob.id })
         .where('address', '=', address)
         .execute()
-      await fails('not_found', approveInvitation(bob, { id }))
+      await rejects('not_found', approveInvitation(bob, { id }))
       assert.deepEqual(await received(bob, connection), [])
     })
 
@@ -190,7 +190,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
           )
         }
         for (const verb of ['approve', 'decline'] as const)
-          await fails('invalid_state', answerBy(carl, verb, made.id), 'withdrawn')
+          await rejects('invalid_state', answerBy(carl, verb, made.id), { state: 'withdrawn' })
         assert.deepEqual(await waiting(id), [])
         // The sender gets nothing that distinguishes this mailbox from any other.
         assert.deepEqual((await sent(ada, id))[0], made)
@@ -205,7 +205,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
         assert.equal(again.id, made.id)
         assert.equal(Date.parse(again.expires_at) - Date.parse(made.expires_at), 13 * DAY)
         // The server sends a mail after the answer; for the first invitation it sent none.
-        while ((await letters(address)).length === before) await setImmediate()
+        await until('another letter', async () => (await letters(address)).length > before)
         const [anew] = (await carl.account.invitations.pending({})).received
         assert.deepEqual(anew, { ...again, direction: 'received' })
         await approveInvitation(carl, made)
@@ -228,8 +228,10 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
       assert.equal((await members(ada, id)).length, 1)
       assert.deepEqual(await waiting(id), [])
       for (const verb of ['approve', 'decline'] as const)
-        await fails('invalid_state', answerBy(carl, verb, invitation), 'expired')
-      await fails('invalid_state', make(ada, id, { op: 'add', member: carl.id }), 'not_approved')
+        await rejects('invalid_state', answerBy(carl, verb, invitation), { state: 'expired' })
+      await rejects('invalid_state', make(ada, id, { op: 'add', member: carl.id }), {
+        state: 'not_approved',
+      })
       const anew = await invite(ada, id, await addressOf(carl))
       assert.deepEqual([anew.state, anew.to.user_id], ['pending', null])
       await approveInvitation(carl, anew)
@@ -242,7 +244,9 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
         if (step === 'declined') await carl.account.invitations.decline({ id: invitation })
         else await ada.account.invitations.withdraw({ id: invitation })
         assert.deepEqual(await waiting(id), [])
-        await fails('invalid_state', make(ada, id, { op: 'add', member: carl.id }), 'not_approved')
+        await rejects('invalid_state', make(ada, id, { op: 'add', member: carl.id }), {
+          state: 'not_approved',
+        })
         assert.equal((await members(ada, id)).length, 1)
         // Another invitation may be approved.
         await approved(ada, id, carl)
@@ -269,10 +273,10 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
           (await sent(owner, id)).map(({ state }) => state),
           ['withdrawn', 'withdrawn'],
         )
-        await fails(
+        await rejects(
           'invalid_state',
           approveInvitation(carl, { id: (await received(carl, id))[0]!.id }),
-          'withdrawn',
+          { state: 'withdrawn' },
         )
         assert.deepEqual(await waiting(id), [])
         assert.equal(waits.state, 'approved')

@@ -3,13 +3,12 @@
  * learns. For every engine.
  */
 import assert from 'node:assert/strict'
-import { setImmediate } from 'node:timers/promises'
 import { before, describe, test } from 'node:test'
 import { serverName } from '../../../src/api/rest/names.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
+import type { ErrorCode } from '../../../src/errors.ts'
 import { approveInvitation, make, takeIn } from './connecting.ts'
 import { DAY, HOUR, invite, members, received, sent, type Clubs } from './connections-subject.ts'
-import { fails, type Fault } from '../faults.ts'
 import {
   addressOf,
   arrived,
@@ -20,6 +19,8 @@ import {
   opening,
   type Person,
 } from '../person.ts'
+import { rejects } from '../../rejects.ts'
+import { until } from '../../until.ts'
 
 export function invitationsSuite(clubs: () => Clubs): void {
   let { server, ada, bob, carl, owner, later, time, letters, inside, club } = {} as Clubs
@@ -50,7 +51,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
         received: [theirs],
         sent: [],
       })
-      await fails('not_found', bob.account.connections.read({ id }))
+      await rejects('not_found', bob.account.connections.read({ id }))
       const { kind, state, members: all } = await ada.account.connections.read({ id })
       assert.deepEqual([kind, state], ['direct', 'pending'])
       assert.deepEqual(all[1], {
@@ -157,17 +158,17 @@ export function invitationsSuite(clubs: () => Clubs): void {
       await takeIn(ada, id, carl)
       await takeIn(ada, id, owner, 'owner')
       await invite(owner, id, bob)
-      const cases: [string, Person | string, string, string | undefined][] = [
+      const cases: [string, Person | string, ErrorCode, string?][] = [
         ['oneself', ada, 'invalid_state', 'self'],
         ['the own mailbox', await addressOf(ada), 'invalid_state', 'self'],
         ['a member', carl, 'invalid_state', 'member'],
         ['invited by another', bob, 'invalid_state', 'invited'],
-        ['unknown', { ...bob, id: newId('acc_', Date.now()) }, 'not_found', undefined],
+        ['unknown', { ...bob, id: newId('acc_', Date.now()) }, 'not_found'],
       ]
-      for (const [, to, code, state] of cases) await fails(code, invite(ada, id, to), state)
-      await fails('forbidden', invite(carl, id, bob))
-      await fails('not_found', invite(bob, id, carl))
-      await fails('not_found', invite(ada, newId('con_', Date.now()), carl))
+      for (const [, to, code, state] of cases) await rejects(code, invite(ada, id, to), { state })
+      await rejects('forbidden', invite(carl, id, bob))
+      await rejects('not_found', invite(bob, id, carl))
+      await rejects('not_found', invite(ada, newId('con_', Date.now()), carl))
       assert.deepEqual(
         (await members(ada, id)).map(({ user_id, state }) => [user_id, state]),
         [
@@ -176,7 +177,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
         ],
       )
       for (const name of ['', ' ', 'a\u0007b', 'a\u202eb', 'x'.repeat(201)])
-        await fails('validation_failed', connect(ada, name))
+        await rejects('validation_failed', connect(ada, name))
     })
 
     test('an invitation to a mailbox does not reveal whether that mailbox has an account', async () => {
@@ -221,8 +222,8 @@ export function invitationsSuite(clubs: () => Clubs): void {
       const made = await invite(ada, id, address)
       await approveInvitation(carl, { id: made.id })
       await make(ada, id, { op: 'add', member: carl.id })
-      await fails('invalid_state', invite(ada, id, address), 'member')
-      await fails('invalid_state', invite(ada, id, carl), 'member')
+      await rejects('invalid_state', invite(ada, id, address), { state: 'member' })
+      await rejects('invalid_state', invite(ada, id, carl), { state: 'member' })
     })
 
     test('two owners can invite the same account, and each needs a consent of its own', async () => {
@@ -262,16 +263,16 @@ export function invitationsSuite(clubs: () => Clubs): void {
       const { id, kind, members: all } = await eve.account.rosters.open({ body })
       assert.deepEqual([kind, all.length], ['group', 200])
       later(HOUR)
-      await fails('invalid_state', invite(eve, id, bob), 'full')
-      await fails('invalid_state', invite(eve, id, newAddress()), 'full')
+      await rejects('invalid_state', invite(eve, id, bob), { state: 'full' })
+      await rejects('invalid_state', invite(eve, id, newAddress()), { state: 'full' })
       const [first] = await sent(eve, id)
       await eve.account.invitations.withdraw({ id: first!.id })
       await invite(eve, id, bob)
-      await fails('invalid_state', invite(eve, id, newAddress()), 'full')
+      await rejects('invalid_state', invite(eve, id, newAddress()), { state: 'full' })
       // An account that approved keeps its place.
       const [theirs] = await received(bob, id)
       await approveInvitation(bob, { id: theirs!.id })
-      await fails('invalid_state', invite(eve, id, newAddress()), 'full')
+      await rejects('invalid_state', invite(eve, id, newAddress()), { state: 'full' })
       // An expired invitation does not.
       later(14 * DAY)
       await invite(eve, id, newAddress())
@@ -287,11 +288,8 @@ export function invitationsSuite(clubs: () => Clubs): void {
       }
       later(HOUR / 2)
       const body = { ...(await opening(eve)), invite: eighty }
-      await assert.rejects(eve.account.rosters.open({ body }), (error: Fault) => {
-        assert.equal(error.code, 'rate_limited')
-        assert.equal(error.headers?.['Retry-After'], '1800')
-        return true
-      })
+      const { headers } = await rejects('rate_limited', eve.account.rosters.open({ body }))
+      assert.equal(headers['Retry-After'], '1800')
       // Nothing of the request was stored, so it may be repeated later.
       assert.deepEqual((await eve.account.connections.list({})).items, [])
       later(HOUR / 2)
@@ -331,7 +329,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       for (const id of clubs) await invite(ada, id, address)
       const last = newAddress()
       await invite(ada, clubs[0]!, last)
-      while ((await letters(address)).length < 10) await setImmediate()
+      await until('ten letters', async () => (await letters(address)).length >= 10)
       await arrived(server, last, /invites/)
       assert.equal((await letters(address)).length, 10)
       const dora = await enrolByMail(server, address)

@@ -10,9 +10,9 @@ import { every } from '../../../src/api/cursor.ts'
 import type { Account } from '../../../src/api/port.ts'
 import { formatId, newId } from '../../../src/crypto/encoding/id.ts'
 import { onBothEngines } from '../engines.ts'
-import { fails } from '../faults.ts'
 import { NOW, type Town, openTown } from '../organisations/org-subject.ts'
 import { type Person, enrol } from '../person.ts'
+import { rejects } from '../../rejects.ts'
 
 const DAY = 24 * 3_600_000
 const ROWS = 40
@@ -265,7 +265,7 @@ onBothEngines((engine, of) => {
           fc.asyncProperty(query, fc.constantFrom(1, 2, 7, 200), async (asked, limit) => {
             const { from, to } = asked as { from?: string; to?: string }
             if (from !== undefined && to !== undefined && from > to) {
-              await fails('validation_failed', list({ ...asked, limit }))
+              await rejects('validation_failed', list({ ...asked, limit }))
               return
             }
             const paged = await every(({ cursor }) =>

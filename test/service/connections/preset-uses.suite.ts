@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY, HOUR, invite, openClubs, received, sent, type Clubs } from './connections-subject.ts'
 import type { Engine } from '../engines.ts'
-import { fails } from '../faults.ts'
 import { arrived, newAddress, opening } from '../person.ts'
 import { create, newcomer, newTag, NOBODYS, open } from './presets-subject.ts'
+import { rejects } from '../../rejects.ts'
 
 export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
   let clubs: Clubs
@@ -56,8 +56,8 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
             preset_id: await id(),
             invite: [{ email: address }],
           }
-          await fails('not_found', ada.account.rosters.open({ body }))
-          await fails('not_found', ada.account.connections.read({ id: body.connection }))
+          await rejects('not_found', ada.account.rosters.open({ body }))
+          await rejects('not_found', ada.account.connections.read({ id: body.connection }))
           assert.deepEqual(await sent(ada, body.connection), [])
         })
 
@@ -154,7 +154,7 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
           later(days * DAY)
           const answer = approveInvitation(bob, { id: asked!.id })
           if (state === 'approved') assert.equal((await answer).state, state)
-          else await fails('invalid_state', answer, state)
+          else await rejects('invalid_state', answer, { state })
         })
 
       const MAILS: [what: string, message: string, seconds: number | null, says: RegExp[]][] = [

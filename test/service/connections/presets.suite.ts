@@ -6,9 +6,9 @@ import type { Preset } from '../../../src/api/rest/presets.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { openClubs, type Clubs } from './connections-subject.ts'
 import type { Engine } from '../engines.ts'
-import { fails, type Fault } from '../faults.ts'
 import type { Person } from '../person.ts'
 import { create, newcomer, newTag, NOBODYS, open, type Wanted } from './presets-subject.ts'
+import { rejects } from '../../rejects.ts'
 
 const MIB = 'x'.repeat(1024 * 1024)
 
@@ -69,9 +69,9 @@ export function presetsSuite(engine: string, { newPlace }: Engine): void {
       assert.deepEqual((await all(eve)).find(({ id }) => id === other.id)!.tag_ids, [tags[1]])
       for (const { id } of [made, other]) {
         await presets.delete({ id })
-        await fails('not_found', presets.delete({ id }))
-        await fails('not_found', presets.update({ id, body: {} }))
-        await fails('not_found', presets.setDefault({ id }))
+        await rejects('not_found', presets.delete({ id }))
+        await rejects('not_found', presets.update({ id, body: {} }))
+        await rejects('not_found', presets.setDefault({ id }))
       }
       assert.deepEqual(await all(eve), [])
     })
@@ -88,15 +88,13 @@ export function presetsSuite(engine: string, { newPlace }: Engine): void {
               id: preset.id,
               body: { name: 'x', tag_ids: [own, strange] },
             }),
-        ])
-          await assert.rejects(call(), ({ code, details }: Fault) => {
-            assert.equal(code, 'validation_failed')
-            assert.deepEqual(
-              details?.issues?.map(({ path }) => path),
-              ['tag_ids.1'],
-            )
-            return true
-          })
+        ]) {
+          const { details } = await rejects('validation_failed', call())
+          assert.deepEqual(
+            details.issues?.map(({ path }) => path),
+            ['tag_ids.1'],
+          )
+        }
       assert.deepEqual(await all(ada), before)
     })
 
@@ -149,9 +147,9 @@ export function presetsSuite(engine: string, { newPlace }: Engine): void {
       await ada.account.presets.setDefault({ id })
       const { presets } = eve.account
       for (const other of [id, NOBODYS, 'x', 'default', id.toUpperCase()]) {
-        await fails('not_found', presets.update({ id: other, body: { name: 'Mine' } }))
-        await fails('not_found', presets.delete({ id: other }))
-        await fails('not_found', presets.setDefault({ id: other }))
+        await rejects('not_found', presets.update({ id: other, body: { name: 'Mine' } }))
+        await rejects('not_found', presets.delete({ id: other }))
+        await rejects('not_found', presets.setDefault({ id: other }))
       }
       await presets.clearDefault({})
       assert.deepEqual(await all(eve), [])
@@ -164,7 +162,7 @@ export function presetsSuite(engine: string, { newPlace }: Engine): void {
       const eve = await newcomer(clubs)
       const made: Preset[] = []
       for (let i = 0; i < 100; i++) made.push(await create(eve))
-      await fails('conflict', create(eve))
+      await rejects('conflict', create(eve))
       await eve.account.presets.delete({ id: made[7]!.id })
       await create(eve)
       const { items, next_cursor } = await eve.account.presets.list({ limit: 99 })
@@ -204,10 +202,9 @@ export function presetsSuite(engine: string, { newPlace }: Engine): void {
       test(`rejects ${what}`, async () => {
         const { id } = await create(ada)
         const before = await all(ada)
-        const refused = { code: 'validation_failed' }
-        await assert.rejects(create(ada, body as Partial<Wanted>), refused)
+        await rejects('validation_failed', create(ada, body as Partial<Wanted>))
         const update = ada.account.presets.update({ id, body: body as object })
-        await assert.rejects(update, refused)
+        await rejects('validation_failed', update)
         assert.deepEqual(await all(ada), before)
         await ada.account.presets.delete({ id })
       })
@@ -217,7 +214,8 @@ export function presetsSuite(engine: string, { newPlace }: Engine): void {
       [{ cursor: Buffer.from(newId('tag_', 0)).toString('base64url') }, 'bad_request'],
       [{ limit: -1 }, 'validation_failed'],
     ] as const)
-      test(`list rejects ${JSON.stringify(query).slice(0, 40)}`, () =>
-        fails(code, ada.account.presets.list(query)))
+      test(`list rejects ${JSON.stringify(query).slice(0, 40)}`, async () => {
+        await rejects(code, ada.account.presets.list(query))
+      })
   })
 }

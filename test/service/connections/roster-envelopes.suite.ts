@@ -5,7 +5,8 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { readEnvelope } from '../../../src/crypto/envelope-form.ts'
-import { signerAt, verifyKeyLog } from '../../../src/crypto/logs/key-log.ts'
+import { signerAt } from '../../../src/crypto/logs/key-log-ops.ts'
+import { verifyKeyLog } from '../../../src/crypto/logs/key-log.ts'
 import { envelopeFor, knownBy, make, takeIn } from './connecting.ts'
 import {
   connect,

@@ -1,9 +1,9 @@
 /** Effects of members’ key logs on their connections at an account server. For every engine. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { signerAt } from '../../../src/crypto/logs/key-log.ts'
+import { signerAt } from '../../../src/crypto/logs/key-log-ops.ts'
 import { changeBy, envelopeFor, knownBy, make, takeIn } from './connecting.ts'
-import { fails, type Fault } from '../faults.ts'
+import type { AppError } from '../../../src/errors.ts'
 import {
   approve,
   connect,
@@ -17,6 +17,7 @@ import {
   type Person,
 } from '../person.ts'
 import { envelopesOf, isInvalid, read, type Rosters } from './rosters-subject.ts'
+import { rejects } from '../../rejects.ts'
 
 export function rosterKeyLogsSuite(rosters: () => Rosters): void {
   let { server, laptopOf } = {} as Rosters
@@ -97,7 +98,7 @@ export function rosterKeyLogsSuite(rosters: () => Rosters): void {
           const told = changes.map(async (change) => {
             const code = await change().then(
               () => 'kept',
-              (error: Fault) => error.code,
+              (error: AppError) => error.code,
             )
             if (--left === 0) begun.resolve()
             return code
@@ -122,9 +123,7 @@ export function rosterKeyLogsSuite(rosters: () => Rosters): void {
       const to = signerAt(known.keyLogs.get(bob.id)!, again.device, 1)
       const envelopes = [await envelopeFor(known.roster, to)]
       // The roster entry refers to a key log without this device.
-      await assert.rejects(ada.account.envelopes.add({ connection: id, body: { envelopes } }), {
-        code: 'conflict',
-      })
+      await rejects('conflict', ada.account.envelopes.add({ connection: id, body: { envelopes } }))
       const forced = await envelopeFor(known.roster, to)
       await isInvalid(
         'envelopes',
@@ -135,7 +134,9 @@ export function rosterKeyLogsSuite(rosters: () => Rosters): void {
       await make(ada, id, { op: 'confirm', member: bob.id })
       assert.equal((await envelopesOf(again, id)).length, 1)
       await make(ada, id, { op: 'remove', member: bob.id })
-      await fails('invalid_state', make(ada, id, { op: 'add', member: bob.id }), 'not_approved')
+      await rejects('invalid_state', make(ada, id, { op: 'add', member: bob.id }), {
+        state: 'not_approved',
+      })
     })
   })
 }

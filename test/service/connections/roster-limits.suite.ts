@@ -1,11 +1,10 @@
 /** Limits of what an account may add to a roster, which every member reads. For every engine. */
-import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { changeBy, connected, make, type Actor } from './connecting.ts'
-import type { Fault } from '../faults.ts'
+import { rejects } from '../../rejects.ts'
 import { connect, enrol, opening, type Person } from '../person.ts'
 import { isInvalid, type Rosters } from './rosters-subject.ts'
 
@@ -46,10 +45,8 @@ export function rosterLimitsSuite(rosters: () => Rosters): void {
       const [ada, bob, cy] = people
       await spent(ada, id, MOST - 3 - 1)
       await make(ada, id, { op: 'role', member: bob.id, role: 'owner' })
-      await assert.rejects(make(ada, id, { op: 'rotate' }), (error: Fault) => {
-        assert.equal(error.code, 'rate_limited')
-        assert.match(error.message, /1,000 times in a day.*Try again in \d+ s/)
-        return true
+      await rejects('rate_limited', make(ada, id, { op: 'rotate' }), {
+        says: /1,000 times in a day.*Try again in \d+ s/,
       })
       // Each account and each connection has its own count.
       await make(bob, id, { op: 'rotate' })

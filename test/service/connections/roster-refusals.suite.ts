@@ -8,7 +8,8 @@ import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { entryHash } from '../../../src/crypto/jose/jws.ts'
 import { signJws } from '../../../src/crypto/jose/jws-signature.ts'
-import { signerAt, verifyKeyLog } from '../../../src/crypto/logs/key-log.ts'
+import { signerAt } from '../../../src/crypto/logs/key-log-ops.ts'
+import { verifyKeyLog } from '../../../src/crypto/logs/key-log.ts'
 import { verifyRoster } from '../../../src/crypto/logs/roster.ts'
 import { malformedEntries } from '../../crypto/malformed.ts'
 import {
@@ -25,7 +26,6 @@ import {
   signerOf,
   takeIn,
 } from './connecting.ts'
-import { fails } from '../faults.ts'
 import {
   connect,
   enrol,
@@ -38,6 +38,7 @@ import {
   type Person,
 } from '../person.ts'
 import { isInvalid, payloadOf, read, tooLate, type Rosters } from './rosters-subject.ts'
+import { rejects } from '../../rejects.ts'
 
 export function rosterRefusalsSuite(rosters: () => Rosters): void {
   let { subject, server, kept, insideOf, laptopOf } = {} as Rosters
@@ -137,7 +138,9 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       const [ada, bob] = people
       const carl = await enrol(server)
       const refused = () =>
-        fails('invalid_state', make(ada, id, { op: 'add', member: carl.id }), 'not_approved')
+        rejects('invalid_state', make(ada, id, { op: 'add', member: carl.id }), {
+          state: 'not_approved',
+        })
       await refused()
       await ada.account.members.add({ id, body: { user_id: carl.id } })
       await refused()
@@ -156,7 +159,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       await refused()
       // An old answer does not count again, either.
       const [old] = (await carl.account.invitations.list({})).received
-      await fails('invalid_state', approveInvitation(carl, old!), 'approved')
+      await rejects('invalid_state', approveInvitation(carl, old!), { state: 'approved' })
       await refused()
       await approved(ada, id, carl)
       await make(ada, id, { op: 'add', member: carl.id })
@@ -170,7 +173,9 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       const { clock } = subject
       const at = clock.ms
       clock.ms += 15 * 24 * 3_600_000
-      await fails('invalid_state', make(ada, id, { op: 'add', member: bob.id }), 'not_approved')
+      await rejects('invalid_state', make(ada, id, { op: 'add', member: bob.id }), {
+        state: 'not_approved',
+      })
       clock.ms -= 1
       await make(ada, id, { op: 'add', member: bob.id })
       clock.ms = at
@@ -271,8 +276,8 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       ] as const) {
         const inside = insideOf(device)
         const code = device === laptop ? 'invalid_token' : 'forbidden'
-        await fails(code, inside.rosters.append({ connection: id, body }))
-        await fails(
+        await rejects(code, inside.rosters.append({ connection: id, body }))
+        await rejects(
           code,
           inside.envelopes.add({ connection: id, body: { envelopes: body.envelopes } }),
         )
@@ -288,16 +293,16 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       await make(ada, id, { op: 'remove', member: carl.id })
       await make(bob, id, { op: 'leave' })
       for (const { account } of [bob, carl, eve]) {
-        await fails('not_found', account.rosters.append({ connection: id, body: rotation }))
+        await rejects('not_found', account.rosters.append({ connection: id, body: rotation }))
         const { envelopes } = rotation
-        await fails('not_found', account.envelopes.add({ connection: id, body: { envelopes } }))
+        await rejects('not_found', account.envelopes.add({ connection: id, body: { envelopes } }))
       }
       // An entry that another account made proves nothing.
       const { entries } = await ada.account.rosters.read({ connection: id })
       const body = { entry: entries.at(-2)!, envelopes: [] }
-      await fails('not_found', eve.account.rosters.append({ connection: id, body }))
+      await rejects('not_found', eve.account.rosters.append({ connection: id, body }))
       for (const connection of ['x', newId('con_', Date.now())])
-        await fails('not_found', ada.account.rosters.append({ connection, body }))
+        await rejects('not_found', ada.account.rosters.append({ connection, body }))
     })
 
     test('the bearer of a machine token cannot append', async () => {
@@ -306,8 +311,8 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       const { body } = await changeBy(ada, id, { op: 'rotate' })
       const bearer = { account: ada.id, device: null, session: null, token: newId('tok_', 1) }
       const { rosters, envelopes, duties } = subject.service.as(bearer)
-      await fails('no_device', rosters.append({ connection: id, body }))
-      await fails(
+      await rejects('no_device', rosters.append({ connection: id, body }))
+      await rejects(
         'no_device',
         envelopes.add({ connection: id, body: { envelopes: body.envelopes } }),
       )
@@ -329,7 +334,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
         ada.account.rosters.open({ body: { ...body, envelopes } }),
         'for another device alone',
       )
-      await fails('not_found', ada.account.connections.read({ id: connection }))
+      await rejects('not_found', ada.account.connections.read({ id: connection }))
     })
   })
 }

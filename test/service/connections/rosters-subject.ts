@@ -7,7 +7,7 @@ import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { entryHash } from '../../../src/crypto/jose/jws.ts'
 import type { Actor } from './connecting.ts'
 import { openServiceDatabase } from '../database.ts'
-import type { Fault } from '../faults.ts'
+import { rejects } from '../../rejects.ts'
 import { additionBy, approve, join, mailedCode, type Person } from '../person.ts'
 import { openSubject, type Place } from '../subject.ts'
 
@@ -18,22 +18,20 @@ export const headOf = (entry: string) => encodeBase64url(entryHash(entry))
  * Checks that a call is rejected because another entry was first, and that the error names the
  * head.
  */
-export const tooLate = (promise: Promise<unknown>, head: string) =>
-  assert.rejects(promise, (error: Fault) => {
-    assert.equal(error.code, 'conflict', error.message)
-    assert.equal(error.details?.head, head)
-    return true
-  })
+export const tooLate = (call: Promise<unknown>, head: string) => rejects('conflict', call, { head })
 
 /** Checks that a call is rejected because of this member of the body, for this reason. */
-export const isInvalid = (path: string, reason: string, promise: Promise<unknown>, what: string) =>
-  assert.rejects(promise, (error: Fault) => {
-    assert.equal(error.code, 'validation_failed', `${what}: ${error.message}`)
-    const [issue] = error.details?.issues ?? []
-    assert.equal(issue?.path, path, what)
-    assert.match(issue.message, new RegExp(`^${reason}`), what)
-    return true
-  })
+export async function isInvalid(
+  path: string,
+  reason: string,
+  call: Promise<unknown>,
+  what: string,
+) {
+  const { details } = await rejects('validation_failed', call)
+  const [issue] = details.issues ?? []
+  assert.equal(issue?.path, path, what)
+  assert.match(issue.message, new RegExp(`^${reason}`), what)
+}
 
 /** Returns the payload of a JWS, unverified. */
 export const payloadOf = (jws: string) =>

@@ -15,7 +15,7 @@ import { signJws } from '../../../src/crypto/jose/jws-signature.ts'
 import { approved, changeBy, connected, make, signerOf, takeIn, type Change } from './connecting.ts'
 import { dutiesSuite } from './duties.suite.ts'
 import { replacementsSuite } from './replacements.suite.ts'
-import { fails, type Fault } from '../faults.ts'
+import type { AppError } from '../../../src/errors.ts'
 import { connect, enrol, enrolByMail, newAddress, type Person } from '../person.ts'
 import { rosterEnvelopesSuite } from './roster-envelopes.suite.ts'
 import { rosterLimitsSuite } from './roster-limits.suite.ts'
@@ -32,6 +32,7 @@ import {
   type Rosters,
 } from './rosters-subject.ts'
 import { openSubject, type Place } from '../subject.ts'
+import { rejects } from '../../rejects.ts'
 
 export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promise<Place> }): void {
   describe(`rosters: ${name}`, () => {
@@ -107,7 +108,7 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
           for (const [i, person] of Object.values(all).entries()) {
             const has = then.holders.includes('ABCD'[i]!)
             if (!has) {
-              await fails('not_found', read(person, id))
+              await rejects('not_found', read(person, id))
               continue
             }
             const envelopes = await envelopesOf(person, id)
@@ -164,8 +165,8 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
           for (const [i, one] of done.entries()) {
             if (i === won) continue
             assert.ok(one.status === 'rejected')
-            const { code, details } = one.reason as Fault
-            assert.deepEqual([code, details?.head], ['conflict', head])
+            const { code, details } = one.reason as AppError
+            assert.deepEqual([code, details.head], ['conflict', head])
           }
           const { entries } = await people[0].account.rosters.read({ connection: id })
           assert.equal(headOf(entries.at(-1)!), head)

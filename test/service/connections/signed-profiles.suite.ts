@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { signProfile } from '../../../src/crypto/logs/profile.ts'
 import { connected } from './connecting.ts'
-import { fails } from '../faults.ts'
 import { enrol, type Person } from '../person.ts'
 import type { Rosters } from './rosters-subject.ts'
+import { rejects } from '../../rejects.ts'
 
 const profileOf = ({ id, device, kid, keys }: Person, n: number, name: string) =>
   signProfile({ account: id, device, n, name, kid, seed: keys.sign.secret })
@@ -40,8 +40,8 @@ export function signedProfilesSuite(rosters: () => Rosters): void {
       const profile = profileOf(bob, 2, 'Robert')
       await give(bob, profile)
       await give(bob, profile)
-      await fails('conflict', give(bob, profileOf(bob, 1, 'Bob')))
-      await fails('no_device', bob.account.profile.update({ body: { display_name: 'Bob' } }))
+      await rejects('conflict', give(bob, profileOf(bob, 1, 'Bob')))
+      await rejects('no_device', bob.account.profile.update({ body: { display_name: 'Bob' } }))
       await bob.account.profile.update({ body: { headline: 'At home' } })
       await give(bob, profileOf(bob, 3, 'Bob'))
       assert.equal((await bob.account.profile.read({})).display_name, 'Bob')
@@ -55,21 +55,21 @@ export function signedProfilesSuite(rosters: () => Rosters): void {
         profileOf(bob, 1, 'a\u202eb'),
         ada.entry,
       ])
-        await fails('validation_failed', give(bob, profile))
+        await rejects('validation_failed', give(bob, profile))
       assert.equal((await ada.account.keyLogs.read({ account: bob.id })).profile, undefined)
     })
 
     test('can change fifty times a day', async () => {
       const bob = await enrol(server)
       for (let n = 1; n <= 50; n++) await give(bob, profileOf(bob, n, `Bob ${n}`))
-      await fails('rate_limited', give(bob, profileOf(bob, 51, 'Bob')))
+      await rejects('rate_limited', give(bob, profileOf(bob, 51, 'Bob')))
     })
 
     test('are deleted with the account', async () => {
       const [ada, bob] = [await enrol(server), await enrol(server)]
       await give(bob, profileOf(bob, 1, 'Robert'))
       await bob.account.account.delete({})
-      await fails('not_found', ada.account.keyLogs.read({ account: bob.id }))
+      await rejects('not_found', ada.account.keyLogs.read({ account: bob.id }))
     })
   })
 }

@@ -7,9 +7,9 @@ import { after, before, describe, test } from 'node:test'
 import { every } from '../../../src/api/cursor.ts'
 import { connected, make, takeIn } from './connecting.ts'
 import type { Engine } from '../engines.ts'
-import { fails } from '../faults.ts'
 import { connect, enrol, opening, type Person } from '../person.ts'
 import { openSubject, type LocalSubject } from '../subject.ts'
+import { rejects } from '../../rejects.ts'
 
 export function tagAssignmentsSuite(engine: string, { newPlace }: Engine): void {
   let subject: LocalSubject
@@ -42,7 +42,7 @@ export function tagAssignmentsSuite(engine: string, { newPlace }: Engine): void 
         const before = await read(ada, cid)
         subject.clock.ms += 1000
         const done = account.tags[action]({ id, cid })
-        if (!ok) await fails('not_found', done)
+        if (!ok) await rejects('not_found', done)
         else {
           const answer = await done
           const now = await read(ada, cid)
@@ -86,7 +86,7 @@ export function tagAssignmentsSuite(engine: string, { newPlace }: Engine): void 
 
       await make(bob, id, { op: 'leave' })
       assert.equal((await all(bob))[0]!.connection_count, 0)
-      await fails('not_found', bob.account.tags.unassign({ id: his.id, cid: id }))
+      await rejects('not_found', bob.account.tags.unassign({ id: his.id, cid: id }))
       await make(owner, id, { op: 'rotate' })
       await takeIn(owner, id, bob)
       assert.deepEqual((await read(bob, id)).tag_ids, [])
@@ -99,7 +99,7 @@ export function tagAssignmentsSuite(engine: string, { newPlace }: Engine): void 
       await ada.account.tags.assign({ id, cid })
       await ada.account.connections.delete({ id: cid })
       assert.equal((await all(ada)).find((one) => one.id === id)!.connection_count, 0)
-      await fails('not_found', ada.account.tags.assign({ id, cid }))
+      await rejects('not_found', ada.account.tags.assign({ id, cid }))
     })
 
     test('of tagging and ending at once each may succeed, and neither fails unexpectedly', async () => {
@@ -112,7 +112,7 @@ export function tagAssignmentsSuite(engine: string, { newPlace }: Engine): void 
         ])
         assert.equal(ended.status, 'fulfilled')
         if (tagged.status === 'rejected')
-          await fails('not_found', Promise.reject(tagged.reason as Error))
+          await rejects('not_found', Promise.reject(tagged.reason as Error))
       }
       assert.equal((await all(ada)).find((one) => one.id === id)!.connection_count, 0)
     })

@@ -5,9 +5,9 @@ import { every } from '../../../src/api/cursor.ts'
 import type { Tag } from '../../../src/api/rest/tags.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import type { Engine } from '../engines.ts'
-import { fails } from '../faults.ts'
 import { connect, enrol, type Person } from '../person.ts'
 import { openSubject, type LocalSubject } from '../subject.ts'
+import { rejects } from '../../rejects.ts'
 
 const NOBODYS = newId('tag_', 0)
 const MIB = 'x'.repeat(1024 * 1024)
@@ -59,8 +59,8 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
         assert.deepEqual(await all(bob), [{ ...expected, connection_count: count }])
       }
       await tags.delete({ id: made.id })
-      await fails('not_found', tags.delete({ id: made.id }))
-      await fails('not_found', tags.update({ id: made.id, body: {} }))
+      await rejects('not_found', tags.delete({ id: made.id }))
+      await rejects('not_found', tags.update({ id: made.id, body: {} }))
       assert.deepEqual(await all(bob), [])
     })
 
@@ -73,8 +73,8 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
       })
       for (const same of [own, 'ZOË & family', ` ${own} `, own.normalize('NFD')])
         test(`${JSON.stringify(same)} counts as the same name`, async () => {
-          await fails('conflict', create(same))
-          await fails(
+          await rejects('conflict', create(same))
+          await rejects(
             'conflict',
             ada.account.tags.update({ id: second!.id, body: { name: same, color: '#000000' } }),
           )
@@ -107,7 +107,7 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
       const bob = await enrol(subject.server)
       const made: Tag[] = []
       for (let i = 0; i < 200; i++) made.push(await create(`t${i}`, bob))
-      await fails('conflict', create('one more', bob))
+      await rejects('conflict', create('one more', bob))
       await bob.account.tags.delete({ id: made[7]!.id })
       await create('one more', bob)
     })
@@ -142,14 +142,14 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
       await ada.account.tags.assign({ id, cid })
       const { tags } = eve.account
       for (const other of [id, NOBODYS, 'x', evil.toUpperCase(), cid]) {
-        await fails('not_found', tags.update({ id: other, body: { name: 'Mine' } }))
-        await fails('not_found', tags.delete({ id: other }))
-        await fails('not_found', tags.assign({ id: other, cid: lair }))
-        await fails('not_found', tags.unassign({ id: other, cid: lair }))
+        await rejects('not_found', tags.update({ id: other, body: { name: 'Mine' } }))
+        await rejects('not_found', tags.delete({ id: other }))
+        await rejects('not_found', tags.assign({ id: other, cid: lair }))
+        await rejects('not_found', tags.unassign({ id: other, cid: lair }))
       }
       for (const other of [cid, newId('con_', 0), 'x', id]) {
-        await fails('not_found', tags.assign({ id: evil, cid: other }))
-        await fails('not_found', tags.unassign({ id: evil, cid: other }))
+        await rejects('not_found', tags.assign({ id: evil, cid: other }))
+        await rejects('not_found', tags.unassign({ id: evil, cid: other }))
       }
       assert.deepEqual(
         (await all(eve)).map((one) => one.id),
@@ -190,11 +190,13 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
       test(`rejects ${what}`, async () => {
         const before = await all(ada)
         const { tags } = ada.account
-        const refused = { code: 'validation_failed' }
-        await assert.rejects(tags.create({ body: body as { name: string } }), refused)
+        await rejects('validation_failed', tags.create({ body: body as { name: string } }))
         // A change may leave the name out.
         if ('name' in body)
-          await assert.rejects(tags.update({ id: before[0]!.id, body: body as object }), refused)
+          await rejects(
+            'validation_failed',
+            tags.update({ id: before[0]!.id, body: body as object }),
+          )
         assert.deepEqual(await all(ada), before)
       })
 
@@ -206,7 +208,8 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
       [{ limit: 0 }, 'validation_failed'],
       [{ limit: 201 }, 'validation_failed'],
     ] as const)
-      test(`list rejects ${JSON.stringify(query).slice(0, 40)}`, () =>
-        fails(code, ada.account.tags.list(query)))
+      test(`list rejects ${JSON.stringify(query).slice(0, 40)}`, async () => {
+        await rejects(code, ada.account.tags.list(query))
+      })
   })
 }

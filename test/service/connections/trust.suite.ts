@@ -6,7 +6,7 @@ import { every } from '../../../src/api/cursor.ts'
 import type { VerificationEntry } from '../../../src/api/rest/verify.ts'
 import type { KeyPair } from '../../../src/crypto/device-keys.ts'
 import { formatId, newId } from '../../../src/crypto/encoding/id.ts'
-import { AppError, type ErrorCode } from '../../../src/errors.ts'
+import { AppError } from '../../../src/errors.ts'
 import { actingAccount } from '../../../src/service/calls.ts'
 import { newAct } from '../../../src/storage/idempotency.ts'
 import {
@@ -22,23 +22,13 @@ import {
 } from '../person.ts'
 import { openSubject, type LocalSubject } from '../subject.ts'
 import type { Engine } from '../engines.ts'
+import { rejects } from '../../rejects.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 /** Checks that a call is rejected with this code and these details; returns the error. */
-export async function fails(code: ErrorCode, promise: Promise<unknown>, details: object = {}) {
-  const error = await promise.then(
-    () => assert.fail(`no ${code}`),
-    (thrown: unknown) => thrown,
-  )
-  assert(error instanceof AppError, String(error))
-  assert.equal(error.code, code, error.message)
-  assert.deepEqual(error.details, details)
-  return error
-}
-
 /** Returns an id of that time in Unix milliseconds, independent of the ids made before. */
 function idAt(at: number): string {
   const bytes = randomBytes(16)
@@ -139,13 +129,13 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       const { bob, address } = await people()
       const own = newAddress()
       const eve = await enrolByMail(subject.server, own, 'Eve')
-      await fails('not_found', follow(ada, newId('acc_', 1)))
-      await fails('not_found', byMail(ada, newAddress()))
-      await fails('invalid_state', follow(ada, ada.id), { state: 'self' })
-      await fails('invalid_state', byMail(eve, own), { state: 'self' })
+      await rejects('not_found', follow(ada, newId('acc_', 1)))
+      await rejects('not_found', byMail(ada, newAddress()))
+      await rejects('invalid_state', follow(ada, ada.id), { state: 'self' })
+      await rejects('invalid_state', byMail(eve, own), { state: 'self' })
       await follow(ada, bob.id)
-      await fails('invalid_state', follow(ada, bob.id), { state: 'followed' })
-      await fails('invalid_state', byMail(ada, address), { state: 'followed' })
+      await rejects('invalid_state', follow(ada, bob.id), { state: 'followed' })
+      await rejects('invalid_state', byMail(ada, address), { state: 'followed' })
       assert.equal((await listed(ada)).length, 1)
     })
 
@@ -160,13 +150,13 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       assert.equal(told.filter((code) => code === 'not_found').length, 29)
       assert.equal(told.filter((code) => code === 'rate_limited').length, 11)
       subject.clock.ms += 10 * MINUTE
-      const { headers } = await fails('rate_limited', byMail(ada, address))
+      const { headers } = await rejects('rate_limited', byMail(ada, address))
       assert.deepEqual(headers, { 'Retry-After': String(50 * 60) })
       // Following by account reveals no mailbox, and other accounts have attempts of their own.
-      await fails('not_found', follow(ada, newId('acc_', 1)))
+      await rejects('not_found', follow(ada, newId('acc_', 1)))
       assert.equal((await byMail(await enrol(subject.server), address)).user_id, bob.id)
       subject.clock.ms = at + HOUR
-      await fails('not_found', byMail(ada, newAddress()))
+      await rejects('not_found', byMail(ada, newAddress()))
     })
 
     test('attempts with an operation id count towards the limit', async () => {
@@ -175,8 +165,8 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       const session = { account, device, session: enrolment.session.session_id, token: null }
       const acting = () => actingAccount(subject.service, session).acting(newAct(1)).trustCards
       for (let i = 0; i < 30; i++)
-        await fails('not_found', acting().create({ body: { email: newAddress() } }))
-      await fails('rate_limited', acting().create({ body: { email: newAddress() } }))
+        await rejects('not_found', acting().create({ body: { email: newAddress() } }))
+      await rejects('rate_limited', acting().create({ body: { email: newAddress() } }))
     })
 
     test('the list is ordered by the time of following, newest first, in pages', async () => {
@@ -196,7 +186,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       const { items, next_cursor } = await ada.account.trustCards.list({ limit: 5 })
       assert.deepEqual([items.length, next_cursor], [5, null])
       for (const cursor of ['x', 'MQ', Buffer.from(`1 ${ids[0]} x`).toString('base64url')])
-        await fails('bad_request', ada.account.trustCards.list({ cursor }))
+        await rejects('bad_request', ada.account.trustCards.list({ cursor }))
     })
 
     test('a changed note or confirmation adds an event, an unchanged one does not', async () => {
@@ -219,10 +209,10 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
         assert.deepEqual(await card(ada, bob.id), changed)
         assert.deepEqual(await events(ada, bob.id), [...more, ...known])
       }
-      await fails('not_found', carol.account.trustCards.update({ id: bob.id, body: {} }))
-      await fails('not_found', ada.account.trustCards.update({ id: 'acc_x', body: {} }))
-      await assert.rejects(update({ confirmed: false }), { code: 'validation_failed' })
-      await assert.rejects(update({ note: 'x'.repeat(2001) }), { code: 'validation_failed' })
+      await rejects('not_found', carol.account.trustCards.update({ id: bob.id, body: {} }))
+      await rejects('not_found', ada.account.trustCards.update({ id: 'acc_x', body: {} }))
+      await rejects('validation_failed', update({ confirmed: false }))
+      await rejects('validation_failed', update({ note: 'x'.repeat(2001) }))
     })
 
     test('repeated changes of a note are one event, the last', async () => {
@@ -338,8 +328,8 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       await ada.account.trustCards.update({ id: bob.id, body: { confirmed: true } })
       const { trustCards } = ada.account
       await trustCards.delete({ id: bob.id })
-      await fails('not_found', trustCards.delete({ id: bob.id }))
-      await fails('not_found', trustCards.history({ id: bob.id }))
+      await rejects('not_found', trustCards.delete({ id: bob.id }))
+      await rejects('not_found', trustCards.history({ id: bob.id }))
       assert.deepEqual(await listed(ada), [])
       const again = await follow(ada, bob.id)
       assert.deepEqual([again.note, again.key_status], [null, 'unchanged'])

@@ -1,10 +1,10 @@
 /** The limit of writes of an account in a minute, on both engines and across replicas. */
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
-import { AppError } from '../../../src/errors.ts'
 import { newWriteAllowance } from '../../../src/service/connections/write-allowance.ts'
 import { openServiceDatabase } from '../database.ts'
 import { onBothEngines } from '../engines.ts'
+import { rejects } from '../../rejects.ts'
 
 const MOST = 3000
 const START = Date.UTC(2026, 0, 1, 12, 30, 15)
@@ -23,13 +23,10 @@ onBothEngines((name, engine) => {
     assert(one && two)
     return { clock, one, two }
   }
-  const limited = (taken: Promise<void>, seconds: string) =>
-    assert.rejects(taken, (error: unknown) => {
-      assert(error instanceof AppError && error.code === 'rate_limited')
-      assert.match(error.message, /3000 a minute/)
-      assert.equal(error.headers['Retry-After'], seconds)
-      return true
-    })
+  async function limited(taken: Promise<void>, seconds: string) {
+    const { headers } = await rejects('rate_limited', taken, { says: /3000 a minute/ })
+    assert.equal(headers['Retry-After'], seconds)
+  }
 
   describe(`writes of an account: ${name}`, () => {
     test('3,000 a minute over all replicas; other accounts and the next minute are not limited', async (t) => {

@@ -148,7 +148,7 @@ describe('rejects an invalid answer', () => {
       'backend_error',
       /compressed/,
     ],
-    ['no bytes', (res) => void begins(res).end(), 'backend_error', /broke off/],
+    ['no bytes', (res) => void begins(res).end(), 'backend_error', /closed the connection/],
     [
       'a connection closed before the head',
       (res) => void res.socket!.destroy(),
@@ -162,7 +162,7 @@ describe('rejects an invalid answer', () => {
         res.socket!.end()
       },
       'backend_error',
-      /broke off/,
+      /closed the connection/,
     ],
     ['no HTTP', (res) => void res.socket!.end('canary\r\n\r\n'), 'backend_error', /HPE_/],
   ]
@@ -373,7 +373,11 @@ describe('the model', () => {
   ])
     test(`a list without a model is rejected: ${body.slice(0, 30)}`, async (t) => {
       const { ask } = await open(t, lists(body), { config })
-      await fails(ask(), 'backend_error', body === '' ? /broke off/ : /SVC_ASSISTANT_MODEL/)
+      await fails(
+        ask(),
+        'backend_error',
+        body === '' ? /closed the connection/ : /SVC_ASSISTANT_MODEL/,
+      )
     })
 
   test('is not awaited without a limit', async (t) => {

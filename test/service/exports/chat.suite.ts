@@ -6,9 +6,11 @@ import { newId } from '../../../src/crypto/encoding/id.ts'
 import { type ServiceDatabase, openServiceDatabase } from '../database.ts'
 import { type Endpoint, LAST, begins, delta, messagesOf, says, startEndpoint } from '../endpoint.ts'
 import type { Engine } from '../engines.ts'
-import { BAD_TEXTS, asMachine, fails } from '../asking.ts'
+import { BAD_TEXTS, asMachine } from '../asking.ts'
 import { type Person, enrol } from '../person.ts'
 import { type LocalSubject, openSubject } from '../subject.ts'
+import { rejects } from '../../rejects.ts'
+import { until } from '../../until.ts'
 
 const HOUR = 3_600_000
 
@@ -187,7 +189,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
         await eve.account.account.delete({})
         says('Hello.')(res, endpoint.asked[0]!)
       }
-      await fails(turn('1?', null, eve), 'not_found')
+      await rejects('not_found', turn('1?', null, eve))
     })
 
     test('a reader who leaves cancels the request; the received part is stored', async () => {
@@ -201,7 +203,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       await reader.next()
       await reader.return!()
       await gone.promise
-      while ((await kept())[0]?.answer === null) await new Promise(setImmediate)
+      await until('the stored answer', async () => (await kept())[0]?.answer !== null)
       assert.equal((await kept())[0]?.answer, 'Hal')
     })
 
@@ -230,7 +232,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
         [500, 'backend_unavailable'],
       ] as const) {
         endpoint.speak = (res) => res.writeHead(status).end('secret')
-        await fails(turn('2?', conversation), code, /^The assistant (?!.*secret)/)
+        await rejects(code, turn('2?', conversation), { says: /^The assistant (?!.*secret)/ })
       }
       endpoint.speak = says('Well.')
       await heard('3?', conversation)
@@ -244,19 +246,19 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       const { conversation, turn: id } = await heard('1?')
       const eve = await enrol(subject.server, 'Eve')
       endpoint.asked.length = 0
-      await fails(turn('2?', conversation, eve), 'not_found')
-      await fails(turn('2?', newId('cnv_', 0)), 'not_found')
+      await rejects('not_found', turn('2?', conversation, eve))
+      await rejects('not_found', turn('2?', newId('cnv_', 0)))
       assert.equal(endpoint.asked.length, 0, 'nothing was passed on')
       for (const by of [eve, ada])
-        await fails(
+        await rejects(
+          'not_found',
           by.account.chat.rate({
             body: { turn_id: by === eve ? id : newId('trn_', 0), rating: 'up' },
           }),
-          'not_found',
         )
       assert.equal((await kept())[0]?.rating, null)
       for (const conversation_id of ['', 'x', 'cnv_x', id, `${conversation} `])
-        await fails(turn('2?', conversation_id), 'validation_failed')
+        await rejects('validation_failed', turn('2?', conversation_id))
     })
 
     test('a new rating replaces the one before', async () => {
@@ -278,9 +280,9 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
         { rating: 'up', comment: 'a\u202eb' },
         { rating: 'up', stars: 5 },
       ])
-        await fails(
-          ada.account.chat.rate({ body: { turn_id, ...more } as never }),
+        await rejects(
           'validation_failed',
+          ada.account.chat.rate({ body: { turn_id, ...more } as never }),
         )
     })
 
@@ -301,13 +303,13 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
         open.push(() => res.end(LAST))
       }
       const running = await Promise.all([1, 2, 3, 4, 5].map(() => turn('?')))
-      await fails(turn('?'), 'rate_limited', /under way/)
+      await rejects('rate_limited', turn('?'), { says: /in progress/ })
       const eve = await enrol(subject.server, 'Eve')
       const hers = await turn('?', null, eve)
       for (const end of open) end()
       await Promise.all([...running, hers].map(textOf))
       endpoint.speak = (res) => res.writeHead(500).end()
-      for (let i = 0; i < 6; i++) await fails(turn('?'), 'backend_unavailable')
+      for (let i = 0; i < 6; i++) await rejects('backend_unavailable', turn('?'))
       endpoint.speak = says('Hello.')
       await heard('?')
     })
@@ -378,7 +380,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
         'How do I check a stamp offline?',
       )
       assert.equal(assistant, 'handbook')
-      assert.match(answer, /^No assistant is set up .* from the handbook/)
+      assert.match(answer, /^No assistant is configured .* from the handbook/)
       assert(answer.includes(sections[0]!.text))
       for (const { title, source, text } of sections) {
         assert.match(source, /^(README|docs\/\w+)\.md$/)

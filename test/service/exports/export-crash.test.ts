@@ -8,13 +8,13 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { every } from '../../../src/api/cursor.ts'
 import { freshFolder } from '../../keychain/fresh-folder.ts'
-import { beside, filesOf, partsIn, until } from './exports-subject.ts'
+import { beside, filesOf, partsIn, exportIn } from './exports-subject.ts'
 import { fillLog } from '../log-rows.ts'
 import { enrol } from '../person.ts'
 import { openSubject } from '../subject.ts'
+import { until } from '../../until.ts'
 
 const ENTRIES = 40_000
 
@@ -40,7 +40,7 @@ test('after kill -9 during an export, another server finishes it', async (t) => 
   const next = await openSubject(place, clock)
   t.after(() => next.close())
   const own = next.service.as({ account, device: null, session: null, token: null })
-  const ready = await until(own, 'ready')
+  const ready = await exportIn(own, 'ready')
   assert.equal(ready.id, id)
   const log = JSON.parse((await filesOf(next.service, own)).get('verification-log.json')!)
   assert.deepEqual(log, await every((query) => own.verificationLog.list(query)))
@@ -53,7 +53,7 @@ test('a server closes at once, however large the export is', async (t) => {
   const ada = await enrol(first.server)
   fillLog(place.file, ada.id, ENTRIES, first.clock.ms)
   const { id } = await ada.account.exports.create({})
-  while ((await partsIn(place)) === 0) await setImmediate()
+  await until('a part of the export', () => partsIn(place))
   await first.close()
   const [left] = await beside(place, (db) => db.selectFrom('exports').select('state').execute())
   assert.equal(left!.state, 'queued')
@@ -61,5 +61,5 @@ test('a server closes at once, however large the export is', async (t) => {
   const next = await openSubject(place, first.clock)
   t.after(() => next.close())
   const own = next.service.as({ account: ada.id, device: null, session: null, token: null })
-  assert.equal((await until(own, 'ready')).id, id)
+  assert.equal((await exportIn(own, 'ready')).id, id)
 })

@@ -4,11 +4,11 @@
  * account and that of the export.
  */
 import { writeSync } from 'node:fs'
-import { setImmediate } from 'node:timers/promises'
 import { openServiceDatabase } from '../database.ts'
 import { fillLog } from '../log-rows.ts'
 import { enrol } from '../person.ts'
 import { openSubject } from '../subject.ts'
+import { until } from '../../until.ts'
 
 /** Several pieces of 256 KiB. */
 const ENTRIES = 40_000
@@ -20,11 +20,8 @@ async function main(file: string) {
   const { db } = await openServiceDatabase({ url: null, file })
   const { exports } = service.as({ account, device: null, session: null, token: null })
   const { id } = await exports.create({})
-  for (;;) {
-    const parts = await db.selectFrom('export_parts').select('seq').execute()
-    if (parts.length > 1) break
-    await setImmediate()
-  }
+  const parts = db.selectFrom('export_parts').select('seq')
+  await until('two parts of the export', async () => (await parts.execute()).length > 1)
   writeSync(1, `${account} ${id}\n`)
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
 }

@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import type { Account } from '../../../src/api/port.ts'
 import { AppError } from '../../../src/errors.ts'
 import type { Log } from '../../../src/log.ts'
@@ -13,10 +12,11 @@ import { newExporter } from '../../../src/service/exports/building.ts'
 import { type ServiceDatabase, openServiceDatabase } from '../database.ts'
 import type { Engine } from '../engines.ts'
 import { withEvents } from '../events.ts'
-import { beside, exportRow, filesOf, newest, partsIn, until } from './exports-subject.ts'
+import { beside, exportRow, filesOf, newest, partsIn, exportIn } from './exports-subject.ts'
 import { logEntry } from '../log-rows.ts'
 import { enrol, type Person } from '../person.ts'
 import { openSubject, type LocalSubject, type Place } from '../subject.ts'
+import { until } from '../../until.ts'
 
 const LEASE_MS = 30_000
 
@@ -101,7 +101,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
       await early.idle()
       await early.stop()
       subject.clock.ms += 1
-      await until(own(), 'ready')
+      await exportIn(own(), 'ready')
       const row = await rowOf(id)
       const parts = await partsIn(place)
 
@@ -127,7 +127,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
           .insertInto('export_parts')
           .values({ export_id: row.id, seq, bytes })
           .execute()
-      await until(own(), 'ready')
+      await exportIn(own(), 'ready')
       assert.ok((await filesOf(subject.service, own())).has('README.txt'))
       assert.equal(await partsIn(place), 1)
     })
@@ -186,7 +186,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
       await stopped
       const { state, builder } = (await rowOf(id))!
       assert.deepEqual([state, builder], ['queued', null])
-      await until(own(), 'ready')
+      await exportIn(own(), 'ready')
     })
 
     test('a failure is reported without details; the cause is logged', async () => {
@@ -199,14 +199,15 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
         { log: (level, event, of) => told.push([level, event, of]) },
       )
       // The server’s own builder, started by its timer, may take one first.
-      while (told.length === 0) {
+      await until('an export that this builder took', async () => {
         id = await queue()
         failing.wake()
         await failing.idle()
-      }
+        return told.length > 0
+      })
       const { items } = await own().exports.list({})
       assert.equal(items[0]!.state, 'failed')
-      assert.match(items[0]!.error!, /Ask for another/)
+      assert.match(items[0]!.error!, /Request another/)
       assert.doesNotMatch(JSON.stringify(items), /secret cause/)
       assert.equal(await partsIn(place), 0)
       assert.equal((await notes())[0], 'export_failed')
@@ -232,7 +233,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
         assert.equal((await rowOf(id))!.state, 'building')
         await away.stop()
         subject.clock.ms += LEASE_MS
-        await until(own(), 'ready')
+        await exportIn(own(), 'ready')
       })
 
     test('reports progress during the build', async () => {
@@ -290,7 +291,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
         .as({ account: ada.id, device: null, session: null, token: null })
         .tags.list({})
       const state = () => beside(place, async () => (await rowOf(id))!.state)
-      while ((await state()) !== 'ready') await setImmediate()
+      await until('the finished export', async () => (await state()) === 'ready')
       await next.close()
     })
   })

@@ -1,6 +1,5 @@
 /** Helpers that request, await and read exports. */
 import assert from 'node:assert/strict'
-import { setImmediate } from 'node:timers/promises'
 import type { Account } from '../../../src/api/port.ts'
 import type { Export } from '../../../src/api/rest/account.ts'
 import type { Content } from '../../../src/api/route.ts'
@@ -10,6 +9,7 @@ import type { AccountServer } from '../../../src/service/service.ts'
 import { type ServiceDatabase, openServiceDatabase } from '../database.ts'
 import type { Place } from '../subject.ts'
 import { unzip } from './unzip.ts'
+import { until } from '../../until.ts'
 
 type Exports = Pick<Account, 'exports'>
 
@@ -18,19 +18,18 @@ export const newest = async ({ exports }: Exports): Promise<Export> =>
   (await exports.list({ limit: 1 })).items[0] ?? assert.fail('there is no export')
 
 /** Returns the newest export once it is in this state. Fails if the export failed. */
-export async function until(account: Exports, state: Export['state']): Promise<Export> {
-  for (;;) {
+export const exportIn = (account: Exports, state: Export['state']): Promise<Export> =>
+  until(`an export that is ${state}`, async () => {
     const one = await newest(account)
     if (one.state === state) return one
     assert.notEqual(one.state, 'failed', String(one.error))
-    await setImmediate()
-  }
-}
+    return undefined
+  })
 
 /** Requests an export and returns it when it is ready. */
 export async function exported(account: Exports): Promise<Export> {
   const { id } = await account.exports.create({})
-  const ready = await until(account, 'ready')
+  const ready = await exportIn(account, 'ready')
   assert.equal(ready.id, id)
   return ready
 }

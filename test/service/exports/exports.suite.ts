@@ -1,7 +1,6 @@
 /** Exports, for every engine. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { every } from '../../../src/api/cursor.ts'
 import type { Account } from '../../../src/api/port.ts'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
@@ -20,12 +19,13 @@ import {
   newest,
   partsIn,
   partsOf,
-  until,
+  exportIn,
 } from './exports-subject.ts'
 import { logEntry } from '../log-rows.ts'
 import { connect, enrol, enrolByMail, newAddress, stampOf, type Person } from '../person.ts'
 import { openSubject, PUBLIC_URL, type LocalSubject, type Place } from '../subject.ts'
-import { fails } from '../connections/trust.suite.ts'
+import { rejects } from '../../rejects.ts'
+import { until } from '../../until.ts'
 
 const HOUR_MS = 3_600_000
 const LINK_MS = 300_000
@@ -223,17 +223,17 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         test(`${state}: cannot be downloaded, and the error gives the reason`, async () => {
           const [id] = await left(values())
           const { download } = own(ada).exports
-          const error = await fails('export_not_ready', download({ id: id! }), { state })
+          const error = await rejects('export_not_ready', download({ id: id! }), { state })
           assert.match(
             error.message,
-            state === 'failed' || state === 'expired' ? /another/ : /ask again/,
+            state === 'failed' || state === 'expired' ? /another/ : /Try again/,
           )
         })
 
       for (const state of ['queued', 'building'] as const)
         test(`${state}: another one is rejected`, async () => {
           const [id] = await left(state === 'queued' ? {} : building())
-          const error = await fails('conflict', own(ada).exports.create({}))
+          const error = await rejects('conflict', own(ada).exports.create({}))
           assert.match(error.message, new RegExp(id!))
         })
 
@@ -278,7 +278,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
       assert.deepEqual(asked.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
       const refused = asked.find(({ status }) => status === 'rejected') as PromiseRejectedResult
       assert.equal((refused.reason as AppError).code, 'conflict')
-      await until(own(ada), 'ready')
+      await exportIn(own(ada), 'ready')
     })
 
     test('requests with the same Idempotency-Key build one export', async () => {
@@ -287,15 +287,15 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
       const create = () => subject.service.once(keyed, async () => own(ada).exports.create({}))
       const first = await create()
       assert.deepEqual(await create(), first)
-      assert.equal((await until(own(ada), 'ready')).id, first.id)
+      assert.equal((await exportIn(own(ada), 'ready')).id, first.id)
       assert.deepEqual(await create(), first)
       assert.equal((await own(ada).exports.list({})).items.length, 1)
     })
 
     test('an account keeps twenty; the next is rejected until they are deleted', async () => {
       await left(...Array.from({ length: 20 }, () => ({ state: 'failed' as const })))
-      const error = await fails('conflict', own(ada).exports.create({}))
-      assert.match(error.message, /delete/)
+      const error = await rejects('conflict', own(ada).exports.create({}))
+      assert.match(error.message, /Delete/)
       await own(ada).exports.clear({})
       await exported(own(ada))
     })
@@ -306,7 +306,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         await own(eve).exports.create({})
         await own(eve).exports.clear({})
       }
-      const refused = await fails('rate_limited', own(eve).exports.create({}))
+      const refused = await rejects('rate_limited', own(eve).exports.create({}))
       assert.ok(Number(refused.headers['Retry-After']) > 0)
       await exported(own(bob))
       subject.clock.ms += HOUR_MS
@@ -324,10 +324,10 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
       } while (cursor !== undefined)
       assert.deepEqual(seen, ids.toSorted().toReversed())
       const foreign = encodeBase64url(new TextEncoder().encode(newId('con_', 1)))
-      await fails('bad_request', own(ada).exports.list({ cursor: foreign }))
-      await fails('bad_request', own(ada).exports.list({ cursor: 'x' }))
+      await rejects('bad_request', own(ada).exports.list({ cursor: foreign }))
+      await rejects('bad_request', own(ada).exports.list({ cursor: 'x' }))
       for (const limit of [-1, 0, 201])
-        await assert.rejects(own(ada).exports.list({ limit }), { code: 'validation_failed' })
+        await rejects('validation_failed', own(ada).exports.list({ limit }))
     })
 
     test('exports of another account cannot be seen, downloaded or deleted', async () => {
@@ -344,7 +344,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         newId('con_', 1),
       ])
         assert.equal(
-          (await fails('not_found', exports.download({ id: other }))).message.includes(id),
+          (await rejects('not_found', exports.download({ id: other }))).message.includes(id),
           false,
         )
       assert.deepEqual(await exports.list({}), { items: [], next_cursor: null })
@@ -385,8 +385,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
           { ...link, id: '' },
         ]
         assert.ok(wrong.length > 80)
-        for (const other of wrong)
-          await assert.rejects(fetchFile(subject.service, other), { code: 'not_found' })
+        for (const other of wrong) await rejects('not_found', fetchFile(subject.service, other))
         await fetchFile(subject.service, link)
       })
 
@@ -396,11 +395,11 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         subject.clock.ms += LINK_MS - 1000
         await fetchFile(subject.service, link)
         subject.clock.ms += 1000
-        await fails('not_found', fetchFile(subject.service, link))
+        await rejects('not_found', fetchFile(subject.service, link))
 
         const again = await linkTo(own(ada), id)
         await own(ada).exports.clear({})
-        await fails('not_found', fetchFile(subject.service, again))
+        await rejects('not_found', fetchFile(subject.service, again))
 
         const ready = await exported(own(ada))
         subject.clock.ms = Date.parse(ready.expires_at!) - 10_000
@@ -408,7 +407,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         assert.ok(Date.parse(last.expires_at) <= Date.parse(ready.expires_at!))
         const soon = await linkTo(own(ada), ready.id)
         subject.clock.ms += 10_000
-        await fails('not_found', fetchFile(subject.service, soon))
+        await rejects('not_found', fetchFile(subject.service, soon))
         assert.equal((await newest(own(ada))).state, 'expired')
       })
 
@@ -425,21 +424,21 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         const [link, kept] = [await linkFor(token_id), await linkFor(other)]
         for (const one of [link, kept]) await fetchFile(subject.service, one)
         const stolen = { ...link, holder: other }
-        await fails('not_found', fetchFile(subject.service, stolen))
-        await fails('not_found', fetchFile(subject.service, { ...link, holder: '' }))
+        await rejects('not_found', fetchFile(subject.service, stolen))
+        await rejects('not_found', fetchFile(subject.service, { ...link, holder: '' }))
 
         await own(bob).downloads.end({ id: token_id })
         await fetchFile(subject.service, link)
         await downloads.end({ id: token_id })
         await downloads.end({ id: token_id })
-        await fails('not_found', fetchFile(subject.service, link))
+        await rejects('not_found', fetchFile(subject.service, link))
         // A link of a request that was already on its way.
-        await fails('not_found', fetchFile(subject.service, await linkFor(token_id)))
+        await rejects('not_found', fetchFile(subject.service, await linkFor(token_id)))
         await fetchFile(subject.service, kept)
 
         const brief = await linkFor(other, subject.clock.ms + 60_000)
         subject.clock.ms += 60_000
-        await fails('not_found', fetchFile(subject.service, brief))
+        await rejects('not_found', fetchFile(subject.service, brief))
         await fetchFile(subject.service, kept)
       })
 
@@ -472,12 +471,12 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         const [over, daemons] = [await linkFor(ended), await linkFor(lasting)]
         for (const link of [over, daemons]) await fetchFile(subject.service, link)
         await downloads.end({ id: ended })
-        await fails('not_found', fetchFile(subject.service, over))
+        await rejects('not_found', fetchFile(subject.service, over))
         await fetchFile(subject.service, daemons)
         await machine(null).machineTokens.delete({ id: revoked.id })
-        await fails('not_found', fetchFile(subject.service, revoked.link))
+        await rejects('not_found', fetchFile(subject.service, revoked.link))
         subject.clock.ms += 60_000
-        await fails('not_found', fetchFile(subject.service, brief.link))
+        await rejects('not_found', fetchFile(subject.service, brief.link))
         await fetchFile(subject.service, kept.link)
         const suspend = (state: 'suspended' | 'active') =>
           beside(place, (db) =>
@@ -489,7 +488,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
           )
         await suspend('suspended')
         for (const link of [kept.link, daemons])
-          await fails('not_found', fetchFile(subject.service, link))
+          await rejects('not_found', fetchFile(subject.service, link))
         await suspend('active')
         for (const link of [kept.link, daemons]) await fetchFile(subject.service, link)
       })
@@ -503,11 +502,11 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
           beside(place, (db) => db.updateTable('exports').set({ state }).execute())
         for (const state of ['building', 'failed', 'queued'] as const) {
           await set(state)
-          await fails('not_found', fetchFile(subject.service, link))
+          await rejects('not_found', fetchFile(subject.service, link))
         }
         await set('ready')
         await own(ada).exports.clear({})
-        await fails('not_found', bytesOf(file))
+        await rejects('not_found', bytesOf(file))
       })
 
       test('works at every replica', { skip: !replicas }, async () => {
@@ -535,7 +534,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         beside(place, (db) =>
           db.selectFrom('export_parts').select('seq').where('export_id', '!=', id).execute(),
         )
-      while ((await others()).length > 0) await setImmediate()
+      await until('no part of another export', async () => (await others()).length === 0)
       assert.equal((await newest(own(ada))).state, 'expired')
       assert.ok((await partsIn(place)) > 0)
     })

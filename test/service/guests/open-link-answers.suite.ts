@@ -6,9 +6,9 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { OpenLinkRequest } from '../../../src/api/rest/open-links.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
-import { fails } from '../faults.ts'
 import { addressOf, arrived, newAddress, opening, type Person } from '../person.ts'
 import type { Links } from './open-links-subject.ts'
+import { rejects } from '../../rejects.ts'
 
 export function openLinkAnswersSuite(links: () => Links): void {
   let { ada, bob, server, newPerson, asMachine, asked, link, later } = {} as Links
@@ -81,7 +81,7 @@ export function openLinkAnswersSuite(links: () => Links): void {
         const connections = (await ada.account.connections.list({ limit: 200 })).items.length
         const act = () => (action === 'approve' ? approve(ada, request) : decline(ada, request))
         const [code, stands] = to.split(' ')
-        if (code === 'invalid_state') await fails(code, act(), stands)
+        if (code === 'invalid_state') await rejects(code, act(), { state: stands })
         else await act()
         const expected = to === 'approved' || to === 'declined' ? to : before.state
         assert.equal(await state(ada, request), expected)
@@ -122,11 +122,11 @@ export function openLinkAnswersSuite(links: () => Links): void {
       const [foreign, request] = [await asked(ada, slug), await asked(eve, own)]
       const opened = async (change: object) =>
         eve.account.rosters.open({ body: { ...(await bodyFor(eve, request)), ...change } })
-      await fails('not_found', opened({ open_link_request: foreign.id }))
-      await fails('not_found', opened({ open_link_request: newId('req_', 1) }))
-      await fails('validation_failed', opened({ open_link_request: 'x' }))
+      await rejects('not_found', opened({ open_link_request: foreign.id }))
+      await rejects('not_found', opened({ open_link_request: newId('req_', 1) }))
+      await rejects('validation_failed', opened({ open_link_request: 'x' }))
       for (const invite of [[], [{ email: newAddress() }], [{ user_id: bob.id }]])
-        await fails('validation_failed', opened({ invite }))
+        await rejects('validation_failed', opened({ invite }))
       assert.deepEqual((await eve.account.connections.list({})).items, [])
       assert.deepEqual((await eve.account.invitations.list({})).sent, [])
       assert.deepEqual(
@@ -139,7 +139,7 @@ export function openLinkAnswersSuite(links: () => Links): void {
       const eve = await links().newReader('Eve')
       const { slug } = await link(eve)
       const request = await asked(eve, slug, await addressOf(eve))
-      await fails('invalid_state', approve(eve, request), 'self')
+      await rejects('invalid_state', approve(eve, request), { state: 'self' })
       assert.equal(await state(eve, request), 'pending')
       assert.equal((await decline(eve, request)).state, 'declined')
     })
@@ -148,7 +148,7 @@ export function openLinkAnswersSuite(links: () => Links): void {
       const { slug } = await link(ada)
       const request = await asked(ada, slug)
       const body = await bodyFor(ada, request)
-      await fails('no_device', asMachine(ada).rosters.open({ body }))
+      await rejects('no_device', asMachine(ada).rosters.open({ body }))
       assert.equal(await state(ada, request), 'pending')
     })
 
@@ -176,7 +176,7 @@ export function openLinkAnswersSuite(links: () => Links): void {
       const [newest] = (await eve.account.openLinkRequests.list({ limit: 1 })).items
       assert.equal(newest?.requester.email, early)
       const foreign = Buffer.from(newId('lnk_', 1)).toString('base64url')
-      await fails('bad_request', eve.account.openLinkRequests.list({ cursor: foreign }))
+      await rejects('bad_request', eve.account.openLinkRequests.list({ cursor: foreign }))
     })
   })
 }

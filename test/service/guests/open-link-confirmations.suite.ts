@@ -3,10 +3,10 @@
  * every engine.
  */
 import assert from 'node:assert/strict'
-import { setImmediate } from 'node:timers/promises'
 import { before, describe, test } from 'node:test'
 import { newAddress } from '../person.ts'
 import { HOUR, textOf, type Links } from './open-links-subject.ts'
+import { until } from '../../until.ts'
 
 export function openLinkConfirmationsSuite(links: () => Links): void {
   let { ada, hand, newPerson, post, mailed, look, follow } = {} as Links
@@ -100,7 +100,7 @@ export function openLinkConfirmationsSuite(links: () => Links): void {
       const { id, slug } = await link(ada)
       const email = newAddress()
       for (let i = 0; i < 2; i++) await post(slug, { email })
-      while ((await confirmationsTo(email)).length < 2) await setImmediate()
+      await until('two letters', async () => (await confirmationsTo(email)).length >= 2)
       const statuses = []
       for (const token of await confirmationsTo(email))
         statuses.push((await follow(token)).status ?? 200)
@@ -109,7 +109,7 @@ export function openLinkConfirmationsSuite(links: () => Links): void {
       // After the answer the requester may ask again.
       await ada.account.openLinkRequests.decline({ id: (await requests(id))[0]!.id })
       await post(slug, { email })
-      while ((await confirmationsTo(email)).length < 3) await setImmediate()
+      await until('a third letter', async () => (await confirmationsTo(email)).length >= 3)
       await follow((await confirmationsTo(email)).at(-1)!)
       assert.deepEqual(
         (await requests(id)).map(({ state }) => state),
@@ -132,7 +132,7 @@ export function openLinkConfirmationsSuite(links: () => Links): void {
       // The next request deletes the expired one.
       const { slug: other } = await link(ada)
       await post(other, { email: newAddress() })
-      while ((await rows(id)).length > 1) await setImmediate()
+      await until('one row', async () => (await rows(id)).length <= 1)
       assert.equal((await requests(id)).length, 1)
     })
 

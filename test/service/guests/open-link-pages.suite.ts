@@ -3,11 +3,11 @@
  * mailboxes. For every engine.
  */
 import assert from 'node:assert/strict'
-import { setImmediate } from 'node:timers/promises'
 import { before, describe, test } from 'node:test'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { addressOf, newAddress } from '../person.ts'
 import { HOSTILE, HOUR, textOf, type Links } from './open-links-subject.ts'
+import { until } from '../../until.ts'
 
 export function openLinkPagesSuite(links: () => Links): void {
   let { ada, bob, hand, newPerson, page, post, mailed, follow, asked } = {} as Links
@@ -130,7 +130,7 @@ export function openLinkPagesSuite(links: () => Links): void {
     test('sends three mails an hour to one mailbox, for all links together', async () => {
       const email = newAddress()
       const sent = async (count: number) => {
-        while ((await confirmationsTo(email)).length < count) await setImmediate()
+        await until(`${count} letters`, async () => (await confirmationsTo(email)).length >= count)
         const last = newAddress()
         const { slug } = await link(bob)
         await post(slug, { email: last })

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
-import { fails } from '../faults.ts'
 import { newAddress } from '../person.ts'
 import { HOSTILE, textOf, type Links } from './open-links-subject.ts'
+import { rejects } from '../../rejects.ts'
 
 const newSlug = () => `s-${newId('', Date.now())}`
 
@@ -43,7 +43,7 @@ export function openLinksSuite(links: () => Links): void {
           link(bob, { preset_id: preset.id, slug: newSlug() }).catch((error: unknown) => error),
           bob.account.presets.delete({ id: preset.id }),
         ])
-        if (made instanceof Error) await fails('not_found', Promise.reject(made))
+        if (made instanceof Error) await rejects('not_found', Promise.reject(made))
         else await bob.account.openLinks.delete({ id: (made as { id: string }).id })
       }
     })
@@ -66,7 +66,7 @@ export function openLinksSuite(links: () => Links): void {
       assert.equal((await link(ada, { preset_id: own })).preset_id, own)
       const before = (await ada.account.openLinks.list({})).items.length
       for (const preset_id of [foreign, newId('pre_', 1)])
-        await fails('not_found', link(ada, { preset_id }))
+        await rejects('not_found', link(ada, { preset_id }))
       assert.equal((await ada.account.openLinks.list({})).items.length, before)
     })
 
@@ -88,7 +88,7 @@ export function openLinksSuite(links: () => Links): void {
       test(`rejects ${what}`, async () => {
         const eve = await newPerson()
         const input = { body } as Parameters<Account['openLinks']['create']>[0]
-        await assert.rejects(eve.account.openLinks.create(input), { code: 'validation_failed' })
+        await rejects('validation_failed', eve.account.openLinks.create(input))
         assert.deepEqual((await eve.account.openLinks.list({})).items, [])
       })
 
@@ -101,9 +101,12 @@ export function openLinksSuite(links: () => Links): void {
         ['conflict'],
       )
       const other = await link(bob)
-      await fails('conflict', link(bob, { slug }))
+      await rejects('conflict', link(bob, { slug }))
       const { slug: theirs } = await link(ada)
-      await fails('conflict', bob.account.openLinks.slug({ id: other.id, body: { slug: theirs } }))
+      await rejects(
+        'conflict',
+        bob.account.openLinks.slug({ id: other.id, body: { slug: theirs } }),
+      )
     })
 
     test('an account has fifty at most', async () => {
@@ -111,7 +114,7 @@ export function openLinksSuite(links: () => Links): void {
       const made = []
       for (let i = 0; i < 50; i++) made.push(await link(eve))
       assert.equal(new Set(made.map(({ slug }) => slug)).size, 50)
-      await fails('conflict', link(eve))
+      await rejects('conflict', link(eve))
       await eve.account.openLinks.delete({ id: made[0]!.id })
       await link(eve)
       const seen = []
@@ -128,9 +131,9 @@ export function openLinksSuite(links: () => Links): void {
     test('the list rejects a foreign cursor and invalid limits', async () => {
       const foreign = Buffer.from(newId('req_', 1)).toString('base64url')
       for (const cursor of [foreign, 'x', '%%'])
-        await fails('bad_request', ada.account.openLinks.list({ cursor }))
+        await rejects('bad_request', ada.account.openLinks.list({ cursor }))
       for (const limit of [-1, 0, 201, 1.5])
-        await assert.rejects(ada.account.openLinks.list({ limit }), { code: 'validation_failed' })
+        await rejects('validation_failed', ada.account.openLinks.list({ limit }))
     })
   })
 
@@ -164,7 +167,7 @@ export function openLinksSuite(links: () => Links): void {
         assert.equal(old.status, 404)
         assert.deepEqual(old, never)
         const taken = await link(bob, { slug: made.slug })
-        await fails('conflict', ada.account.openLinks.slug({ id, body: { slug: taken.slug } }))
+        await rejects('conflict', ada.account.openLinks.slug({ id, body: { slug: taken.slug } }))
         assert.deepEqual((await ada.account.openLinks.pause({ id })).slug, slug)
       })
 
@@ -183,7 +186,7 @@ export function openLinksSuite(links: () => Links): void {
           () => openLinkRequests.decline({ id: request }),
           () => openLinkApprovals.read({ id: request }),
         ])
-          await fails('not_found', again())
+          await rejects('not_found', again())
         assert.equal((await page(slug)).status, 404)
       })
 
@@ -213,13 +216,13 @@ export function openLinksSuite(links: () => Links): void {
           () => bob.account.openLinks.slug({ id, body: { slug } }),
           () => bob.account.openLinks.delete({ id }),
         ])
-          await fails('not_found', call())
+          await rejects('not_found', call())
       for (const id of [request, newId('req_', 1), 'req_x', 'x', '\0', made.id])
         for (const call of [
           () => bob.account.openLinkRequests.decline({ id }),
           () => bob.account.openLinkApprovals.read({ id }),
         ])
-          await fails('not_found', call())
+          await rejects('not_found', call())
       const listed = JSON.stringify([
         await bob.account.openLinks.list({}),
         await bob.account.openLinkRequests.list({}),

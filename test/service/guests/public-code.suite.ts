@@ -22,8 +22,8 @@ import {
   stampOf,
 } from '../person.ts'
 import { openSubject, PUBLIC_URL, type LocalSubject, type Place } from '../subject.ts'
-import { fails } from '../connections/trust.suite.ts'
 import type { Engine } from '../engines.ts'
+import { rejects } from '../../rejects.ts'
 
 const MINUTE = 60_000
 
@@ -75,7 +75,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       const bob = await enrol(subject.server, 'Bob')
       const k = newSecret()
       const read = async () => (await bob.account.publicCode.read({})).k
-      await fails('invalid_state', switchTo(bob, true), { state: 'not_shared' })
+      await rejects('invalid_state', switchTo(bob, true), { state: 'not_shared' })
       assert.equal((await bob.account.preferences.read({})).public_code, false)
       await share(bob, k)
       assert.deepEqual([await read(), await found(bob.id, k)], [null, []])
@@ -95,7 +95,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       assert.deepEqual(await ask(eve, words), { accounts: [], stamps: [], echo: false })
       assert.equal((await bob.account.publicCode.read({})).k, null)
       // A deleted secret does not come back by itself.
-      await fails('invalid_state', switchTo(bob, true), { state: 'not_shared' })
+      await rejects('invalid_state', switchTo(bob, true), { state: 'not_shared' })
     })
 
     test('accepts the words of the minute before and after, and no others', async () => {
@@ -165,7 +165,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       )
       assert.equal(asked.filter(({ status }) => status === 'fulfilled').length, 20)
       subject.clock.ms += 10_000
-      const { headers } = await fails('rate_limited', ask(eve, words))
+      const { headers } = await rejects('rate_limited', ask(eve, words))
       assert.deepEqual(headers, { 'Retry-After': '50' })
       assert.deepEqual(await found(bob.id, k), [bob.id])
       subject.clock.ms += 50_000
@@ -230,7 +230,7 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
         assert.deepEqual([await isOn(), await secret()], [false, null])
         // A new secret does not switch the code on by itself, and its words have nothing to do
         // with the previous ones.
-        await fails('invalid_state', switchTo(left, true), { state: 'not_shared' })
+        await rejects('invalid_state', switchTo(left, true), { state: 'not_shared' })
         const other = newSecret()
         await share(left, other)
         assert.deepEqual([await isOn(), await found(bob.id, other)], [false, []])
@@ -285,9 +285,9 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
         [waiting, 'forbidden'],
       ] as const) {
         const k = encodeBase64url(newSecret())
-        await fails(refusal, account.publicCode.create({ body: { k } }))
-        await fails(refusal, account.publicCode.read({}))
-        await fails(refusal, account.preferences.update({ body: { public_code: true } }))
+        await rejects(refusal, account.publicCode.create({ body: { k } }))
+        await rejects(refusal, account.publicCode.read({}))
+        await rejects(refusal, account.preferences.update({ body: { public_code: true } }))
       }
       assert.equal((await machine.preferences.read({})).public_code, false)
       await share(bob, newSecret())
@@ -301,9 +301,9 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       const bob = await enrol(subject.server)
       const { publicCode, lookups } = bob.account
       for (const k of ['', 'x', 'A'.repeat(42) + 'B', 'A'.repeat(44)])
-        await assert.rejects(publicCode.create({ body: { k } }), { code: 'validation_failed' })
+        await rejects('validation_failed', publicCode.create({ body: { k } }))
       for (const words of [[], [1, 2], [1, 2, 3, 4], [1, 2, 4096], [-1, 2, 3], [1.5, 2, 3]])
-        await assert.rejects(lookups.create({ body: { words } }), { code: 'validation_failed' })
+        await rejects('validation_failed', lookups.create({ body: { words } }))
     })
 
     if (replicas)

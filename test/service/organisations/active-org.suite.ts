@@ -20,7 +20,7 @@ import {
   type Person,
 } from '../person.ts'
 import { openSubject, type LocalSubject } from '../subject.ts'
-import { fails } from '../connections/trust.suite.ts'
+import { rejects } from '../../rejects.ts'
 
 type Membership = Pick<Schema['organisation_members'], 'role' | 'state'>
 
@@ -120,7 +120,7 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
         const { id } = await create(ada)
         if (of !== null) await member(bob, id, of)
         if (may) assert.equal((await use(bob, id)).active_organisation?.role, of!.role)
-        else await fails('not_found', use(bob, id))
+        else await rejects('not_found', use(bob, id))
         assert.equal((await active(bob))?.id, may ? id : undefined)
       })
 
@@ -146,13 +146,11 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
       const ada = await enrol(subject.server)
       const { id } = await create(ada)
       await use(ada, id)
-      await fails('not_found', use(ada, newId('org_', Date.now())))
+      await rejects('not_found', use(ada, newId('org_', Date.now())))
       for (const bad of ['', 'org_', ada.id, `${id}\u202e`, '<b>Acme</b>', 'x'.repeat(1 << 20)])
-        await assert.rejects(use(ada, bad), { code: 'validation_failed' })
+        await rejects('validation_failed', use(ada, bad))
       for (const body of [{}, { organisation_id: 7 }, { organisation_id: id, more: 1 }])
-        await assert.rejects(ada.account.context.activeOrg({ body: body as never }), {
-          code: 'validation_failed',
-        })
+        await rejects('validation_failed', ada.account.context.activeOrg({ body: body as never }))
       assert.equal((await active(ada))?.id, id)
     })
 
@@ -162,7 +160,7 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
       const who = { account: ada.id, device: ada.device, token: null }
       for (const session of [newId('ses_', Date.now()), null]) {
         const account = subject.service.as({ ...who, session })
-        await fails('not_signed_in', use({ account }, id))
+        await rejects('not_signed_in', use({ account }, id))
         assert.equal(await activeOrganisation(hand.db, { ...who, session }), null)
       }
     })
@@ -196,9 +194,9 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
           const expected = { id, name: 'Acme', role: 'member' }
           assert.deepEqual(await active({ account }), expected)
           assert.deepEqual((await use({ account }, id)).active_organisation, expected)
-          await fails('invalid_state', use({ account }, null), { state: 'machine' })
+          await rejects('invalid_state', use({ account }, null), { state: 'machine' })
           for (const none of [other.id, newId('org_', Date.now())])
-            await fails('not_found', use({ account }, none))
+            await rejects('not_found', use({ account }, none))
           assert.deepEqual(await active({ account }), expected)
         }
         assert.equal(await active(owner), undefined)
@@ -212,7 +210,7 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
           .where('account_id', '=', account_id)
           .execute()
         assert.equal(await active({ account: device }), undefined)
-        await fails('not_found', use({ account: device }, id))
+        await rejects('not_found', use({ account: device }, id))
       })
 
       test('its token lists the sessions of its account, none of them as its own', async () => {
@@ -250,7 +248,7 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
           [[session, false, id]],
         )
         await bearer.sessions.delete({ id: session })
-        await fails('not_found', bearer.sessions.delete({ id: session }))
+        await rejects('not_found', bearer.sessions.delete({ id: session }))
       })
     })
   })

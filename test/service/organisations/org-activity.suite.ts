@@ -11,7 +11,7 @@ import type { Engine } from '../engines.ts'
 import { newKey } from '../machines-subject.ts'
 import { connect, enrol, opening, type Person, stampOf } from '../person.ts'
 import { type Town, NOW, openTown } from './org-subject.ts'
-import { fails } from '../connections/trust.suite.ts'
+import { rejects } from '../../rejects.ts'
 
 const DAY = 24 * 3_600_000
 
@@ -207,9 +207,9 @@ export function orgActivitySuite(name: string, engine: Engine): void {
           ],
         )
         assert(!JSON.stringify(items).includes(made.token))
-        await fails('not_found', machineTokens.delete({ id: newId('tok_', NOW) }))
+        await rejects('not_found', machineTokens.delete({ id: newId('tok_', NOW) }))
         const other = await town.machine(owner, owner.organisation)
-        await fails('not_found', other.account.machineTokens.delete({ id: made.id }))
+        await rejects('not_found', other.account.machineTokens.delete({ id: made.id }))
       })
 
       test('an account that is deleted leaves its organisations, and their activity does not identify it', async () => {
@@ -268,9 +268,9 @@ export function orgActivitySuite(name: string, engine: Engine): void {
             body: { organisation_id: ada.organisation, name: called, key },
           })
         await create('billing')
-        await fails('conflict', create('another'))
+        await rejects('conflict', create('another'))
         const bob = await town.member(ada.organisation)
-        await fails(
+        await rejects(
           'forbidden',
           bob.account.machines.create({
             body: { organisation_id: ada.organisation, name: 'x', key: newKey().jwk },
@@ -478,13 +478,11 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       test('rejects invalid pages and cursors', async () => {
         const ada = await town.owner()
         for (const limit of [-1, 0, 201, 1.5, Number.NaN])
-          await assert.rejects(listOf(ada, { limit }), { code: 'validation_failed' })
+          await rejects('validation_failed', listOf(ada, { limit }))
         const text = (id: string) => encodeBase64url(new TextEncoder().encode(id))
         for (const cursor of ['', 'x', text(ada.id), text('act_'), text(newId('grp_', NOW))])
-          await fails('bad_request', listOf(ada, { cursor }))
-        await assert.rejects(listOf(ada, { cursor: 'x'.repeat(1 << 20) }), {
-          code: 'validation_failed',
-        })
+          await rejects('bad_request', listOf(ada, { cursor }))
+        await rejects('validation_failed', listOf(ada, { cursor: 'x'.repeat(1 << 20) }))
       })
 
       test('a cursor of another organisation reveals nothing of it', async () => {
@@ -514,7 +512,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
           for (const state of ['suspended', 'invited'] as const) {
             await town.setState(bob.id, state)
             for (const read of Object.values(READS))
-              await fails('no_active_organisation', read(bob.account))
+              await rejects('no_active_organisation', read(bob.account))
           }
         })
 
@@ -524,13 +522,13 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         for (const read of Object.values(READS)) await read(machine.account)
         await town.setState(machine.id, 'suspended')
         for (const read of Object.values(READS))
-          await fails('no_active_organisation', read(machine.account))
+          await rejects('no_active_organisation', read(machine.account))
       })
 
       test('no account without an active organisation', async () => {
         const stranger = await enrol(town.subject.server)
         for (const read of Object.values(READS))
-          await fails('no_active_organisation', read(stranger.account))
+          await rejects('no_active_organisation', read(stranger.account))
       })
 
       test('each account reads only its active organisation', async () => {

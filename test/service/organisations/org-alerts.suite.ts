@@ -5,11 +5,12 @@ import { every } from '../../../src/api/cursor.ts'
 import type { Account } from '../../../src/api/port.ts'
 import type { OrgAlert } from '../../../src/api/rest/org.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
+import type { ErrorCode } from '../../../src/errors.ts'
 import { isInvalid } from '../../account/subject.ts'
 import type { Engine } from '../engines.ts'
-import { fails } from '../faults.ts'
 import { type Town, openTown } from './org-subject.ts'
 import { type Person, enrol } from '../person.ts'
+import { rejects } from '../../rejects.ts'
 
 const NOBODYS = newId('alr_', 0)
 const MIB = 'x'.repeat(1024 * 1024)
@@ -113,7 +114,12 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
       update: (account, id) => account.orgAlerts.update({ id, body: { name: 'Other' } }),
       delete: (account, id) => account.orgAlerts.delete({ id }),
     }
-    const callers: [who: string, make: () => Promise<Caller>, read: string, write: string][] = [
+    const callers: [
+      who: string,
+      make: () => Promise<Caller>,
+      read: ErrorCode | '',
+      write: ErrorCode | '',
+    ][] = [
       ['an owner', () => town.member(ada.organisation, { role: 'owner' }), '', ''],
       ['an admin', () => town.member(ada.organisation, { role: 'admin' }), '', ''],
       ['a member', () => town.member(ada.organisation), '', 'forbidden'],
@@ -139,7 +145,7 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
           const elsewhere = write === 'not_found' && action === 'create'
           const refusal = action === 'list' || elsewhere ? read : write
           if (refusal === '') await act(account, id)
-          else await fails(refusal, act(account, id))
+          else await rejects(refusal, act(account, id))
         }
       })
 
@@ -148,7 +154,7 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
         const gone = await create()
         await ada.account.orgAlerts.delete({ id: gone.id })
         for (const id of [gone.id, NOBODYS, 'x', gone.id.toUpperCase(), ada.id])
-          await fails('not_found', ACTIONS[action]!(ada.account, id))
+          await rejects('not_found', ACTIONS[action]!(ada.account, id))
       })
 
     test('a recipient who is no member is rejected with its position, and nothing is stored', async () => {
@@ -181,7 +187,7 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
       const rows = Array.from({ length: 99 }, () => ({ ...of, id: newId('alr_', 0) }))
       await town.hand.db.insertInto('organisation_alerts').values(rows).execute()
       await create({}, owner)
-      await fails('conflict', create({}, owner))
+      await rejects('conflict', create({}, owner))
       const [{ id }] = (await all(owner)) as [OrgAlert]
       await owner.account.orgAlerts.delete({ id })
       const tried = await Promise.allSettled(Array.from({ length: 4 }, () => create({}, owner)))
@@ -258,7 +264,8 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
       [{ limit: -1 }, 'validation_failed'],
       [{ limit: 201 }, 'validation_failed'],
     ] as const)
-      test(`list rejects ${JSON.stringify(query).slice(0, 40)}`, () =>
-        fails(code, ada.account.orgAlerts.list(query)))
+      test(`list rejects ${JSON.stringify(query).slice(0, 40)}`, async () => {
+        await rejects(code, ada.account.orgAlerts.list(query))
+      })
   })
 }

@@ -5,11 +5,12 @@ import { every } from '../../../src/api/cursor.ts'
 import type { Account } from '../../../src/api/port.ts'
 import type { OrgGroup } from '../../../src/api/rest/org.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
+import type { ErrorCode } from '../../../src/errors.ts'
 import { isInvalid } from '../../account/subject.ts'
 import type { Engine } from '../engines.ts'
-import { fails } from '../faults.ts'
 import { type Town, openTown } from './org-subject.ts'
 import { type Person, enrol } from '../person.ts'
+import { rejects } from '../../rejects.ts'
 
 const NOBODYS = newId('grp_', 0)
 const STRANGER = newId('acc_', 0)
@@ -130,7 +131,12 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
     }
     const ofOne = Object.entries(ACTIONS).filter(([action]) => !/^(list|create)$/.test(action))
 
-    const callers: [who: string, make: () => Promise<Caller>, read: string, write: string][] = [
+    const callers: [
+      who: string,
+      make: () => Promise<Caller>,
+      read: ErrorCode | '',
+      write: ErrorCode | '',
+    ][] = [
       ['an owner', () => town.member(ada.organisation, { role: 'owner' }), '', ''],
       ['an admin', () => town.member(ada.organisation, { role: 'admin' }), '', ''],
       ['a member', () => town.member(ada.organisation), '', 'forbidden'],
@@ -170,7 +176,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
           const elsewhere = write === 'not_found' && action === 'create'
           const refusal = action === 'list' || elsewhere ? read : write
           if (refusal === '') await act(account, id)
-          else await fails(refusal, act(account, id))
+          else await rejects(refusal, act(account, id))
         }
       })
 
@@ -179,7 +185,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
         const gone = await create()
         await ada.account.orgGroups.delete({ id: gone.id })
         for (const id of [gone.id, NOBODYS, 'x', gone.id.toUpperCase(), ada.id, `${gone.id}\0`])
-          await fails('not_found', act(ada.account, id))
+          await rejects('not_found', act(ada.account, id))
       })
 
     describe('a name belongs to one group of an organisation', () => {
@@ -191,9 +197,9 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
       })
       for (const same of [own, 'ZOË & family', ` ${own} `, own.normalize('NFD')])
         test(`${JSON.stringify(same)} counts as the same name`, async () => {
-          await fails('conflict', create(same))
+          await rejects('conflict', create(same))
           const body = { name: same, description: 'new' }
-          await fails('conflict', ada.account.orgGroups.update({ id: second!.id, body }))
+          await rejects('conflict', ada.account.orgGroups.update({ id: second!.id, body }))
           const kept = (await all(ada)).find(({ id }) => id === second!.id)
           assert.deepEqual(kept, second)
           const own = await ada.account.orgGroups.update({ id: first!.id, body: { name: same } })
@@ -226,7 +232,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
       }))
       await town.hand.db.insertInto('organisation_groups').values(rows).execute()
       const last = await create('last', owner)
-      await fails('conflict', create('one more', owner))
+      await rejects('conflict', create('one more', owner))
       await owner.account.orgGroups.delete({ id: last.id })
       await create('one more', owner)
       assert.equal((await all(owner)).length, 1000)
@@ -255,7 +261,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
       })
       const many = Array.from({ length: 501 }, () => bob)
       for (const wrong of [[], many, [{ id: MIB }]])
-        await fails('validation_failed', add(id, wrong))
+        await rejects('validation_failed', add(id, wrong))
       assert.equal((await add(id, many.slice(1))).member_count, 2)
     })
 
@@ -331,10 +337,10 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
       test(`rejects ${what}`, async () => {
         const before = await all(ada)
         const { orgGroups } = ada.account
-        await fails('validation_failed', orgGroups.create({ body: body as { name: string } }))
+        await rejects('validation_failed', orgGroups.create({ body: body as { name: string } }))
         // A change may omit the name.
         if ('name' in body)
-          await fails(
+          await rejects(
             'validation_failed',
             orgGroups.update({ id: before[0]!.id, body: body as object }),
           )
@@ -349,7 +355,8 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
       [{ limit: 0 }, 'validation_failed'],
       [{ limit: 201 }, 'validation_failed'],
     ] as const)
-      test(`list rejects ${JSON.stringify(query).slice(0, 40)}`, () =>
-        fails(code, ada.account.orgGroups.list(query)))
+      test(`list rejects ${JSON.stringify(query).slice(0, 40)}`, async () => {
+        await rejects(code, ada.account.orgGroups.list(query))
+      })
   })
 }

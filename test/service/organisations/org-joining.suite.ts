@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import type { Engine } from '../engines.ts'
-import { fails } from '../faults.ts'
 import {
   type Organisations,
   activate,
@@ -15,6 +14,8 @@ import {
   suspend,
 } from './org-members-subject.ts'
 import { arrived, enrolled, join, mailedCode, newAddress, type Person } from '../person.ts'
+import { rejects } from '../../rejects.ts'
+import { until } from '../../until.ts'
 
 const HOUR = 3_600_000
 
@@ -190,7 +191,7 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
         await orgs.confirmed(bob, further)
         assert.equal(await stateOf(ada, bob.id), 'suspended')
         assert.equal((await ada.account.orgMembers.read({ id: bob.id })).role, 'member')
-        await fails('not_found', ada.account.orgMembers.read({ id }))
+        await rejects('not_found', ada.account.orgMembers.read({ id }))
         assert.equal((await listed(ada)).length, 2)
       })
 
@@ -214,7 +215,7 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
           })
           .execute()
         await suspend(ada, bob.id)
-        await fails('forbidden', activate(admin, id))
+        await rejects('forbidden', activate(admin, id))
         assert.equal(await stateOf(ada, id), 'invited', 'nothing half done')
         assert.equal((await activate(ada, id)).id, bob.id)
         assert.equal(await stateOf(ada, bob.id), 'active')
@@ -265,7 +266,7 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
           const before = await orgs.events(ada.organisation)
           const asked = moves[move](ada, id)
           if (becomes.startsWith('409 ')) {
-            await fails('invalid_state', asked, becomes.slice(4))
+            await rejects('invalid_state', asked, { state: becomes.slice(4) })
             assert.equal(await stateOf(ada, id), 'invited')
           } else {
             const answer = await asked
@@ -319,14 +320,8 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
         orgs.later(HOUR)
         const last = await orgs.owner()
         await invite(last, address)
-        for (;;) {
-          const all = await letters(address)
-          if (all.length >= 4) {
-            assert.equal(all.length, 4)
-            break
-          }
-          await new Promise(setImmediate)
-        }
+        await until('four letters', async () => (await letters(address)).length >= 4)
+        assert.equal((await letters(address)).length, 4)
         assert.deepEqual(await letters(quiet), [])
         const { items } = await bob.account.notifications.list({ limit: 10 })
         assert.equal(items.filter(({ kind }) => kind === 'org_invited').length, 5)

@@ -4,14 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { OrgMember } from '../../../src/api/rest/org.ts'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { holdOrganisation } from '../../../src/service/organisations/organisations.ts'
 import type { Engine } from '../engines.ts'
-import { fails } from '../faults.ts'
 import {
   type Organisations,
   activate,
@@ -24,6 +22,8 @@ import {
   use,
 } from './org-members-subject.ts'
 import { type Person, newAddress } from '../person.ts'
+import { rejects } from '../../rejects.ts'
+import { until } from '../../until.ts'
 
 export function orgMembersSuite(name: string, engine: Engine): void {
   describe(`members of an organisation: ${name}`, () => {
@@ -220,7 +220,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         const create = () => bob.account.organisations.create({ body: { name: 'Own' } })
         await create()
         await db.updateTable('organisation_members').set({ invited_at: null }).execute()
-        await fails('conflict', create())
+        await rejects('conflict', create())
       })
 
       test('500 at once, some of them known: each is written as a whole or not at all', async () => {
@@ -274,9 +274,9 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         for (let i = 0; i < 19; i++) await fill(1000)
         await fill(998)
         const two = [{ email: newAddress() }, { email: newAddress() }]
-        await fails('conflict', inviteAll(ada, two))
+        await rejects('conflict', inviteAll(ada, two))
         assert.equal((await inviteAll(ada, two.slice(0, 1))).invited.length, 1)
-        await fails('conflict', inviteAll(ada, two.slice(1)))
+        await rejects('conflict', inviteAll(ada, two.slice(1)))
         const events = (await orgs.events(ada.organisation)).map(({ event }) => event)
         assert.deepEqual(events, ['member_invited'])
 
@@ -292,7 +292,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
             .insertInto('tries')
             .values(tries.slice(from, from + 1000))
             .execute()
-        await fails('rate_limited', inviteAll(bob, two))
+        await rejects('rate_limited', inviteAll(bob, two))
         assert.equal((await listed(bob)).length, 1)
         await inviteAll(bob, two.slice(0, 1))
         orgs.later(3_600_000)
@@ -375,7 +375,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         const ada = await orgs.owner()
         const cursors = ['', 'x', encodeBase64url(new TextEncoder().encode(ada.id))]
         for (const cursor of cursors)
-          await fails('bad_request', ada.account.orgMembers.list({ limit: 3, cursor }))
+          await rejects('bad_request', ada.account.orgMembers.list({ limit: 3, cursor }))
         const elsewhere = encodeBase64url(new TextEncoder().encode(newId('mem_', 0)))
         const page = await ada.account.orgMembers.list({ limit: 3, cursor: elsewhere })
         assert(page.items.every(({ id }) => id === ada.id))
@@ -390,7 +390,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         const waiting = await invite(eve, newAddress())
         const unknown = [newId('acc_', 0), newId('mem_', 0), newId('org_', 0), 'x', '', '1 or 1=1']
         for (const id of [eve.id, theirs.id, waiting.id, ada.organisation, ...unknown])
-          for (const call of calls) await fails('not_found', ada.account.orgMembers[call]({ id }))
+          for (const call of calls) await rejects('not_found', ada.account.orgMembers[call]({ id }))
         assert.equal((await listed(eve)).length, 3)
       })
     })
@@ -437,7 +437,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
       test('a member leaves by suspending themselves, and needs another to come back', async () => {
         const ada = await orgs.owner()
         const [bob, eve] = [await orgs.member(ada), await orgs.member(ada)]
-        await fails('forbidden', suspend(bob, eve.id))
+        await rejects('forbidden', suspend(bob, eve.id))
         assert.equal((await suspend(bob, bob.id)).state, 'suspended')
         assert.deepEqual((await orgs.events(ada.organisation)).at(-1), {
           event: 'member_suspended',
@@ -445,7 +445,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
           target: bob.id,
         })
         for (const move of [activate, suspend])
-          await fails('no_active_organisation', move(bob, bob.id))
+          await rejects('no_active_organisation', move(bob, bob.id))
         assert.deepEqual(await toldOf(bob), [], 'they know')
         await activate(ada, bob.id)
         await suspend(ada, bob.id)
@@ -476,8 +476,8 @@ export function orgMembersSuite(name: string, engine: Engine): void {
             const admin = await orgs.member(ada, 'admin')
             const { asked } = await orgs.hand.db.transaction().execute(async (trx) => {
               await holdOrganisation(trx, ada.organisation)
-              const waits = fails('forbidden', write(orgs.inside(admin, orgs.replica)))
-              while (!(await isAnybodyWaiting())) await setImmediate()
+              const waits = rejects('forbidden', write(orgs.inside(admin, orgs.replica)))
+              await until('a query that waits for a lock', isAnybodyWaiting)
               await trx
                 .updateTable('organisation_members')
                 .set({ state: 'suspended' })
@@ -502,8 +502,8 @@ export function orgMembersSuite(name: string, engine: Engine): void {
               .set((of) => ({ display_name: of.ref('display_name') }))
               .where('id', '=', bob.id)
               .execute()
-            const going = fails('conflict', bob.account.account.delete({}))
-            while (!(await isAnybodyWaiting())) await setImmediate()
+            const going = rejects('conflict', bob.account.account.delete({}))
+            await until('a query that waits for a lock', isAnybodyWaiting)
             await activate(ada, id)
             await ada.account.account.delete({})
             return { gone: going }
@@ -523,9 +523,9 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         const [admin, other] = [await orgs.member(ada, 'admin'), await orgs.member(ada, 'owner')]
         const waiting = await invite(ada, newAddress(), 'owner')
         for (const id of [ada.id, other.id, waiting.id])
-          for (const change of [activate, suspend]) await fails('forbidden', change(admin, id))
+          for (const change of [activate, suspend]) await rejects('forbidden', change(admin, id))
         await suspend(ada, other.id)
-        await fails('forbidden', activate(admin, other.id))
+        await rejects('forbidden', activate(admin, other.id))
         assert.equal((await activate(ada, other.id)).state, 'active')
       })
     })

@@ -10,7 +10,6 @@ import { newDeviceKeys } from '../../crypto/keys.ts'
 import { stampIndices, verifyStamp } from '../../../src/crypto/stamp.ts'
 import { mintMachineToken } from '../../../src/service/devices/machine-tokens.ts'
 import type { Engine } from '../engines.ts'
-import { fails } from '../faults.ts'
 import {
   type Organisations,
   activate,
@@ -22,6 +21,7 @@ import {
 } from './org-members-subject.ts'
 import { connect, enrolmentOf, newMaker, type Person, stampOf } from '../person.ts'
 import { PUBLIC_URL } from '../subject.ts'
+import { rejects } from '../../rejects.ts'
 
 export function orgSuspensionSuite(name: string, engine: Engine): void {
   describe(`suspension: ${name}`, () => {
@@ -40,8 +40,8 @@ export function orgSuspensionSuite(name: string, engine: Engine): void {
       for (const session of [bob, there]) {
         assert.equal(await activeOf(session), undefined)
         assert.deepEqual((await session.account.context.read({})).organisations, [])
-        await fails('no_active_organisation', listed(session))
-        await fails('not_found', use(session, ada.organisation))
+        await rejects('no_active_organisation', listed(session))
+        await rejects('not_found', use(session, ada.organisation))
         assert.equal((await session.account.connections.read({ id: connection })).id, connection)
       }
       await orgs.renew(bob)
@@ -98,13 +98,12 @@ export function orgSuspensionSuite(name: string, engine: Engine): void {
         for (const call of Object.values(ask)) await call({})
         assert.equal((await suspend(ada, id)).state, 'suspended')
         for (const [what, call] of Object.entries(ask))
-          await assert.rejects(
+          // The session is valid: its device need not sign in again.
+          await rejects(
+            ['session', 'renewal'].includes(what) ? 'forbidden' : 'invalid_token',
             call({}),
-            // The session is valid: its device need not sign in again.
-            { code: ['session', 'renewal'].includes(what) ? 'forbidden' : 'invalid_token' },
-            what,
           )
-        await assert.rejects(enrol(), { code: 'invalid_client' })
+        await rejects('invalid_client', enrol())
         assert.equal((await activate(ada, id)).state, 'active')
         for (const call of Object.values(ask)) await call({})
         await enrol()
@@ -121,7 +120,7 @@ export function orgSuspensionSuite(name: string, engine: Engine): void {
           token: 'tok',
         })
         assert.equal((await listed({ account })).length, 3)
-        await fails('forbidden', suspend({ account }, bob.id))
+        await rejects('forbidden', suspend({ account }, bob.id))
         await orgs.hand.db
           .updateTable('organisation_members')
           .set({ role: 'admin' })
@@ -142,12 +141,12 @@ export function orgSuspensionSuite(name: string, engine: Engine): void {
         await orgs.member(ada, 'admin')
         const lost = await orgs.member(ada, 'owner')
         await suspend(ada, lost.id)
-        await fails('invalid_state', suspend(ada, ada.id), 'last_owner')
+        await rejects('invalid_state', suspend(ada, ada.id), { state: 'last_owner' })
         assert.equal((await listed(ada)).at(-1)?.state, 'active')
         await activate(ada, lost.id)
         assert.equal((await suspend(ada, ada.id)).state, 'suspended')
-        await fails('no_active_organisation', listed(ada))
-        await fails('invalid_state', suspend(lost, lost.id), 'last_owner')
+        await rejects('no_active_organisation', listed(ada))
+        await rejects('invalid_state', suspend(lost, lost.id), { state: 'last_owner' })
         await activate(lost, ada.id)
         assert.equal((await listed(ada)).length, 3)
       })

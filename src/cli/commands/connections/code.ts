@@ -26,7 +26,7 @@ function connectionOf(expected: string | undefined): string | null {
   if (expected === undefined) return null
   if (isId(ID_PREFIX.connection, expected)) return expected
   throw new UsageError(
-    `--expect: "${shown(expected)}" is not the id of a connection (con_…), which --challenge needs. "countersignd connection list" shows them.`,
+    `--expect: "${shown(expected)}" is not the id of a connection (con_…), which --challenge requires. "countersignd connection list" shows the ids.`,
   )
 }
 
@@ -57,7 +57,8 @@ async function heard(
 ): Promise<Verification> {
   for (;;) {
     const words = await prompt.ask('Three words that they say: ')
-    if (words === null) throw new UsageError('No words were given: the challenge stays open.')
+    if (words === null)
+      throw new UsageError('No words were given, so nothing was checked. Run the command again.')
     try {
       return await withApi((api) => api.verify.words({ body: { words, challenge_id } }))
     } catch (error) {
@@ -74,13 +75,15 @@ async function heard(
 export function verifyAnswer(invocation: Invocation): Promise<Verification> {
   const { args, options, io } = invocation
   if (args.length > 0)
-    throw new UsageError('--challenge gives you a word to say first, then asks for their words.')
+    throw new UsageError(
+      'Do not give words together with --challenge: it first gives you a word to say, then asks for the words of the other side.',
+    )
   const connection = connectionOf(options['expect'] as string | undefined)
   return withPrompt(io, async (prompt) => {
     const { id, word, purpose } = await drawn(invocation, connection)
     // Also with --json: the other person needs the word to answer.
     io.stderr.write(
-      `Say this word: ${word}\nThey answer for ${purposeLine(purpose)}. Ask whether they see the same.\n`,
+      `Say this word: ${word}\nThe other side must enter it with ${purposeLine(purpose)}. Ask whether they see the same purpose.\n`,
     )
     return heard(invocation, prompt, id)
   })
@@ -93,7 +96,7 @@ async function guestCode(api: Api, id: string) {
     throw new AppError(
       'invalid_state',
       guest.state === 'active'
-        ? 'The secret of this guest code is on another device.'
+        ? 'The secret of this guest code is on another device. Use the device that created the code.'
         : `This guest code is ${guest.state}.`,
     )
   return { guest_code_id: id, ...guest.code }
@@ -112,7 +115,7 @@ const ASKED = {
 function askedBy(options: Invocation['options']) {
   const asked = valuesOf(ASKED, options)
   if (Object.keys(asked).length > 0 && asked.challenge === undefined)
-    throw new UsageError('Give --challenge too: the word that the other side read out.')
+    throw new UsageError('Give --challenge too, with the word that the other side said.')
   return asked
 }
 
@@ -148,23 +151,28 @@ function listenerOf({ listener, listener_name, name_source, name_marks }: Shown)
 export const codeCommand: Command = {
   usage: 'ID [--challenge WORD [--purpose TEXT] [--listener USER]] [--json]',
   help: `
-Shows the three words to say now on a connection (con_…) or to a guest (gst_…). They change every minute.
+Shows the three words to say now on a connection (con_…) or to a guest (gst_…). The words change every minute.
 
-The caller speaks first. If you were called, check the caller's words with "countersignd verify" before you
+The caller speaks first. If you were called, check the words of the caller with "countersignd verify" before you
 say yours.
 
-  --challenge WORD  the word that the other side reads to you ("countersignd verify --challenge" there): the words are then
-                    for them alone, and for one purpose. It was spoken on the call, so it is no secret as an argument.
-  --purpose TEXT    what the words are for. Only letters and digits count: read the shown form, "1.200" and "12.00" are both
-                    1200. Other users of this machine can read arguments: write nothing here that they must not know.
-  --listener USER   the member (acc_…) who said the word; needed where a connection has several others.`,
+  --challenge WORD   the word that the other side says to you ("countersignd verify --challenge" there). Your words
+                     are then valid only for that person and for one purpose. The word is said on the call, so it
+                     does not have to be kept secret
+  --purpose TEXT     with --challenge: the purpose of the words. Only letters and digits count, so "1.200" and
+                     "12.00" are both 1200: compare the form that is shown. Other users of this machine can read
+                     the arguments of a command, so write nothing here that they must not know
+  --listener USER    with --challenge: the member (acc_…) who said the word. It is required if the connection has
+                     several other members`,
   options: optionsOf(ASKED),
   args: [1, 1],
   async run({ args: [id = ''], options, withApi, print, say }) {
     const asked = askedBy(options)
     const isGuest = id.startsWith('gst_')
     if (isGuest && asked.challenge !== undefined)
-      throw new UsageError('A guest gives no challenge: --challenge is for connections (con_…).')
+      throw new UsageError(
+        '--challenge can only be used with a connection (con_…), because a guest cannot give a challenge.',
+      )
     const code = isGuest
       ? await byId('guest code', id, () => withApi<Shown>((api) => guestCode(api, id)))
       : await byId('connection', id, () => withApi<Shown>((api) => connectionCode(api, id, asked)))
@@ -172,10 +180,10 @@ say yours.
     const listener = listenerOf(code)
     if (listener !== null)
       say(
-        `For ${purposeLine(code.purpose ?? '')}, and for ${shown(listener)} alone. Read them out only if you mean exactly that.`,
+        `These words are for ${purposeLine(code.purpose ?? '')} and only for ${shown(listener)}. Say them only if that is exactly what you want.`,
       )
     say(
-      `Good until ${code.valid_until}. The caller speaks first. If you were called, say them only after "countersignd verify" answered "Verified".`,
+      `Valid until ${code.valid_until}. The caller speaks first. If you were called, say these words only after "countersignd verify" has answered "Verified".`,
     )
   },
 }

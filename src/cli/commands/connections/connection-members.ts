@@ -17,13 +17,13 @@ function memberOf({ id, members }: Connection, mid: string): Member {
   if (member !== undefined) return member
   throw new AppError(
     'not_found',
-    `The connection has no member with this id. "countersignd connection members ${id}" shows them.`,
+    `The connection has no member with this id. "countersignd connection members ${id}" shows the ids.`,
   )
 }
 
 export const connectionMembers: Command = {
   usage: 'ID [--json]',
-  help: 'Lists who is in a connection, and who is invited to it.',
+  help: 'Lists the members of a connection, and the people who are invited to it.',
   args: [1, 1],
   async run({ args: [id = ''], withApi, print }) {
     const { own, members } = await withApi(async (api) => {
@@ -48,16 +48,20 @@ export const connectionMembers: Command = {
 export const connectionRemoveMember: Command = {
   usage: 'CONNECTION MEMBER [--json]',
   help: `
-Removes a member, by the id that "countersignd connection members" shows; owners may. This device makes a new secret for the other members. The words of the
-removed member fail from then on, on every device that has synced. The member comes back only if an owner invites them again.
+Removes a member, by the id that "countersignd connection members" shows. Only owners can do this. This device
+creates a new secret for the other members. The words of the removed member no longer verify on any device that has
+synced. The removed member can only return if an owner invites them again.
 
-For an account (acc_…) or a mailbox (inv_…) that is only invited, the invitation is withdrawn.`,
+If the id is that of an invited account (acc_…) or an invited e-mail address (inv_…), the invitation is withdrawn.`,
   args: [2, 2],
   async run({ args: [id = '', mid = ''], withApi, print, say }) {
     const member = await withApi(async (api) => {
       const found = memberOf(await readShownConnection(api, id), mid)
       if ((await ownId(api)) === mid)
-        throw new AppError('invalid_state', `That is you: "countersignd connection leave ${id}".`)
+        throw new AppError(
+          'invalid_state',
+          `This is your own id. To leave the connection, run "countersignd connection leave ${id}".`,
+        )
       await api.members.remove({ id, mid })
       return found
     })
@@ -73,11 +77,13 @@ For an account (acc_…) or a mailbox (inv_…) that is only invited, the invita
 
 export const connectionRole: Command = {
   usage: 'CONNECTION MEMBER owner|member [--json]',
-  help: 'Makes a member an owner, or an owner a member. Owners invite, remove and do this; one has to stay.',
+  help: `
+Makes a member an owner, or an owner a member. Only owners can do this, and only owners can invite and remove members.
+At least one owner must remain.`,
   args: [3, 3],
   async run({ args: [id = '', mid = '', role = ''], withApi, print, say }) {
     if (role !== 'owner' && role !== 'member')
-      throw new UsageError('A role is owner or member; give one of them.')
+      throw new UsageError('The role must be owner or member.')
     const changed = await withApi(async (api) => {
       memberOf(await readShownConnection(api, id), mid)
       return api.rosters.role({ id, mid, body: { role } })
@@ -127,14 +133,14 @@ const LEAVE: Way = {
   verb: 'leave',
   state: 'left',
   warning: () =>
-    'Its words are forgotten here, and only an owner brings you back. The others get a new secret, which you never see.',
+    'Its secret is deleted here, and the other members get a new secret. You can only return if an owner invites you again.',
   misfit: (target) => {
     const { id, state } = target.connection
     if (state === 'ended')
-      return `An owner ended it for all members: "countersignd connection delete ${id}" takes it off your list.`
+      return `An owner ended this connection for all members. To remove it from your list, run "countersignd connection delete ${id}".`
     return othersIn(target).length > 0
       ? null
-      : `It has no other members: "countersignd connection delete ${id}" ends it for good.`
+      : `This connection has no other members. To delete it permanently, run "countersignd connection delete ${id}".`
   },
   carryOut: (api, { connection: { id }, own }) => api.members.remove({ id, mid: own }),
 }
@@ -143,16 +149,17 @@ const DELETE: Way = {
   verb: 'delete',
   state: 'deleted',
   warning: (target) => {
-    if (!endsForOthers(target)) return 'It is gone for good, with the invitations to it.'
+    if (!endsForOthers(target))
+      return 'The connection and the invitations to it are deleted permanently.'
     const count = othersIn(target).length
-    return `You are its only owner: it ends for good, also for ${count === 1 ? 'the other member' : `the ${count} other members`}.`
+    return `You are its only owner, so it ends permanently for you and for ${count === 1 ? 'the other member' : `the ${count} other members`}.`
   },
   misfit: (target) => {
     const { id, state } = target.connection
     const fits = state === 'ended' || othersIn(target).length === 0 || endsForOthers(target)
     return fits
       ? null
-      : `Others are in it, and you are not its only owner: "countersignd connection leave ${id}" leaves it to them.`
+      : `You cannot delete this connection, because it has other members and you are not its only owner. To leave it, run "countersignd connection leave ${id}".`
   },
   carryOut: (api, { connection: { id } }) => api.connections.delete({ id }),
 }
@@ -166,10 +173,12 @@ const confirm = ({ io }: Invocation, { verb, warning }: Way, target: Target): Pr
     if (!prompt.isTerminal)
       throw new AppError(
         'invalid_state',
-        `Nothing was done: without a terminal, confirm with --yes that you mean to ${verb} it.`,
+        `Nothing was done. To ${verb} the connection without a terminal, add --yes.`,
       )
-    io.stderr.write(`You ${verb} "${shown(target.connection.name)}". ${warning(target)}\n`)
-    const typed = await prompt.ask(`Type "${verb}" to go on: `)
+    io.stderr.write(
+      `You are about to ${verb} "${shown(target.connection.name)}". ${warning(target)}\n`,
+    )
+    const typed = await prompt.ask(`Type "${verb}" to continue: `)
     if (typed !== verb) throw new AppError('invalid_state', 'Nothing was done.')
   })
 
@@ -197,8 +206,9 @@ const ending = (way: Way, help: string): Command => ({
 export const connectionLeave = ending(
   LEAVE,
   `
-Leaves a connection to its other members, who get a new secret at their next sync. The only owner makes another member one first
-("countersignd connection role"), or ends it for all ("countersignd connection delete").
+Leaves a connection. It continues for the other members, who get a new secret at their next sync. If you are the
+only owner, first make another member an owner ("countersignd connection role"), or end the connection for all
+members ("countersignd connection delete").
 
   --yes   do not ask for confirmation`,
 )
@@ -206,8 +216,9 @@ Leaves a connection to its other members, who get a new secret at their next syn
 export const connectionDelete = ending(
   DELETE,
   `
-Deletes a connection for good, with the invitations to it: one without other members, one that was ended, or one with you as its only
-owner. The last ends it for all: its words prove nothing from each member's next sync on, and each member gets a notification.
+Permanently deletes a connection and the invitations to it. You can delete a connection that has no other members,
+that was ended, or of which you are the only owner. In the last case, the connection ends for all members: each
+member gets a notification, and from their next sync on, its words no longer verify.
 
   --yes   do not ask for confirmation`,
 )

@@ -36,9 +36,9 @@ export const connectionList = listCommand({
   help: `
 Lists connections, newest first.
 
-  --tag TAG       only those with this tag, by its id ("countersignd tag list")
-  --favorite      only favourites
-  --state STATE   only those in this state`,
+  --tag TAG       list only connections with this tag, by its id ("countersignd tag list")
+  --favorite      list only favourites
+  --state STATE   list only connections in this state: pending, active or ended`,
   filters: {
     state: textField<Connection['state']>('state'),
     favorite: flagField('favorite', true),
@@ -65,25 +65,30 @@ const FIELDS = {
 export const connectionCreate: Command = {
   usage: '--name NAME [--invite ADDRESS|ACCOUNT]… [--words] [--preset ID | --no-preset] [--json]',
   help: `
-Creates a connection with yourself as its only member and owner, and invites others to it, as "countersignd invite" does.
+Creates a connection with you as its only member and owner. With --invite, also invites other people to it, like
+"countersignd invite".
 
-  --name NAME                a name for the connection, such as the person's; invited people see it
-  --invite ADDRESS|ACCOUNT   a mailbox, which needs no account yet, or the id of an account (acc_…); may be given several times
-  --words                    makes four words for each, to read out in person or on a call that you placed, and waits until
-                             they were typed ("countersignd invite approve --words") or 15 minutes have passed; both
-                             sides are confirmed by them, as by comparing the safety number
-  --preset ID                the preset to start with ("countersignd preset list"); otherwise the default preset
-  --no-preset                start without a preset`,
+  --name NAME                a name for the connection, for example the name of the other person. Invited people see
+                             this name
+  --invite ADDRESS|ACCOUNT   invite a person, by an e-mail address, which does not need an account yet, or by the
+                             id of an account (acc_…); can be given several times
+  --words                    show four words for each invited person. Say them in person or on a call that you placed.
+                             The command waits until the words are typed ("countersignd invite approve --words"), at
+                             most 15 minutes. Then both sides are confirmed, as if you had compared the safety number
+  --preset ID                the preset to use ("countersignd preset list"; default: the default preset)
+  --no-preset                use no preset`,
   options: optionsOf(FIELDS),
   args: [0, 0],
   async run({ options, withApi, print, say, json }) {
     const { name, invite = [], ...more } = valuesOf(FIELDS, options)
     if (name === undefined)
       throw new UsageError(
-        '--name is missing: a name for the connection, such as the other person’s name.',
+        'Give --name with a name for the connection, for example the name of the other person.',
       )
     if (more.words && invite.length === 0)
-      throw new UsageError('--words needs --invite: the words are for invited people.')
+      throw new UsageError(
+        '--words can only be used with --invite, because the words are for invited people.',
+      )
     const body = { name, invite: invite.map(inviteeOf), ...more }
     return withApi(async (api) => {
       const made = await api.connections.create({ body })
@@ -92,7 +97,7 @@ Creates a connection with yourself as its only member and owner, and invites oth
       if (words.length > 0) return afterWords({ say, json }, api, words)
       if (invite.length > 0)
         say(
-          `Invited ${invite.join(', ')}. This device adds each person who approves, at its next sync.`,
+          `Invited ${invite.join(', ')}. When a person approves the invitation, this device adds them at its next sync.`,
         )
     })
   },
@@ -112,7 +117,7 @@ async function secretOf(api: Api, { id, secret_here, epoch }: Connection): Promi
 
 export const connectionShow: Command = {
   usage: 'ID [--json]',
-  help: 'Shows one connection: who is in it, its tags, and whether its secret is on this device.',
+  help: 'Shows one connection: its members, its tags, and whether its secret is on this device.',
   args: [1, 1],
   async run({ args: [id = ''], withApi, print }) {
     const [connection, tags, [secret = '', waits]] = await withApi(async (api) => {
@@ -148,9 +153,9 @@ export const connectionShow: Command = {
 export const connectionFavorite: Command = {
   usage: 'ID [--off] [--json]',
   help: `
-Marks a connection as a favourite, for yourself alone.
+Marks a connection as one of your favourites. Other members do not see this.
 
-  --off   it is none any more`,
+  --off   remove the mark`,
   options: { off: { type: 'boolean' } },
   args: [1, 1],
   async run({ args: [id = ''], options, withApi, print }) {
@@ -164,7 +169,7 @@ Marks a connection as a favourite, for yourself alone.
 
 export const connectionRename: Command = {
   usage: 'ID NAME [--json]',
-  help: 'Renames a connection, for yourself alone.',
+  help: 'Renames a connection for you only. Other members do not see the new name.',
   args: [2, 2],
   async run({ args: [id = '', name = ''], withApi, print }) {
     const renamed = await withApi((api) =>
@@ -177,14 +182,15 @@ export const connectionRename: Command = {
 export const rotateCommand: Command = {
   usage: 'CONNECTION [--json]',
   help: `
-Gives a connection a new secret, at once; any member may. It is due after a member left or a device was revoked, and devices do it by
-themselves at their next sync; until then nothing of the connection verifies. Words of the old secret prove nothing from then on.`,
+Gives a connection a new secret immediately. Any member can do this. A new secret is required after a member has
+left or a device was revoked. Devices create it by themselves at their next sync, and until then no words of the
+connection verify. The words of the old secret no longer verify.`,
   args: [1, 1],
   async run({ args: [id = ''], withApi, print, say }) {
     const after = await withApi((api) => byId('connection', id, () => api.rosters.rotate({ id })))
     print(after, [])
     say(
-      `"${shown(after.name)}" has a new secret (epoch ${after.epoch}). The others get it at their next sync; until then, their words do not verify here.`,
+      `"${shown(after.name)}" has a new secret (epoch ${after.epoch}). The other members get it at their next sync. Until then, their words do not verify here.`,
     )
   },
 }

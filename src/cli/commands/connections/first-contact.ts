@@ -21,7 +21,7 @@ export function inviteeOf(text: string): Invitee {
   if (isId(ID_PREFIX.account, text)) return { user_id: text }
   if (text.includes('@')) return { email: text }
   throw new UsageError(
-    `"${shown(text)}" is neither a mail address nor the id of an account (acc_…).`,
+    `"${shown(text)}" is neither an e-mail address nor the id of an account (acc_…).`,
   )
 }
 
@@ -51,7 +51,7 @@ export const wordsLine = ({ words, to }: ContactWords): string => `${words}  for
 
 /** The instructions for words. */
 const SAY =
-  'Read them out in person or on a call that you placed, and nowhere else. They are good for one try and for 15 minutes.'
+  'Say these words only in person or on a call that you placed. They are valid for one attempt and for 15 minutes.'
 
 /** Returns the first contacts if all have ended; null while one is open. */
 async function endedOf(api: Api, ids: readonly string[]): Promise<FirstContact[] | null> {
@@ -95,7 +95,7 @@ export async function afterWords(
 ): Promise<number> {
   if (json) return EXIT.ok
   say(
-    `${SAY}\nWaiting for the other side. To stop waiting, press Ctrl-C: a running daemon goes on.`,
+    `${SAY}\nWaiting for the other side. To stop waiting, press Ctrl-C. A running daemon continues to wait.`,
   )
   return waitForContacts(
     { say },
@@ -119,7 +119,7 @@ export async function withFourWords<T>(
     if (words === null)
       throw new AppError(
         'invalid_state',
-        'Nothing was approved: the four words of the inviter are missing. Without a terminal, give them on standard input.',
+        'Nothing was approved, because the four words of the inviter were not given. Without a terminal, give them on standard input.',
       )
     try {
       return await work(words)

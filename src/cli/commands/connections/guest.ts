@@ -8,9 +8,10 @@ import { idField, secondsField, textField } from '../../option-fields.ts'
 export const guestList = listCommand({
   usage: '[--state active|revoked|expired] [--json]',
   help: `
-Lists guest codes, newest first. Their links are shown at creation and in the QR image only.
+Lists guest codes, newest first. The link of a guest code is shown only when you create the code, and in its QR
+image.
 
-  --state STATE   only those in this state`,
+  --state STATE   list only guest codes in this state: active, revoked or expired`,
   filters: { state: textField<GuestCode['state']>('state') },
   work: (api, query) => api.guestCodes.list(query),
   heading: ['ID', 'LABEL', 'FOR', 'STATE', 'EXPIRES', 'LAST OPENED'],
@@ -27,19 +28,21 @@ Lists guest codes, newest first. Their links are shown at creation and in the QR
 export const guestCreate = createCommand({
   usage: '--label LABEL [--expires-in 7d] [--for EXTERNAL] [--json]',
   help: `
-Creates a guest code and prints its link, this once. Every holder of the link has its words: hand it over in person or by a
-channel you trust.
+Creates a guest code and prints its link. The link is shown only once. Anyone who has the link can see the words of
+the guest, so hand it over in person or through a channel that you trust.
 
-  --for EXTERNAL   the external member who gets it, by id ("countersignd external list");
-                   the page of the code shows their name
+  --label LABEL      a name for the guest
+  --expires-in 7d    how long the guest code is valid (default: 7d)
+  --for EXTERNAL     the external member who gets the code, by id ("countersignd external list"). The page of the
+                     code shows their name
 
-On a call, the caller speaks first; the other side answers only after the caller's words were checked.`,
+On a call, the caller speaks first. The other side says their words only after checking the caller's words.`,
   fields: {
     label: textField('label'),
     expires_in: secondsField('expires-in'),
     external_member_id: idField('for', 'external member'),
   },
-  needed: { label: '--label is missing: a name for the guest.' },
+  needed: { label: 'Give --label with a name for the guest.' },
   work(api, body) {
     const create = () => api.guestCodes.create({ body })
     const { external_member_id: external } = body
@@ -47,12 +50,12 @@ On a call, the caller speaks first; the other side answers only after the caller
   },
   line: ({ url }) => url,
   next: ({ id, expires_at }) =>
-    `${id}, good until ${expires_at}. Your words for this guest: countersignd code ${id}`,
+    `${id}, valid until ${expires_at}. To see your words for this guest: countersignd code ${id}`,
 })
 
 export const guestRevoke = deleteCommand({
   kind: 'guest code',
-  help: 'Revokes a guest code: from now on its words prove nothing here.',
+  help: 'Revokes a guest code. Its words no longer verify here.',
   work: (api, id) => api.guestCodes.delete({ id }),
   state: 'revoked',
   done: (id) => `Revoked ${id}.`,
@@ -67,17 +70,18 @@ const isNowhere = (error: unknown) =>
 const nowhere = (cause: unknown) =>
   new AppError(
     'validation_failed',
-    'Give --to: this guest code is for no external member who has an address.',
+    'Give --to with an e-mail address, because this guest code is not for an external member with an address.',
     { cause },
   )
 
 export const guestSend: Command = {
   usage: 'ID [--to ADDRESS] [--json]',
   help: `
-Mails the link of a guest code that was made on this device, through the account server. Only in this case does the secret of a guest
-code pass through the server, and every reader of the mail has its words: handing the link over in person is safer.
+Sends the link of a guest code by mail, through the account server. The code must have been created on this device.
+This is the only case in which the secret of a guest code passes through the server, and anyone who reads the mail
+can see the words. It is safer to hand the link over in person.
 
-  --to ADDRESS   in place of the address of the external member`,
+  --to ADDRESS   send the mail to this address (default: the address of the external member)`,
   options: { to: { type: 'string' } },
   args: [1, 1],
   async run({ args: [id = ''], options: { to }, withApi, print, say }) {
@@ -87,6 +91,6 @@ code pass through the server, and every reader of the mail has its words: handin
       throw to === undefined && isNowhere(error) ? nowhere(error) : error
     })
     print(guest, [])
-    say(`The link of ${id} is on its way, good until ${guest.expires_at}.`)
+    say(`The link of ${id} was sent. It is valid until ${guest.expires_at}.`)
   },
 }

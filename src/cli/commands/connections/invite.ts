@@ -31,22 +31,24 @@ const isAmong = ({ members }: Connection, { to }: Invitation): boolean =>
 /** Returns the message about a new invitation, given the connection before it. */
 function followsFrom(made: Invitation, before: Connection): string {
   if (made.state === 'approved')
-    return 'Approved already: this device takes them in at its next sync ("countersignd sync").'
-  const sent = isAmong(before, made) ? 'Invited already, so no mail goes out. Good' : 'Good'
-  return `${sent} until ${made.expires_at}. Once it is approved, this device takes them in at its next sync.`
+    return 'This invitation is already approved. This device adds the person at its next sync ("countersignd sync").'
+  const sent = isAmong(before, made) ? 'Already invited, so no new mail is sent. Valid' : 'Valid'
+  return `${sent} until ${made.expires_at}. When the invitation is approved, this device adds the person at its next sync.`
 }
 
 export const inviteCommand: Command = {
   usage: 'CONNECTION ADDRESS|ACCOUNT [--words] [--json]',
   help: `
-Invites a person to a connection, by a mailbox, which needs no account yet, or by the id of an account (acc_…). Owners may. They get
-one mail. The invitation is good for 14 days, unless your preset of the connection has another time.
+Invites a person to a connection, by an e-mail address, which does not need an account yet, or by the id of an
+account (acc_…). Only owners can do this. The person gets one mail. The invitation is valid for 14 days, unless
+your preset for the connection has another period.
 
-After they approve, this device adds them at its next sync and encrypts the secret to their devices. The account server alone can
-add no one.
+After the person has approved, this device adds them at its next sync and encrypts the secret for their devices. The
+account server cannot add anyone by itself.
 
-  --words   makes four words, to read out in person or on a call that you placed, and waits until they were typed
-            ("countersignd invite approve --words") or 15 minutes have passed. A second run makes new words.`,
+  --words   show four words. Say them in person or on a call that you placed. The command waits until the words are
+            typed ("countersignd invite approve --words"), at most 15 minutes. If you run the command again, it
+            shows new words`,
   options: WORDS_OPTION,
   args: [2, 2],
   run({ args: [id = '', whom = ''], options, withApi, print, say, json }) {
@@ -79,10 +81,11 @@ const FILTERS = { state: textField<Invitation['state']>('state') }
 export const inviteList: Command = {
   usage: '[--state pending|approved|declined|withdrawn|expired] [--json]',
   help: `
-Lists invitations, received ones first. An approved one stays in the list: "countersignd connection members" shows who is a member.
-Others are added at the next sync of the device that invited them.
+Lists invitations, first those that you received, then those that you sent. Approved invitations stay in the list:
+"countersignd connection members" shows whether the person is a member yet. A person is added at the next sync of
+the device that invited them.
 
-  --state STATE   only those in this state`,
+  --state STATE   list only invitations in this state: pending, approved, declined, withdrawn or expired`,
   options: optionsOf(FILTERS),
   args: [0, 0],
   async run({ options, withApi, print }) {
@@ -99,7 +102,7 @@ Others are added at the next sync of the device that invited them.
 
 export const inviteContacts: Command = {
   usage: '[--json]',
-  help: 'Lists the first contacts by four words of this device: what is open, and what ended within a day.',
+  help: 'Lists the first contacts by four words of this device: those that are open, and those that ended within the last day.',
   args: [0, 0],
   async run({ withApi, print }) {
     const { items } = await withApi((api) => api.firstContacts.list({}))
@@ -121,17 +124,17 @@ export const inviteContacts: Command = {
 
 /** The message for each state in which an invitation can no longer be answered. */
 const OVER: Readonly<Record<string, string>> = {
-  expired: 'This invitation has expired: have an owner of the connection invite you again.',
-  withdrawn: 'This invitation was withdrawn: have an owner of the connection invite you again.',
-  declined: 'You declined this invitation: have an owner of the connection invite you again.',
+  expired: 'This invitation has expired. Ask an owner of the connection to invite you again.',
+  withdrawn: 'This invitation was withdrawn. Ask an owner of the connection to invite you again.',
+  declined: 'You declined this invitation. Ask an owner of the connection to invite you again.',
 }
 
 /** The message for the inviter, for each state in which there is nothing to withdraw. */
 const OVER_SENT: typeof OVER = {
-  expired: 'This invitation has expired: there is nothing to withdraw.',
-  declined: 'This invitation was declined: there is nothing to withdraw.',
+  expired: 'This invitation has expired, so it cannot be withdrawn.',
+  declined: 'This invitation was declined, so it cannot be withdrawn.',
   approved:
-    'This invitation was approved: "countersignd connection remove-member" takes the member out again.',
+    'This invitation was approved, so it cannot be withdrawn. To remove the member, use "countersignd connection remove-member".',
 }
 
 /** Runs an operation on an invitation. Its errors have messages of the command line. */
@@ -184,13 +187,13 @@ const isIn = (api: Api, { connection_id: id }: Invitation): Promise<boolean> =>
 const OVER_RECEIVED: typeof OVER = {
   ...OVER,
   approved:
-    'This invitation has served: you were in the connection, and are no more. Have an owner of it invite you again.',
+    'This invitation was already used. You joined the connection with it, but are no longer a member. Ask an owner of the connection to invite you again.',
 }
 
 const approvedAs = async (invitation: Invitation, api: Api) =>
   (await isIn(api, invitation))
-    ? `Approved ${named(invitation)}: you are in it already.`
-    : `Approved ${named(invitation)}, to which ${shown(inviterOf(invitation))} invited you. The inviter’s device takes you in at its next sync; "countersignd sync" brings the connection here after that.`
+    ? `Approved ${named(invitation)}. You are already a member.`
+    : `Approved ${named(invitation)}, to which ${shown(inviterOf(invitation))} invited you. The inviter’s device adds you at its next sync. After that, "countersignd sync" fetches the connection.`
 
 const approveAlone = answer({
   help: '',
@@ -222,12 +225,12 @@ const approveByWords = (invocation: Invocation): Promise<number> =>
 export const inviteApprove: Command = {
   usage: 'ID [--words] [--json]',
   help: `
-Approves an invitation that you got. Nothing is shared by that yet: a device of the inviter adds you at its next
-sync, and yours fetches the connection at its next one after that.
+Approves an invitation that you received. A device of the inviter then adds you at its next sync, and your device
+fetches the connection at its first sync after that.
 
-  --words   asks for the four words that the inviter reads out, from standard input without a terminal, and approves
-            only if they are right. Then both sides are confirmed, as by comparing the safety number. Three tries in
-            15 minutes; words are good for one.`,
+  --words   ask for the four words that the inviter says (without a terminal: on standard input), and approve only
+            if they are right. Then both sides are confirmed, as if you had compared the safety number. You have
+            three attempts in 15 minutes. Each set of words is valid for one attempt`,
   options: WORDS_OPTION,
   args: [1, 1],
   run: (invocation) =>
@@ -237,10 +240,11 @@ sync, and yours fetches the connection at its next one after that.
 }
 
 export const inviteDecline = answer({
-  help: 'Declines an invitation that you got.',
+  help: 'Declines an invitation that you received.',
   over: {
     ...OVER,
-    approved: 'You approved this invitation: "countersignd connection leave" takes you out again.',
+    approved:
+      'You approved this invitation, so it cannot be declined. To leave the connection, use "countersignd connection leave".',
   },
   work: (api, id) => api.invitations.decline({ id }),
   done: (invitation) => `Declined ${named(invitation)}.`,
@@ -250,5 +254,5 @@ export const inviteWithdraw = answer({
   help: 'Withdraws an invitation that you sent, unless it was already used to join the connection.',
   over: OVER_SENT,
   work: (api, id) => api.invitations.withdraw({ id }),
-  done: (invitation) => `Withdrew the invitation of ${shown(invitedOf(invitation))}.`,
+  done: (invitation) => `Withdrew the invitation for ${shown(invitedOf(invitation))}.`,
 })

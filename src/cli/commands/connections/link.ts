@@ -7,7 +7,7 @@ import { idField, textField } from '../../option-fields.ts'
 import { shown } from '../../table.ts'
 
 export const linkList = listCommand({
-  help: 'Lists open links, newest first, each with how many requests wait for you.',
+  help: 'Lists open links, newest first, each with the number of requests that you have not answered.',
   work: (api, query) => api.openLinks.list(query),
   heading: ['ID', 'STATE', 'WAITING', 'TITLE', 'ADDRESS'],
   row: ({ id, state, pending_requests, title, url }) => [
@@ -22,12 +22,13 @@ export const linkList = listCommand({
 export const linkCreate = createCommand({
   usage: '[--title TITLE] [--slug SLUG] [--preset PRESET] [--json]',
   help: `
-Creates an open link and prints its address: a page on which people ask to connect with you. You see a request after its sender
-has confirmed their mailbox ("countersignd link requests"), and each request needs your approval.
+Creates an open link, a page where people can ask to connect with you, and prints its address. You see a request
+("countersignd link requests") after the requester has confirmed their e-mail address. No one is connected without
+your approval.
 
-  --title TITLE     the purpose shown on the page; otherwise your name
-  --slug SLUG       the end of the address: 3 to 40 of a-z, 0-9 and -; otherwise a random one
-  --preset PRESET   the preset of the connections (pre_…); otherwise the default preset`,
+  --title TITLE     the purpose that the page shows (default: your name)
+  --slug SLUG       the end of the address: 3 to 40 characters of a-z, 0-9 and - (default: a random slug)
+  --preset PRESET   the preset for the new connections, by its id (pre_…) (default: the default preset)`,
   fields: {
     title: textField('title'),
     slug: textField('slug'),
@@ -36,12 +37,12 @@ has confirmed their mailbox ("countersignd link requests"), and each request nee
   needed: {},
   work: (api, body) => api.openLinks.create({ body }),
   line: ({ url }) => url,
-  next: ({ id }) => `${id}. Who asks: countersignd link requests`,
+  next: ({ id }) => `${id}. To see the requests: countersignd link requests`,
 })
 
 export const linkSuggest: Command = {
   usage: '[--json]',
-  help: 'Proposes a slug that is free now, and takes nothing.',
+  help: 'Suggests a slug that is free now. The slug is not reserved.',
   args: [0, 0],
   async run({ withApi, print }) {
     const proposed = await withApi((api) => api.openLinks.suggest({}))
@@ -65,7 +66,7 @@ const change = (of: {
 })
 
 export const linkPause = change({
-  help: 'Pauses an open link: its page takes no requests until you resume it. Requests that wait stay.',
+  help: 'Pauses an open link. Its page accepts no requests until you resume it. Requests that you have not answered are kept.',
   work: (api, id) => api.openLinks.pause({ id }),
   done: ({ url }) => `Paused ${url}.`,
 })
@@ -73,14 +74,14 @@ export const linkPause = change({
 export const linkResume = change({
   help: 'Resumes an open link that was paused.',
   work: (api, id) => api.openLinks.resume({ id }),
-  done: ({ url }) => `${url} takes requests again.`,
+  done: ({ url }) => `${url} accepts requests again.`,
 })
 
 export const linkSlug: Command = {
   usage: 'ID SLUG [--json]',
   help: `
-Gives an open link a new slug (3 to 40 of a-z, 0-9 and -) and prints its new address. The old address stops working, and
-others may take it.`,
+Gives an open link a new slug (3 to 40 characters of a-z, 0-9 and -) and prints its new address. The old address
+stops working, and other people can then use it.`,
   args: [2, 2],
   async run({ args: [id = '', slug = ''], withApi, print }) {
     const link = await withApi((api) =>
@@ -92,17 +93,19 @@ others may take it.`,
 
 export const linkDelete = deleteCommand({
   kind: 'open link',
-  help: 'Deletes an open link with its requests; those that wait end. Connections that came of it stay.',
+  help: `
+Deletes an open link and its requests, including requests that you have not answered. Connections made through the
+link are kept.`,
   work: (api, id) => api.openLinks.delete({ id }),
 })
 
 export const linkRequests = listCommand({
   usage: '[--state pending|approved|declined] [--json]',
   help: `
-Lists the requests to connect by your open links, newest first. Each mailbox is proven; each name is only claimed. A message that is
-longer than a line is complete with --json.
+Lists the requests to connect that came through your open links, newest first. Each e-mail address is confirmed, but
+the name is only what the requester claims. Each message is shown on one line; with --json, it is shown unchanged.
 
-  --state STATE   only those in this state`,
+  --state STATE   list only requests in this state: pending, approved or declined`,
   filters: { state: textField<OpenLinkRequest['state']>('state') },
   work: (api, query) => api.openLinkRequests.list(query),
   heading: ['ID', 'STATE', 'MAILBOX', 'NAME', 'ASKED', 'MESSAGE'],
@@ -119,8 +122,8 @@ longer than a line is complete with --json.
 /** The message for each state in which a request can no longer be answered. */
 const OVER: Readonly<Record<string, string>> = {
   approved:
-    'This request was approved: "countersignd connection leave" or "countersignd connection delete" ends the connection.',
-  self: 'This request came from your own mailbox: decline it ("countersignd link decline").',
+    'This request was already approved. To end the connection, use "countersignd connection leave" or "countersignd connection delete".',
+  self: 'This request came from your own e-mail address. Decline it with "countersignd link decline".',
 }
 
 const answer = (of: {
@@ -150,14 +153,14 @@ const whoOf = ({ requester }: OpenLinkRequest) =>
 
 export const linkApprove = answer({
   help: `
-Approves a request: makes a connection, prints its id, and invites the mailbox of who asked to it. Once they approve that invitation, this
-device takes them in at its next sync.`,
+Approves a request: creates a connection, prints its id, and sends an invitation to the e-mail address of the
+requester. When the requester has approved the invitation, this device adds them at its next sync.`,
   work: (api, id) => api.openLinkRequests.approve({ id }),
-  done: (request) => `Approved ${whoOf(request)}: they are invited by mail.`,
+  done: (request) => `Approved ${whoOf(request)}. They get an invitation by mail.`,
 })
 
 export const linkDecline = answer({
-  help: 'Declines a request. Its sender gets no message.',
+  help: 'Declines a request. The requester gets no message.',
   work: (api, id) => api.openLinkRequests.decline({ id }),
   done: (request) => `Declined ${whoOf(request)}.`,
 })

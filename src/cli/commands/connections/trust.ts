@@ -54,22 +54,25 @@ const inGroups = (digits: string): string =>
 /** Returns the lines below a card that report replaced devices. */
 const replacedLines = ({ user_id, recovered_at, recovery_key_unused }: TrustCard): string[] => [
   ...(recovery_key_unused
-    ? ['  WARNING: all devices were replaced, and the recovery key was not used. Ask them first.']
+    ? [
+        '  WARNING: all devices were replaced without using the recovery key. Ask the person before you confirm the keys.',
+      ]
     : []),
   ...(recovered_at === null
     ? []
     : [
-        `  All devices replaced with the recovery key on ${recovered_at.slice(0, 10)}. Seen: countersignd trust dismiss ${user_id}`,
+        `  All devices were replaced with the recovery key on ${recovered_at.slice(0, 10)}. To hide this line: countersignd trust dismiss ${user_id}`,
       ]),
 ]
 
 export const trustList: Command = {
   usage: '[--json]',
   help: `
-Lists the people you follow, newest first, each with the safety number, which is the same on both sides. "calls itself" marks a
-name that only its owner claims, "the server says" one that is not signed. CHANGED keys are those of other devices than
-you have reviewed: compare the number ("countersignd trust confirm") before you rely on them. Devices that were replaced with the recovery key
-need no such check; the list shows them until "countersignd trust dismiss".`,
+Lists the people you follow, newest first, each with the safety number, which is the same on both sides. "calls
+itself" marks a name that only the person claims, "the server says" a name that is not signed. If the keys are
+CHANGED, the person has devices whose keys you have not reviewed. Compare the safety number
+("countersignd trust confirm") before you rely on the new keys. If all devices were replaced with the recovery key,
+this check is not necessary, and a line says so until you use "countersignd trust dismiss".`,
   args: [0, 0],
   async run({ withApi, print }) {
     const items = await withApi((api) => every((query) => api.trustCards.list(query)))
@@ -93,23 +96,26 @@ const FOLLOWING = { note: textField('note') }
 export const trustFollow: Command = {
   usage: 'ADDRESS|ACCOUNT [--note TEXT] [--json]',
   help: `
-Follows a person by a mailbox that they have proven, or by the id of their account (acc_…), and shows the safety number: from now on you
-get a notification when their keys change. "countersignd trust rename" gives them a name of yours.
+Follows a person, by an e-mail address that they have confirmed or by the id of their account (acc_…), and shows the
+safety number. From then on, you get a notification when their keys change. To give the person a name of your own,
+use "countersignd trust rename".
 
-  --note TEXT   a note for yourself`,
+  --note TEXT   a note that only you see`,
   options: optionsOf(FOLLOWING),
   args: [1, 1],
   async run({ args: [whom = ''], options, withApi, print, say }) {
     const body = { ...inviteeOf(whom), ...valuesOf(FOLLOWING, options) }
     const card = await withApi((api) => api.trustCards.create({ body }))
     print(card, [`${card.user_id}  ${shown(nameOf(card))}`, ...numberLines(card)])
-    say(`To be sure that these are their keys: countersignd trust confirm ${card.user_id}`)
+    say(
+      `To check that these are really the keys of this person: countersignd trust confirm ${card.user_id}`,
+    )
   },
 }
 
 const UNUSED = `
-All their devices were replaced, and not with the recovery key that they had. They may have lost the paper with the devices.
-It may also be a thief who reads their mail.
+All devices of this person were replaced without using their recovery key. They may have lost the paper together with the devices.
+But it may also be a thief who reads their mail.
 
 `
 
@@ -122,7 +128,7 @@ async function compare({ io, withApi }: Invocation, id: string): Promise<string>
     if (!prompt.isTerminal)
       throw new AppError(
         'invalid_state',
-        'Nothing was confirmed: without a terminal, compare the safety number that "countersignd trust list" shows, then give it with --safety-number.',
+        'Nothing was confirmed. Without a terminal, compare the safety number that "countersignd trust list" shows, then give it with --safety-number.',
       )
     // Fetches the current keys: the cached ones may be outdated.
     const card = await withApi((api) =>
@@ -130,17 +136,20 @@ async function compare({ io, withApi }: Invocation, id: string): Promise<string>
     )
     const { safety_number } = card
     if (safety_number === null)
-      throw new AppError('invalid_state', 'There is no safety number: they have no keys yet.')
+      throw new AppError(
+        'invalid_state',
+        'There is no safety number, because this person has no keys yet.',
+      )
     if (card.recovery_key_unused) io.stderr.write(UNUSED)
     io.stderr.write(
       `The safety number of you and ${shown(someoneOf(card))}:\n\n${numberLines(card).join('\n')}\n\n` +
-        'Ask them, in person or by a call on which you know their voice, to read theirs ("countersignd trust confirm" shows it to them too).\n',
+        'Ask the person to read out the number that their device shows ("countersignd trust confirm" there), in person or on a call where you know their voice.\n',
     )
-    const typed = await prompt.ask('Type "same" if all sixty digits are the same: ')
+    const typed = await prompt.ask('Type "same" if all 60 digits are the same: ')
     if (typed !== 'same')
       throw new AppError(
         'invalid_state',
-        'Nothing was confirmed. If the numbers still differ after both of you have synced, an attacker may be between you.',
+        'Nothing was confirmed. If the numbers are still different after both of you have synced, there may be an attacker between you.',
       )
     return safety_number
   })
@@ -149,10 +158,11 @@ async function compare({ io, withApi }: Invocation, id: string): Promise<string>
 export const trustConfirm: Command = {
   usage: 'ID [--safety-number DIGITS] [--json]',
   help: `
-Confirms the keys of a person you follow: shows the safety number, which is the same on both sides, and asks whether you compared it.
+Confirms the keys of a person you follow. The command shows the safety number, which is the same on both sides, and
+asks whether you have compared it.
 
-  --safety-number DIGITS   do not ask: you compared this number, as "countersignd trust list" shows it, in quotes. Refused when the
-                           keys have another one by now.`,
+  --safety-number DIGITS   do not ask: you have compared this number, which "countersignd trust list" shows. Write it
+                           in quotes. The command fails if the keys of the person now have another safety number`,
   options: { 'safety-number': { type: 'string' } },
   args: [1, 1],
   async run(invocation) {
@@ -172,25 +182,25 @@ Confirms the keys of a person you follow: shows the safety number, which is the 
 export const trustDismiss: Command = {
   usage: 'ID [--json]',
   help: `
-Confirms that you have seen that a person you follow replaced all devices with the recovery key. Their keys count as before.
-On this device alone.`,
+Hides the message that a person you follow replaced all devices with the recovery key, on this device only. The
+confirmation of their keys stays as it is.`,
   args: [1, 1],
   async run({ args: [id = ''], withApi, print, say }) {
     const body = { recovery_seen: true } as const
     const card = await withApi((api) => ofFollowed(id, () => api.trustCards.update({ id, body })))
     print(card, [])
-    say(`Seen: ${shown(card.display_name)} replaced all devices with the recovery key.`)
+    say(`Dismissed: ${shown(card.display_name)} replaced all devices with the recovery key.`)
   },
 }
 
 export const trustUnfollow: Command = {
   usage: 'ID [--json]',
-  help: 'Stops following a person, and deletes the note and the history.',
+  help: 'Stops following a person, and deletes your note about them and their history.',
   args: [1, 1],
   async run({ args: [id = ''], withApi, print, say }) {
     await withApi((api) => ofFollowed(id, () => api.trustCards.delete({ id })))
     print({ id, state: 'unfollowed' }, [])
-    say(`You follow ${id} no more.`)
+    say(`You no longer follow ${id}.`)
   },
 }
 
@@ -211,14 +221,14 @@ function textOrClear(
 export const trustNote: Command = {
   usage: 'ID TEXT | ID --clear [--json]',
   help: `
-Replaces your note on a person you follow.
+Replaces your note about a person you follow.
 
   --clear   delete the note`,
   options: { clear: { type: 'boolean' } },
   args: [1, 2],
   async run({ args: [id = '', text], options, withApi, print }) {
     const body = {
-      note: textOrClear(text, options, 'Give the text of the note, or --clear to keep none.'),
+      note: textOrClear(text, options, 'Give the text of the note, or --clear to delete it.'),
     }
     const card = await withApi((api) => ofFollowed(id, () => api.trustCards.update({ id, body })))
     const note = `${id}  ${shown(nameOf(card))}: ${shown(card.note ?? 'no note')}`
@@ -229,14 +239,15 @@ Replaces your note on a person you follow.
 export const trustRename: Command = {
   usage: 'ID NAME | ID --clear [--json]',
   help: `
-Gives a person you follow a name of your own. All answers of this device show it in place of theirs; it is stored only here.
+Gives a person you follow a name of your own. This device shows your name for them instead of their own name. The
+name is stored only on this device.
 
-  --clear   go back to their own name`,
+  --clear   show their own name again`,
   options: { clear: { type: 'boolean' } },
   args: [1, 2],
   async run({ args: [id = '', name], options, withApi, print }) {
     const body = {
-      name: textOrClear(name, options, 'Give the name, or --clear to go back to their own.'),
+      name: textOrClear(name, options, 'Give the name, or --clear to show their own name again.'),
     }
     const card = await withApi((api) => ofFollowed(id, () => api.trustCards.update({ id, body })))
     print(card, [`${id}  ${shown(nameOf(card))}`, ...numberLines(card)])
@@ -249,7 +260,7 @@ const EVENTS = {
   key_revoked: 'a device was revoked',
   keys_changed: 'ALL DEVICES WERE REPLACED',
   keys_recovered: 'all devices were replaced with the recovery key',
-  recovery_key_changed: 'a recovery key was made',
+  recovery_key_changed: 'a recovery key was created',
   confirmed: 'you confirmed the keys',
   verified: 'verified',
   note_changed: 'you changed the note',
@@ -257,7 +268,9 @@ const EVENTS = {
 
 export const trustHistory: Command = {
   usage: 'ID [--json]',
-  help: 'Shows the history of a person you follow, newest first. The times of devices are those that their entries claim.',
+  help: `
+Shows the history of a person you follow, newest first. The times of changes to devices are those that the devices of
+the person state.`,
   args: [1, 1],
   async run({ args: [id = ''], withApi, print }) {
     const items = await withApi((api) =>
@@ -277,14 +290,14 @@ const METRICS = {
   following: 'people you follow',
   followers: 'people who follow you',
   confirmed: 'keys you confirmed',
-  keys_changed_30d: 'times all devices of one were replaced, in 30 days',
-  verifications_30d: 'checks of words, in 30 days',
-  inconclusive_30d: 'of these inconclusive',
+  keys_changed_30d: 'times a person replaced all devices, in the last 30 days',
+  verifications_30d: 'checks of words, in the last 30 days',
+  inconclusive_30d: 'of these checks were inconclusive',
 } as const
 
 export const trustMetrics: Command = {
   usage: '[--json]',
-  help: 'Shows how many people you follow, how many follow you, and what came of it.',
+  help: 'Shows how many people you follow, how many follow you, and how many keys were confirmed or changed and words checked.',
   args: [0, 0],
   async run({ withApi, print }) {
     const metrics = await withApi((api) => api.trust.metrics({}))

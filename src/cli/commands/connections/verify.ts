@@ -16,28 +16,28 @@ type PublicMatch = PublicVerification['matches'][number]
 function told({ kind, profile, stamp, match }: PublicMatch): string {
   if (kind === 'account') {
     const handle = profile?.handle == null ? '' : ` (${profile.handle})`
-    return `The public code of ${profile?.display_name}${handle}, account ${profile?.id}: only the account server vouches for that.`
+    return `The public code of ${profile?.display_name}${handle}, account ${profile?.id}. Only the account server vouches for this.`
   }
   if (kind === 'stamp')
-    return `A stamp by ${stamp?.issuer} of ${stamp?.signed_at}. Words prove nothing: check it at ${stamp?.verification_url}`
+    return `A stamp by ${stamp?.issuer} of ${stamp?.signed_at}. The words alone prove nothing. Check the stamp at ${stamp?.verification_url}`
   return `Verified: the words of ${subjectOf(match!)}.`
 }
 
 /** Returns why the lookup found no speaker. */
 function notFound({ conclusive, replayed, echo, old_epoch }: PublicVerification): string {
   if (old_epoch === true)
-    return 'Not proven: words from before a change. Ask them to open the app and say new ones.'
-  if (replayed) return 'Right words, but they were used before: no proof.'
-  if (echo) return 'Your own words, repeated back: no proof.'
+    return 'Not proven: these words are from before the secret changed. Ask the caller to open the app and say the new words.'
+  if (replayed) return 'No proof: the words are right, but were used before.'
+  if (echo) return 'No proof: these are your own words, repeated to you.'
   return conclusive
     ? 'Found no one.'
-    : 'Inconclusive: found no one, but this device could not check everything ("countersignd verify" shows why).'
+    : 'Inconclusive: found no one, but this device could not check everything. To see why, run "countersignd verify".'
 }
 
 function linesOf(result: PublicVerification): string[] {
   const { found, ambiguous, matches } = result
   if (!found) return [notFound(result)]
-  const warning = 'Several people have these words: ask for those of the next minute.'
+  const warning = 'Several people have these words. Ask for the words of the next minute.'
   return [...(ambiguous ? [warning] : []), ...matches.map((match) => shown(told(match)))]
 }
 
@@ -63,7 +63,7 @@ function expectationOf(text: string): Expectation {
   if (isId(ID_PREFIX.connection, text)) return { connection_id: text }
   if (isId(ID_PREFIX.account, text)) return { user_id: text }
   throw new UsageError(
-    `--expect: "${shown(text)}" is neither the id of a connection (con_…) nor of an account (acc_…). "countersignd connection list" and "countersignd connection members" show them.`,
+    `--expect: "${shown(text)}" is neither the id of a connection (con_…) nor of an account (acc_…). "countersignd connection list" and "countersignd connection members" show these ids.`,
   )
 }
 
@@ -104,30 +104,39 @@ export const verifyCommand: Command = {
   usage:
     '[--expect CONNECTION_OR_USER | --public] [WORD WORD WORD] [--json] | --challenge [--expect CONNECTION] [--purpose TEXT]',
   help: `
-Checks three words against all contacts of this device, on this device. Without words they are read from standard input.
+Checks three words against all contacts of this device. The check is made on this device. If no words are given,
+they are read from standard input.
 
-The caller speaks first. If you were called, say your own words ("countersignd code") only after this
-command answered "Verified".
+The caller speaks first. If you were called, say your own words ("countersignd code") only after this command has
+answered "Verified".
 
   --expect CONNECTION_OR_USER
-             checks only the words of this connection (con_…) or this member of your connections (acc_…). Words of
-             others count as wrong: a caller who has them is not this person. Tries with --expect
-             are counted separately.
+             accept only the words of this connection (con_…) or of this member of your connections (acc_…). The
+             words of anyone else are not verified, because the caller is not the expected person. Attempts with
+             --expect are counted separately
   --challenge
-             gives you one word to read out, then asks for the three words of the other side ("countersignd code
-             --challenge"). They are for you alone: a listener cannot use them towards others. One try; after
-             a failure run it again. With --expect, only that connection is accepted.
+             print one word for you to say, then ask for the three words of the other side
+             ("countersignd code --challenge"). These words are only for you: no one who hears them can use them
+             with someone else. You have one attempt; after a failure, run the command again. With --expect, only
+             that connection is accepted
   --purpose TEXT
-             with --challenge: what the words are for, such as a payment. Only letters and digits count: read the
-             shown form, "1.200" and "12.00" are both 1200. Other users of this machine can read arguments.
-  --public   words of no contact are sent to the account server, which looks for a public code or a stamp with them.
-             Only the server vouches for that, so it is the weakest of all answers. Words of a contact are not sent. How to
-             have a public code yourself: docs/cli.md, "The public code".
+             with --challenge: the purpose of the words, for example a payment. Only letters and digits count, so
+             "1.200" and "12.00" are both 1200: compare the form that is shown. Other users of this machine can
+             read the arguments of a command
+  --public   if the words match no contact, send them to the account server, which looks for a public code or a
+             stamp with these words. Only the account server vouches for the result, so this is the weakest kind of
+             answer. Words that match a contact are not sent. To have a public code yourself, see "The public code"
+             in docs/cli.md
 
-Exit code 0: verified. 10: not verified. 11: inconclusive, something could not be checked; do not take it for a "no". After
-100 wrong tries in a row, each further one is followed by a pause: of 1, 2, 4 … 60 minutes. "Not proven: words
-from before a change": the other side has not synced since the secret changed by routine. With --public,
-0: one person found; 10: no one, or words that prove nothing because they were used before or are your own; 11: several people, a stamp, or no one while this device could not check everything.`,
+The exit code is 0 if the words are verified, 10 if not, and 11 if the result is inconclusive because something
+could not be checked. Inconclusive does not mean that the caller is false. With --public, the exit code is 0 if
+one person was found, 10 if no one was found or if the words prove nothing because they were used before or are
+your own, and 11 if several people or a stamp were found, or if no one was found but this device could not check
+everything.
+
+After 100 wrong attempts in a row, each further wrong attempt is followed by a pause: 1 minute, then 2, 4 and so
+on, at most 60. "Not proven" with words from before a change means that the other side has not synced since a
+routine change of the secret.`,
   options: {
     public: { type: 'boolean' },
     expect: { type: 'string' },
@@ -138,10 +147,10 @@ from before a change": the other side has not synced since the secret changed by
   async run(invocation) {
     const { args, options, io, withApi, print } = invocation
     if (options['purpose'] !== undefined && options['challenge'] !== true)
-      throw new UsageError('Give --challenge too: a purpose is for words that answer one.')
+      throw new UsageError('--purpose can only be used with --challenge.')
     if (options['public'] === true && (options['expect'] ?? options['challenge']) !== undefined)
       throw new UsageError(
-        'Give --public alone: it looks up the words of strangers, which no --expect or --challenge fits.',
+        '--public cannot be used with --expect or --challenge, because it looks up the words of strangers.',
       )
     if (options['challenge'] === true) return report(invocation, await verifyAnswer(invocation))
     const expect = options['expect'] === undefined ? null : expectationOf(String(options['expect']))

@@ -8,19 +8,19 @@ const PAGE = 200
 const USUAL = 50
 /** The labels of the figures of the dashboard. */
 const FIGURES = {
-  machines: 'of them machine accounts',
+  machines: 'of these members are machine accounts',
   groups: 'groups',
-  connections: 'connections opened',
+  connections: 'connections created',
   verifications: 'words verified',
   stamps: 'stamps made',
   alerts_fired: 'times an alert fired',
-  activities: 'activities in all',
+  activities: 'events in total',
 } as const
 
 const DAYS = { from: textField('from'), to: textField('to') }
 const DAYS_HELP = `\
-  --from DAY   the first day, as in 2026-01-31 and in UTC; by default 29 days before the last
-  --to DAY     the last day; by default today`
+  --from DAY   the first day, for example 2026-01-31, in UTC (default: 29 days before the last day)
+  --to DAY     the last day (default: today)`
 
 const whoIs = (actor: OrgActivity['actor']) =>
   actor === null ? '-' : `${actor.display_name} (${actor.user_id})`
@@ -31,7 +31,7 @@ const whoIs = (actor: OrgActivity['actor']) =>
  */
 function limitIn(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text))
-    throw new UsageError(`--limit takes a number from 1 to 999999, not "${shown(text)}".`)
+    throw new UsageError(`--limit must be a number from 1 to 999999, not "${shown(text)}".`)
   return Number(text)
 }
 
@@ -55,9 +55,11 @@ async function newest(
 export const orgActivityCommand: Command = {
   usage: '[--limit N] [--from DAY] [--to DAY] [--json]',
   help: `
-Lists what happened in the organisation that this device acts in, newest first.
+Lists the events in the current organisation, newest first.
 
-  --limit N   so many; ${USUAL} unless told`,
+  --limit N    the largest number of events to list (default: ${USUAL})
+  --from DAY   list no events before this day, for example 2026-01-31, in UTC
+  --to DAY     list no events after this day`,
   options: { ...optionsOf(DAYS), limit: { type: 'string' } },
   args: [0, 0],
   async run({ options, withApi, print }) {
@@ -84,7 +86,8 @@ Lists what happened in the organisation that this device acts in, newest first.
 export const orgSummary: Command = {
   usage: '[--from DAY] [--to DAY] [--json]',
   help: `
-Shows how often what happened in the organisation that this device acts in, and who did most, of a year at most.
+Shows how often each kind of event happened in the current organisation, and who was most active. The period can be
+at most one year.
 
 ${DAYS_HELP}`,
   options: optionsOf(DAYS),
@@ -107,7 +110,7 @@ ${DAYS_HELP}`,
 
 export const orgDashboard: Command = {
   usage: '[--json]',
-  help: 'Shows the totals of the organisation that this device acts in.',
+  help: 'Shows the totals of the current organisation, for example the numbers of members, connections and stamps.',
   args: [0, 0],
   async run({ withApi, print }) {
     const { members, ...figures } = await withApi((api) => api.orgAnalytics.dashboard({}))
@@ -130,12 +133,15 @@ const TRENDS = {
 export const orgTrends: Command = {
   usage: '[--metric METRIC] [--from DAY] [--to DAY] [--bucket day|week] [--json]',
   help: `
-Shows the number of events in the organisation that this device acts in, by day (of a year at most) or by week (of ten). Weeks
-begin on Monday; of the first and the last only the days asked for are counted.
+Shows the number of events in the current organisation by day or by week. The period can be at most one year by day,
+and at most ten years by week. Weeks begin on Monday. In the first and the last week, only the days within the
+period are counted.
 
-  --metric METRIC   an event as "countersignd org activity" shows them, or activity (the default) for all of them
-  --bucket BUCKET   day or week; by default day
-${DAYS_HELP}`,
+  --metric METRIC   a kind of event, as "countersignd org activity" shows it, or activity for all events
+                    (default: activity)
+  --bucket BUCKET   day or week (default: day)
+  --from DAY        the first day, for example 2026-01-31, in UTC (default: 29 days before the last day)
+  --to DAY          the last day (default: today)`,
   options: optionsOf(TRENDS),
   args: [0, 0],
   async run({ options, withApi, print }) {

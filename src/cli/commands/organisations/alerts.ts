@@ -17,9 +17,11 @@ import {
 } from '../../option-fields.ts'
 
 export const alertList = listCommand({
-  help: 'Lists the alerts of the organisation that this device acts in, newest first. TELLS is the number of members who get a notification.',
+  help: `
+Lists the alerts of the current organisation, newest first. The column NOTIFIES shows how many members get a
+notification.`,
   work: (api, query) => api.orgAlerts.list(query),
-  heading: ['ID', 'NAME', 'EVENT', 'TIMES', 'WITHIN', 'STATE', 'TELLS', 'LAST FIRED'],
+  heading: ['ID', 'NAME', 'EVENT', 'TIMES', 'WITHIN', 'STATE', 'NOTIFIES', 'LAST FIRED'],
   row: (alert) => [
     alert.id,
     alert.name,
@@ -39,7 +41,7 @@ export const alertList = listCommand({
 function eventOf(text: string): AlertEvent {
   const event = AlertEvent.options.find((one) => one === text)
   if (event === undefined)
-    throw new UsageError(`--event takes one of: ${AlertEvent.options.join(', ')}.`)
+    throw new UsageError(`--event must be one of: ${AlertEvent.options.join(', ')}.`)
   return event
 }
 
@@ -49,7 +51,7 @@ function eventOf(text: string): AlertEvent {
  */
 function timesOf(text: string): number {
   if (!/^\d{1,7}$/.test(text))
-    throw new UsageError(`--threshold takes a whole number such as 5, not "${text}".`)
+    throw new UsageError(`--threshold must be a whole number such as 5, not "${text}".`)
   return Number(text)
 }
 
@@ -60,7 +62,7 @@ function timesOf(text: string): number {
 function minutesOf(text: string): number {
   const minutes = parseSeconds('window', text) / 60
   if (!Number.isInteger(minutes))
-    throw new UsageError(`--window takes whole minutes, as in 10m or 2h, not "${text}".`)
+    throw new UsageError(`--window must be whole minutes, for example 10m or 2h, not "${text}".`)
   return minutes
 }
 
@@ -80,24 +82,27 @@ const CHANGES = {
 }
 
 const HELP = `
-  --name NAME        what the alert is called
-  --event EVENT      what it waits for, one of:
-                     ${AlertEvent.options.slice(0, 6).join(', ')},
-                     ${AlertEvent.options.slice(6, 11).join(', ')},
+  --name NAME        the name of the alert
+  --event EVENT      the kind of event that is counted, one of:
+                     ${AlertEvent.options.slice(0, 5).join(', ')},
+                     ${AlertEvent.options.slice(5, 11).join(', ')},
                      ${AlertEvent.options.slice(11, 16).join(', ')},
                      ${AlertEvent.options.slice(16).join(', ')}
-  --threshold N      how many of them
-  --window 10m       the period, from a minute to 30 days; the alert fires once in a period
-  --notify MEMBER    a member who gets a notification, by the id of the account (acc_…); may be given several times
-  --off              it is off, and does not fire`
+  --threshold N      the number of events at which the alert fires
+  --window 10m       the period in which the events are counted: 1 minute to 30 days. The alert fires at most once
+                     per period
+  --notify MEMBER    a member who gets a notification, by the id of their account (acc_…); can be given several
+                     times
+  --off              switch the alert off, so that it does not fire`
 
-const ALL_NEEDED = 'An alert takes --name, --event, --threshold and --window; give all.'
+const ALL_NEEDED = 'Give --name, --event, --threshold and --window: an alert needs all of them.'
 
 export const alertCreate = createCommand({
   usage: '--name NAME --event EVENT --threshold N --window 10m [--notify MEMBER]… [--off] [--json]',
   help: `
-Creates an alert in the organisation that this device acts in: it fires when an event occurs often enough in a period. Owners and admins
-may. The named members get a notification, and a mail unless they turned mails off.
+Creates an alert in the current organisation. The alert fires when an event happens a given number of times within a
+period. The members given with --notify then get a notification, and a mail unless they have turned mails off. Only
+owners and admins can do this.
 ${HELP}`,
   fields: FIELDS,
   needed: {
@@ -115,11 +120,12 @@ export const alertUpdate = updateCommand({
   usage:
     'ID [--name NAME] [--event EVENT] [--threshold N] [--window 10m] [--notify MEMBER… | --no-notify] [--on | --off] [--json]',
   help: `
-Changes an alert. What happened before it was switched on counts as far as its window reaches.
+Changes an alert. Only owners and admins can do this. When an alert is switched on, earlier events within its period
+count too.
 ${HELP}
 
-  --on               it is on
-  --no-notify        no member gets a notification`,
+  --on               switch the alert on
+  --no-notify        notify no members`,
   fields: CHANGES,
   remedy: '"countersignd org alert update --help" lists the options.',
   work: (api, id, body) => api.orgAlerts.update({ id, body }),

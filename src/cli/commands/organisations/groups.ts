@@ -12,7 +12,7 @@ import { eitherField, flagField, textField } from '../../option-fields.ts'
 import { brief, shown } from '../../table.ts'
 
 export const groupList = listCommand({
-  help: 'Lists the groups of the organisation that this device acts in, newest first, and how many members each has.',
+  help: 'Lists the groups of the current organisation, newest first, each with the number of its members.',
   work: (api, query) => api.orgGroups.list(query),
   heading: ['ID', 'NAME', 'MEMBERS', 'DESCRIPTION'],
   row: ({ id, name, member_count, description }) => [
@@ -27,9 +27,9 @@ const FIELDS = { name: textField('name'), description: textField('description') 
 
 export const groupCreate = createCommand({
   usage: '--name NAME [--description TEXT] [--json]',
-  help: 'Creates a group in the organisation that this device acts in. Owners and admins may.',
+  help: 'Creates a group in the current organisation. Only owners and admins can do this.',
   fields: FIELDS,
-  needed: { name: '--name is missing: the name of the group.' },
+  needed: { name: 'Give --name with the name of the group.' },
   work: (api, body) => api.orgGroups.create({ body }),
   line: itemLine,
 })
@@ -72,14 +72,14 @@ const change = (help: string, changeOf: (api: Api) => Change): Command => ({
 
 export const groupAdd = change(
   `
-Adds members of the organisation to a group, by the ids of their accounts (acc_…). Members already in it stay. If one id is not a member
-of the organisation, none is added.`,
+Adds members of the organisation to a group, by the ids of their accounts (acc_…). Accounts that are already in the
+group stay in it. If one of the ids is not a member of the organisation, no member is added.`,
   (api) => api.orgGroups.addMembers,
 )
 
 export const groupRemove = change(
   `
-Removes members from a group, by the ids of their accounts (acc_…); they stay in the organisation. If one id is not a member of the
-organisation, none is removed.`,
+Removes members from a group, by the ids of their accounts (acc_…). They stay in the organisation. If one of the ids
+is not a member of the organisation, no member is removed.`,
   (api) => api.orgGroups.removeMembers,
 )

@@ -37,9 +37,9 @@ function groupIn(groups: readonly OrgGroup[], named: string): OrgGroup {
 export const orgMembersCommand: Command = {
   usage: '[--group ID|NAME] [--json]',
   help: `
-Lists who is in the organisation that this device acts in, machine accounts and invited addresses included, newest first.
+Lists the members of the current organisation, newest first, including machine accounts and invited addresses.
 
-  --group GROUP   who is in this group, by its id or name`,
+  --group ID|NAME   list only the members of this group, by its id or name`,
   options: { group: { type: 'string' } },
   args: [0, 0],
   async run({ options, withApi, print }) {
@@ -76,7 +76,9 @@ Lists who is in the organisation that this device acts in, machine accounts and 
 async function addressesIn(file: string, { stdin }: Io): Promise<string[]> {
   const all = await (file === '-' ? text(Readable.from(stdin)) : readFile(file, 'utf8')).catch(
     (cause: unknown) => {
-      throw new UsageError(`--file: ${file} cannot be read.`, { cause })
+      throw new UsageError(`--file: ${file} cannot be read. Check the path and the permissions.`, {
+        cause,
+      })
     },
   )
   return all
@@ -87,12 +89,12 @@ async function addressesIn(file: string, { stdin }: Io): Promise<string[]> {
 
 /** The message for each reason why an address was not invited. */
 const REASONS: Readonly<Record<Invited['skipped'][number]['reason'], string>> = {
-  invalid_email: 'is no e-mail address',
-  repeated: 'was given before',
-  already_member: 'is a member already',
-  already_invited: 'was invited before',
-  suspended: 'is suspended: "countersignd org activate" ends that',
-  role_not_allowed: 'may be invited as an owner by an owner alone',
+  invalid_email: 'is not an e-mail address',
+  repeated: 'was given twice',
+  already_member: 'is already a member',
+  already_invited: 'is already invited',
+  suspended: 'is suspended; to end this, use "countersignd org activate"',
+  role_not_allowed: 'can be invited as an owner only by an owner',
 }
 
 /** The reasons that count as errors. An address that is a member or invited already does not. */
@@ -101,7 +103,7 @@ const FAULTS: readonly (keyof typeof REASONS)[] = ['invalid_email', 'role_not_al
 const linesOf = ({ invited, skipped }: Invited): string[] => [
   ...invited.map(({ id, email, role, state }) =>
     // `invited` contains an active member only if the invitation raised the role.
-    [id, shown(email ?? ''), ...(state === 'active' ? [`is ${role} now`] : [])].join('  '),
+    [id, shown(email ?? ''), ...(state === 'active' ? [`is now ${role}`] : [])].join('  '),
   ),
   ...skipped.map(({ email, reason }) => `not invited  ${shown(email)} ${REASONS[reason]}`),
 ]
@@ -111,23 +113,26 @@ const MOST_ARGUMENTS = 10_000
 export const orgInvite: Command = {
   usage: 'ADDRESS… | --file FILE|- [--role member|admin|owner] [--json]',
   help: `
-Invites addresses to the organisation that this device acts in. A person who signs in with one becomes a member; an account that
-has already proven it becomes one when its session is renewed, within 75 minutes, or by "countersignd org activate". Owners and
-admins may.
+Invites people to the current organisation by their e-mail addresses. A person who signs in with an invited address
+becomes a member. If an account already has the address confirmed, it becomes a member when its session is renewed,
+within 75 minutes, or with "countersignd org activate". Only owners and admins can do this.
 
-  --file FILE   with one address a line; - reads them from a pipe
-  --role ROLE   member (the default), admin or owner; only an owner may invite owners
+  --file FILE   read the addresses from a file with one address per line (-: from standard input)
+  --role ROLE   the role of the new members: member, admin or owner (default: member). Only an owner can invite owners
 
-Each address is handled separately: a wrong one does not stop the others. A second run invites no one twice. It gives a person who
-is invited or a member a wider role, never a narrower one. Exits with 1 if an address was refused.`,
+Each address is handled separately, so a wrong address does not affect the others. An address that is already invited
+or a member is not invited again, but gets the role if that role allows more than its current role. The exit code is 1
+if an address was rejected.`,
   options: { file: { type: 'string' }, role: { type: 'string' } },
   args: [0, MOST_ARGUMENTS],
   async run({ args, options, io, withApi, print, say }) {
     const role = OrgRole.options.find((known) => known === (options['role'] ?? 'member'))
-    if (role === undefined) throw new UsageError(`--role is one of ${OrgRole.options.join(', ')}.`)
+    if (role === undefined)
+      throw new UsageError(`--role must be one of: ${OrgRole.options.join(', ')}.`)
     const { file } = options
     const addresses = [...args, ...(file === undefined ? [] : await addressesIn(String(file), io))]
-    if (addresses.length === 0) throw new UsageError('Give an address, or a --file of addresses.')
+    if (addresses.length === 0)
+      throw new UsageError('Give at least one e-mail address, or --file with a file of addresses.')
     const done: Invited = { invited: [], skipped: [] }
     const report = () => {
       print(done, linesOf(done))
@@ -160,7 +165,7 @@ async function byMember(id: string, work: () => Promise<OrgMember>): Promise<Org
   const none = (cause?: unknown) =>
     new AppError(
       'not_found',
-      'There is no member with this id in the organisation that this device acts in. "countersignd org members" shows them.',
+      'There is no member with this id in the current organisation. "countersignd org members" shows the ids.',
       { cause },
     )
   if (!['acc_', 'mem_', 'mch_'].some((prefix) => isId(prefix, id))) throw none()
@@ -188,8 +193,9 @@ const move = (of: {
 
 export const orgActivate = move({
   help: `
-Ends the suspension of a member, or makes a member of an invited address that an account has proven. ID is that
-of the account, or of the invited address. A suspended address that no account has proven is invited again.`,
+Ends the suspension of a member. If ID is an invited address that an account has confirmed, the account becomes a
+member. If ID is a suspended address that no account has confirmed, the address is invited again. ID is the id of an
+account or of an invited address, as "countersignd org members" shows it.`,
   work: (api, id) => api.orgMembers.activate({ id }),
   told: (name, { state }) =>
     `${name} is ${state === 'invited' ? 'invited again' : 'an active member'}.`,
@@ -197,19 +203,20 @@ of the account, or of the invited address. A suspended address that no account h
 
 export const orgSuspend = move({
   help: `
-Suspends a member: they have no access to the organisation until "countersignd org activate". Nothing of a person's own account
-changes; the tokens and sessions of a machine account are refused. A suspended invitation cannot be used to join. Owners and admins
-may. Each member may suspend themselves: this is how to leave. The last active owner stays.`,
+Suspends a member, who then has no access to the organisation until "countersignd org activate". The person's own
+account does not change, but the tokens and sessions of a machine account are rejected. If ID is an invited address,
+the invitation cannot be used to join. Only owners and admins can suspend other members. Every member can suspend
+themselves, which is the way to leave an organisation. The last active owner cannot be suspended.`,
   work: (api, id) => api.orgMembers.suspend({ id }),
   told: (name, { user_id }) =>
-    user_id === null ? `The invitation of ${name} is held back.` : `${name} is suspended.`,
+    user_id === null ? `The invitation of ${name} is suspended.` : `${name} is suspended.`,
 })
 
 /** Returns a note in one line. */
 const onOneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim()
 
 export const externalList = listCommand({
-  help: 'Lists external members, newest first: people without an account, for guest codes.',
+  help: 'Lists external members, newest first. External members are people without an account, for guest codes.',
   work: (api, query) => api.externalMembers.list(query),
   heading: ['ID', 'NAME', 'EMAIL', 'PHONE', 'NOTE'],
   row: ({ id, display_name, email, phone, note }) => [
@@ -224,27 +231,29 @@ export const externalList = listCommand({
 export const externalCreate = createCommand({
   usage: '--name NAME [--email ADDRESS] [--phone NUMBER] [--note TEXT] [--json]',
   help: `
-Adds a person without an account, for guest codes: "countersignd guest create --for ID". They get no message.
+Adds an external member: a person without an account, for guest codes. To create a guest code for them, use
+"countersignd guest create --for ID". They get no message.
 
-  --name NAME       shown on the page of their guest codes
-  --email ADDRESS   where "countersignd guest send" mails their links
-  --phone NUMBER    for yourself
-  --note TEXT       for yourself`,
+  --name NAME       the name, which the page of their guest codes shows
+  --email ADDRESS   the address to which "countersignd guest send" mails the links of their guest codes
+  --phone NUMBER    a phone number that only you see
+  --note TEXT       a note that only you see`,
   fields: {
     display_name: textField('name'),
     email: textField('email'),
     phone: textField('phone'),
     note: textField('note'),
   },
-  needed: { display_name: '--name is missing: the name of the person.' },
+  needed: { display_name: 'Give --name with the name of the person.' },
   work: (api, body) => api.externalMembers.create({ body }),
   line: ({ id, display_name }) => `${id}  ${shown(display_name)}`,
-  next: ({ id }) => `A guest code for them: countersignd guest create --for ${id} --label LABEL`,
+  next: ({ id }) =>
+    `To create a guest code for them: countersignd guest create --for ${id} --label LABEL`,
 })
 
 export const externalDelete = deleteCommand({
   kind: 'external member',
-  help: 'Deletes an external member, and revokes the guest codes that are for them: their words prove nothing here from now on.',
+  help: 'Deletes an external member and revokes their guest codes. The words of these codes no longer verify here.',
   work: (api, id) => api.externalMembers.delete({ id }),
-  done: (id) => `Deleted ${id}, and revoked the guest codes that were for them.`,
+  done: (id) => `Deleted ${id} and revoked their guest codes.`,
 })

@@ -6,13 +6,13 @@ import { shown } from '../../table.ts'
 export const orgCreate: Command = {
   usage: 'NAME [--json]',
   help: `
-Creates an organisation, with you as its owner; "countersignd org use" chooses the one that this device acts in. Organisations have
-machine accounts: see "countersignd machine create".`,
+Creates an organisation, with you as its owner. To make it the current organisation of this device, use
+"countersignd org use". To create machine accounts in it, use "countersignd machine create".`,
   args: [1, 1],
   async run({ args: [name = ''], withApi, print, say }) {
     const made = await withApi((api) => api.organisations.create({ body: { name } }))
     print(made, itemLine(made))
-    say(`Act in it on this device: countersignd org use ${made.id}`)
+    say(`To make it the current organisation of this device: countersignd org use ${made.id}`)
   },
 }
 
@@ -28,30 +28,31 @@ export async function organisationId(api: Api, named: string): Promise<string> {
   if (only !== undefined)
     throw new AppError(
       'invalid_state',
-      `Several of your organisations are called "${shown(named)}": give the id of one, ${found.map(({ id }) => id).join(' or ')}.`,
+      `Several of your organisations are called "${shown(named)}". Give the id of one of them: ${found.map(({ id }) => id).join(' or ')}.`,
     )
   const mine = organisations.map(({ id, name }) => `${id} ("${shown(name)}")`)
   throw new AppError(
     'not_found',
-    `You are in no organisation "${shown(named)}". ` +
+    `You are not a member of an organisation "${shown(named)}". ` +
       (mine.length === 0
-        ? '"countersignd org create" makes one.'
-        : `Yours: ${mine.join(', ')}. "countersignd org create" makes another.`) +
-      ' One in which you are suspended is not among yours: an owner or admin of it can activate you.',
+        ? 'To create one, use "countersignd org create".'
+        : `Your organisations: ${mine.join(', ')}. To create another one, use "countersignd org create".`) +
+      ' If you are suspended in the organisation, ask one of its owners or admins to activate you.',
   )
 }
 
 export const orgUse: Command = {
   usage: 'ID|NAME | --none [--json]',
   help: `
-Chooses the organisation that this device acts in; your other devices keep theirs. It stays until the device signs in anew.
+Chooses the current organisation of this device. The "countersignd org …" commands work in the current organisation.
+Your other devices keep their own. The choice lasts until the device signs in again.
 
-  --none   act in none, for yourself`,
+  --none   have no current organisation`,
   options: { none: { type: 'boolean' } },
   args: [0, 1],
   async run({ args: [named], options, withApi, print, say }) {
     if ((named === undefined) !== (options['none'] === true))
-      throw new UsageError('Name an organisation by its id or name, or give --none.')
+      throw new UsageError('Give the id or name of an organisation, or --none.')
     const context = await withApi(async (api) => {
       const organisation_id = named === undefined ? null : await organisationId(api, named)
       return api.context.activeOrg({ body: { organisation_id } })
@@ -60,8 +61,8 @@ Chooses the organisation that this device acts in; your other devices keep their
     const { active_organisation: active } = context
     say(
       active === undefined
-        ? 'This device acts for yourself now, in no organisation.'
-        : `This device acts in "${shown(active.name)}" now, as ${active.role}.`,
+        ? 'This device has no current organisation now.'
+        : `The current organisation of this device is now "${shown(active.name)}". Your role: ${active.role}.`,
     )
   },
 }

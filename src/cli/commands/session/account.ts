@@ -8,8 +8,8 @@ import { shown } from '../../table.ts'
 
 const STATES: Readonly<Record<SignIn['state'], string>> = {
   signed_out: 'signed out',
-  code_sent: 'signed out; a code is on its way',
-  awaiting_approval: 'awaits approval, and may only read until then',
+  code_sent: 'signed out; a code was sent by mail',
+  awaiting_approval: 'awaits approval, and can only read until then',
   signed_in: 'signed in',
 }
 
@@ -51,8 +51,8 @@ async function atServer(api: Api) {
 
 const recoveryText = ({ since }: { since: string | null }): string =>
   since === null
-    ? 'no key on paper: make one ("countersignd recovery create")'
-    : `key on paper since ${since.slice(0, 10)}`
+    ? 'no recovery key; to create one: countersignd recovery create'
+    : `recovery key since ${since.slice(0, 10)}`
 
 /** The account server is unreachable, or rejects the session of this device. */
 const SILENT: readonly ErrorCode[] = [
@@ -112,16 +112,17 @@ function lines(of: Awaited<ReturnType<typeof seen>>['answer']): string[] {
 export const whoamiCommand: Command = {
   usage: '[--json]',
   help: `
-Shows the account, this device, the account server, and whether the device is signed in. During "countersignd login" it shows
-the four words to type on the other device. If the account server cannot be reached, it shows what this device has stored. Exits with 1
-then, and if the device is not signed in.`,
+Shows the account, this device, the account server, and whether the device is signed in. While
+"countersignd login" is waiting, it shows the four words to type on the other device. If the account server cannot
+be reached, it shows what this device has stored. The exit code is 1 in that case, and if the device is not signed
+in.`,
   args: [0, 0],
   async run({ io, withApi, print, say }) {
     const { answer, silent } = await withApi(seen)
     print(answer, lines(answer))
     if ('user' in answer) return EXIT.ok
     if (silent === null) say('Sign in with "countersignd login --email ADDRESS".')
-    else io.stderr.write(`What only the account server knows is missing: ${silent.message}\n`)
+    else io.stderr.write(`Data from the account server is missing here. ${silent.message}\n`)
     return EXIT.failed
   },
 }
@@ -161,13 +162,13 @@ const confirm = ({ io }: Invocation, { id, email }: Whose): Promise<void> =>
     if (!prompt.isTerminal)
       throw new AppError(
         'invalid_state',
-        'Nothing was done: without a terminal, confirm with --yes that you mean to delete the account.',
+        'Nothing was done. To delete the account without a terminal, add --yes.',
       )
     const name = shown(email ?? id)
     io.stderr.write(
-      `You delete the account ${name} with everything in it: its connections, guest codes, stamps, open links, logs and exports, on all its ` +
-        'devices, and all API tokens of this one. Nothing can restore it, neither a code by mail nor the operator of the server. Others keep their ' +
-        'connections, without you.\n',
+      `This deletes the account ${name} and everything in it, on all its devices: its connections, guest codes, stamps, open links, logs and ` +
+        'exports, and all API tokens of this device. No one can restore it, not even with a code by mail or with the help of the operator of the ' +
+        'server. Other people keep their connections, without you.\n',
     )
     const typed = await prompt.ask(`Type "${name}" to delete it: `)
     // The end of the input counts as no answer.
@@ -178,9 +179,10 @@ const confirm = ({ io }: Invocation, { id, email }: Whose): Promise<void> =>
 export const accountDelete: Command = {
   usage: '[--yes] [--json]',
   help: `
-Deletes the account and everything in it, at the account server and on this device: its keys, its secrets, its API tokens. Nothing
-brings it back. Other devices of the account are signed out; "countersignd logout --forget" clears them. The only owner of an
-organisation in which others are has another owner there first. While the account server is away, nothing is forgotten here.
+Permanently deletes the account and everything in it, on the account server and on this device: its keys, its
+secrets and its API tokens. Other devices of the account are signed out; to delete their data, run
+"countersignd logout --forget" on each of them. If you are the only owner of an organisation with other members,
+another member must become an owner first. If the account server cannot be reached, nothing is deleted.
 
   --yes   do not ask for confirmation`,
   options: { yes: { type: 'boolean' } },
@@ -191,6 +193,6 @@ organisation in which others are has another owner there first. While the accoun
     if (options['yes'] !== true) await confirm(invocation, whose)
     await withApi((api) => api.account.delete({}))
     print({ account_id: whose.id, state: 'deleted' }, [])
-    say(`Deleted the account ${shown(whose.email ?? whose.id)}. Nothing of it is left here.`)
+    say(`Deleted the account ${shown(whose.email ?? whose.id)} and all its data on this device.`)
   },
 }

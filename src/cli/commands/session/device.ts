@@ -6,14 +6,14 @@ import { AppError } from '../../../errors.ts'
 import { byId } from '../../by-id.ts'
 import { listCommand, deleteCommand } from '../../collection.ts'
 import type { Api, Command, Invocation } from '../../command.ts'
-import { showNotices } from '../../notices.ts'
+import { showNotices } from '../status.ts'
 import { type Prompt, withPrompt } from '../../prompt.ts'
 import { shown, table } from '../../table.ts'
 
 const STATES = { active: 'active', pending: 'awaits approval' } as const
 
 export const deviceList = listCommand({
-  help: 'Lists the devices of the account, newest first; those that await approval too.',
+  help: 'Lists the devices of the account, newest first, including devices that await approval.',
   work: (api, query) => api.devices.list(query),
   heading: ['ID', 'NAME', 'PLATFORM', 'STATE', 'LAST SEEN'],
   row: ({ id, name, platform, state, current, last_seen_at }) => [
@@ -35,12 +35,12 @@ async function waiting(api: Api): Promise<Device[]> {
   if (pending.some(({ current }) => current))
     throw new AppError(
       'invalid_state',
-      'This device awaits approval itself: run "countersignd device approve" on one that is signed in.',
+      'This device itself awaits approval. Run "countersignd device approve" on a device that is signed in.',
     )
   if (pending.length > 0) return pending
   throw new AppError(
     'not_found',
-    'No device awaits approval: run "countersignd login" on the new one first.',
+    'No device awaits approval. First run "countersignd login" on the new device.',
   )
 }
 
@@ -54,7 +54,7 @@ async function chosen({ io, withApi }: Invocation, prompt: Prompt): Promise<stri
   const names = pending.map(({ id, name }) => `${id} (${shown(name)})`)
   const several = new AppError(
     'invalid_state',
-    `Several devices await approval: name one of ${names.join(', ')}.`,
+    `Several devices await approval. Give the id of one of them: ${names.join(', ')}.`,
   )
   if (!prompt.isTerminal) throw several
   const rows = pending.map(({ name, platform, created_at }, at) => [
@@ -72,8 +72,8 @@ async function chosen({ io, withApi }: Invocation, prompt: Prompt): Promise<stri
 }
 
 const saidOnce = (name: string) => ({
-  waiting: `Waiting for "${name}", at most 15 minutes: run "countersignd login" on it.`,
-  answered: `"${name}" is in an attempt that was answered before: press Enter there, or run "countersignd login" on it again.`,
+  waiting: `Waiting for "${name}", at most 15 minutes. Run "countersignd login" on that device.`,
+  answered: `"${name}" still shows the words of an earlier attempt. Press Enter there, or run "countersignd login" there again.`,
   revealing: null,
 })
 
@@ -104,7 +104,7 @@ async function approved(api: Api, { io }: Invocation, prompt: Prompt, id: string
     if (words === null)
       throw new AppError(
         'invalid_state',
-        'Nothing was approved: give the four words that the new device shows, on standard input without a terminal.',
+        'Nothing was approved, because the four words of the new device were not given. Without a terminal, give them on standard input.',
       )
     try {
       return await api.approvals.create({ id, body: { words } })
@@ -119,16 +119,19 @@ async function approved(api: Api, { io }: Invocation, prompt: Prompt, id: string
 export const deviceApprove: Command = {
   usage: '[ID] [--json]',
   help: `
-Approves a device that awaits it, chosen from a list unless there is only one or its ID is given. "countersignd login" must run on
-the new device meanwhile. Asks for the four words that the new device shows, from standard input without a terminal, and prints
-four others to type there. An attempt lasts 15 minutes; five in 24 hours are the most.
+Approves a new device. If several devices await approval and no ID is given, you choose one from a list.
+"countersignd login" must be running on the new device. This command asks for the four words that the new device
+shows (without a terminal: on standard input), and prints four different words, which you type on the new device.
+An attempt lasts 15 minutes. At most five attempts in 24 hours are possible.
 
 ${APPROVAL_WARNING}
 
-The new device gets no secret before those four were typed on it, and then by the next syncs.
+The new device receives no secrets until the second four words have been typed on it. It receives them with the
+next syncs.
 
-The words are what keeps a dishonest account server from slipping in a device of its own: read them off the new device itself.
-If they are refused although they were typed as shown, approve nothing, and ask the operator of the account server.`,
+The words prevent a dishonest account server from adding a device of its own, so read them from the screen of the
+new device. If the words are rejected although you typed them correctly, do not approve the device, and ask the
+operator of the account server.`,
   args: [0, 1],
   run: (invocation) =>
     withPrompt(invocation.io, async (prompt) => {
@@ -148,19 +151,20 @@ If they are refused although they were typed as shown, approve nothing, and ask 
 export const deviceRenew: Command = {
   usage: '[--json]',
   help: `
-Gives this device a new sealing key: the one to which others seal the secrets of connections for it. A device does so by itself every
-90 days. Do it at once where the keychain of this device, or a backup of it, may have been read: what is sealed from now on does not open
-with a copy of the old key. A copy still opens what was sealed before, and its holder also has the other keys of this device: if it was
-stolen, revoke the device ("countersignd device revoke" on another one).
+Gives this device a new sealing key. Other devices use this key to encrypt the secrets of connections for this
+device. A device renews the key by itself every 90 days. Run this command immediately if someone may have read the
+keychain of this device or a backup of it: with a copy of the old key, they can decrypt what was encrypted before,
+but nothing that is encrypted from now on. If the device was stolen, the thief also has its other keys: run
+"countersignd device revoke" on another device instead.
 
-The old key is kept for 7 days, for what is sealed to it already, and then deleted. The safety number stays, and no contact is warned.
-Six times in 7 days are the most.`,
+The old key is deleted after 7 days. Until then, the device can still decrypt what was encrypted with it. The
+safety number does not change, and no contact is warned. At most six renewals in 7 days are possible.`,
   args: [0, 0],
   async run({ withApi, print, say }) {
     const renewed = await withApi((api) => api.sealKey.renew({}))
     print(renewed, [])
     say(
-      `This device has a new sealing key. The old one is kept until ${renewed.old_key_until}, for what is sealed to it already.`,
+      `This device has a new sealing key. The old key is kept until ${renewed.old_key_until}, for secrets that are already encrypted with it.`,
     )
   },
 }
@@ -168,12 +172,13 @@ Six times in 7 days are the most.`,
 export const deviceRevoke: Command = {
   usage: 'ID [--json]',
   help: `
-Revokes a device: its sessions end, and nothing more is encrypted to it. A device that awaits approval is rejected. To revoke the
-device that you are using, use "countersignd logout".
+Revokes a device: its sessions end, and no more data is encrypted for it. If the device awaits approval, the
+approval is declined. To revoke the device that you are using, use "countersignd logout".
 
-A thief may have the secrets of that device, so every connection gets a new secret at once. The next sync repeats what fails now.
-Until then the words of those connections are not checked here. If the device set the current recovery key, a notice shows what
-to do: a revocation does not end that key.`,
+A thief may have the secrets of the revoked device, so every connection immediately gets a new secret. If that
+fails for a connection, the next sync tries again, and until then the words of that connection do not verify here.
+If the revoked device set the current recovery key, a notice shows what to do, because the revocation does not
+replace that key.`,
   args: [1, 1],
   async run({ io, args: [id = ''], withApi, print, say }) {
     await byId('device', id, () => withApi((api) => api.devices.delete({ id })))
@@ -193,8 +198,8 @@ async function namesOf(api: Api): Promise<ReadonlyMap<string, string>> {
 export const sessionList: Command = {
   usage: '[--json]',
   help: `
-Lists the sessions of the account, newest first: each device that is signed in has one, and acts in the organisation that was chosen
-there ("countersignd org use").`,
+Lists the sessions of the account, newest first. Each device that is signed in has one session. The last column is
+the current organisation of the device ("countersignd org use").`,
   args: [0, 0],
   async run({ withApi, print }) {
     const { items, names } = await withApi(async (api) => ({
@@ -205,7 +210,7 @@ there ("countersignd org use").`,
     print(
       { items },
       await table(
-        ['ID', 'DEVICE', 'LAST SEEN', 'SINCE', 'ACTS IN'],
+        ['ID', 'DEVICE', 'LAST SEEN', 'SINCE', 'ORGANISATION'],
         items.map(({ id, device_id, current, active_organisation_id, ...times }) => [
           id,
           current ? `${named(device_id)} (this one)` : named(device_id),
@@ -221,10 +226,12 @@ there ("countersignd org use").`,
 export const sessionEnd = deleteCommand({
   kind: 'session',
   help: `
-Ends the session of another device, at once. The device and its keys stay: it signs in again with "countersignd login". To be rid of a
-device for good, use "countersignd device revoke". The session of the device you are at is not ended so: where it signed in, it leaves with
-"countersignd logout"; an embedded account needs no sign-in, and has nothing to end.`,
+Ends the session of another device immediately. The device keeps its keys and can sign in again with
+"countersignd login". To remove a device permanently, use "countersignd device revoke".
+
+This command cannot end the session of the device that you are using. To sign out, use "countersignd logout". An
+embedded account needs no sign-in, so it has no session to end.`,
   work: (api, id) => api.sessions.delete({ id }),
   state: 'ended',
-  done: (id) => `Ended ${id}. Its device signs in again with "countersignd login".`,
+  done: (id) => `Ended ${id}. The device can sign in again with "countersignd login".`,
 })

@@ -4,10 +4,10 @@ import { type Prompt, withPrompt } from '../../prompt.ts'
 import { finishSignIn, signInByMail, type Reset, resetting } from './sign-in-steps.ts'
 
 const SECOND_DEVICE = `
-This machine account has a device already, and each daemon wants a machine account of its own: have one made with "countersignd
-machine create", run "countersignd logout" here, and sign in with that key. If the two are to share this account, approve this one
-on the other ("countersignd device approve") while this waits. If the other is lost, run "countersignd reset --machine --key-file FILE --yes": it revokes
-that device.
+This machine account already has a device. Each daemon should have a machine account of its own: create another one with
+"countersignd machine create", run "countersignd logout" here, and sign in with the new key. If both devices are meant to use this
+account, run "countersignd device approve" on the other device now, while this command waits. If the other device is lost, run
+"countersignd reset --machine --key-file FILE --yes", which revokes it.
 `
 
 /**
@@ -39,14 +39,14 @@ export async function signIn(
 export function isMachine({ options }: Invocation): boolean {
   const { email, machine, 'key-file': keyFile, 'new-code': newCode } = options
   if (machine === true) {
-    if (email !== undefined) throw new UsageError('--machine signs in by a key: leave --email out.')
+    if (email !== undefined) throw new UsageError('--machine signs in with a key. Omit --email.')
     if (newCode !== undefined)
-      throw new UsageError('--machine signs in by a key: leave --new-code out.')
+      throw new UsageError('--machine signs in with a key. Omit --new-code.')
     return true
   }
-  if (keyFile !== undefined) throw new UsageError('--key-file goes with --machine.')
+  if (keyFile !== undefined) throw new UsageError('--key-file can only be used with --machine.')
   if (email === undefined)
-    throw new UsageError('--email is missing: the address of the account; or give --machine.')
+    throw new UsageError('Give --email with the address of the account, or --machine.')
   return false
 }
 
@@ -60,21 +60,24 @@ export const SIGN_IN_OPTIONS = {
 export const loginCommand: Command = {
   usage: '--email ADDRESS [--new-code] | --machine [--key-file FILE] [--json]',
   help: `
-Signs this device in to the account server of SVC_BACKEND_URL. After an interruption it continues when it is run
-again.
+Signs this device in to the account server at SVC_BACKEND_URL. If the command is interrupted, run it again to
+continue.
 
-  --email ADDRESS   have a code sent there, and type it; without a terminal it is read from standard input
-  --new-code        have a new code sent, even if an earlier one is still valid
-  --machine         sign in as a machine account, by its key
-  --key-file FILE   the key that "countersignd machine create" wrote, mode 0600; without it, the systemd credential
-                    countersign-machine-key
+  --email ADDRESS   send a code to this address, then ask for the code (without a terminal: on standard input)
+  --new-code        send a new code even if an earlier one is still valid
+  --machine         sign in as a machine account, with its key
+  --key-file FILE   the key file that "countersignd machine create" wrote, of mode 0600
+                    (default: the systemd credential countersign-machine-key)
 
-If the account server rejects the session of a signed-in device, the device gets a new session by a code and keeps its keys.
+If the account server rejects the session of a signed-in device, run this command again. The device gets a new
+session and keeps its keys.
 
-The first device of an account is signed in at once. A further one waits, at most 15 minutes, until "countersignd device approve"
-runs on a device that is signed in. Then it shows four words, to be typed there, and asks for the four words that one shows; until
-then it may only read. These two checks keep a dishonest account server out: compare the words carefully. After an interruption it begins
-again with other words; at most five attempts in 24 hours are possible.`,
+The first device of an account is signed in immediately. Every other device must be approved: run
+"countersignd device approve" on a device that is signed in, within 15 minutes. The new device then shows four
+words, which you type on the other device. The other device shows four different words, which you type here.
+Until both are done, the new device can only read. These two checks detect a dishonest account server, so
+compare the words carefully. If the approval is interrupted, it starts again with new words. At most five attempts
+in 24 hours are possible.`,
   options: SIGN_IN_OPTIONS,
   args: [0, 0],
   run: (invocation) => withPrompt(invocation.io, (prompt) => signIn(invocation, prompt, null)),
@@ -105,14 +108,15 @@ const leave = ({ io, options, withApi }: Invocation): Promise<void> =>
 export const logoutCommand: Command = {
   usage: '[--last-device] [--forget] [--json]',
   help: `
-Revokes this device in the account's key log and deletes its keys, its secrets and its connections. The account
-server must be reachable for that; if it is not, or if it rejects the session of this device, nothing changes. API tokens of
-this machine's user stay.
+Revokes this device in the account's key log, and deletes its keys, secrets and connections. If the account
+server cannot be reached, or rejects the session of this device, nothing changes. API tokens of this machine's
+user are kept.
 
-  --last-device   also if it is the last device of the account; then only "countersignd reset" restores access
-  --forget        also if the account server cannot be reached: this device's keys are deleted then, and if it was not revoked,
-                  it must be revoked from another device. It also cancels an unfinished sign-in, with
-                  the keys that were made for it`,
+  --last-device   sign out even if this is the last device of the account. Afterwards, only "countersignd reset"
+                  restores access to the account
+  --forget        delete the keys of this device even if the account server cannot be reached. If the device was
+                  not revoked, revoke it from another device. This option also cancels an unfinished sign-in and
+                  deletes the keys that were created for it`,
   options: { 'last-device': { type: 'boolean' }, forget: { type: 'boolean' } },
   args: [0, 0],
   async run(invocation) {

@@ -36,18 +36,21 @@ function parse(text: string, path: string): MachineKey {
     value = JSON.parse(text)
   } catch {
     // The error of the parser may quote the key.
-    throw new StartError('configuration', `${path} is not JSON: it is no key of a machine account.`)
+    throw new StartError(
+      'configuration',
+      `${path} is not the key file of a machine account, because it is not JSON.`,
+    )
   }
   const parsed = v.safeParse(MachineKey, value)
   if (parsed.success) return parsed.output
   if (v.is(HalfKey, value))
     throw new StartError(
       'configuration',
-      `${path} holds a key without its machine’s id, because "countersignd machine create" was cut off: repeat that command, with this file.`,
+      `${path} contains a key without a machine id, because "countersignd machine create" was interrupted. Run that command again with this file.`,
     )
   throw new StartError(
     'configuration',
-    `${path} is not the key of a machine account as "countersignd machine create" writes it (at ${v.getDotPath(parsed.issues[0]) ?? 'the top'}).`,
+    `${path} is not a key file as "countersignd machine create" writes it (fault at ${v.getDotPath(parsed.issues[0]) ?? 'the top'}).`,
   )
 }
 
@@ -58,7 +61,7 @@ function parse(text: string, path: string): MachineKey {
  */
 export function readKeyFile(path: string): MachineKey {
   const text = readPrivate(path)
-  if (text === null) throw new StartError('configuration', `${path} is not there.`)
+  if (text === null) throw new StartError('configuration', `There is no file ${path}.`)
   return parse(text, path)
 }
 
@@ -74,7 +77,7 @@ export function machineKeyFrom(
   const key = machineKeyIn(credentialsDir)
   if (key !== null) return key
   throw new UsageError(
-    "--key-file names the machine account's key; give one, or the systemd credential countersign-machine-key.",
+    'Give --key-file with the key file of the machine account, or provide the systemd credential countersign-machine-key.',
   )
 }
 
@@ -95,13 +98,17 @@ export function requireFolder(path: string): void {
   if (!isFolder(folder))
     throw new StartError(
       'failed',
-      `There is no folder ${folder} for ${path}: make it first, or name another file.`,
+      `The folder ${folder} for ${path} does not exist. Create it first, or name another file.`,
     )
   try {
     accessSync(folder, constants.W_OK)
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    throw new StartError('failed', `${path} cannot be written into its folder (${code}).`, cause)
+    throw new StartError(
+      'failed',
+      `${path} cannot be created (${code}). Check the permissions of its folder.`,
+      cause,
+    )
   }
 }
 
@@ -119,7 +126,7 @@ function halfKeyIn(path: string): HalfKey | null {
 }
 
 const isThere = (path: string, cause?: unknown) =>
-  new StartError('failed', `${path} is there already: name another file.`, cause)
+  new StartError('failed', `The file ${path} already exists. Name another file.`, cause)
 
 /**
  * Returns the key that an earlier run left in the file; null if there is no file.

@@ -40,7 +40,7 @@ function replyOf(answer: TransportResponse, endpoint: string): Reply {
   if (answer.status < 400 || !refused.success)
     throw new AppError(
       'backend_error',
-      `${endpoint} answers ${answer.status} and not as a token endpoint (RFC 6749). The key file names it as its token_endpoint: is an account server there?`,
+      `The token_endpoint of the key file, ${endpoint}, answers ${answer.status} and not as a token endpoint (RFC 6749). Check that an account server runs at this address.`,
     )
   const { error, error_description } = refused.output
   const said = `No token (${shown(error)})${error_description === undefined ? '.' : `: ${shown(error_description)}`}`
@@ -50,7 +50,7 @@ function replyOf(answer: TransportResponse, endpoint: string): Reply {
   const { origin } = new URL(endpoint)
   throw new AppError(
     'invalid_client',
-    `${said} Check that ${origin} is the server's SVC_PUBLIC_URL, the clock here (${timeAt(answer.sentAt)}), and that the machine account is not suspended.`,
+    `${said} Check that ${origin} is the SVC_PUBLIC_URL of the server, that the clock of this machine is right (${timeAt(answer.sentAt)}), and that the machine account is not suspended.`,
   )
 }
 
@@ -81,7 +81,7 @@ async function tokenFor(
 ): Promise<Reply> {
   const url = URL.parse(key.token_endpoint)
   if (url === null)
-    throw new StartError('configuration', 'The token_endpoint of the key file is no URL.')
+    throw new StartError('configuration', 'The token_endpoint of the key file is not a URL.')
   const transport = openTransport({ base: url.origin, ca, now: Date.now })
   const body = await formOf(key, scope)
   const headers = {
@@ -103,25 +103,26 @@ async function tokenFor(
 export const machineToken: Command = {
   usage: '--key-file FILE [--scope read|write|full] [--json]',
   help: `
-Gets an API token (csm_…) for a machine account by its key. The token alone goes to standard output, its scope and lifetime to
-standard error. Needs no daemon: it asks the account server of the key, over https or on this machine (OAuth 2.0 client
-credentials with private_key_jwt). The token works at any daemon of that server, and at the server, for an hour. Get another
-with the same command; earlier ones stay good until they end or are revoked.
+Gets an API token (csm_…) for a machine account with its key. Only the token goes to standard output; its scope and
+lifetime go to standard error. The command needs no daemon. It asks the account server named in the key file, over
+https or on this machine (OAuth 2.0 client credentials with private_key_jwt). The token is valid for one hour, on
+that account server and on every daemon that uses it. Run the command again to get another token. Earlier tokens
+stay valid until they expire or are revoked.
 
-  --key-file FILE   the key that "countersignd machine create" wrote
-  --scope           what the token may do: read (the default), write, which holds read, or full, which holds both and may also
-                    manage the account's tokens`,
+  --key-file FILE   the key file that "countersignd machine create" wrote
+  --scope SCOPE     what the token allows: read; write, which includes read; or full, which includes write and also
+                    managing the tokens of the account (default: read)`,
   options: { 'key-file': { type: 'string' }, scope: { type: 'string' } },
   args: [0, 0],
   async run({ options, config, print, say }) {
     const { 'key-file': file, scope } = options
     if (file === undefined)
-      throw new UsageError("--key-file names the machine account's key; give one.")
+      throw new UsageError('Give --key-file with the key file of the machine account.')
     if (scope !== undefined && !SCOPES.includes(scope))
-      throw new UsageError('--scope takes read, write or full.')
+      throw new UsageError('--scope must be read, write or full.')
     const key = readKeyFile(String(file))
     const made = await tokenFor(key, scope as string | undefined, readAuthority(config().caFile))
     print(made, made.access_token)
-    say(`Scope ${shown(made.scope)}, for ${made.expires_in} seconds.`)
+    say(`Scope ${shown(made.scope)}, valid for ${made.expires_in} seconds.`)
   },
 }

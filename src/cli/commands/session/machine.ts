@@ -53,8 +53,8 @@ async function registered(
     } else
       io.stderr.write(
         code === 'conflict'
-          ? `The key in ${path} is of a machine that an earlier run made: give the same --org and --name, or another file.\n`
-          : `Whether the machine account was made is not known. Its key stays in ${path}: run the same command again, which finishes, and makes no second account.\n`,
+          ? `The key in ${path} belongs to a machine that an earlier run created. Give the same --org and --name as in that run, or another file.\n`
+          : `It is not known whether the machine account was created. Its key is kept in ${path}. Run the same command again to finish. It does not create a second account.\n`,
       )
     throw error
   }
@@ -63,15 +63,18 @@ async function registered(
 export const machineCreate: Command = {
   usage: '--org ID|NAME --name NAME --key-file FILE [--json]',
   help: `
-Creates a machine account of an organisation of yours, for a headless daemon or for API tokens. Its key is made here and written to
-FILE, mode 0600, which must not exist; only the public half is sent. Without the file no one can sign in as the machine.
-If the server's response was lost, the key stays in FILE: run the same command again. It makes no second account.
+Creates a machine account in one of your organisations, for a headless daemon or for API tokens. Its key is
+generated on this machine and written to a new file of mode 0600. Only the public key is sent. Without the key
+file, no one can sign in as the machine. If the answer of the server is lost, the key is kept in the file. In that
+case, run the same command again: it does not create a second account.
 
-  --org ID|NAME     the organisation, one that you own or administer; the id if several have the same name
+  --org ID|NAME     the organisation, of which you must be an owner or admin. If several have the same name, give
+                    the id
   --name NAME       the name of the machine
-  --key-file FILE   where its key is written
+  --key-file FILE   the new file for the key
 
-Then, on the machine it is for: "countersignd login --machine --key-file FILE", or "countersignd machine token --key-file FILE".`,
+Then run one of these commands on the machine that will use the account:
+"countersignd login --machine --key-file FILE" or "countersignd machine token --key-file FILE".`,
   options: {
     org: { type: 'string' },
     name: { type: 'string' },
@@ -82,10 +85,10 @@ Then, on the machine it is for: "countersignd login --machine --key-file FILE", 
     const { options, withApi, print, say } = invocation
     const { org, name, 'key-file': file } = options
     if (org === undefined)
-      throw new UsageError('--org names the organisation; give its id or name.')
-    if (name === undefined) throw new UsageError('--name is missing: the name of the machine.')
+      throw new UsageError('Give --org with the id or name of the organisation.')
+    if (name === undefined) throw new UsageError('Give --name with the name of the machine.')
     if (file === undefined || file === '')
-      throw new UsageError('--key-file is missing: the new file for the key.')
+      throw new UsageError('Give --key-file with the path of a new file for the key.')
     const path = String(file)
     requireFolder(path)
     const left = leftKey(path)
@@ -99,6 +102,6 @@ Then, on the machine it is for: "countersignd login --machine --key-file FILE", 
     // answer.
     completeKeyFile(path, { ...key, machine, token_endpoint, name: of.name })
     print(made, `${machine}  ${shown(made.name)}`)
-    say(`Wrote its key to ${path}. Every reader of that file can act as this machine.`)
+    say(`Wrote the key to ${path}. Anyone who can read that file can act as this machine.`)
   },
 }

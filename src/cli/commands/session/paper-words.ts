@@ -50,12 +50,13 @@ function take(line: string, words: string[], belongs: Belongs, isTerminal: boole
       const next = words.length + 1
       const mayBeMissing = !isTerminal && words.length > 0 && words.length === before
       return mayBeMissing
-        ? `${before} words were read, and the next line does not begin with a word of the list: word ${next} is missing or wrong.`
+        ? `${before} words were read, but the next line does not begin with a word of the word list. Word ${next} is missing or wrong.`
         : `Word ${next} is not on the word list.${nearest}`
     }
     for (const word of found) {
-      if (words.length === PAPER_WORDS) return `A paper has ${PAPER_WORDS} words; more were given.`
-      if (!belongs(word, words.length)) return `Word ${words.length + 1} is another one.`
+      if (words.length === PAPER_WORDS)
+        return `A recovery key has ${PAPER_WORDS} words, but more were given.`
+      if (!belongs(word, words.length)) return `Word ${words.length + 1} is wrong.`
       words.push(word)
     }
   }
@@ -82,7 +83,7 @@ export async function readPaperWords(
     const fault = take(line, words, belongs, prompt.isTerminal)
     if (fault === null) continue
     if (!prompt.isTerminal) throw new AppError('validation_failed', `${fault} ${otherwise}`)
-    io.stderr.write(`${fault} Go on from there.\n`)
+    io.stderr.write(`${fault} Continue with that word.\n`)
   }
   return words
 }
@@ -94,8 +95,8 @@ function slipped(words: string[]): string {
   const at = slipIn(words.join(' '))
   words.length = at ?? 0
   return at === null
-    ? 'These words do not fit together: more than one of them is wrong, or they are in another order than on the paper.'
-    : `These words do not fit together: word ${at + 1} is wrong, or changed places with the next.`
+    ? 'These words are not a recovery key: at least two of them are wrong, or their order differs from the paper.'
+    : `These words are not a recovery key: word ${at + 1} is wrong, or is swapped with the next word.`
 }
 
 /**
@@ -115,8 +116,8 @@ export async function readPaper(asking: Asking): Promise<KeyPair> {
     if (!prompt.isTerminal)
       throw new AppError(
         'validation_failed',
-        `${fault} ${otherwise} Compare them with the paper, and give them again.`,
+        `${fault} ${otherwise} Compare the words with the paper, and give them again.`,
       )
-    io.stderr.write(`${fault} Type them again from word ${words.length + 1} on.\n`)
+    io.stderr.write(`${fault} Type the words again, starting with word ${words.length + 1}.\n`)
   }
 }

@@ -52,8 +52,8 @@ export function recoveryPage({ words, account, kind, email, server, at }: OnPage
     <body>
       <p class="first">
         <strong>Print this page, then delete the file.</strong> The words must be on paper only.
-        Type them from the printed page when countersignd asks for them: until then they are good
-        for nothing.
+        Type them from the printed page when countersignd asks for them. Until then they do not
+        work.
       </p>
       <h1>Countersign recovery key</h1>
       <dl>
@@ -62,12 +62,12 @@ export function recoveryPage({ words, account, kind, email, server, at }: OnPage
         ${
           email === null
             ? ''
-            : html`<dt>Mailbox</dt>
+            : html`<dt>E-mail</dt>
                 <dd>${email}</dd>`
         }
         <dt>Server</dt>
         <dd>${server}</dd>
-        <dt>Made</dt>
+        <dt>Created</dt>
         <dd>${at.slice(0, 10)}</dd>
       </dl>
       <ol>
@@ -75,22 +75,22 @@ export function recoveryPage({ words, account, kind, email, server, at }: OnPage
       </ol>
       <h2>What it is for</h2>
       <p>
-        When all your devices are lost, or a thief has replaced them, these 24 words bring the
-        account back on a new device. The people who know you need not confirm you anew. On the new
-        device, run
+        If all your devices are lost, or a thief has replaced them, these 24 words recover the
+        account on a new device. Your contacts do not have to confirm you again. On the new device,
+        run
       </p>
       <p><code>countersignd reset --recovery-key ${who}</code></p>
       <p>
-        and type the words when it asks. It needs
-        ${kind === 'machine' ? 'the key of the machine' : 'a code from your mailbox'} as well.
+        and type the words when it asks for them. It also needs
+        ${kind === 'machine' ? 'the key of the machine' : 'a code that is sent to you by mail'}.
       </p>
       <h2>Where to keep it</h2>
       <p>
-        Where you keep a passport or a deed, and not beside your devices. Take no photo of it, and
-        store it on no computer. No employee, server or web page of Countersign ever asks for these
-        words. A thief who has this paper and can read your mail can take the account over: if the
-        paper is stolen, run <code>countersignd recovery create</code> at once. It needs these
-        words, so copy them by hand if you keep two papers.
+        Keep it where you keep your passport, and not near your devices. Do not take a photo of it,
+        and do not store it on a computer. No employee, server or web page of Countersign ever asks
+        for these words. A thief who has this paper and can read your mail can take over the
+        account. If the paper is stolen, run <code>countersignd recovery create</code> immediately.
+        That command asks for these words, so keep a second copy, written by hand.
       </p>
     </body>
   </html>`
@@ -111,7 +111,7 @@ export function requireScreen({ stderr }: Pick<Io, 'stderr'>): void {
   if (stderr.isTTY !== true)
     throw new AppError(
       'invalid_state',
-      'Standard error goes to a file or another program, so the words would be kept there. Run the command again without redirecting standard error (2>), or write the words to a page to print with --page FILE.',
+      'Standard error is redirected to a file or to another program, which would keep the words. Run the command again without redirecting standard error (2>), or use --page FILE to write the words to a page that you can print.',
     )
 }
 

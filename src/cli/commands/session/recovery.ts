@@ -19,16 +19,16 @@ import { shown } from '../../table.ts'
 const NOTHING = 'The recovery key of the account did not change.'
 
 const REPLACES = (since: string | null) => `
-A recovery key is in force${since === null ? '' : ` since ${since.slice(0, 10)}`}. Another one replaces it only with the 24 words of its paper.
-If that paper is lost, only "countersignd reset" without --recovery-key is rid of it: it revokes all
-your devices but one, and all your contacts have to confirm you again.
+The account already has a recovery key${since === null ? '' : `, since ${since.slice(0, 10)}`}. To replace it, you need its 24 words.
+If you have lost that paper, only "countersignd reset" without --recovery-key removes the key. That revokes
+all your devices except one, and all your contacts have to confirm you again.
 
-Type the words of the paper that you have, as many on a line as you like. They are not shown.
+Type the 24 words of the current recovery key, any number of words per line. What you type is not shown.
 `
 
 const READ_BACK = `
-Now type the words as you read them on the paper, as many on a line as you like. They are not shown.
-Only then is the recovery key put in force.
+Now type the words as you read them on the paper, any number of words per line. What you type is not shown.
+The recovery key becomes valid only after that.
 `
 
 /** Returns the words in four columns, to be read from left to right. */
@@ -42,12 +42,12 @@ const rowsOf = (words: readonly string[]): string =>
   ).join('\n')
 
 const screenOf = (words: readonly string[]) => `
-The recovery key of your account. Write down all 24 words, with a pen:
+The recovery key of your account. Write down all 24 words with a pen:
 
 ${rowsOf(words)}
 
-They are shown only this once. A thief who has them and reads your mail can take the account over.
-Take no photo, and keep the paper away from your devices.
+They are shown only once. A thief who has these words and can read your mail can take over the account.
+Do not take a photo, and keep the paper away from your devices.
 
 `
 
@@ -62,12 +62,12 @@ type Running = Pick<Invocation, 'io' | 'withApi' | 'say' | 'options' | 'json'> &
 async function replaced({ io, prompt }: Running, seen: RecoveryKey): Promise<KeyPair | null> {
   if (seen.key === null) return null
   if (prompt.isTerminal) io.stderr.write(`${REPLACES(seen.since)}\n`)
-  const otherwise = `A recovery key is in force, and its 24 words are needed to replace it. ${NOTHING}`
+  const otherwise = `The account already has a recovery key, and its 24 words are needed to replace it. ${NOTHING}`
   const old = await readPaper({ io, prompt, otherwise })
   if (old.jwk.x === seen.key.x) return old
   throw new AppError(
     'invalid_state',
-    `These words are of another paper than the one in force. ${NOTHING} Take the newest paper of this account.`,
+    `These are not the words of the current recovery key. ${NOTHING} Use the newest paper of this account.`,
     { details: { state: 'other_recovery_key' } },
   )
 }
@@ -75,7 +75,7 @@ async function replaced({ io, prompt }: Running, seen: RecoveryKey): Promise<Key
 /** Shows the words at a terminal until the user has written them down. */
 const shownTo = ({ io, prompt }: Running, words: readonly string[]) =>
   onOwnScreen(io, screenOf(words), async () => {
-    if ((await prompt.askUnseen('Press Enter when they are on paper. ')) !== null) return
+    if ((await prompt.askUnseen('Press Enter when you have written them down. ')) !== null) return
     throw new AppError('invalid_state', `The words were not written down. ${NOTHING}`)
   })
 
@@ -108,7 +108,9 @@ async function onPaper(running: Running, words: readonly string[]): Promise<void
   if (page !== null) await pageFor(running, words, page)
   await show()
   if (prompt.isTerminal) {
-    io.stderr.write(`${READ_BACK}${page === null ? 'Enter alone shows them again.\n' : ''}\n`)
+    io.stderr.write(
+      `${READ_BACK}${page === null ? 'To see the words again, press Enter.\n' : ''}\n`,
+    )
   }
   const belongs = (word: string, at: number) => words[at] === word
   try {
@@ -128,7 +130,7 @@ const UNSURE: readonly ErrorCode[] = ['backend_unavailable', 'backend_timeout', 
 const unsure = (cause: AppError) =>
   new AppError(
     cause.code,
-    `${cause.message} The new recovery key may be in force all the same: keep both papers until "countersignd whoami" shows since when one is.`,
+    `${cause.message} The new recovery key may be valid anyway. Keep both papers until "countersignd whoami" shows the date of the current recovery key.`,
     { cause },
   )
 
@@ -139,7 +141,7 @@ async function put({ withApi }: Running, key: KeyPair, old: KeyPair | null): Pro
     if ((inForce?.x ?? null) !== (old?.jwk.x ?? null))
       throw new AppError(
         'conflict',
-        'Another device of the account made a recovery key meanwhile, and that one is in force. Destroy the paper that you have just made.',
+        'Another device of the account created a recovery key at the same time, and that key is valid. Destroy the paper that you have just written.',
       )
     const entry = { op: 'recovery', ...next, key: key.jwk } as const
     const vouched = old === null ? {} : { recovery_sig: vouchFor(entry, old) }
@@ -157,18 +159,19 @@ async function put({ withApi }: Running, key: KeyPair, old: KeyPair | null): Pro
 export const recoveryCreate: Command = {
   usage: '[--page FILE] [--json]',
   help: `
-Makes a recovery key: 24 words to write on paper, shown once. When all devices are lost, "countersignd reset --recovery-key" brings
-the account back with them and a code from the mailbox, and no contact has to confirm the account again. They also undo a reset that a
-thief made without them.
+Creates a recovery key: 24 words that are shown once, for you to write on paper. If all devices are lost,
+"countersignd reset --recovery-key" recovers the account with these words and a code from your mail, and no
+contact has to confirm the account again. The words also undo a reset that a thief made without them.
 
-  --page FILE   write the words to a page to print, mode 0600, and show them nowhere else. Delete it once it is printed.
+  --page FILE   write the words to a page for printing (mode 0600), and show them nowhere else. Delete the file
+                after printing it
 
-The words are asked for again, from the paper, and the key is in force only after that. A key that is in force already is replaced
-with the words of its paper, which are asked for first. Who has lost that paper can replace it by "countersignd reset" alone, without
---recovery-key: then all contacts have to confirm the account again.
+You must then type the words from the paper. The recovery key becomes valid only after that. If the account
+already has a recovery key, you must first type the words of that key. If you have lost that paper, use
+"countersignd reset" without --recovery-key to remove the key: then all contacts have to confirm the account again.
 
-Without a terminal the words are one line on standard output, unless --page is given, and are read back from standard input; before
-them, those of the paper that is replaced.`,
+Without a terminal, the words are printed as one line on standard output, unless --page is given. Then the words
+of the current recovery key, if there is one, and the new words are read from standard input.`,
   options: { page: { type: 'string' } },
   args: [0, 0],
   run: (invocation) =>
@@ -177,7 +180,9 @@ them, those of the paper that is replaced.`,
       const { page } = options
       if (page !== undefined) requireNew(String(page), '--page')
       if (json && page === undefined && !prompt.isTerminal)
-        throw new UsageError('Without a terminal, --json goes with --page: both write the output.')
+        throw new UsageError(
+          'Without a terminal, --json can only be used with --page, because both the words and the JSON would go to standard output.',
+        )
       // Checked before the user types the old words.
       if (page === undefined && prompt.isTerminal) requireScreen(invocation.io)
       const running = { ...invocation, prompt }
@@ -188,8 +193,8 @@ them, those of the paper that is replaced.`,
       print(after, [])
       say(
         old === null
-          ? 'The recovery key is in force. Keep the paper where you keep a passport.'
-          : 'The new recovery key is in force. Destroy the old paper: it is good for nothing.',
+          ? 'The recovery key is valid. Keep the paper where you keep your passport.'
+          : 'The new recovery key is valid. Destroy the old paper, which no longer works.',
       )
       if (page !== undefined) say(`Delete ${String(page)} now.`)
     }),
@@ -198,12 +203,17 @@ them, those of the paper that is replaced.`,
 export const recoveryDismiss: Command = {
   usage: '[--json]',
   help: `
-Ends the notice that another device set a recovery key, on this device alone. Do it only if you set the key yourself: a thief with
-an unlocked device of yours can set one, too. A key that is set later is noticed again.`,
+Dismisses the notice that another device set a recovery key, on this device only. Do this only if you set the key
+yourself, because a thief with an unlocked device of yours can set one too. If another key is set later, there is
+a new notice.`,
   args: [0, 0],
   async run({ withApi, print, say }) {
     const answer = await withApi((api) => api.recovery.dismiss({}))
     print(answer, [])
-    say(answer.dismissed === null ? 'There is no notice.' : `Dismissed: ${shown(answer.dismissed)}`)
+    say(
+      answer.dismissed === null
+        ? 'There is no notice about a recovery key.'
+        : `Dismissed: ${shown(answer.dismissed)}`,
+    )
   },
 }

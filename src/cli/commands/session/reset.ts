@@ -5,14 +5,14 @@ import { SIGN_IN_OPTIONS, isMachine, signIn } from './login.ts'
 import { type Prompt, withPrompt } from '../../prompt.ts'
 
 const WARNING = `
-A reset makes this device the only one of the account. Every earlier device is revoked, with its sessions, and what was sealed to
-those devices alone is lost. It is for people who have lost all their devices, or had them replaced by a thief; with one left,
-use "countersignd login" and approve this one.
+A reset makes this device the only one of the account. Every earlier device is revoked and its sessions end. Data that was
+encrypted only to those devices is lost. Use a reset only if you have lost all your devices, or if a thief has replaced them. If you
+still have a device, use "countersignd login" and approve this device from there.
 `
 
 const WITHOUT_PAPER = `
-All who follow the account or have a connection with it see that its keys changed, and must confirm it again. With the 24
-words of a recovery key they need not: "countersignd reset --recovery-key".
+Everyone who follows the account or has a connection with it sees that its keys changed, and must confirm it again. If you have the
+24 words of the recovery key, use "countersignd reset --recovery-key" instead: then they do not have to.
 `
 
 const NOTHING = 'Nothing was reset.'
@@ -25,10 +25,10 @@ async function confirm({ io, options }: Invocation, prompt: Prompt): Promise<voi
   if (!prompt.isTerminal)
     throw new AppError(
       'invalid_state',
-      'A reset revokes every earlier device of the account: without a terminal, confirm it with --yes.',
+      'A reset revokes every earlier device of the account. To confirm it without a terminal, add --yes.',
     )
   io.stderr.write(`${WARNING}${options['recovery-key'] === true ? '' : WITHOUT_PAPER}\n`)
-  const typed = await prompt.ask('Type "reset" to go on: ')
+  const typed = await prompt.ask('Type "reset" to continue: ')
   if (typed !== 'reset') throw new AppError('invalid_state', NOTHING)
 }
 
@@ -42,7 +42,7 @@ async function resetOf({ io, options }: Invocation, prompt: Prompt): Promise<Res
 }
 
 const PAPER = `
-Type the 24 words of the recovery key, as many on a line as you like. They are not shown.
+Type the 24 words of the recovery key, any number of words per line. What you type is not shown.
 
 `
 
@@ -50,16 +50,16 @@ export const resetCommand: Command = {
   usage:
     '--email ADDRESS [--new-code] | --machine [--key-file FILE] [--recovery-key] [--yes] [--json]',
   help: `
-Brings an account back after all its devices were lost. Signs this device in as "countersignd login" does, and revokes every
-earlier device. All who follow the account see that its keys changed, and must confirm them again, unless the recovery key
-vouches for them.
+Recovers an account after all its devices were lost. It signs this device in like "countersignd login", and
+revokes every earlier device. Everyone who follows the account sees that its keys changed, and must confirm the
+keys again. With the recovery key, this is not necessary, and a reset that a thief made without the recovery key
+is undone.
 
   --email, --new-code, --machine, --key-file   as for "countersignd login"
-  --recovery-key                               with the 24 words of "countersignd recovery create": asked for, or read from standard
-                                               input before the code
-  --yes                                        do not ask for confirmation
-
-With the words, no contact has to confirm the account again, and a reset that a thief made without them is undone.`,
+  --recovery-key                               use the recovery key: the 24 words of "countersignd recovery create".
+                                               You are asked for them (without a terminal, they are read from
+                                               standard input before the code)
+  --yes                                        do not ask for confirmation`,
   options: {
     ...SIGN_IN_OPTIONS,
     'recovery-key': { type: 'boolean' },

@@ -7,7 +7,7 @@ import type { MachineKey, SignIn } from '../../../api/local/index.ts'
 import type { KeyPair } from '../../../crypto/device-keys.ts'
 import { AppError, EXIT } from '../../../errors.ts'
 import type { Api, Invocation } from '../../command.ts'
-import { showNotices } from '../../notices.ts'
+import { showNotices } from '../status.ts'
 import type { Prompt } from '../../prompt.ts'
 import { shown } from '../../table.ts'
 
@@ -20,8 +20,8 @@ export interface Reset {
 }
 
 const UNUSED = `
-This account has a recovery key. After a reset with its 24 words, no contact has to confirm you again ("countersignd reset --recovery-key").
-Without them, all your contacts are warned that the recovery key was not used, and must compare the safety number with you.
+This account has a recovery key. If you reset with its 24 words ("countersignd reset --recovery-key"), no contact has to confirm you again.
+If you reset without them, all your contacts are warned and must compare the safety number with you.
 `
 
 /**
@@ -31,11 +31,11 @@ Without them, all your contacts are warned that the recovery key was not used, a
 async function warnUnused({ io }: Pick<Invocation, 'io'>, prompt: Prompt, isSure: boolean) {
   io.stderr.write(`${UNUSED}\n`)
   if (isSure) return
-  const typed = await prompt.ask('Type "without" to go on without the paper: ')
+  const typed = await prompt.ask('Type "without" to continue without the recovery key: ')
   if (typed === 'without') return
   throw new AppError(
     'invalid_state',
-    'Nothing was reset. The code is good for 15 minutes: run the same command with --recovery-key.',
+    'Nothing was reset. Run the same command with --recovery-key. The code is valid for 15 minutes.',
   )
 }
 
@@ -65,8 +65,8 @@ export async function resetting(
 }
 
 const WAITING = `
-This device awaits its approval, and may only read until then. Now, on a device that is signed in,
-run "countersignd device approve". Waiting for it, at most 15 minutes …
+This device awaits approval, and can only read until then. Now run "countersignd device approve"
+on a device that is signed in. Waiting for the approval, at most 15 minutes …
 `
 
 const instructions = (words: string) => `
@@ -74,13 +74,13 @@ const instructions = (words: string) => `
 
        ${words}
 
-  2. It shows four other words then. Type those here.
+  2. The other device then shows four different words. Type those words here.
 `
 
 const unanswered = () =>
   new AppError(
     'invalid_state',
-    'Not approved: the four words of the other device were not typed here. Run the same command again.',
+    'Not approved, because the four words of the other device were not typed here. Run the same command again.',
   )
 
 /**
@@ -110,7 +110,7 @@ async function beginApproval(api: Api, { io, second }: Asking): Promise<SignIn> 
  */
 async function compared(api: Api, { io }: Asking, prompt: Prompt): Promise<SignIn | null> {
   for (;;) {
-    const words = await prompt.ask('Four words of the other device (Enter alone begins again): ')
+    const words = await prompt.ask('Four words of the other device (press Enter to start again): ')
     if (words === null || (words === '' && !prompt.isTerminal)) throw unanswered()
     if (words === '') return null
     try {
@@ -165,9 +165,9 @@ async function isTaken(asking: Asking, { state }: SignIn): Promise<boolean> {
     if (codeOf(error) !== 'not_signed_in') return true
     asking.io.stderr.write(
       state === 'awaiting_approval'
-        ? 'The account server knows this device no more: it was turned away before it was approved. With a new code it asks again; ' +
-            '"countersignd logout --forget" gives up.\n'
-        : 'The account server does not take the session of this device any more. With a new code this device gets another.\n',
+        ? 'The account server no longer has this device, because its approval was declined. To ask for approval again, type a new code. ' +
+            'To give up, run "countersignd logout --forget".\n'
+        : 'The account server no longer accepts the session of this device. Type a new code to get a new session.\n',
     )
     return false
   }
@@ -184,7 +184,7 @@ async function sendCode(asking: Asking, email: string, which: 'A' | 'A new'): Pr
   const { withApi, say } = asking
   try {
     const sent = await withApi((api) => api.signIn.begin({ body: { email } }))
-    say(`${which} code is on its way to ${shown(email)}. It is good for 15 minutes.`)
+    say(`${which} code was sent to ${shown(email)}. It is valid for 15 minutes.`)
     return sent
   } catch (error) {
     if (codeOf(error) !== 'rate_limited') throw error
@@ -198,7 +198,7 @@ async function sendCode(asking: Asking, email: string, which: 'A' | 'A new'): Pr
 const isHere = (account: string) =>
   new AppError(
     'invalid_state',
-    `This device is signed in to ${account}. Run "countersignd logout" first; with --forget, where the account server takes its session no more.`,
+    `This device is signed in to ${account}. Run "countersignd logout" first. If the account server no longer accepts the session, add --forget.`,
   )
 
 /** Returns the progress of the sign-in for an address, after sending a code if there was none. */
@@ -221,14 +221,14 @@ const againBy = (reset: Reset | null) =>
 const codeWanted = (email: string, reset: Reset | null) =>
   new AppError(
     'invalid_state',
-    `A code was mailed to ${shown(email)}. Run "countersignd ${againBy(reset)} --email ${shown(email)}" again and give it ${reset?.paper ? 'the words, and on the next line the code,' : 'the code'} on standard input.`,
+    `A code was sent to ${shown(email)}. Run "countersignd ${againBy(reset)} --email ${shown(email)}" again and give it ${reset?.paper ? 'the words, and on the next line the code,' : 'the code'} on standard input.`,
   )
 
 /** Enrols the device by a code. Asks again for a wrong code only at a terminal. */
 async function enrolled(asking: Asking, prompt: Prompt, { email, reset }: ByMail): Promise<SignIn> {
   const { withApi } = asking
   for (;;) {
-    const code = await prompt.ask('Code from the mail (Enter alone has a new one sent): ')
+    const code = await prompt.ask('Code from the mail (press Enter to get a new one): ')
     if (code === null || (code === '' && !prompt.isTerminal)) throw codeWanted(email, reset)
     try {
       if (code !== '') {
@@ -244,7 +244,10 @@ async function enrolled(asking: Asking, prompt: Prompt, { email, reset }: ByMail
 }
 
 const notYet = () =>
-  new AppError('invalid_state', 'Not signed in: the input ended. Run the same command again.')
+  new AppError(
+    'invalid_state',
+    'Not signed in, because the input ended. Run the same command again.',
+  )
 
 /**
  * Syncs once: a daemon does so itself, and before the first sync no verification is conclusive.

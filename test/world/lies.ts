@@ -3,78 +3,67 @@
  * It replaces rosters, key logs and envelopes, and accomplices sign for it.
  */
 import assert from 'node:assert/strict'
-import type { Account } from '../../../src/api/port.ts'
-import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
-import { entryHash } from '../../../src/crypto/jose/jws.ts'
-import { signJws } from '../../../src/crypto/jose/jws-signature.ts'
-import { type Desk, restless } from '../people.ts'
-import { paged } from '../paged.ts'
-
-/** Replaces the account that a device uses. */
-type Lie = (account: Account) => Account
+import type { Account } from '../../src/api/port.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
+import { entryHash } from '../../src/crypto/jose/jws.ts'
+import { signJws } from '../../src/crypto/jose/jws-signature.ts'
+import { type Desk } from './world.ts'
+import { paged } from './paged.ts'
+import { type Between, both, instead, restless } from './interceptor.ts'
 
 /** The last place of a key log. Reported as its end, it makes the device fetch more. */
 const MORE = 99_999
 
 /** An account server that changes the rosters it returns, and reports all of them as changed. */
-export const showing =
-  (
-    change: (
-      entries: readonly string[],
-      connection: string,
-    ) => readonly string[] | Promise<readonly string[]>,
-  ): Lie =>
-  (account) => ({
-    ...restless(account),
-    rosters: {
-      ...account.rosters,
-      read: async ({ connection, from }) => {
-        const honest = await account.rosters.read({ connection })
-        return { ...honest, ...paged(await change(honest.entries, connection), { from }) }
-      },
-    },
-  })
+export const showing = (
+  change: (
+    entries: readonly string[],
+    connection: string,
+  ) => readonly string[] | Promise<readonly string[]>,
+): Between =>
+  both(
+    restless,
+    instead('rosters', 'read', (read) => async ({ connection, from }) => {
+      const honest = await read({ connection })
+      return { ...honest, ...paged(await change(honest.entries, connection), { from }) }
+    }),
+  )
 
 type ShownLog = Omit<Awaited<ReturnType<Account['keyLogs']['read']>>, 'seq'>
 
 /** An account server that changes the key log of one account, in every answer that has it. */
-export const showingLog =
-  (of: string, change: (honest: ShownLog) => ShownLog | Promise<ShownLog>): Lie =>
-  (account) => ({
-    ...restless(account),
-    keyLogs: {
-      ...account.keyLogs,
-      read: async (query) => {
-        if (query.account !== of) return account.keyLogs.read(query)
-        const shown = await change(await account.keyLogs.read({ account: of }))
-        return { ...shown, ...paged(shown.entries, query) }
-      },
-    },
-    rosters: {
-      ...account.rosters,
-      read: async (query) => {
-        const honest = await account.rosters.read(query)
-        const key_logs = honest.key_logs.map((log) =>
-          log.account === of ? { ...log, seq: MORE } : log,
-        )
-        return { ...honest, key_logs }
-      },
-    },
-  })
+export const showingLog = (
+  of: string,
+  change: (honest: ShownLog) => ShownLog | Promise<ShownLog>,
+): Between =>
+  both(
+    restless,
+    instead('keyLogs', 'read', (read) => async (query) => {
+      if (query.account !== of) return read(query)
+      const shown = await change(await read({ account: of }))
+      return { ...shown, ...paged(shown.entries, query) }
+    }),
+    instead('rosters', 'read', (read) => async (query) => {
+      const honest = await read(query)
+      const key_logs = honest.key_logs.map((log) =>
+        log.account === of ? { ...log, seq: MORE } : log,
+      )
+      return { ...honest, key_logs }
+    }),
+  )
 
 /** An account server that returns these envelopes for every connection. */
-export const showingEnvelopes =
-  (envelopes: readonly string[]): Lie =>
-  (account) => ({
-    ...restless(account),
-    envelopes: { ...account.envelopes, read: async () => ({ envelopes: [...envelopes] }) },
-  })
+export const showingEnvelopes = (envelopes: readonly string[]): Between =>
+  both(
+    restless,
+    instead('envelopes', 'read', () => async () => ({ envelopes: [...envelopes] })),
+  )
 
 /**
  * Restarts the device with a server that lies.
  * @returns the device and the error of its sync; empty for none
  */
-export async function lied(desk: Desk, lie: Lie): Promise<{ lied: Desk; error: string }> {
+export async function lied(desk: Desk, lie: Between): Promise<{ lied: Desk; error: string }> {
   const there = desk.restart(lie)
   const { error } = await there.device().sync.run('request')
   return { lied: there, error: error ?? '' }

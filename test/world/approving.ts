@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import type { Account } from '../../src/api/port.ts'
 import type { Approver } from '../../src/device/approval/approver.ts'
-import type { SignInFlow } from '../../src/device/session/sign-in.ts'
+import type { SignInFlow } from '../../src/device/session/sign-in-flow.ts'
 
 /** The approving device. */
 export interface Old {

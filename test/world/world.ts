@@ -1,17 +1,23 @@
 /**
- * People with devices over one account server in this process.
- * Each device has its own state and keychain; all share one clock. The test may put a dishonest
- * server between a device and the account.
+ * The world of the tests: people with devices over one account server in this process, the real
+ * one. Each device has its own state and keychain; all share one clock. A test that needs a failing
+ * or dishonest server puts an interceptor between a device and the server.
  */
 import { signConsent } from '../../src/crypto/logs/consent.ts'
 import type { KeyPair } from '../../src/crypto/device-keys.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
+import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { vouchFor } from '../../src/crypto/logs/key-log-entries.ts'
 import { newRecoverySeed, recoveryKeyOf } from '../../src/crypto/recovery-paper.ts'
 import { giveConsent } from '../../src/device/connections/consents.ts'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { copyFileSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import type { Invitee } from '../../src/api/rest/connections.ts'
@@ -19,26 +25,29 @@ import type { Invitation } from '../../src/api/rest/invitations.ts'
 import type { SyncReport } from '../../src/api/rest/sync.ts'
 import type { Verification } from '../../src/api/rest/verify.ts'
 import { openConnection } from '../../src/device/connections/connections.ts'
-import { type LocalDevice, openDevice } from '../../src/device/device.ts'
+import { type LocalDevice } from '../../src/device/device.ts'
 import { inviteMembers } from '../../src/device/connections/invites.ts'
 import { putRecoveryKey, readRecoveryKey } from '../../src/device/trust/recovery-key.ts'
 import { rememberedRoster } from '../../src/device/logs/roster-cache.ts'
-import { revoke } from '../../src/device/session/revocation.ts'
-import { openSeat, type DeviceSession } from '../../src/device/session/session.ts'
-import { newSignIn, type SignInFlow } from '../../src/device/session/sign-in.ts'
+import { revoke } from '../../src/device/session/sign-out.ts'
+import { type DeviceSession } from '../../src/device/session/session.ts'
+import { newSignIn } from '../../src/device/session/sign-in.ts'
+import type { SignInFlow } from '../../src/device/session/sign-in-flow.ts'
 import type { Keychain } from '../../src/keychain/backend.ts'
-import { openService } from '../../src/service/service.ts'
+import { renewing } from '../../src/device/session/session.ts'
+import { type Identity, readSession } from '../../src/device/identity/identity.ts'
+import type { openService } from '../../src/service/service.ts'
 import { openState, type State } from '../../src/state/state.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { memoryKeychain } from '../keychain/memory.ts'
 import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
+import { enrol } from '../service/person.ts'
+import { openSubject, PUBLIC_URL } from '../service/subject.ts'
 import { approved } from './approving.ts'
-import { MINUTE, T0 } from './bench.ts'
-
-const ORIGIN = 'https://countersign.test'
-
-/** Replaces the account that a device uses. */
-type Between = (account: Account) => Account
+import { MINUTE, T0 } from '../device/bench.ts'
+import { openEngine } from '../../src/service/db/database.ts'
+import { type Between, both, instead } from './interceptor.ts'
+import { startDevice } from './start.ts'
 
 /** The storage of a device. */
 interface Parts {
@@ -84,22 +93,25 @@ export async function newWorld(
   t: TestContext,
   more: Partial<Parameters<typeof openService>[0]> = {},
 ) {
-  const dir = freshFolder(t)
+  const file = join(freshFolder(t), 'account.db')
+  copyFileSync(await empty(), file)
   const clock = { ms: T0 }
-  const mail = join(dir, 'mail')
-  const server = await openService({
-    url: null,
-    file: join(dir, 'account.db'),
-    publicUrl: () => ORIGIN,
-    version: '0',
-    now: () => clock.ms,
-    mail: { dir: mail },
-    from: 'accounts@countersign.test',
-    log: () => undefined,
-    ...more,
-  })
-  t.after(() => server.close())
-  const door = server.door({ key: null })
+  const subject = await openSubject({ url: null, file }, clock, more)
+  t.after(() => subject.close())
+  const { service: server, mailDir: mail } = subject
+  const door = subject.server.door()
+
+  /** Returns the codes that were mailed to an address, oldest first. */
+  const codes = async (email: string) => (await lettersIn(mail, email)).filter(hasCode).map(codeIn)
+  const code = async (email: string) => (await codes(email)).at(-1) ?? assert.fail('no mail')
+
+  const accountOf = (identity: Identity, keychain: Keychain, again: () => Promise<unknown>) => {
+    const account = subject.deviceAccount({
+      key: async () => (await identity.keys()).auth,
+      refreshToken: () => readSession(keychain),
+    })
+    return identity.machine === null ? account : renewing(account, again)
+  }
 
   function deskOver(of: {
     name: string
@@ -111,32 +123,14 @@ export async function newWorld(
   }) {
     const { name, state, keychain, between, starts } = of
     const now = () => clock.ms
-    const logged: { event: string; cause: unknown }[] = []
-    const log = (_: unknown, event: string, fields: unknown = {}) => {
-      const said = typeof fields === 'function' ? (fields as () => unknown)() : fields
-      logged.push({ event, cause: (said as { cause?: unknown }).cause })
-    }
-    const run = { startedAt: T0, environment: 'test', backend: () => ORIGIN, keychain: 'file' }
-    const seat = openSeat({
+    const { seat, logged, log } = startDevice({
       state,
       keychain,
       accountOf: ({ account, device, session }) =>
         between(server.as({ account, device, session, token: null })),
-      deviceOf: (identity, account) =>
-        openDevice({
-          state,
-          keychain,
-          identity,
-          account,
-          clock: door.clock,
-          now,
-          uptime: { exact: now, recent: now },
-          boot: null,
-          syncSoon: () => undefined,
-          log,
-          run: run as Parameters<typeof openDevice>[0]['run'],
-        }),
-      taken: () => undefined,
+      clock: door.clock,
+      now,
+      environment: 'test',
     })
     starts.push(seat)
     const flow = newSignIn({
@@ -144,7 +138,7 @@ export async function newWorld(
       keychain,
       seat,
       door,
-      server: ORIGIN,
+      server: PUBLIC_URL,
       now,
       log,
       names: { display_name: name, device_name: `${name}'s`, platform: 'linux' },
@@ -213,8 +207,7 @@ export async function newWorld(
 
   async function codeFor(desk: Desk, email: string): Promise<string> {
     await desk.flow.begin(email)
-    const letter = (await lettersIn(mail, email)).findLast(hasCode)
-    return codeIn(letter ?? assert.fail('no mail'))
+    return code(email)
   }
 
   async function signIn(desk: Desk, email: string) {
@@ -242,7 +235,26 @@ export async function newWorld(
   return {
     clock,
     server,
+    /** The database of the account server, and the folder of its mails. */
+    file,
     mail,
+    origin: more.publicUrl?.() ?? PUBLIC_URL,
+    now: () => clock.ms,
+    door,
+    accountOf,
+    codes,
+    code,
+    ...whatIsStored(t, file),
+    /** Returns the key file of a new machine account. */
+    async machine() {
+      const { auth } = newDeviceKeys()
+      const owner = await enrol(subject.server)
+      const { id } = await owner.account.organisations.create({ body: { name: 'Acme' } })
+      const body = { organisation_id: id, name: 'bot', key: auth.jwk }
+      const { machine_id: machine, token_endpoint } = await owner.account.machines.create({ body })
+      const key = { ...auth.jwk, d: encodeBase64url(auth.secret) }
+      return { ...key, machine, token_endpoint }
+    },
     /** Advances the time. The words of a minute are accepted only once. */
     later: (minutes = 1) => {
       clock.ms += minutes * MINUTE
@@ -273,6 +285,43 @@ export async function newWorld(
       await approved({ approver, account: desk.account() }, newcomer.flow)
       return newcomer
     },
+  }
+}
+
+let made: Promise<string> | null = null
+
+/** Returns the database of an account server without accounts; it is made once in a process. */
+const empty = () =>
+  (made ??= (async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'countersign-empty-')), 'account.db')
+    await (await openEngine({ url: null, file })).close()
+    return file
+  })())
+
+/** Reads the database of an account server, beside it. */
+function whatIsStored(t: TestContext, file: string) {
+  let opened: DatabaseSync | null = null
+  t.after(() => opened?.close())
+  const rows = <T>(sql: string, ...values: string[]) =>
+    (opened ??= new DatabaseSync(file, { readOnly: true })).prepare(sql).all(...values) as T[]
+  const entries = (account: string) =>
+    rows<{ entry: string }>(
+      'select entry from key_log_entries where account_id = ? order by seq',
+      account,
+    ).map(({ entry }) => entry)
+  return {
+    /** Returns the ids of the accounts, in order of creation. */
+    accounts: () =>
+      rows<{ id: string }>('select id from accounts order by rowid').map(({ id }) => id),
+    /** Returns the devices, also revoked ones, in order of creation. */
+    devices: (account = '%') =>
+      rows<{ id: string; name: string; approved_at: number | null }>(
+        'select id, name, approved_at from devices where account_id like ? order by rowid',
+        account,
+      ),
+    entries,
+    /** Returns the key log of an account. */
+    logOf: (account: string) => verifyKeyLog(account, entries(account)),
   }
 }
 
@@ -329,19 +378,6 @@ export async function verifies(by: Desk, speaker: Desk, connection: string): Pro
 export const isIn = ({ state }: Desk, connection: string, { id }: Desk): boolean =>
   rememberedRoster(state, connection)?.roster.members.some(({ account }) => account === id) ?? false
 
-/** Returns the account, which reports every connection as changed. */
-export const restless = (account: Account): Account => ({
-  ...account,
-  connections: {
-    ...account.connections,
-    list: async (page) => {
-      const { items, next_cursor } = await account.connections.list(page)
-      const updated_at = '2031-01-01T00:00:00.000Z'
-      return { items: items.map((item) => ({ ...item, updated_at })), next_cursor }
-    },
-  },
-})
-
 /**
  * Returns a person’s consent to be added by another, as an accomplice of the server would sign
  * it.
@@ -372,13 +408,17 @@ export async function consentFor(
  * An account server that returns no sent invitations and reports an approval by an account.
  * It acknowledges every entry and stores none.
  */
-export const sayingApproved =
-  (connection: string, { id }: Desk, consent: string, email: string | null = null): Between =>
-  (account) => ({
-    ...account,
-    invitations: { ...account.invitations, list: async () => ({ received: [], sent: [] }) },
-    rosters: { ...account.rosters, append: async () => ({ seq: 2, head: 'A'.repeat(43) }) },
-    duties: {
-      read: async () => ({ joins: [{ connection, account: id, email, consent }], unsealed: [] }),
-    },
-  })
+export const sayingApproved = (
+  connection: string,
+  { id }: Desk,
+  consent: string,
+  email: string | null = null,
+): Between =>
+  both(
+    instead('invitations', 'list', () => async () => ({ received: [], sent: [] })),
+    instead('rosters', 'append', () => async () => ({ seq: 2, head: 'A'.repeat(43) })),
+    instead('duties', 'read', () => async () => ({
+      joins: [{ connection, account: id, email, consent }],
+      unsealed: [],
+    })),
+  )
