@@ -41,7 +41,7 @@ type Hints = Awaited<ReturnType<Account['duties']['read']>>
 type Hint = NonNullable<Hints['replacements']>[number]
 
 /**
- * Returns two entries with the same seq: one of the branch followed here, one of the other branch.
+ * Returns two entries with the same seq: one of this device's branch, and one of the other branch.
  */
 function evidence({ logs, forks }: State, connection: string): RosterFork | null {
   const other = forks.read(connection)[0]
@@ -76,9 +76,9 @@ export async function seesFork(
 /**
  * Consents to the replacement of a connection, if this device has both of its branches.
  *
- * The account that created the replacement must have been an owner at the head of the branch
- * followed here, with keys known here. The device consents only once, because joining a replacement
- * again is the user's decision.
+ * The account that created the replacement must have been an owner at the head of this device's
+ * branch, with keys known here. The device consents only once, because joining a replacement again
+ * is the user's decision.
  * @returns the id of the forked connection; null if this device does not join
  * @throws Refusal if an entry or a key log breaks a rule; AppError for any error from the account
  *   server
@@ -122,7 +122,7 @@ export async function hearHistories(
   if (state.replacements.isSettled(connection) || before >= MOST_HEARD) return
   try {
     const { roster } = await fetchRoster(device, account, connection)
-    // The branch followed here stays at the fork, because its owners create the replacement.
+    // This device's branch stays at the fork, because its owners create the replacement.
     keepFork(state, connection, roster.entries)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
@@ -144,9 +144,9 @@ interface Opened {
 /**
  * Creates the replacement of a forked connection when it is this owner's turn.
  *
- * This account must be an owner of the branch followed here, and there must be no replacement yet.
- * The members of the branch are invited, except those who left or were removed in another history
- * known here.
+ * This account must be an owner in this device's branch, and there must be no replacement yet. The
+ * members of the branch are invited, except those who left or were removed in another history known
+ * here.
  * @returns null if no replacement is due
  * @throws AppError for any error from the account server
  */

@@ -1,9 +1,9 @@
 /**
  * The histories of a forked connection, as far as this device has valid entries of them.
  *
- * They are the branch that this device follows, its continuations after the fork, and other
- * branches. An account that left, was removed or lost the owner role in one history must not regain
- * anything through another history.
+ * They are this device's branch (the stored roster), the continuations of that branch after the
+ * fork, and other branches. An account that left, was removed or lost the owner role in one history
+ * must not regain anything through another history.
  */
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { lastPlace } from '../../crypto/logs/chain.ts'
@@ -28,7 +28,7 @@ interface History {
 }
 
 interface Histories {
-  /** The ends of the branch that this device follows, which may have several continuations. */
+  /** The ends of this device's branch, which may have several continuations. */
   readonly kept: readonly History[]
   readonly others: readonly History[]
 }

@@ -1,6 +1,7 @@
 /**
- * The replacements of a forked connection (protocol, section 4) that this device accepts. An owner
- * of the branch that this device follows must have created them.
+ * The replacements of a forked connection that this device accepts (protocol, section 4).
+ *
+ * An owner in this device's branch, which is the stored roster, must have created them.
  */
 import { inQuotes } from '../../api/name-text.ts'
 import { isLinked } from '../../crypto/logs/generations.ts'

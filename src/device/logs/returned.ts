@@ -67,11 +67,11 @@ function doubtfulIn(
 /**
  * Returns the members of a replacement who returned by a fork, and the members whom they added.
  *
- * A member returned if it left, was removed or lost the owner role in the branch that this device
- * follows, but has that membership or role in the replacement. While there is such a member, no
- * words of the replacement verify. If this device created the replacement, the other histories
- * count too. Returns none if this account left the replacement and joined it again, because the
- * user then decided.
+ * A member returned if it left, was removed or lost the owner role in this device's branch, but has
+ * that membership or role in the replacement. While there is such a member, no words of the
+ * replacement verify. If this device's account created the replacement, the other histories count
+ * too. Returns none if this account left the replacement and joined it again, because the user then
+ * decided.
  */
 export function returnedIn(state: State, own: string, replacement: Roster): string[] {
   const { replaces, entries, members } = replacement

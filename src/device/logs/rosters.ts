@@ -114,7 +114,7 @@ export async function fetchRoster(
     most: state.logs.mostCharacters,
     seqOf: (jws) => readRosterEntry(jws).seq,
     async keep(part) {
-      // The branch that this device follows does not grow after the fork was seen.
+      // This device's branch does not grow after the fork was seen.
       if (state.forks.has(connection)) return
       const keyLogs = await keyLogsOf(device, account, accountsInRoster(part), placesIn(part))
       rememberRoster(state, await judge(part, keyLogs))
