@@ -25,8 +25,8 @@ type Recorded =
   | { readonly backend: 'file'; readonly store: string; readonly check: string }
 
 /**
- * Opens the keychain of a state folder.
- * @throws StartError `keychain` if the recorded one cannot be opened
+ * Opens the keychain of a state folder. Creates it at the first start.
+ * @throws StartError `keychain` if the recorded keychain cannot be opened
  */
 export async function openKeychain(options: Options): Promise<Keychain> {
   const record = recordOf(options)

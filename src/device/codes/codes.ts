@@ -208,7 +208,7 @@ export function openCodes(
       },
       naming: sourced,
       use: {
-        // Each challenge gives other words. Challenges with the same word share one use.
+        // Each challenge word gives different words. Challenges with the same word share one use.
         subject: challenge === null ? id : `${id} ${challenge.word}`,
         epoch,
         speaker: speaker.id,

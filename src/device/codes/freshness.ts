@@ -110,7 +110,7 @@ export function newCertainty({
     }
   }
 
-  /** Checks whether the last good sync is too old for "not verified". */
+  /** Checks whether the last successful sync is too old for a conclusive "not verified". */
   const isStale = (at: number): boolean => isOlder(at, STALE_MS)
 
   return { clock, isStale, reasonsNot, matchOf }

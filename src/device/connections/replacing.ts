@@ -90,7 +90,7 @@ export async function joinReplacement(
 ): Promise<string | null> {
   const { state, identity } = device
   const { connection, replaces, actor: opener, device: signer } = readRosterEntry(entry)
-  // The device does not follow a replacement of an ignored connection.
+  // This device does not join the replacement of an ignored connection.
   if (replaces === undefined || dismissed(state).has(replaces)) return null
   if (state.logs.head('roster', connection) !== null) return null
   const before = rememberedRoster(state, replaces)

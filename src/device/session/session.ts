@@ -28,9 +28,9 @@ function eachCall(
   around: (call: AccountCall) => AccountCall,
 ): SessionAccount {
   /**
-   * Wraps each call of `calls`.
+   * Returns an account with `around` applied to each of its calls.
    *
-   * The result has the same calls, so the type cast below is safe.
+   * The groups and calls are the same, so the type cast is safe.
    */
   function wrapped(calls: Account): Account {
     const groups = {}
