@@ -237,7 +237,7 @@ export function newPull(of: {
       report,
       reason === 'roster_forked'
         ? `${inQuotes(name)} (${id}) forked: the account server shows two histories of it, so its words can no longer be checked. A device of an owner opens a new connection in its place.`
-        : `Data from the account server for ${id} was refused (${reason}). It stays unchanged here.`,
+        : `Data from the account server for ${id} was refused (${reason}). The connection stays unchanged on this device.`,
     )
   }
 
