@@ -105,7 +105,7 @@ export const accountTexts: Texts<
         title: 'Add an email address of yours',
         description:
           'Add an address to this account: a link is mailed there, and until it is followed the address is not verified. No tool removes it. An address gets three mails an hour. To invite a person: members_add.',
-        // Mails the link again.
+        // `again`: the link is mailed again.
         traits: ['again', 'outside'],
       },
     },

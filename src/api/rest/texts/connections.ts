@@ -95,7 +95,7 @@ export const connectionTexts: Texts<'connections' | 'members'> = {
         title: 'Invite a person to a connection',
         description:
           'Invite one person to a connection that you own; give exactly one of email and user_id. They get a mail. Again before they answer renews the invitation without a mail. A new connection: connections_create. The organisation: org_members_bulk_invite.',
-        // Extends the validity of an invitation that is still open.
+        // `again`: if the invitation is still open, its validity is extended.
         traits: ['again', 'outside'],
       },
     },

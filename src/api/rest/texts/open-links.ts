@@ -70,7 +70,7 @@ export const openLinkTexts: Texts<'openLinks' | 'openLinkRequests'> = {
         title: 'Give an open link a new address',
         description:
           'Change the slug, and with it the public address. The old address ends at once, also where it was handed out, and others may take it. A free one: open_links_suggest.',
-        // The previous address stops working.
+        // `takes`: the previous address stops working.
         traits: ['takes', 'outside'],
       },
     },
@@ -104,7 +104,7 @@ export const openLinkTexts: Texts<'openLinks' | 'openLinkRequests'> = {
         title: 'Decline a request to connect',
         description:
           'Refuse a request by an open link. Its sender gets no message. Not undone: a declined request cannot be approved.',
-        // The requester is not notified.
+        // Not `outside`: the requester is not notified.
         traits: ['takes'],
       },
     },

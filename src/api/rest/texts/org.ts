@@ -68,7 +68,7 @@ export const orgTexts: Texts<
         title: 'Invite people to the organisation',
         description:
           'Mail up to 500 addresses an invitation to the active organisation (context_active_org first), or widen roles. Owners and admins. Lists skipped addresses with reasons; roles do not get narrower again. To a connection: members_add.',
-        // Addresses that are already invited are skipped.
+        // Not `again`: addresses that are already invited are skipped.
         traits: ['outside'],
       },
     },

@@ -44,7 +44,7 @@ export const profileTexts: Texts<'context' | 'profile' | 'profiles' | 'preferenc
         title: 'Change your own profile',
         description:
           'Change your name, handle or headline, which others see; what is left out stays. A handle that you give up may become another’s. Settings: preferences_update.',
-        // A handle that was given up may be taken by another account.
+        // `takes`: another account can take a handle that was given up.
         traits: ['takes', 'outside'],
       },
     },
@@ -92,7 +92,7 @@ export const profileTexts: Texts<'context' | 'profile' | 'profiles' | 'preferenc
         title: 'Change your preferences',
         description:
           'Change language, time zone, mails, or the public code; what is left out stays. public_code true lets others look up your public words; switched off and on it has a new secret. Name and handle: profile_update.',
-        // Switching the public code off and on creates a new secret.
+        // `takes`: turning the public code off and on again creates a new secret.
         traits: ['takes', 'outside'],
       },
     },

@@ -20,7 +20,7 @@ export const tagTexts: Texts<'tags' | 'presets'> = {
         title: 'Create a tag',
         description:
           'Make a label for connections; its name must be new among your tags. It is on no connection until tags_assign.',
-        // A name that is taken is rejected.
+        // Not `again`: a name that already exists is rejected.
         traits: [],
       },
     },

@@ -25,7 +25,7 @@ export const trustCardTexts: Texts<'trustCards' | 'trust'> = {
         title: 'Follow a person',
         description:
           'Watch the keys of one person from now on; give exactly one of user_id and email. They get no message and no words from it: to exchange words, connections_create. Follows by email: 30 an hour.',
-        // An account that is already followed is rejected.
+        // Not `again`: an account that is already followed is rejected.
         traits: [],
       },
     },
@@ -40,7 +40,7 @@ export const trustCardTexts: Texts<'trustCards' | 'trust'> = {
         title: 'Change a note or a name, or confirm keys',
         description:
           'Change your note on a person you follow, name them yourself, or confirm their keys. Set confirmed only after the person has compared the safety number by another way and seen it equal: it lets the new keys into your connections, and cannot be undone.',
-        // Confirmed keys stay confirmed.
+        // Not `again`: keys that are confirmed stay confirmed.
         traits: ['takes'],
       },
     },

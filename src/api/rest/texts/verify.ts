@@ -11,7 +11,7 @@ export const verifyTexts: Texts<'verify' | 'stamp' | 'verificationLog'> = {
         title: 'Check three words that a caller said',
         description:
           'Who says these words now? Compare who matched with who they claim to be, or give "expect" or "challenge_id"; a name alone is no proof. Words count once. Say "not verified" only if "conclusive" is true. 20 wrong tries a minute; pauses after 100.',
-        // Words are accepted once.
+        // `again`: words are accepted only once.
         traits: ['again'],
       },
     },
@@ -23,7 +23,7 @@ export const verifyTexts: Texts<'verify' | 'stamp' | 'verificationLog'> = {
         title: 'Draw a word to say before words are heard',
         description:
           'One word for the person to SAY; the speaker answers with three that are for this listener and this purpose alone. Have the person read "purpose" as it is answered. Then verify_words with challenge_id, once. At most 5 in 15 minutes.',
-        // A new challenge ends the open one.
+        // `again`: a new challenge ends the open one.
         traits: ['again'],
       },
     },
