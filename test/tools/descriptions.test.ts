@@ -126,7 +126,7 @@ describe('the texts of the tools', () => {
     for (const { name } of ending)
       assert.match(
         toolNamed(name as ToolName).description,
-        /Not undone|[Uu]ndo by|for good|signs in again|are gone/,
+        /Cannot be undone|[Uu]ndo with|permanently|signs in again/,
         name,
       )
   })
