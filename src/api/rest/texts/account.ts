@@ -92,7 +92,7 @@ export const accountTexts: Texts<
     list: {
       summary: 'List email addresses',
       description:
-        'Lists verified addresses, and addresses whose confirmation link was not opened yet.',
+        'Lists verified addresses, and unverified addresses with a confirmation link that was not opened yet.',
       tool: {
         title: 'List your email addresses',
         description:

@@ -6,7 +6,7 @@ export const apiTokenTexts: Texts<'token' | 'apiTokens'> = {
     create: {
       summary: 'Create an API token from this machine',
       description:
-        'Only programs of this user on this machine may do this. Browsers are refused and, on Linux, other users too. The token is shown only once. Whoever has it can act as the account, within its scope, until it expires or is revoked.',
+        'Only programs of this user on this machine may do this. Browsers are refused and, on Linux, other users too. The token is shown only once. A program that has the token can act as the account, within the scope of the token, until the token expires or is revoked.',
     },
   },
   apiTokens: {

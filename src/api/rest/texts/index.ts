@@ -53,8 +53,8 @@ export const REST_GROUPS: { readonly [G in keyof Rest]: string } = {
   verify: 'Three spoken words that prove who is on the line.',
   stamp: 'Signed content that everyone can check.',
   verificationLog: 'Earlier checks of words and their outcomes.',
-  trustCards: 'People whose keys this device follows.',
-  trust: 'Statistics about the people whom you follow.',
+  trustCards: 'People that this device follows, to check changes of their keys.',
+  trust: 'Statistics about the people that you follow.',
   connections:
     'Groups of accounts that share a secret and prove their identity to each other with words.',
   members: 'The members of a connection.',

@@ -76,7 +76,7 @@ export const invitationTexts: Texts<'invitations' | 'contactWords' | 'firstConta
       tool: {
         title: 'List first contacts by four words',
         description:
-          'Lists first contacts by four words on this device: open, confirmed, or failed with the reason. Tools never see the words; people create and type them on the command line. To see whose keys are confirmed, use trust_cards_list.',
+          'Lists first contacts by four words on this device: open, confirmed, or failed with the reason. Tools never see the words; people create and type them on the command line. To see which keys are confirmed, use trust_cards_list.',
       },
     },
   },

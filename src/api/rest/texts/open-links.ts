@@ -19,13 +19,13 @@ export const openLinkTexts: Texts<'openLinks' | 'openLinkRequests'> = {
       tool: {
         title: 'Create an open link',
         description:
-          'Publish a web page on which people can ask to connect with you. Returns its url, for you to hand out. Nobody joins until you call open_link_requests_approve. To invite a particular person, use connections_create.',
+          'Publish a web page on which people can ask to connect with you. Returns its url, for you to hand out. No one joins until you call open_link_requests_approve. To invite a particular person, use connections_create.',
         traits: ['again', 'outside'],
       },
     },
     suggest: {
       summary: 'Propose a slug that is free',
-      description: 'The slug is not reserved: somebody else may take it before you do.',
+      description: 'The slug is not reserved: another account may take it before you do.',
       tool: {
         title: 'Propose a free slug',
         description:
@@ -79,7 +79,7 @@ export const openLinkTexts: Texts<'openLinks' | 'openLinkRequests'> = {
     list: {
       summary: 'List approval requests',
       description:
-        'Lists requests whose email address was confirmed, including answered requests. The name is not verified.',
+        'Lists requests with a verified email address, including answered requests. The name is not verified.',
       tool: {
         title: 'List requests to connect',
         description:

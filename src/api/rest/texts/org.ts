@@ -45,7 +45,7 @@ export const orgTexts: Texts<
       tool: {
         title: 'Activate a member of the organisation',
         description:
-          'Readmit a suspended member to the active organisation (context_active_org first), or admit an invited one whose email address is verified. A suspended invitation becomes valid again. Owners and admins only. Undo with org_members_suspend.',
+          'Readmit a suspended member to the active organisation (context_active_org first), or admit an invited one with a verified email address. A suspended invitation becomes valid again. Owners and admins only. Undo with org_members_suspend.',
         traits: ['outside'],
       },
     },
@@ -87,7 +87,7 @@ export const orgTexts: Texts<
     create: {
       summary: 'Create a group of members of the organisation',
       description:
-        'Owners and admins may do this. The new group is empty. A group does not change anybody’s rights.',
+        'Owners and admins may do this. The new group is empty. A group does not change the rights of its members.',
       tool: {
         title: 'Create a group of the organisation',
         description:

@@ -25,7 +25,7 @@ export const statusTexts: Texts<'health' | 'status' | 'sync'> = {
     read: {
       summary: 'Read what the last sync did',
       description:
-        'Returns the result of the last sync, whatever started it. It does not start a sync. `last_sync` is null until the first sync has ended.',
+        'Returns the result of the last sync, whether it was automatic or requested. It does not start a sync. `last_sync` is null until the first sync has ended.',
       tool: {
         title: 'Read what the last sync did',
         description:
@@ -39,7 +39,7 @@ export const statusTexts: Texts<'health' | 'status' | 'sync'> = {
       tool: {
         title: 'Sync now',
         description:
-          'Exchange changes with the account server now, and return the result. Call it if an answer has sync_stale, rotation_pending or secret_unavailable, or to add a member whose invitation was approved. A sync also runs automatically every 15 minutes.',
+          'Exchange changes with the account server now, and return the result. Call it if an answer has sync_stale, rotation_pending or secret_unavailable, or to add a member who approved an invitation. A sync also runs automatically every 15 minutes.',
         traits: [],
       },
     },

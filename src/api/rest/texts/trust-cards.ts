@@ -6,13 +6,13 @@ export const trustCardTexts: Texts<'trustCards' | 'trust'> = {
     list: {
       summary: 'List followed people',
       description:
-        'Lists the people whose keys this device follows, each with the safety number to compare. If a `key_status` is `changed_unverified`, compare the safety number with that person.',
+        'Lists the people that this device follows, each with the safety number to compare. If a `key_status` is `changed_unverified`, compare the safety number with that person.',
       onAccountServer:
-        'Lists the accounts whose key logs the devices follow. `safety_number` is null, and names have `name_source: server`. `key_status` is only a hint that the device should read the key log.',
+        'Lists the accounts that the devices follow by their key logs. `safety_number` is null, and names have `name_source: server`. `key_status` is only a hint that the device should read the key log.',
       tool: {
         title: 'List the people you follow',
         description:
-          'Lists people whose keys this device follows: key_status, safety number, your note. Pass their user_id as id to trust_cards_update, trust_cards_delete and trust_cards_history. For members of your connections, use connections_list.',
+          'Lists the people that this device follows: key_status, safety number, your note. Pass their user_id as id to trust_cards_update, trust_cards_delete and trust_cards_history. For members of your connections, use connections_list.',
       },
     },
     create: {
@@ -71,7 +71,7 @@ export const trustCardTexts: Texts<'trustCards' | 'trust'> = {
     metrics: {
       summary: 'Read trust metrics',
       description:
-        'Counts the people whom you follow and whose keys you confirmed, and the key changes of the last 30 days.',
+        'Counts the people that you follow, the people with keys that you confirmed, and the key changes of the last 30 days.',
       tool: {
         title: 'Count followed people and checks',
         description:

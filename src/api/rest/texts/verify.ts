@@ -6,7 +6,7 @@ export const verifyTexts: Texts<'verify' | 'stamp' | 'verificationLog'> = {
     words: {
       summary: 'Check three words on this device',
       description:
-        'Compares the words with the words of all your contacts, for this minute and the minutes before and after it. Correct words are accepted only once. The words do not leave the machine.\n\nWith `expect`, the words are compared only with those of one connection or person; the words of anybody else then count as wrong. With `challenge_id`, the words are checked as the answer to that challenge. A challenge allows one try; a failure means that the words, the person or the purpose differ. An `old_epoch` in the answer means that the words are from before a routine change of the secret, at most 7 days ago. They prove nothing: ask the other person to open the app and say new words.\n\nLimits: after 20 wrong tries in a minute with one token, or 60 with all tokens together, the call returns 429. After 100 wrong tries in a row with one token, or 300 with all tokens, each further wrong try starts a pause of 1, 2, 4 … 60 minutes, until a try is correct.',
+        'Compares the words with the words of all your contacts, for this minute and the minutes before and after it. Correct words are accepted only once. The words do not leave the machine.\n\nWith `expect`, the words are compared only with those of one connection or person; the words of other people then count as wrong. With `challenge_id`, the words are checked as the answer to that challenge. A challenge allows one try; a failure means that the words, the person or the purpose differ. An `old_epoch` in the answer means that the words are from before a routine change of the secret, at most 7 days ago. They prove nothing: ask the other person to open the app and say new words.\n\nLimits: after 20 wrong tries in a minute with one token, or 60 with all tokens together, the call returns 429. After 100 wrong tries in a row with one token, or 300 with all tokens, each further wrong try starts a pause of 1, 2, 4 … 60 minutes, until a try is correct.',
       tool: {
         title: 'Check three words that a caller said',
         description:
@@ -35,7 +35,7 @@ export const verifyTexts: Texts<'verify' | 'stamp' | 'verificationLog'> = {
       tool: {
         title: 'Look up public words',
         description:
-          'Look up the words of a stranger or a stamp. They are sent to the account server, unless they belong to one of your connections. Proves less than verify_words; use that for people you are connected with. Report "nobody" only if "conclusive" is true.',
+          'Look up the words of a stranger or a stamp. They are sent to the account server, unless they belong to one of your connections. Proves less than verify_words; use that for people you are connected with. Report "no one found" only if "conclusive" is true.',
         traits: ['again', 'outside'],
       },
     },
